@@ -1,0 +1,108 @@
+"""Contexts: where an array lives, ``cpu(0)`` or ``gpu(1)``, and the thread's default one."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, ClassVar, Final
+
+from .errors import ParameterError
+
+__all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu"]
+
+
+class _Current(threading.local):
+    """The stack of contexts entered by this thread."""
+
+    def __init__(self) -> None:
+        self.stack: list[Context] = []
+
+
+class Context:
+    """A device, by type and number. Equal contexts are one object.
+
+    Use it as an argument (``ctx=mx.gpu(0)``) or as a scope (``with mx.cpu(1): ...``) that sets the
+    default for arrays made inside it.
+
+    Args:
+        device_type: 'cpu', 'gpu', 'tpu', 'cpu_pinned' or 'cpu_shared' (the last two are host
+            memory like 'cpu'; JAX pins what it needs by itself), or another Context.
+        device_id: the device's number, from 0.
+    """
+
+    __slots__ = ("__weakref__", "device_id", "device_type")
+
+    devtype2str: ClassVar[dict[int, str]] = {
+        1: "cpu",
+        2: "gpu",
+        3: "cpu_pinned",
+        5: "cpu_shared",
+        6: "tpu",
+    }
+    devstr2type: ClassVar[dict[str, int]] = {name: code for code, name in devtype2str.items()}
+    _made: ClassVar[dict[tuple[str, int], Context]] = {}
+
+    device_type: str
+    device_id: int
+
+    def __new__(cls, device_type: str | Context, device_id: int = 0) -> Context:
+        """Returns the one object for this type and number."""
+        if isinstance(device_type, Context):
+            return device_type
+        found = cls._made.get((device_type, device_id))
+        if found is not None:
+            return found
+        if device_type not in cls.devstr2type:
+            known = ", ".join(cls.devstr2type)
+            raise ParameterError(f"Context: device_type must be one of {known}, got {device_type!r}")
+        if not isinstance(device_id, int) or device_id < 0:
+            raise ParameterError(f"Context: device_id must be an integer >= 0, got {device_id!r}")
+        made = super().__new__(cls)
+        object.__setattr__(made, "device_type", device_type)
+        object.__setattr__(made, "device_id", device_id)
+        return cls._made.setdefault((device_type, device_id), made)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"Context is immutable; make another instead of setting {name}")
+
+    def __reduce__(self) -> tuple[type[Context], tuple[str, int]]:
+        return (Context, (self.device_type, self.device_id))
+
+    @property
+    def device_typeid(self) -> int:
+        """MXNet's code of the device type, as its files hold it."""
+        return self.devstr2type[self.device_type]
+
+    def __enter__(self) -> Context:
+        _current.stack.append(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _current.stack.pop()
+
+    def __repr__(self) -> str:
+        return f"{self.device_type}({self.device_id})"
+
+
+_current: Final = _Current()
+_DEFAULT: Final = Context("cpu", 0)
+
+
+def current_context() -> Context:
+    """Returns the context that arrays are made on when none is named: ``cpu(0)`` outside scopes."""
+    stack = _current.stack
+    return stack[-1] if stack else _DEFAULT
+
+
+def cpu(device_id: int = 0) -> Context:
+    """Returns a CPU context; ``cpu(1)`` and up exist where HYBRIDNET_NUM_CPU_DEVICES allows."""
+    return Context("cpu", device_id)
+
+
+def cpu_pinned(device_id: int = 0) -> Context:
+    """Returns a context of host memory; kept for MXNet's programs, the same as `cpu`."""
+    return Context("cpu_pinned", device_id)
+
+
+def gpu(device_id: int = 0) -> Context:
+    """Returns a GPU context."""
+    return Context("gpu", device_id)

@@ -1,0 +1,114 @@
+"""The element types and their codes in MXNet's files.
+
+A dtype is a `numpy.dtype` everywhere inside hybridnet; users may give a name, a NumPy scalar type
+or a dtype. bfloat16 comes from `ml_dtypes`, as in JAX.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+
+from .errors import DTypeError
+
+__all__ = [
+    "BFLOAT16",
+    "BOOL",
+    "CODE_OF",
+    "DTYPE_OF_CODE",
+    "FLOAT32",
+    "INT32",
+    "INT64",
+    "as_dtype",
+    "is_float",
+    "is_integer",
+    "promote",
+]
+
+BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
+FLOAT32: Final = np.dtype(np.float32)
+FLOAT16: Final = np.dtype(np.float16)
+FLOAT64: Final = np.dtype(np.float64)
+INT32: Final = np.dtype(np.int32)
+INT64: Final = np.dtype(np.int64)
+BOOL: Final = np.dtype(np.bool_)
+
+#: MXNet's type codes, as its files and attribute strings hold them (mshadow's TypeFlag).
+DTYPE_OF_CODE: Final[dict[int, np.dtype[Any]]] = {
+    0: FLOAT32,
+    1: FLOAT64,
+    2: FLOAT16,
+    3: np.dtype(np.uint8),
+    4: INT32,
+    5: np.dtype(np.int8),
+    6: INT64,
+    7: BOOL,
+    12: BFLOAT16,
+}
+CODE_OF: Final[dict[np.dtype[Any], int]] = {dtype: code for code, dtype in DTYPE_OF_CODE.items()}
+
+_FLOATS: Final = frozenset({FLOAT16, BFLOAT16, FLOAT32, FLOAT64})
+_KNOWN: Final[dict[Any, np.dtype[Any]]] = {
+    **{dtype.name: dtype for dtype in CODE_OF},
+    **{dtype.type: dtype for dtype in CODE_OF},
+    **{dtype: dtype for dtype in CODE_OF},
+    float: FLOAT32,
+    int: INT32,
+    bool: BOOL,
+}
+
+# Used for ``int + float array`` and the like, narrowest first; a float beats every integer.
+_FLOAT_RANK: Final = {FLOAT16: 0, BFLOAT16: 0, FLOAT32: 1, FLOAT64: 2}
+
+
+def as_dtype(dtype: Any) -> np.dtype[Any]:
+    """Returns the dtype meant by a name, a NumPy scalar type, a Python type or a dtype.
+
+    Python's ``float`` and ``int`` mean float32 and int32, MXNet's defaults.
+
+    Raises:
+        DTypeError: it is none that hybridnet computes with.
+    """
+    try:
+        return _KNOWN[dtype]
+    except (KeyError, TypeError):
+        pass
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if found in CODE_OF:
+        return found
+    known = ", ".join(sorted(one.name for one in CODE_OF))
+    raise DTypeError(f"dtype must be one of {known}, got {dtype!r}")
+
+
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """Whether values of this dtype are floating point (and so can carry a gradient)."""
+    return dtype in _FLOATS
+
+
+def is_integer(dtype: np.dtype[Any]) -> bool:
+    """Whether values of this dtype are whole numbers (bool is not)."""
+    return dtype not in _FLOATS and dtype != BOOL
+
+
+def promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    """Returns the dtype in which two arrays of different dtypes are combined.
+
+    A floating dtype beats an integer; of two floats the wider wins, and float16 with bfloat16
+    gives float32; two integers follow NumPy.
+    """
+    if a == b:
+        return a
+    if a in _FLOATS and b in _FLOATS:
+        if _FLOAT_RANK[a] == _FLOAT_RANK[b]:
+            return FLOAT32
+        return a if _FLOAT_RANK[a] > _FLOAT_RANK[b] else b
+    if a in _FLOATS:
+        return a
+    if b in _FLOATS:
+        return b
+    return np.promote_types(a, b)

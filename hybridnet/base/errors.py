@@ -1,0 +1,49 @@
+"""The errors users see, and the one that says the fault is ours.
+
+Every message has the form ``where: what is required, got what was given; how to mend it``.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "DTypeError",
+    "FormatError",
+    "GraphError",
+    "InternalError",
+    "MXNetError",
+    "OpError",
+    "ParameterError",
+    "ShapeError",
+]
+
+
+class MXNetError(RuntimeError):
+    """Base of every error that hybridnet raises on purpose; the name is MXNet's own."""
+
+
+class ShapeError(MXNetError, ValueError):
+    """The shapes given to an operator do not meet its requirement."""
+
+
+class DTypeError(MXNetError, TypeError):
+    """The dtypes given to an operator do not meet its requirement."""
+
+
+class ParameterError(MXNetError, ValueError, TypeError):
+    """An operator parameter is unknown, missing, of the wrong type, or out of its range."""
+
+
+class GraphError(MXNetError, ValueError):
+    """A graph is not well formed: a cycle, a missing or duplicate variable, a bad output."""
+
+
+class OpError(MXNetError):
+    """An operator failed while it ran; the message names the line that called it."""
+
+
+class FormatError(MXNetError, ValueError):
+    """A file or message is truncated, corrupt, or of a version we do not read."""
+
+
+class InternalError(RuntimeError):
+    """This should never happen: it is a bug in hybridnet; please report it."""

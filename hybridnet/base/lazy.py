@@ -1,0 +1,35 @@
+"""JAX, imported at its first use.
+
+``from hybridnet.base.lazy import jnp`` costs nothing: the real module is imported when an attribute
+is first asked for, which happens when the first operator is lowered. So ``import hybridnet``, the
+file readers and data-loading workers never pay for JAX (about a second) nor start its threads.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["jax", "jnp", "lax"]
+
+
+class _LazyModule(ModuleType):
+    """Stands for a module until one of its attributes is wanted."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(importlib.import_module(self.__name__), name)
+        # Kept here, so that the next access is an ordinary attribute look-up. ``config`` values
+        # are objects that change inside, not attributes that are rebound, so this never goes stale.
+        self.__dict__[name] = value
+        return value
+
+
+if TYPE_CHECKING:
+    import jax
+    import jax.numpy as jnp
+    from jax import lax
+else:
+    jax = _LazyModule("jax")
+    jnp = _LazyModule("jax.numpy")
+    lax = _LazyModule("jax.lax")
