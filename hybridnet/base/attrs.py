@@ -1,0 +1,340 @@
+"""Operator parameters: typed, with ranges and defaults, read from Python values or MXNet's strings.
+
+The parameters of an operator are the keyword-only arguments of its lowering, and their annotations
+are these types::
+
+    def pooling(data, *, kernel: Shape = (), pool_type: Literal["max", "avg"] = "max",
+                p_value: Annotated[int, Range(1)] = 2): ...
+
+Saved symbols and scripts give parameters as text (``kernel="(2, 2)"``), so every type reads both.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, Union
+
+import numpy as np
+
+from .dtype import as_dtype
+from .errors import DTypeError, ParameterError
+
+__all__ = [
+    "REQUIRED",
+    "Axis",
+    "DType",
+    "Floats",
+    "HostScalar",
+    "Index",
+    "Param",
+    "Platform",
+    "RandomState",
+    "Range",
+    "Scalar",
+    "Shape",
+    "Train",
+    "has_mark",
+    "params_of",
+    "parse_params",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The values a number may take: ``minimum <= value <= maximum``."""
+
+    minimum: float = -np.inf
+    maximum: float = np.inf
+
+    def __str__(self) -> str:
+        if self.maximum == np.inf:
+            return f">= {self.minimum}"
+        if self.minimum == -np.inf:
+            return f"<= {self.maximum}"
+        return f"from {self.minimum} to {self.maximum}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """A meaning that an annotation carries beside its type."""
+
+    name: str
+
+
+#: A number that is an input of the compiled program, so that changing it compiles nothing anew.
+Scalar = Annotated[float, _Mark("scalar")]
+#: A `Scalar` that is a whole number (a position), given to the lowering as int64.
+Index = Annotated[int, _Mark("scalar"), _Mark("index")]
+#: Filled in by whoever calls the operator: True inside a training pass.
+Train = Annotated[bool, _Mark("train")]
+#: Filled in when the operator is lowered: 'cpu', 'gpu' or 'tpu'.
+Platform = Annotated[str, _Mark("platform")]
+#: An input that is the state of the context's random generator; the new state is the last output.
+RandomState = Annotated[Any, _Mark("random_state")]
+#: A tuple of whole numbers; a single one stands for itself.
+Shape = tuple[int, ...]
+#: One axis, several, or all (None).
+Axis = Annotated[Any, _Mark("axis")]
+#: A tuple of numbers.
+Floats = tuple[float, ...]
+#: An element type, by name.
+DType = Annotated[Any, _Mark("dtype")]
+
+REQUIRED: Final[Any] = inspect.Parameter.empty
+
+
+class HostScalar:
+    """A number that a traced function asks Python for at each call (a scheduled learning rate).
+
+    Stands in a trace where an eager program has the number itself.
+
+    Args:
+        source: what is run once per call of the traced function; returns a sequence of floats.
+        index: which of them this is.
+    """
+
+    __slots__ = ("index", "source")
+
+    def __init__(self, source: Callable[[], Sequence[float]], index: int) -> None:
+        self.source = source
+        self.index = index
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter of an operator."""
+
+    name: str
+    #: What it must be, in words, for messages and documentation.
+    kind: str
+    #: Turns a Python value or a string into the canonical value, or raises ValueError/TypeError.
+    read: Callable[[Any], Any]
+    #: The canonical default, or REQUIRED.
+    default: Any
+    #: True for a `Scalar`: a program's input, not part of its structure.
+    dynamic: bool
+    #: True for an `Index`: a dynamic parameter that is a whole number.
+    index: bool = False
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is REQUIRED
+
+
+def _read_int(value: Any) -> int:
+    if isinstance(value, str):
+        value = value.strip()
+        # MXNet writes a long as '3L' under Python 2.
+        return int(value[:-1] if value[-1:] in "lL" and value[:-1] else value)
+    if isinstance(value, (bool, np.bool_)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        if value != int(value):
+            raise ValueError(value)
+        return int(value)
+    if hasattr(value, "__index__"):
+        return int(value.__index__())
+    raise TypeError(value)
+
+
+def _read_float(value: Any) -> float:
+    if isinstance(value, (str, int, float, np.number, np.bool_)):
+        return float(value)
+    if getattr(value, "shape", None) == ():
+        return float(value)
+    raise TypeError(value)
+
+
+def _read_bool(value: Any) -> bool:
+    if isinstance(value, str):
+        lowered = value.strip().lower()
+        if lowered in ("true", "1"):
+            return True
+        if lowered in ("false", "0"):
+            return False
+        raise ValueError(value)
+    if isinstance(value, (bool, np.bool_)) or value in (0, 1):
+        return bool(value)
+    raise TypeError(value)
+
+
+def _read_str(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _literal(value: Any) -> Any:
+    """Reads the text of a tuple or number; MXNet also writes '[1,2]' and '(1, None)'."""
+    if isinstance(value, str):
+        return ast.literal_eval(value.replace("L", "").strip() or "()")
+    return value
+
+
+def _read_shape(value: Any) -> tuple[int, ...]:
+    value = _literal(value)
+    if value is None:
+        return ()
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return tuple(_read_int(one) for one in value)
+    return (_read_int(value),)
+
+
+def _read_optional_shape(value: Any) -> tuple[int | None, ...]:
+    value = _literal(value)
+    if not isinstance(value, (list, tuple)):
+        value = (value,)
+    return tuple(None if one is None else _read_int(one) for one in value)
+
+
+def _read_floats(value: Any) -> tuple[float, ...]:
+    value = _literal(value)
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return tuple(_read_float(one) for one in value)
+    return (_read_float(value),)
+
+
+def _read_axis(value: Any) -> int | tuple[int, ...] | None:
+    value = _literal(value)
+    if value is None:
+        return None
+    if isinstance(value, (list, tuple)):
+        return tuple(_read_int(one) for one in value)
+    return _read_int(value)
+
+
+def _read_dtype(value: Any) -> str:
+    return as_dtype(value).name
+
+
+def _choice(choices: tuple[Any, ...]) -> Callable[[Any], Any]:
+    by_text = {str(one): one for one in choices}
+
+    def read(value: Any) -> Any:
+        try:
+            return by_text[str(value)]
+        except KeyError:
+            raise ValueError(value) from None
+
+    return read
+
+
+def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def read_optional(value: Any) -> Any:
+        if value is None or (isinstance(value, str) and value.strip() == "None"):
+            return None
+        return read(value)
+
+    return read_optional
+
+
+def _ranged(read: Callable[[Any], Any], limits: Range) -> Callable[[Any], Any]:
+    def read_ranged(value: Any) -> Any:
+        number = read(value)
+        if not limits.minimum <= number <= limits.maximum:
+            raise ValueError(value)
+        return number
+
+    return read_ranged
+
+
+_PLAIN: Final[dict[Any, tuple[str, Callable[[Any], Any]]]] = {
+    int: ("an integer", _read_int),
+    float: ("a number", _read_float),
+    bool: ("a boolean", _read_bool),
+    str: ("a string", _read_str),
+    tuple[int, ...]: ("a tuple of integers", _read_shape),
+    tuple[float, ...]: ("a tuple of numbers", _read_floats),
+    tuple[int | None, ...]: ("a tuple of integers or None", _read_optional_shape),
+}
+_MARKED: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
+    "axis": ("an axis, a tuple of axes, or None", _read_axis),
+    "dtype": ("an element type", _read_dtype),
+}
+
+
+def _reader(annotation: Any) -> tuple[str, Callable[[Any], Any]]:
+    """Returns the words for, and the reader of, values of an annotated type."""
+    origin = typing.get_origin(annotation)
+    if origin is Annotated:
+        base, *marks = typing.get_args(annotation)
+        for mark in marks:
+            if isinstance(mark, Range):
+                words, read = _reader(base)
+                return f"{words} {mark}", _ranged(read, mark)
+            if mark.name in _MARKED:
+                return _MARKED[mark.name]
+        return _reader(base)
+    if origin is Literal:
+        choices = typing.get_args(annotation)
+        return "one of " + ", ".join(repr(one) for one in choices), _choice(choices)
+    if origin in (Union, types.UnionType):
+        (base,) = (one for one in typing.get_args(annotation) if one is not type(None))
+        words, read = _reader(base)
+        return f"{words} or None", _optional(read)
+    return _PLAIN[annotation]
+
+
+def has_mark(annotation: Any, name: str) -> bool:
+    """Whether an annotation carries the mark of this name (see `Scalar`, `Train`, ...)."""
+    return any(
+        isinstance(one, _Mark) and one.name == name
+        for one in getattr(annotation, "__metadata__", ())
+    )
+
+
+def params_of(signature: inspect.Signature, hints: Mapping[str, Any]) -> tuple[Param, ...]:
+    """Returns the parameters that the keyword-only arguments of a lowering declare."""
+    found = []
+    for argument in signature.parameters.values():
+        if argument.kind is not inspect.Parameter.KEYWORD_ONLY:
+            continue
+        annotation = hints[argument.name]
+        if any(has_mark(annotation, mark) for mark in ("train", "platform", "random_state")):
+            continue
+        words, read = _reader(annotation)
+        default = argument.default
+        if default is not REQUIRED:
+            default = read(default)
+        dynamic = has_mark(annotation, "scalar")
+        index = has_mark(annotation, "index")
+        found.append(Param(argument.name, words, read, default, dynamic, index))
+    return tuple(found)
+
+
+def parse_params(owner: str, params: Mapping[str, Param], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Reads the parameters of one call, in declared order with defaults filled in.
+
+    Args:
+        owner: the operator's name, for messages.
+        params: its parameters by name.
+        given: values as Python objects or as MXNet's strings.
+
+    Raises:
+        ParameterError: one is unknown, missing, of the wrong type or out of range.
+    """
+    for name in given:
+        if name not in params:
+            known = ", ".join(params) or "none"
+            raise ParameterError(f"{owner}: unknown parameter {name!r}; it takes {known}")
+    values = {}
+    for name, param in params.items():
+        if name in given:
+            value = given[name]
+            try:
+                values[name] = param.read(value)
+            except (ValueError, TypeError, SyntaxError, OverflowError, DTypeError) as error:
+                raise ParameterError(
+                    f"{owner}: parameter {name} must be {param.kind}, got {value!r}"
+                ) from error
+        elif param.default is REQUIRED:
+            raise ParameterError(f"{owner}: parameter {name} ({param.kind}) is required")
+        else:
+            values[name] = param.default
+    return values

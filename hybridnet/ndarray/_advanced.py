@@ -1,0 +1,217 @@
+"""The calls behind indexing that is no view: strided windows and index arrays.
+
+They are calls of their own, not rows of the registry, because their parameters are Python index
+objects that no saved graph holds; saved graphs use `slice`, `take` and `gather_nd`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, final
+
+import numpy as np
+from typing_extensions import Self
+
+from hybridnet.base.errors import ShapeError
+from hybridnet.base.lazy import jax, jnp, lax
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ops.backward import vjp_gradient
+from hybridnet.ops.call import Backward, Call, Types
+
+__all__ = ["Gather", "Scatter", "Window", "WindowAssign"]
+
+# Distinct index patterns remembered by each kind.
+_LIMIT = 4096
+
+
+class AbstractIndexCall(Call):
+    """An index with fixed structure; equal ones are one object."""
+
+    __slots__ = ("pattern",)
+
+    _made: ClassVar[dict[Any, Any]]
+
+    def __init__(self, *pattern: Any) -> None:
+        self.pattern = pattern
+        self.num_outputs = self.num_visible = 1
+        self.num_scalars = self._count_scalars()
+        self.takes_state = False
+
+    @classmethod
+    def of(cls, *pattern: Any) -> Self:
+        """Returns the one call with this structure."""
+        made: Self | None = cls._made.get(pattern)
+        if made is None:
+            if len(cls._made) >= _LIMIT:
+                cls._made.clear()
+            made = cls._made.setdefault(pattern, cls(*pattern))
+        return made
+
+    @abstractmethod
+    def _count_scalars(self) -> int:
+        """Returns how many positions the call takes as numbers."""
+
+    @property
+    def name(self) -> str:
+        """As it is printed in graphs."""
+        return f"_{type(self).__name__.lower()}"
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """The default rule."""
+        return vjp_gradient(back)
+
+    def __repr__(self) -> str:
+        return f"{self.name}{self.pattern}"
+
+
+def _window(base: Any, scalars: Sequence[Any], steps: Any, lengths: Any) -> tuple[Any, Any]:
+    """Returns the positions on each axis as (starts of a slice with step 1, its sizes)."""
+    sizes = [
+        (length - 1) * abs(step) + 1 if length else 0
+        for step, length in zip(steps, lengths, strict=True)
+    ]
+    starts = [
+        (scalar.astype(np.int64) + (0 if step > 0 else -(size - 1)))
+        for scalar, step, size in zip(scalars, steps, sizes, strict=True)
+    ]
+    return starts, sizes
+
+
+@final
+class Window(AbstractIndexCall):
+    """``x[a:b:c, i, ...]`` that is not one run of memory; its starts are inputs.
+
+    The pattern is (steps, lengths) of each axis and the shape of the result.
+    """
+
+    __slots__ = ()
+    _made: ClassVar[dict[Any, Any]] = {}
+
+    def _count_scalars(self) -> int:
+        return len(self.pattern[0])
+
+    def infer(self, types: Types) -> Types:
+        """The shape is known from the pattern."""
+        return (tensor_type(self.pattern[2], types[0].dtype),)
+
+    def lower(self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+        """Cuts out the span at step 1, then takes every step-th element of it."""
+        steps, lengths, shape = self.pattern
+        (base,) = operands
+        starts, sizes = _window(base, scalars, steps, lengths)
+        span = lax.dynamic_slice(base, starts, sizes)
+        return (span[tuple(slice(None, None, step) for step in steps)].reshape(shape),)
+
+
+@final
+class WindowAssign(AbstractIndexCall):
+    """``x[a:b:c, i, ...] = value`` for such a part; inputs are x and the value."""
+
+    __slots__ = ()
+    _made: ClassVar[dict[Any, Any]] = {}
+
+    def _count_scalars(self) -> int:
+        return len(self.pattern[0])
+
+    def infer(self, types: Types) -> Types:
+        """The array keeps its type."""
+        return (types[0],)
+
+    def lower(self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+        """Rewrites the span that holds the part and puts it back."""
+        steps, lengths, shape = self.pattern
+        base, value = operands
+        if math.prod(lengths) == 0:
+            return (base,)
+        value = jnp.broadcast_to(_strip(value, len(shape)), shape).astype(base.dtype)
+        starts, sizes = _window(base, scalars, steps, lengths)
+        part = value.reshape(lengths)
+        if any(step != 1 for step in steps):
+            span = lax.dynamic_slice(base, starts, sizes)
+            part = span.at[tuple(slice(None, None, step) for step in steps)].set(part)
+        return (lax.dynamic_update_slice(base, part, starts),)
+
+
+def _strip(value: Any, ndim: int) -> Any:
+    """Drops leading axes of size 1 that the part does not have, as NumPy's assignment does."""
+    while value.ndim > ndim and value.shape[0] == 1:
+        value = value[0]
+    return value
+
+
+def _build(pattern: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:
+    remaining = iter(arrays)
+    index: list[Any] = []
+    for item in pattern:
+        if item == "array":
+            array = next(remaining)
+            index.append(array if jnp.issubdtype(array.dtype, np.integer) else array.astype(np.int64))
+        elif isinstance(item, tuple):
+            index.append(slice(*item))
+        else:
+            index.append(item)
+    return tuple(index)
+
+
+def _evaluate(call: Call, types: Types) -> Types:
+    shapes = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in types]
+    try:
+        with jax.enable_x64(True):
+            made = jax.eval_shape(lambda *x: tuple(call.lower("cpu", x, ())), *shapes)
+    except (TypeError, ValueError, IndexError) as error:
+        arrays = ", ".join(map(str, types[1:]))
+        raise ShapeError(
+            f"indexing {types[0]} with arrays ({arrays}): {str(error).splitlines()[0]}"
+        ) from error
+    return tuple(tensor_type(tuple(one.shape), np.dtype(one.dtype)) for one in made)
+
+
+@final
+class Gather(AbstractIndexCall):
+    """``x[index]`` with index arrays; inputs are x and the arrays. Positions are clipped."""
+
+    __slots__ = ("_types",)
+    _made: ClassVar[dict[Any, Any]] = {}
+
+    def _count_scalars(self) -> int:
+        self._types: dict[Types, Types] = {}
+        return 0
+
+    def infer(self, types: Types) -> Types:
+        """By abstract evaluation, remembered."""
+        found = self._types.get(types)
+        if found is None:
+            found = self._types.setdefault(types, _evaluate(self, types))
+        return found
+
+    def lower(self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+        """NumPy's rules for mixed indices are JAX's too."""
+        base, *arrays = operands
+        return (base.at[_build(self.pattern[0], arrays)].get(mode="clip"),)
+
+
+@final
+class Scatter(AbstractIndexCall):
+    """``x[index] = value`` with index arrays; inputs are x, the value and the arrays."""
+
+    __slots__ = ("_types",)
+    _made: ClassVar[dict[Any, Any]] = {}
+
+    def _count_scalars(self) -> int:
+        self._types: dict[Types, Types] = {}
+        return 0
+
+    def infer(self, types: Types) -> Types:
+        """The array keeps its type; the value must broadcast to the part."""
+        found = self._types.get(types)
+        if found is None:
+            found = self._types.setdefault(types, _evaluate(self, types))
+        return found
+
+    def lower(self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+        """Positions out of range are left out."""
+        base, value, *arrays = operands
+        index = _build(self.pattern[0], arrays)
+        return (base.at[index].set(value.astype(base.dtype)),)

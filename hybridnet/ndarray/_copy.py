@@ -1,0 +1,75 @@
+"""Copies: from host memory to a device, and from one device to another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, final
+
+import numpy as np
+
+from hybridnet.base.context import Context
+from hybridnet.base.errors import MXNetError
+from hybridnet.base.lazy import jax
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.runtime import recorder
+from hybridnet.runtime.devices import device_of
+from hybridnet.runtime.segment import Value
+
+__all__ = ["CopyAcross", "put"]
+
+# XLA's CPU client takes host memory as its own only at this alignment, and copies it otherwise.
+_ALIGNMENT: Final = 64
+
+
+def put(host: np.ndarray[Any, Any], ctx: Context) -> Value:
+    """Returns a Value holding a copy of host memory; the caller may change the original at once."""
+    room = np.empty(host.nbytes + _ALIGNMENT, np.uint8)
+    start = -room.ctypes.data % _ALIGNMENT
+    copy = room[start : start + host.nbytes].view(host.dtype).reshape(host.shape)
+    copy[...] = host
+    with jax.enable_x64(True):
+        array = jax.device_put(copy, device_of(ctx))
+    return Value(tensor_type(host.shape, host.dtype), array)
+
+
+@final
+class CopyAcross(Call):
+    """A copy to another device. Programs are for one device, so this is never part of one."""
+
+    __slots__ = ("source", "target")
+
+    def __init__(self, source: Context, target: Context) -> None:
+        self.source = source
+        self.target = target
+        self.num_outputs = self.num_visible = 1
+        self.num_scalars = 0
+        self.takes_state = False
+
+    @property
+    def name(self) -> str:
+        """MXNet's name of the operator."""
+        return "_CrossDeviceCopy"
+
+    def run(self, value: Value) -> Value:
+        """Starts the copy; the result is ready when the source is and the transfer is done."""
+        if recorder.current_trace() is not None:
+            raise MXNetError(
+                f"a traced function runs on one device and cannot copy from {self.source} to "
+                f"{self.target}; copy before or after the call"
+            )
+        with jax.enable_x64(True):
+            array = jax.device_put(recorder.ready_array(value), device_of(self.target))
+        return Value(value.type, array)
+
+    def infer(self, types: Types) -> Types:
+        """A copy has the type of the original."""
+        return types
+
+    def lower(self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+        """Not part of a program."""
+        raise MXNetError(f"{self.name} cannot be part of a program for one device")
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """The gradient is copied back."""
+        return [back.grads[0].as_in_context(self.source)]

@@ -1,0 +1,273 @@
+"""Indexing: which parts are views, which are copies, and what assignment changes.
+
+As in MXNet: basic indexing (integers, slices, None, Ellipsis) gives a view exactly when the part
+is one contiguous run of memory, and a copy otherwise; index arrays always give a copy. Positions
+are inputs of the program, so that a loop over ``x[:, i]`` does not compile for each ``i``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.ops import registry
+from hybridnet.ops.reshape import reshaped
+
+from ._advanced import Gather, Scatter, Window, WindowAssign
+from ._copy import put
+
+__all__ = ["VIEW", "VIEW_ASSIGN", "assign", "get", "reshape"]
+
+VIEW: Final = registry.get("_view")
+VIEW_ASSIGN: Final = registry.get("_view_assign")
+_FILL: Final = registry.get("_fill")
+_ASSIGN: Final = registry.get("_assign_cast")
+_EXACT: Final = 2**53
+
+
+class _Basic(NamedTuple):
+    """A basic index, resolved: on each axis of the array where it starts, its step and length."""
+
+    starts: tuple[int, ...]
+    steps: tuple[int, ...]
+    lengths: tuple[int, ...]
+    #: The shape of the result, with integers' axes dropped and None's added.
+    shape: tuple[int, ...]
+
+
+def get(x: Any, key: Any) -> Any:
+    """Returns ``x[key]``."""
+    if type(key) is slice and key == slice(None):
+        return x
+    if isinstance(key, tuple) and not key:
+        return x
+    items = _expand(x, key)
+    if any(_is_array(one) for one in items):
+        call, arrays = _advanced(x, items)
+        return type(x).apply_call(Gather.of(*call), [x, *arrays])[0]
+    basic = _resolve(x, items)
+    offset = _contiguous(x.shape, basic)
+    if offset is not None:
+        return x.view(offset, basic.shape)
+    window = Window.of(basic.steps, basic.lengths, basic.shape)
+    return type(x).apply_call(window, [x], tuple(map(float, basic.starts)))[0]
+
+
+def assign(x: Any, key: Any, value: Any) -> None:
+    """Performs ``x[key] = value``."""
+    items = _expand(x, key)
+    if any(_is_array(one) for one in items):
+        call, arrays = _advanced(x, items)
+        operand = _operand(x, value)
+        made = type(x).apply_call(Scatter.of(*call), [x.detach(), operand, *arrays])[0]
+        x.write(made.read())
+        return
+    basic = _resolve(x, items)
+    offset = _contiguous(x.shape, basic)
+    if offset is not None:
+        part = x.detach() if basic.shape == x.shape else x.detach().view(offset, basic.shape)
+        _overwrite(part, value)
+        return
+    operand = _operand(x, value)
+    _check_broadcast(operand.shape, basic.shape)
+    call = WindowAssign.of(basic.steps, basic.lengths, basic.shape)
+    made = type(x).apply_call(call, [x.detach(), operand], tuple(map(float, basic.starts)))[0]
+    x.write(made.read())
+
+
+def reshape(x: Any, shape: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Returns a view in another shape; see `NDArray.reshape`."""
+    reverse = bool(options.pop("reverse", False))
+    if "shape" in options:
+        if shape:
+            raise ParameterError("reshape: the shape was given twice")
+        shape = (options.pop("shape"),)
+    if options:
+        raise ParameterError(f"reshape: takes shape and reverse, got {', '.join(options)}")
+    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+        shape = tuple(shape[0])
+    wanted = tuple(int(one) for one in shape)
+    return x.view(0, reshaped(x.shape, wanted, reverse))
+
+
+def _overwrite(part: Any, value: Any) -> None:
+    """Fills an array or a view with a number or the values of another array."""
+    kind = type(part)
+    if isinstance(value, (int, float, np.number, np.bool_)) and not _too_long(value):
+        call, scalars = _FILL.bind({"scalar": float(value)})
+        part.write(kind.apply_call(call, [part], scalars)[0].read())
+        return
+    operand = _operand(part, value)
+    _check_broadcast(operand.shape, part.shape)
+    if operand.type is part.type:
+        part.write(operand.read())
+        return
+    call, scalars = _ASSIGN.bind({})
+    part.write(kind.apply_call(call, [part, operand], scalars)[0].read())
+
+
+def _too_long(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and abs(int(value)) > _EXACT
+
+
+def _operand(x: Any, value: Any) -> Any:
+    """Returns a value to be assigned as an array on the context of `x`."""
+    if isinstance(value, type(x)):
+        value = value.detach()
+        return value if value.context is x.context else value.as_in_context(x.context)
+    try:
+        host = np.asarray(value, dtype=x.inferred_dtype)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"x[...] = value: the value must be a number or an array, got {type(value).__name__}"
+        ) from error
+    return type(x).from_value(put(host, x.context), x.context)
+
+
+def _check_broadcast(got: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    stripped = got
+    while len(stripped) > len(wanted) and stripped[0] == 1:
+        stripped = stripped[1:]
+    aligned = wanted[len(wanted) - len(stripped) :]
+    fits = len(stripped) <= len(wanted) and all(
+        a in (1, b) for a, b in zip(stripped, aligned, strict=True)
+    )
+    if not fits:
+        raise ShapeError(
+            f"x[...] = value: the value must broadcast to the shape {wanted} of the part, "
+            f"got shape {got}"
+        )
+
+
+def _is_array(item: Any) -> bool:
+    return not (item is None or isinstance(item, (int, slice)))
+
+
+def _expand(x: Any, key: Any) -> list[Any]:
+    """Returns the index as a list with an item for each axis and None, Ellipsis replaced."""
+    items = list(key) if isinstance(key, tuple) else [key]
+    for position, item in enumerate(items):
+        if isinstance(item, (bool, np.bool_)):
+            items[position] = int(item)
+        elif isinstance(item, np.integer):
+            items[position] = int(item)
+        elif isinstance(item, type(x)):
+            continue
+        elif isinstance(item, (list, tuple, np.ndarray)):
+            items[position] = np.asarray(item)
+        elif not (item is None or item is Ellipsis or isinstance(item, (int, slice))):
+            raise IndexError(
+                f"an NDArray is indexed with integers, slices, None, ... and integer arrays, "
+                f"got {item!r}"
+            )
+    items = _split_masks(x, items)
+    ellipses = [i for i, item in enumerate(items) if item is Ellipsis]
+    if len(ellipses) > 1:
+        raise IndexError("an index can have one Ellipsis ('...') only")
+    used = sum(item is not None and item is not Ellipsis for item in items)
+    if used > x.ndim:
+        raise IndexError(f"too many indices ({used}) for an array with {x.ndim} dimensions")
+    at = ellipses[0] if ellipses else len(items)
+    items[at : at + 1] = [slice(None)] * (x.ndim - used)
+    return items
+
+
+def _split_masks(x: Any, items: list[Any]) -> list[Any]:
+    """Replaces a boolean mask by the index arrays of its True elements (this waits for it)."""
+    split: list[Any] = []
+    for item in items:
+        if isinstance(item, type(x)) and item.inferred_dtype == np.bool_:
+            item = item.asnumpy()
+        if isinstance(item, np.ndarray) and item.dtype == np.bool_:
+            split.extend(np.nonzero(item))
+        else:
+            split.append(item)
+    return split
+
+
+def _resolve(x: Any, items: list[Any]) -> _Basic:
+    starts, steps, lengths, shape = [], [], [], []
+    axis = 0
+    for item in items:
+        if item is None:
+            shape.append(1)
+            continue
+        size = x.shape[axis]
+        if isinstance(item, int):
+            starts.append(_position(item, axis, size))
+            steps.append(1)
+            lengths.append(1)
+        else:
+            start, stop, step = item.indices(size)
+            length = len(range(start, stop, step))
+            starts.append(start if length else 0)
+            steps.append(step if length > 1 else 1)
+            lengths.append(length)
+            shape.append(length)
+        axis += 1
+    # MXNet has no 0-d arrays among its results: one element has shape (1,).
+    return _Basic(tuple(starts), tuple(steps), tuple(lengths), tuple(shape) or (1,))
+
+
+def _position(index: int, axis: int, size: int) -> int:
+    if not -size <= index < size:
+        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {size}")
+    return index % size
+
+
+def _contiguous(shape: tuple[int, ...], basic: _Basic) -> int | None:
+    """Returns where the part begins if it is one run of memory, else None."""
+    offset = 0
+    stride = 1
+    partial = False
+    for axis in reversed(range(len(shape))):
+        length = basic.lengths[axis]
+        if length == 0:
+            return None
+        if length > 1 and (partial or basic.steps[axis] != 1):
+            return None
+        offset += basic.starts[axis] * stride
+        # Once an axis is cut, every axis further out must be a single position.
+        partial = partial or length != shape[axis]
+        stride *= shape[axis]
+    return offset
+
+
+def _advanced(x: Any, items: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
+    """Returns the static pattern of an index with arrays in it, and the index arrays."""
+    pattern: list[Any] = []
+    arrays = []
+    axis = 0
+    for item in items:
+        if item is None:
+            pattern.append(None)
+            continue
+        size = x.shape[axis]
+        if isinstance(item, int):
+            pattern.append(_position(item, axis, size))
+        elif isinstance(item, slice):
+            pattern.append((item.start, item.stop, item.step))
+        else:
+            pattern.append("array")
+            arrays.append(_index_array(x, item, axis, size))
+        axis += 1
+    return (tuple(pattern),), arrays
+
+
+def _index_array(x: Any, item: Any, axis: int, size: int) -> Any:
+    if isinstance(item, type(x)):
+        return item.detach()
+    host = np.asarray(item)
+    if host.size == 0:
+        host = host.astype(np.int64)
+    if not np.issubdtype(host.dtype, np.number):
+        raise IndexError(f"an index array must hold integers, got dtype {host.dtype}")
+    host = host.astype(np.int64)
+    wrong = host[(host < -size) | (host >= size)]
+    if wrong.size:
+        raise IndexError(f"index {wrong.flat[0]} is out of bounds for axis {axis} with size {size}")
+    return type(x).from_value(put(host, x.context), x.context)
+

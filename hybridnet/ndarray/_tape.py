@@ -1,0 +1,243 @@
+"""The tape: what was computed while recording, and the walk back over it.
+
+A tape node keeps Values, which never change, so an array that is overwritten after it was used
+does not disturb the gradient. Running the rules back records ordinary instructions: the gradient
+joins the segment of the forward pass, and both become one program.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from hybridnet.base.context import Context
+from hybridnet.base.errors import MXNetError, ShapeError
+from hybridnet.ops.call import Backward, Call
+from hybridnet.runtime import recorder
+from hybridnet.runtime.segment import Value
+
+__all__ = ["Edge", "Leaf", "TapeNode", "backward", "record_call", "state"]
+
+
+class _State(threading.local):
+    """Whether this thread records, and whether it is in a training pass."""
+
+    def __init__(self) -> None:
+        self.recording = False
+        self.training = False
+
+
+state: Final = _State()
+_order: Final = itertools.count()
+
+
+class Edge(NamedTuple):
+    """One output of a tape node, or a marked variable (index 0)."""
+
+    node: Any
+    index: int
+
+
+class Leaf:
+    """A variable whose gradient is wanted: where the gradient goes, and how.
+
+    Attributes:
+        grad: the NDArray that receives it; None where `autograd.grad` returns it instead.
+        req: 'write', 'add' or 'null'.
+    """
+
+    __slots__ = ("grad", "req")
+
+    def __init__(self, grad: Any, req: str) -> None:
+        self.grad = grad
+        self.req = req
+
+
+class TapeNode:
+    """One recorded call.
+
+    Attributes:
+        edges: for each input where it came from; None for what needs no gradient.
+        inputs, outputs: the Values; None once the tape was used up.
+        ctx: of the outputs.
+        input_ctx: of the inputs; another one only for a copy between devices.
+        order: ascending with time, so that descending is a reverse topological order.
+    """
+
+    __slots__ = ("call", "ctx", "edges", "input_ctx", "inputs", "order", "outputs", "scalars")
+
+    def __init__(
+        self,
+        call: Call,
+        edges: tuple[Edge | None, ...],
+        scalars: tuple[Any, ...],
+        inputs: tuple[Value, ...],
+        outputs: Sequence[Value],
+        ctx: Context,
+        input_ctx: Context,
+    ) -> None:
+        self.call = call
+        self.edges = edges
+        self.scalars = scalars
+        self.inputs: tuple[Value, ...] | None = inputs
+        self.outputs: Sequence[Value] | None = outputs
+        self.ctx = ctx
+        self.input_ctx = input_ctx
+        self.order = next(_order)
+
+
+def record_call(
+    call: Call,
+    edges: tuple[Edge | None, ...],
+    scalars: tuple[Any, ...],
+    inputs: tuple[Value, ...],
+    outputs: Sequence[Value],
+    ctx: Context,
+    input_ctx: Context | None = None,
+) -> TapeNode | None:
+    """Puts a call on the tape, if a gradient can flow through it to something that wants one."""
+    if call.no_gradient or not any(edge is not None for edge in edges):
+        return None
+    return TapeNode(call, edges, scalars, inputs, outputs, ctx, input_ctx or ctx)
+
+
+def _reachable(edges: Sequence[Edge]) -> list[TapeNode]:
+    """Returns the tape nodes that the edges depend on, latest first."""
+    seen: set[TapeNode] = set()
+    stack = [edge.node for edge in edges if type(edge.node) is TapeNode]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        stack.extend(
+            edge.node for edge in node.edges if edge is not None and type(edge.node) is TapeNode
+        )
+    return sorted(seen, key=_latest_first)
+
+
+def _latest_first(node: TapeNode) -> int:
+    return -node.order
+
+
+def _seed(head: Any, grad: Any) -> Any:
+    if grad is None:
+        return head.ones_like()
+    if grad.shape != head.shape:
+        raise ShapeError(
+            f"backward: the gradient of an output must have its shape {head.shape}, got {grad.shape}"
+        )
+    return grad
+
+
+def backward(
+    heads: Sequence[Any],
+    head_grads: Sequence[Any] | None = None,
+    *,
+    retain_graph: bool = False,
+    create_graph: bool = False,
+    train_mode: bool = True,
+    targets: Sequence[Edge] = (),
+) -> list[Any]:
+    """Propagates gradients from `heads` to the marked variables.
+
+    Args:
+        heads: NDArrays computed while recording.
+        head_grads: their gradients; None (for all or for one) means ones.
+        retain_graph: keep the tape, to walk it again.
+        create_graph: record the walk itself, for higher orders.
+        train_mode: whether operators on the way behave as in training.
+        targets: edges whose gradients are returned instead of being written to `grad` arrays.
+
+    Returns:
+        The gradients of the targets, None where nothing depends on one.
+
+    Raises:
+        MXNetError: a head was not computed while recording, or its tape is used up.
+    """
+    wrap = type(heads[0]).from_value
+    grads: dict[Edge, Any] = {}
+    given = list(head_grads) if head_grads is not None else [None] * len(heads)
+    if len(given) != len(heads):
+        raise MXNetError(f"backward: needs {len(heads)} head gradients, got {len(given)}")
+    was = state.recording, state.training
+    state.recording, state.training = create_graph, train_mode
+    try:
+        for head, grad in zip(heads, given, strict=True):
+            if head.edge is None:
+                raise MXNetError(
+                    "backward: this array was not computed inside `with autograd.record():` from "
+                    "an array with attach_grad(), so nothing has a gradient"
+                )
+            _accumulate(grads, head.edge, _seed(head, grad))
+        nodes = _reachable([head.edge for head in heads])
+        wanted = frozenset(targets)
+        kept = {edge: None for edge in targets}
+        for node in nodes:
+            _step(node, grads, wrap, wanted, kept, create_graph)
+        for edge in wanted & grads.keys():
+            kept[edge] = grads[edge]
+        if not targets:
+            _write_leaves(grads)
+    finally:
+        state.recording, state.training = was
+    if not retain_graph:
+        for node in nodes:
+            node.inputs = node.outputs = None
+    recorder.note_backward()
+    return [kept[edge] for edge in targets]
+
+
+def _step(
+    node: TapeNode,
+    grads: dict[Edge, Any],
+    wrap: Callable[..., Any],
+    wanted: frozenset[Edge],
+    kept: dict[Edge, Any],
+    create_graph: bool,
+) -> None:
+    """Runs one node's rule and adds the results to the gradients of its inputs."""
+    if node.inputs is None or node.outputs is None:
+        raise MXNetError(
+            "backward: the tape was used up by an earlier backward(); pass retain_graph=True there"
+        )
+    outs = []
+    for index in range(len(node.outputs)):
+        edge = Edge(node, index)
+        grad = grads.pop(edge, None)
+        if edge in wanted:
+            kept[edge] = grad
+        outs.append(grad)
+    if all(one is None for one in outs):
+        return
+    inputs = [
+        wrap(value, node.input_ctx, edge if create_graph else None)
+        for value, edge in zip(node.inputs, node.edges, strict=True)
+    ]
+    outputs = [
+        wrap(value, node.ctx, Edge(node, index) if create_graph else None)
+        for index, value in enumerate(node.outputs)
+    ]
+    back = Backward(
+        node.call, inputs, outputs, outs, node.scalars, [edge is not None for edge in node.edges]
+    )
+    for edge, grad in zip(node.edges, node.call.gradient(back), strict=False):
+        if edge is not None and grad is not None:
+            _accumulate(grads, edge, grad)
+
+
+def _accumulate(grads: dict[Edge, Any], edge: Edge, grad: Any) -> None:
+    before = grads.get(edge)
+    grads[edge] = grad if before is None else before + grad
+
+
+def _write_leaves(grads: dict[Edge, Any]) -> None:
+    for edge, grad in grads.items():
+        leaf = edge.node
+        if type(leaf) is not Leaf or leaf.req == "null":
+            continue
+        if leaf.req == "add":
+            grad = leaf.grad + grad
+        leaf.grad.assign(grad)

@@ -1,0 +1,236 @@
+"""Making arrays: from host data, filled, and by counting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hybridnet.base.context import Context, current_context
+from hybridnet.base.dtype import CODE_OF, FLOAT32, as_dtype
+from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
+from hybridnet.base.lazy import jax
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ops import registry
+from hybridnet.runtime.devices import context_of
+from hybridnet.runtime.segment import Value
+
+from ._copy import put
+from .ndarray import NDArray
+
+__all__ = [
+    "arange",
+    "array",
+    "concatenate",
+    "empty",
+    "eye",
+    "from_dlpack",
+    "from_jax",
+    "from_numpy",
+    "full",
+    "linspace",
+    "moveaxis",
+    "ones",
+    "zeros",
+]
+
+Dims = int | Sequence[int]
+
+
+def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+    """Makes an array from host data, an NDArray, or nested sequences.
+
+    Args:
+        source_array: the data; copied.
+        ctx: where to; default the current context.
+        dtype: default that of an NDArray or NumPy array, float32 for anything else.
+
+    Returns:
+        An array of the data's shape.
+
+    Raises:
+        DTypeError: the data's dtype is none that hybridnet computes with.
+        ShapeError: the nested sequences are ragged.
+    """
+    ctx = ctx or current_context()
+    if isinstance(source_array, NDArray):
+        moved = source_array.detach().copyto(ctx)
+        return moved if dtype is None else moved.astype(dtype, copy=False)
+    if dtype is None:
+        known = getattr(source_array, "dtype", None)
+        dtype = known if known is not None and np.dtype(known) in CODE_OF else None
+        if known is not None and dtype is None:
+            raise DTypeError(f"nd.array: cannot hold dtype {known}; give dtype=")
+        dtype = FLOAT32 if dtype is None else np.dtype(dtype)
+    try:
+        host = np.asarray(source_array, dtype=as_dtype(dtype))
+    except ValueError as error:
+        raise ShapeError(
+            f"nd.array: the data must be numbers in a regular shape: {error}"
+        ) from error
+    return NDArray.from_value(put(host, ctx), ctx)
+
+
+def from_numpy(ndarray: np.ndarray[Any, Any], zero_copy: bool = True) -> NDArray:
+    """Makes an array from a NumPy array, sharing its memory if it is suitably aligned.
+
+    With ``zero_copy`` the NumPy array becomes read-only, as in MXNet, because both may share
+    memory. Writing to the NDArray never changes the NumPy array.
+    """
+    if not zero_copy:
+        return array(ndarray)
+    if not ndarray.flags["C_CONTIGUOUS"]:
+        raise ParameterError("from_numpy: zero_copy needs a C-contiguous array")
+    as_dtype(ndarray.dtype)
+    ndarray.flags.writeable = False
+    return from_dlpack_capable(ndarray)
+
+
+def from_dlpack_capable(source: Any) -> NDArray:
+    """Makes an array that shares the memory of a DLPack exporter (NumPy, PyTorch, JAX, CuPy)."""
+    with jax.enable_x64(True):
+        shared = jax.dlpack.from_dlpack(source)
+    return from_jax(shared)
+
+
+def from_dlpack(dlpack: Any) -> NDArray:
+    """Makes an array from an object with ``__dlpack__``, without a copy.
+
+    The exporter must not change the memory as long as the array lives; writing to the array gives
+    it memory of its own and never changes the exporter's.
+    """
+    return from_dlpack_capable(dlpack)
+
+
+def from_jax(source: Any) -> NDArray:
+    """Makes an array from a JAX array on one device, without a copy."""
+    dtype = as_dtype(np.dtype(source.dtype))
+    (device,) = source.devices()
+    ctx = context_of(device)
+    return NDArray.from_value(
+        Value(tensor_type(tuple(source.shape), dtype), source, shared=True), ctx
+    )
+
+
+def _shape(shape: Dims, name: str) -> tuple[int, ...]:
+    dims = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    if any(int(one) < 0 for one in dims):
+        raise ShapeError(f"nd.{name}: the dimensions must be >= 0, got {dims}")
+    return tuple(int(one) for one in dims)
+
+
+def _create(name: str, attrs: dict[str, Any], ctx: Context | None) -> NDArray:
+    made: NDArray = NDArray.apply_operator(registry.get(name), (), attrs, ctx=ctx)
+    return made
+
+
+def zeros(
+    shape: Dims, ctx: Context | None = None, dtype: Any = None, stype: str | None = None
+) -> NDArray:
+    """Returns an array of zeros (float32 by default)."""
+    _dense_only("zeros", stype)
+    attrs = {"shape": _shape(shape, "zeros"), "dtype": as_dtype(dtype or FLOAT32).name}
+    return _create("_zeros", attrs, ctx)
+
+
+def ones(shape: Dims, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+    """Returns an array of ones (float32 by default)."""
+    attrs = {"shape": _shape(shape, "ones"), "dtype": as_dtype(dtype or FLOAT32).name}
+    return _create("_ones", attrs, ctx)
+
+
+def empty(
+    shape: Dims, ctx: Context | None = None, dtype: Any = None, stype: str | None = None
+) -> NDArray:
+    """Returns an array to be overwritten; here it holds zeros."""
+    return zeros(shape, ctx, dtype, stype)
+
+
+def full(
+    shape: Dims,
+    val: float,
+    ctx: Context | None = None,
+    dtype: Any = FLOAT32,
+    out: NDArray | None = None,
+) -> NDArray:
+    """Returns an array with every element equal to `val`."""
+    made = empty(shape, ctx, dtype) if out is None else out
+    made[:] = val
+    return made
+
+
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool | None = None,
+    ctx: Context | None = None,
+    dtype: Any = FLOAT32,
+) -> NDArray:
+    """Returns evenly spaced numbers in [start, stop), each `repeat` times.
+
+    With one number given, counts from 0 to it.
+    """
+    if infer_range:
+        raise ParameterError("nd.arange: infer_range is for symbols; give stop")
+    first, last = (0, start) if stop is None else (start, stop)
+    attrs = {
+        "start": first,
+        "stop": last,
+        "step": step,
+        "repeat": repeat,
+        "dtype": as_dtype(dtype or FLOAT32).name,
+    }
+    return _create("_arange", attrs, ctx)
+
+
+def linspace(
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    ctx: Context | None = None,
+    dtype: Any = FLOAT32,
+) -> NDArray:
+    """Returns `num` evenly spaced numbers from `start` to `stop` (included with `endpoint`)."""
+    step = (stop - start) / max(num - 1 if endpoint else num, 1)
+    host = start + step * np.arange(num, dtype=np.float64)
+    if endpoint and num > 1:
+        host[-1] = stop
+    return array(host, ctx, as_dtype(dtype or FLOAT32))
+
+
+def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+    """Returns an (N, M or N) array with ones on the k-th diagonal and zeros elsewhere."""
+    return array(np.eye(N, M or None, k), ctx, as_dtype(dtype or FLOAT32))
+
+
+def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
+    """Joins arrays along an axis; a single one is returned itself unless `always_copy`."""
+    if len(arrays) == 1 and not always_copy:
+        return arrays[0]
+    made: NDArray = NDArray.apply_operator(registry.get("Concat"), list(arrays), {"dim": axis})
+    return made
+
+
+def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
+    """Moves axes to other positions; the rest keep their order."""
+    order = np.moveaxis(np.empty((0,) * tensor.ndim), source, destination)
+    del order  # raises NumPy's own error for axes that do not exist
+    axes = list(range(tensor.ndim))
+    sources = [source] if isinstance(source, int) else list(source)
+    targets = [destination] if isinstance(destination, int) else list(destination)
+    sources = [one % tensor.ndim for one in sources]
+    targets = [one % tensor.ndim for one in targets]
+    axes = [one for one in axes if one not in sources]
+    for target, one in sorted(zip(targets, sources, strict=True)):
+        axes.insert(target, one)
+    moved: NDArray = tensor.transpose(axes)
+    return moved
+
+
+def _dense_only(name: str, stype: str | None) -> None:
+    if stype not in (None, "default"):
+        raise ParameterError(f"nd.{name}: stype must be 'default', got {stype!r}")

@@ -1,0 +1,597 @@
+"""`NDArray`: what users hold. A view of a Storage, with a dtype, a context and a place on the tape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, final
+
+import numpy as np
+
+from hybridnet.base.context import Context, current_context
+from hybridnet.base.dtype import as_dtype
+from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
+from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops import registry
+from hybridnet.ops.call import Call
+from hybridnet.ops.methods import FluentMethods
+from hybridnet.ops.operator import OpCall, Operator
+from hybridnet.runtime import generator, recorder
+from hybridnet.runtime.devices import device_of
+from hybridnet.runtime.segment import Value
+from hybridnet.runtime.storage import Storage
+
+from . import _index, _tape
+from ._copy import CopyAcross, put
+from ._tape import Edge, Leaf
+
+__all__ = ["NDArray"]
+
+_IN_PLACE: Final = (
+    "{what}: an array that autograd has recorded cannot be changed in place inside "
+    "`autograd.record()`; make a new array instead, or do it outside the scope (or under "
+    "`autograd.pause()`)"
+)
+
+
+@final
+class NDArray(FluentMethods):
+    """An n-dimensional array on one device, changed in place and computed asynchronously.
+
+    Make one with `array`, `zeros`, `ones`, `full`, `arange` or the operators. Operations return at
+    once; reading a value (`asnumpy`, printing, `wait_to_read`) waits for it. Slices along leading
+    axes and `reshape` are views that share memory, as in MXNet.
+    """
+
+    __slots__ = ("__weakref__", "_edge", "_offset", "_storage", "_type")
+
+    _edge: Edge | None
+    _offset: int | None
+    _storage: Storage
+    _type: TensorType
+
+    # -- making ------------------------------------------------------------------------------
+
+    @classmethod
+    def from_value(cls, value: Value, ctx: Context, edge: Edge | None = None) -> NDArray:
+        """Returns an array of its own holding a Value (for the inside of hybridnet)."""
+        made = object.__new__(cls)
+        made._storage = Storage(value, ctx)
+        made._type = value.type
+        made._offset = None
+        made._edge = edge
+        return made
+
+    @classmethod
+    def from_storage(cls, storage: Storage) -> NDArray:
+        """Returns an array that is the whole of a Storage."""
+        made = object.__new__(cls)
+        made._storage = storage
+        made._type = storage.type
+        made._offset = None
+        made._edge = None
+        return made
+
+    @classmethod
+    def apply_operator(
+        cls,
+        op: Operator,
+        inputs: Sequence[Any],
+        attrs: Mapping[str, Any],
+        *,
+        name: str | None = None,
+        out: Any = None,
+        ctx: Context | None = None,
+    ) -> Any:
+        """Applies an operator to arrays; see `hybridnet.ops.handle.Operand`."""
+        call, scalars = op.bind(attrs, _tape.state.training)
+        outputs = cls.apply_call(call, inputs, scalars, ctx)
+        if out is not None:
+            return _write_out(call, outputs, out)
+        if call.num_visible == 1:
+            return outputs[0]
+        return outputs[: call.num_visible]
+
+    @classmethod
+    def apply_call(
+        cls,
+        call: Call,
+        inputs: Sequence[Any],
+        scalars: tuple[Any, ...] = (),
+        ctx: Context | None = None,
+    ) -> list[Any]:
+        """Records a call: the eager side of the only door. Returns all its outputs.
+
+        Raises:
+            ShapeError, DTypeError: the inputs do not meet the operator's requirement.
+            ParameterError: an input is not an NDArray.
+        """
+        try:
+            types = tuple([x._type for x in inputs])
+            storages = [x._storage for x in inputs]
+        except AttributeError:
+            raise _not_arrays(call, inputs) from None
+        if storages:
+            ctx = storages[0].ctx
+            for storage in storages:
+                if storage.ctx is not ctx:
+                    raise _contexts_differ(call, inputs)
+        elif ctx is None:
+            ctx = current_context()
+        values = tuple([x.read() for x in inputs])
+        if call.takes_state:
+            state = generator.state_of(ctx)
+            types = (*types, state.type)
+            values = (*values, state.read())
+        made = recorder.record(ctx, call, values, scalars, call.infer(types))
+        if call.takes_state:
+            state.write(made[-1])
+        for index, output in call.mutates.items():
+            # A call may leave the state out (BatchNorm outside training gives it back unchanged).
+            inputs[index].write(made[output])
+        outputs = [cls.from_value(value, ctx) for value in made]
+        if _tape.state.recording:
+            edges = tuple([x._edge for x in inputs])
+            if call.takes_state:
+                edges = (*edges, None)
+            node = _tape.record_call(call, edges, scalars, values, made, ctx)
+            if node is not None:
+                for index, output in enumerate(outputs):
+                    output._edge = Edge(node, index)
+        return outputs
+
+    @classmethod
+    def full_like_scalar(cls, like: NDArray, value: int) -> NDArray:
+        """Returns a 1-element array holding a whole number that a float64 cannot hold."""
+        host = np.full((1,), value, like._type.dtype)
+        return cls.from_value(put(host, like.context), like.context)
+
+    # -- reading and writing -----------------------------------------------------------------
+
+    def read(self) -> Value:
+        """Returns the Value this array shows now (for the inside of hybridnet)."""
+        value = self._storage.read()
+        if self._offset is None:
+            return value
+        call, scalars = _index.VIEW.bind({"shape": self._type.shape, "offset": self._offset})
+        return recorder.record(self._storage.ctx, call, (value,), scalars, (self._type,))[0]
+
+    def write(self, value: Value) -> None:
+        """Overwrites this array's part of the storage with a Value of its type."""
+        storage = self._storage
+        if self._offset is None:
+            storage.write(value)
+            return
+        call, scalars = _index.VIEW_ASSIGN.bind({"offset": self._offset})
+        operands = (storage.read(), value)
+        storage.write(recorder.record(storage.ctx, call, operands, scalars, (storage.type,))[0])
+
+    def assign(self, source: NDArray) -> None:
+        """Overwrites this array with another of the same shape, casting to its dtype."""
+        if source._type is not self._type:
+            source = _broadcast_cast(self, source)
+        if source.context is not self.context:
+            source = source.as_in_context(self.context)
+        self.write(source.read())
+
+    def view(self, offset: int, shape: tuple[int, ...]) -> NDArray:
+        """Returns a view of ``prod(shape)`` elements of this array from `offset` on."""
+        made = object.__new__(NDArray)
+        made._storage = self._storage
+        made._type = tensor_type(shape, self._type.dtype)
+        start = (self._offset or 0) + offset
+        whole = made._type is self._storage.type
+        made._offset = None if whole else start
+        made._edge = None
+        if _tape.state.recording and self._edge is not None:
+            call, scalars = _index.VIEW.bind({"shape": shape, "offset": offset})
+            source = self.read()
+            target = recorder.record(self.context, call, (source,), scalars, (made._type,))
+            node = _tape.record_call(call, (self._edge,), scalars, (source,), target, self.context)
+            made._edge = Edge(node, 0)
+        return made
+
+    @property
+    def edge(self) -> Edge | None:
+        """Where the value came from, on the tape; None when nothing was recorded."""
+        return self._edge
+
+    def set_edge(self, edge: Edge | None) -> None:
+        """Sets the place on the tape (for the inside of hybridnet)."""
+        self._edge = edge
+
+    @property
+    def storage(self) -> Storage:
+        """The Storage this is a view of (for the inside of hybridnet)."""
+        return self._storage
+
+    # -- what it is --------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The dimensions."""
+        return self._type.shape
+
+    @property
+    def dtype(self) -> type:
+        """The element type, as a NumPy scalar type."""
+        kind: type = self._type.dtype.type
+        return kind
+
+    @property
+    def inferred_dtype(self) -> np.dtype[Any]:
+        """The element type, as a NumPy dtype."""
+        return self._type.dtype
+
+    @property
+    def type(self) -> TensorType:
+        """Shape and dtype as one object."""
+        return self._type
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self._type.size
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self._type.shape)
+
+    @property
+    def context(self) -> Context:
+        """Where the array is."""
+        return self._storage.ctx
+
+    ctx = context
+
+    @property
+    def stype(self) -> str:
+        """The storage type: 'default', which is dense."""
+        return "default"
+
+    @property
+    def T(self) -> NDArray:
+        """The transpose: a copy with the axes in reverse order."""
+        return self.transpose()  # type: ignore[no-any-return]
+
+    # -- values ------------------------------------------------------------------------------
+
+    def wait_to_read(self) -> None:
+        """Waits until the value has been computed.
+
+        Raises:
+            OpError: it could not be.
+        """
+        recorder.ready_array(self.read()).block_until_ready()
+
+    def wait_to_write(self) -> None:
+        """Waits until everything recorded so far that reads this array has been launched."""
+        self.wait_to_read()
+
+    def asnumpy(self) -> np.ndarray[Any, Any]:
+        """Returns a NumPy copy of the value; waits for it.
+
+        Raises:
+            OpError: it could not be computed.
+        """
+        return np.array(recorder.ready_array(self.read()))
+
+    def asscalar(self) -> Any:
+        """Returns the one element as a NumPy scalar.
+
+        Raises:
+            ShapeError: the array has not exactly one element.
+        """
+        if self.size != 1:
+            raise ShapeError(f"asscalar: needs an array of one element, got shape {self.shape}")
+        return self.asnumpy().reshape(())[()]
+
+    def item(self) -> Any:
+        """Returns the one element as a Python number."""
+        return self.asscalar().item()
+
+    def tolist(self) -> Any:
+        """Returns the elements as nested Python lists."""
+        return self.asnumpy().tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False:
+            raise ValueError("an NDArray cannot be given to NumPy without a copy; use asnumpy()")
+        host = self.asnumpy()
+        return host if dtype is None else host.astype(dtype)
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError(
+                f"the truth of an array of shape {self.shape} is ambiguous: it must have one element"
+            )
+        return bool(self.asscalar())
+
+    def __float__(self) -> float:
+        return float(self.asscalar())
+
+    def __int__(self) -> int:
+        return int(self.asscalar())
+
+    def __index__(self) -> int:
+        if not np.issubdtype(self._type.dtype, np.integer):
+            raise TypeError(f"only an integer array can be an index, got {self._type}")
+        return int(self.asscalar())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d array")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[NDArray]:
+        for index in range(len(self)):
+            yield self[index]
+
+    def __repr__(self) -> str:
+        if recorder.current_trace() is not None:
+            return f"<NDArray {self._type} @{self.context}, being traced>"
+        shape = "x".join(map(str, self.shape))
+        return f"\n{self.asnumpy()!s}\n<NDArray {shape} @{self.context}>"
+
+    # -- indexing ----------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> Any:
+        return _index.get(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._refuse_recorded("x[...] = value")
+        _index.assign(self, key, value)
+
+    # -- in place ----------------------------------------------------------------------------
+
+    def _refuse_recorded(self, what: str) -> None:
+        if self._edge is not None and _tape.state.recording:
+            raise MXNetError(_IN_PLACE.format(what=what))
+
+    def _update(self, result: Any, what: str) -> NDArray:
+        if result is NotImplemented:
+            raise TypeError(f"{what}: the right-hand side must be an NDArray or a number")
+        self._refuse_recorded(what)
+        if result.shape != self.shape:
+            raise ShapeError(
+                f"{what}: the result must keep the shape {self.shape}, got {result.shape}"
+            )
+        self.assign(result)
+        return self
+
+    def __iadd__(self, other: Any) -> NDArray:  # type: ignore[misc]
+        return self._update(self.__add__(other), "+=")
+
+    def __isub__(self, other: Any) -> NDArray:  # type: ignore[misc]
+        return self._update(self.__sub__(other), "-=")
+
+    def __imul__(self, other: Any) -> NDArray:  # type: ignore[misc]
+        return self._update(self.__mul__(other), "*=")
+
+    def __itruediv__(self, other: Any) -> NDArray:  # type: ignore[misc]
+        return self._update(self.__truediv__(other), "/=")
+
+    def __imod__(self, other: Any) -> NDArray:  # type: ignore[misc]
+        return self._update(self.__mod__(other), "%=")
+
+    def __ipow__(self, other: Any) -> NDArray:  # type: ignore[misc]
+        return self._update(self.__pow__(other), "**=")
+
+    # -- copies and conversions --------------------------------------------------------------
+
+    def copy(self) -> NDArray:
+        """Returns a copy on the same context."""
+        copied: NDArray = NDArray.apply_operator(registry.get("_copy"), (self,), {})
+        return copied
+
+    def copyto(self, other: NDArray | Context) -> NDArray:
+        """Copies into another array of the same shape, or to a context.
+
+        Raises:
+            ShapeError: the shapes differ.
+        """
+        if isinstance(other, Context):
+            return self.copy() if other is self.context else self.as_in_context(other)
+        if not isinstance(other, NDArray):
+            raise TypeError(f"copyto: needs an NDArray or a Context, got {type(other).__name__}")
+        if other.shape != self.shape:
+            raise ShapeError(f"copyto: shapes must be equal, got {self.shape} and {other.shape}")
+        if other._storage is not self._storage or other._offset != self._offset:
+            other._refuse_recorded("copyto")
+            other.assign(self)
+        return other
+
+    def as_in_context(self, context: Context) -> NDArray:
+        """Returns this array if it is on the context, else a copy there."""
+        if context is self.context:
+            return self
+        call = CopyAcross(self.context, context)
+        source = self.read()
+        made = NDArray.from_value(call.run(source), context)
+        if _tape.state.recording and self._edge is not None:
+            node = _tape.record_call(
+                call, (self._edge,), (), (source,), (made.read(),), context, self.context
+            )
+            made._edge = Edge(node, 0)
+        return made
+
+    as_in_ctx = as_in_context
+
+    def astype(self, dtype: Any, copy: bool = True) -> NDArray:
+        """Returns the array in another dtype; itself if that is its dtype and `copy` is False."""
+        wanted = as_dtype(dtype)
+        if not copy and wanted == self._type.dtype:
+            return self
+        cast: NDArray = NDArray.apply_operator(registry.get("Cast"), (self,), {"dtype": wanted.name})
+        return cast
+
+    def detach(self) -> NDArray:
+        """Returns a view of the same memory that the tape knows nothing of."""
+        made = object.__new__(NDArray)
+        made._storage = self._storage
+        made._type = self._type
+        made._offset = self._offset
+        made._edge = None
+        return made
+
+    def reshape(self, *shape: Any, **kwargs: Any) -> NDArray:
+        """Returns a view of the same memory in another shape.
+
+        Args:
+            shape: the dimensions, or one tuple of them, with MXNet's codes: 0 keeps one, -1 is
+                inferred, -2 keeps the rest, -3 joins two, -4 splits one.
+            kwargs: ``reverse=True`` applies the codes from the right; ``shape=``.
+
+        Raises:
+            ShapeError: the sizes differ.
+        """
+        return _index.reshape(self, shape, kwargs)
+
+    def broadcast_to(self, shape: tuple[int, ...]) -> NDArray:
+        """Returns the array with its axes of size 1 repeated to `shape`."""
+        out: NDArray = NDArray.apply_operator(registry.get("broadcast_to"), (self,), {"shape": shape})
+        return out
+
+    def __copy__(self) -> NDArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NDArray:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return _restore, (self.asnumpy(), self.context)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._export().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        device: tuple[Any, int] = recorder.ready_array(self.read()).__dlpack_device__()
+        return device
+
+    def to_jax(self) -> Any:
+        """Returns the value as a JAX array, without a copy; later writes here do not change it."""
+        return self._export()
+
+    def _export(self) -> Any:
+        # Launched first, so that no pending program may take the memory over.
+        recorder.flush_all()
+        value = self.read()
+        array = recorder.ready_array(value)
+        array.block_until_ready()
+        value.shared = True
+        return array
+
+    # -- gradients ---------------------------------------------------------------------------
+
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
+        """Marks this array as a variable whose gradient is wanted, in `grad`.
+
+        Args:
+            grad_req: 'write' replaces the gradient at each backward, 'add' adds to it, 'null'
+                computes none.
+            stype: 'default' or None; gradients are dense.
+
+        Raises:
+            ParameterError: `grad_req` is none of these.
+        """
+        if stype not in (None, "default"):
+            raise ParameterError(f"attach_grad: stype must be 'default', got {stype!r}")
+        self.mark_variable(self.zeros_like().detach(), grad_req)
+
+    def mark_variable(self, grad: NDArray, grad_req: str) -> None:
+        """Marks this array as a variable with a given gradient array."""
+        if grad_req not in ("write", "add", "null"):
+            raise ParameterError(f"grad_req must be 'write', 'add' or 'null', got {grad_req!r}")
+        if grad.shape != self.shape:
+            raise ShapeError(f"the gradient array must have shape {self.shape}, got {grad.shape}")
+        self._edge = Edge(Leaf(grad, grad_req), 0)
+
+    @property
+    def grad(self) -> NDArray | None:
+        """The gradient array, zeros before the first backward; None without `attach_grad`."""
+        if self._edge is None or type(self._edge.node) is not Leaf:
+            return None
+        grad: NDArray | None = self._edge.node.grad
+        return grad
+
+    def zero_grad(self) -> None:
+        """Sets the gradient to 0."""
+        if self.grad is not None:
+            self.grad[:] = 0
+
+    def backward(
+        self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True
+    ) -> None:
+        """Computes the gradients of this array with respect to the marked variables.
+
+        Args:
+            out_grad: the gradient of this array, of its shape; None means ones.
+            retain_graph: keep the tape for another backward.
+            train_mode: whether operators behave as in training.
+
+        Raises:
+            MXNetError: this array was not computed while recording.
+        """
+        _tape.backward(
+            [self],
+            None if out_grad is None else [out_grad],
+            retain_graph=retain_graph,
+            train_mode=train_mode,
+        )
+
+
+def _restore(host: np.ndarray[Any, Any], ctx: Context) -> NDArray:
+    try:
+        device_of(ctx)
+    except MXNetError:
+        ctx = Context("cpu", 0)  # pickled where there was a GPU
+    return NDArray.from_value(put(host, ctx), ctx)
+
+
+def _broadcast_cast(target: NDArray, source: NDArray) -> NDArray:
+    op = registry.get("_assign_cast")
+    if source.context is not target.context:
+        source = source.as_in_context(target.context)
+    return NDArray.apply_call(op.bind({})[0], (target.detach(), source.detach()), ())[0]  # type: ignore[no-any-return]
+
+
+def _write_out(call: Call, outputs: list[Any], out: Any) -> Any:
+    targets = list(out) if isinstance(out, (list, tuple)) else [out]
+    if len(targets) > call.num_visible:
+        raise ParameterError(
+            f"{call.name}: out= takes at most {call.num_visible} arrays, got {len(targets)}"
+        )
+    for target, result in zip(targets, outputs, strict=False):
+        if not isinstance(target, NDArray):
+            raise ParameterError(f"{call.name}: out= needs an NDArray, got {type(target).__name__}")
+        if target.shape != result.shape:
+            raise ShapeError(
+                f"{call.name}: out= must have shape {result.shape}, got {target.shape}"
+            )
+        target._refuse_recorded(f"{call.name}(out=...)")
+        target.assign(result)
+        if result._edge is not None:
+            target._edge = result._edge
+    return out
+
+
+def _not_arrays(call: Call, inputs: Sequence[Any]) -> ParameterError:
+    names = call.input_names(len(inputs)) if isinstance(call, OpCall) else ()
+    for index, x in enumerate(inputs):
+        if not isinstance(x, NDArray):
+            name = names[index] if index < len(names) else f"input {index}"
+            what = "was not given" if x is None else f"is a {type(x).__name__}"
+            return ParameterError(
+                f"{call.name}: {name} must be an NDArray, but it {what}; "
+                "make one with nd.array(...)"
+            )
+    return ParameterError(f"{call.name}: every input must be an NDArray")
+
+
+def _contexts_differ(call: Call, inputs: Sequence[NDArray]) -> MXNetError:
+    where = ", ".join(str(x.context) for x in inputs)
+    return MXNetError(
+        f"{call.name}: all inputs must be on one context, got {where}; "
+        "move them with as_in_context(...)"
+    )
+

@@ -1,0 +1,69 @@
+"""Saving and loading arrays in MXNet's `.params` format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hybridnet.base.context import current_context
+from hybridnet.base.errors import ParameterError
+from hybridnet.base.params_file import load_params, save_params
+
+from ._copy import put
+from .ndarray import NDArray
+
+__all__ = ["load", "load_frombuffer", "save"]
+
+PathLike = str | os.PathLike[str]
+
+
+def save(fname: PathLike, data: NDArray | Sequence[NDArray] | Mapping[str, NDArray]) -> None:
+    """Saves one array, a list, or a dict of arrays; MXNet 1.9.1 reads the file.
+
+    The file appears whole or not at all.
+
+    Raises:
+        ParameterError: something in `data` is no NDArray.
+        OSError: the file cannot be written.
+    """
+    if isinstance(data, NDArray):
+        data = [data]
+    arrays: Any
+    if isinstance(data, Mapping):
+        _check_arrays(data.values())
+        arrays = {name: one.asnumpy() for name, one in data.items()}
+    else:
+        _check_arrays(data)
+        arrays = [one.asnumpy() for one in data]
+    save_params(fname, arrays)
+
+
+def load(fname: PathLike) -> list[NDArray] | dict[str, NDArray]:
+    """Loads what `save`, or any MXNet since 0.8, has written: a list or a dict of arrays.
+
+    Raises:
+        FormatError: the file is no such file, truncated or corrupt.
+        OSError: it cannot be read.
+    """
+    return _restore(load_params(fname))
+
+
+def load_frombuffer(buf: bytes) -> list[NDArray] | dict[str, NDArray]:
+    """Loads arrays from the bytes of such a file."""
+    if not isinstance(buf, (bytes, bytearray, memoryview)):
+        raise ParameterError(f"load_frombuffer: needs bytes, got {type(buf).__name__}")
+    return _restore(load_params(bytes(buf)))
+
+
+def _restore(loaded: Any) -> list[NDArray] | dict[str, NDArray]:
+    ctx = current_context()
+    if isinstance(loaded, dict):
+        return {name: NDArray.from_value(put(one, ctx), ctx) for name, one in loaded.items()}
+    return [NDArray.from_value(put(one, ctx), ctx) for one in loaded]
+
+
+def _check_arrays(values: Any) -> None:
+    for one in values:
+        if not isinstance(one, NDArray):
+            raise ParameterError(f"nd.save: every value must be an NDArray, got {type(one).__name__}")

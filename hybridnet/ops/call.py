@@ -1,0 +1,101 @@
+"""`Call`: something a program can run. An operator with its parameters, its gradient, or a graph.
+
+Equal calls are one object, so the structure of a program is compared by comparing pointers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from hybridnet.base.tensor_type import TensorType
+
+__all__ = ["Backward", "Call", "Types"]
+
+Types = tuple[TensorType, ...]
+
+_NOTHING: Mapping[int, int] = {}
+
+
+class Call(ABC):
+    """What recorder, graph and tape know of an operation.
+
+    Attributes:
+        name: the operator's name, for messages and printed graphs.
+        num_outputs: all outputs, with hidden ones and the new random state.
+        num_visible: the outputs a user sees, which come first.
+        num_scalars: how many numbers it takes beside its inputs (learning rates and the like).
+        takes_state: whether its last input is the state of a random generator, and its last
+            output the new state.
+        mutates: input index -> output index: the input array is overwritten with that output.
+        no_gradient: why it has no gradient; empty when it has one.
+    """
+
+    __slots__ = ("__weakref__", "num_outputs", "num_scalars", "num_visible", "takes_state")
+
+    mutates: Mapping[int, int] = _NOTHING
+    no_gradient: str = ""
+    train: ClassVar[bool | None] = None
+
+    num_outputs: int
+    num_visible: int
+    num_scalars: int
+    takes_state: bool
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name in messages and printed graphs."""
+
+    @abstractmethod
+    def infer(self, types: Types) -> Types:
+        """Returns the types of the outputs.
+
+        Raises:
+            ShapeError, DTypeError: the inputs do not meet the requirement.
+        """
+
+    @abstractmethod
+    def lower(self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+        """Computes the outputs with JAX: of arrays, or of the tracers of a program being built.
+
+        Args:
+            platform: 'cpu', 'gpu' or 'tpu': some operators have a lowering for each.
+            operands: the inputs, the random state last where one is taken.
+            scalars: the numbers taken beside the inputs, 0-d float64.
+        """
+
+    @abstractmethod
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """Returns the gradients of the inputs, None where there is none, as handles."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Backward:
+    """What a gradient rule is given: one applied call and the gradients of its outputs.
+
+    The inputs, outputs and gradients are handles (arrays when the tape runs, graph edges when a
+    graph is differentiated), so that one rule serves both.
+    """
+
+    call: Any
+    inputs: Sequence[Any]
+    outputs: Sequence[Any]
+    #: One for each output; None where nothing depends on it.
+    grads: Sequence[Any]
+    scalars: tuple[Any, ...]
+    #: For each input, whether its gradient is wanted.
+    wanted: Sequence[bool]
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        """The operator's static parameters."""
+        attrs: Mapping[str, Any] = self.call.attrs
+        return attrs
+
+    def apply(self, call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...] = ()) -> list[Any]:
+        """Applies a call to handles of the kind this rule was given; returns all its outputs."""
+        applied: list[Any] = type(inputs[0]).apply_call(call, inputs, scalars)
+        return applied

@@ -1,0 +1,261 @@
+"""`Operand`: what NDArray, Symbol and graph edges share, which is the algebra users write.
+
+An operand knows how to apply an operator to operands of its kind; everything else (Python's
+arithmetic, the fluent methods) is written once, here, in terms of that.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Number
+from typing import Any, Final
+
+import numpy as np
+
+from hybridnet.base.errors import ParameterError
+
+from . import registry
+from .call import Call
+from .operator import Operator
+
+__all__ = ["Operand", "documentation", "fluent", "operator_function", "signature_of", "split_arguments"]
+
+# Whole numbers beyond this are not exact as the float64 in which scalars travel.
+_EXACT: Final = 2**53
+
+
+class Operand:
+    """A value that operators can be applied to; subclasses say how."""
+
+    __slots__ = ()
+    # Keeps NumPy from taking ``numpy_array + operand`` apart element by element.
+    __array_ufunc__: Any = None
+
+    @classmethod
+    def apply_operator(
+        cls,
+        op: Operator,
+        inputs: Sequence[Any],
+        attrs: Mapping[str, Any],
+        *,
+        name: str | None = None,
+        out: Any = None,
+    ) -> Any:
+        """Applies an operator; returns its visible output, or a list when there are several."""
+        raise NotImplementedError
+
+    @classmethod
+    def apply_call(cls, call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any]:
+        """Applies a bound call; returns all its outputs, hidden ones too."""
+        raise NotImplementedError
+
+    @classmethod
+    def full_like_scalar(cls, like: Any, value: int) -> Any:
+        """Returns an operand holding a whole number too large for a float64."""
+        raise ParameterError(f"the whole number {value} is not exact as a float64")
+
+    @classmethod
+    def binary_operator(cls, name: str) -> Operator:
+        """Returns the operator that Python's arithmetic on two operands stands for."""
+        return registry.get(name)
+
+    @property
+    def inferred_dtype(self) -> np.dtype[Any] | None:
+        """The dtype, where it is known yet."""
+        raise NotImplementedError
+
+    def __add__(self, other: Any) -> Any:
+        return _binary(self, other, "broadcast_add", "_plus_scalar")
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return _binary(self, other, "broadcast_sub", "_minus_scalar")
+
+    def __rsub__(self, other: Any) -> Any:
+        return _binary(self, other, "broadcast_sub", "_rminus_scalar", swap=True)
+
+    def __mul__(self, other: Any) -> Any:
+        return _binary(self, other, "broadcast_mul", "_mul_scalar")
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return _binary(self, other, "broadcast_div", "_div_scalar")
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _binary(self, other, "broadcast_div", "_rdiv_scalar", swap=True)
+
+    def __mod__(self, other: Any) -> Any:
+        return _binary(self, other, "broadcast_mod", "_mod_scalar")
+
+    def __rmod__(self, other: Any) -> Any:
+        return _binary(self, other, "broadcast_mod", "_rmod_scalar", swap=True)
+
+    def __pow__(self, other: Any) -> Any:
+        return _binary(self, other, "broadcast_power", "_power_scalar")
+
+    def __rpow__(self, other: Any) -> Any:
+        return _binary(self, other, "broadcast_power", "_rpower_scalar", swap=True)
+
+    def __neg__(self) -> Any:
+        return _unary(self, "negative")
+
+    def __abs__(self) -> Any:
+        return _unary(self, "abs")
+
+    def __eq__(self, other: object) -> Any:
+        return _binary(self, other, "broadcast_equal", "_equal_scalar")
+
+    def __ne__(self, other: object) -> Any:
+        return _binary(self, other, "broadcast_not_equal", "_not_equal_scalar")
+
+    def __gt__(self, other: Any) -> Any:
+        return _binary(self, other, "broadcast_greater", "_greater_scalar")
+
+    def __ge__(self, other: Any) -> Any:
+        return _binary(self, other, "broadcast_greater_equal", "_greater_equal_scalar")
+
+    def __lt__(self, other: Any) -> Any:
+        return _binary(self, other, "broadcast_lesser", "_lesser_scalar")
+
+    def __le__(self, other: Any) -> Any:
+        return _binary(self, other, "broadcast_lesser_equal", "_lesser_equal_scalar")
+
+    # Equality is elementwise, so identity is what a dict can go by.
+    __hash__ = object.__hash__
+
+
+def _unary(operand: Operand, name: str) -> Any:
+    return type(operand).apply_operator(registry.get(name), (operand,), {})
+
+
+def _binary(operand: Operand, other: Any, name: str, scalar: str, swap: bool = False) -> Any:
+    kind = type(operand)
+    if isinstance(other, Operand):
+        pair = (other, operand) if swap else (operand, other)
+        return kind.apply_operator(kind.binary_operator(name), pair, {})
+    if isinstance(other, (Number, np.number, np.bool_)):
+        if isinstance(other, int) and abs(other) > _EXACT:
+            return _binary(operand, kind.full_like_scalar(operand, other), name, scalar, swap)
+        op = registry.get(scalar)
+        return kind.apply_operator(op, (operand,), {"scalar": float(other)})
+    return NotImplemented
+
+
+def split_arguments(
+    op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Sorts a call's arguments into inputs and parameters.
+
+    Inputs come first, by position or by their names; further positional arguments are parameters
+    in declared order, as in MXNet's functions.
+
+    Returns:
+        The inputs (None for one that was left out before one that was given), and the parameters.
+
+    Raises:
+        ParameterError: too many arguments, or one given twice.
+    """
+    if op.variadic:
+        if len(args) == 1 and isinstance(args[0], (list, tuple)):
+            args = tuple(args[0])
+        kwargs.pop("num_args", None)
+        return list(args), kwargs
+    count = len(op.inputs)
+    inputs = list(args[:count])
+    for param, value in zip(op.params, args[count:], strict=False):
+        if param in kwargs:
+            raise ParameterError(f"{op.name}: parameter {param} was given twice")
+        kwargs[param] = value
+    if len(args) > count + len(op.params):
+        most = count + len(op.params)
+        raise ParameterError(f"{op.name}: takes at most {most} arguments, got {len(args)}")
+    for index, name in enumerate(op.inputs):
+        if name in kwargs and name not in op.params:
+            value = kwargs.pop(name)
+            if index < len(inputs):
+                if value is not None:
+                    raise ParameterError(f"{op.name}: input {name} was given twice")
+                continue
+            inputs.extend([None] * (index - len(inputs)))
+            inputs.append(value)
+    while inputs and inputs[-1] is None:
+        inputs.pop()
+    return inputs, kwargs
+
+
+Method = Callable[..., Any]
+
+
+def fluent(name: str) -> Method:
+    """Makes the method that applies an operator to ``self``: ``exp = fluent("exp")``."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        op = registry.get(name)
+        out = kwargs.pop("out", None)
+        given = kwargs.pop("name", None)
+        inputs, attrs = split_arguments(op, (self, *args), kwargs)
+        return type(self).apply_operator(op, inputs, attrs, name=given, out=out)
+
+    method.__name__ = name
+    method.__qualname__ = f"Operand.{name}"
+    method.__doc__ = f"Applies operator `{name}` to this; see ``nd.{name}`` for the parameters."
+    return method
+
+
+def operator_function(op: Operator, kind: type[Operand], public: str) -> Method:
+    """Makes the function users call: ``nd.exp(x, out=y)``.
+
+    Args:
+        op: the operator.
+        kind: what the function is for: its class applies the operator.
+        public: the name it is called by.
+    """
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None)
+        given = kwargs.pop("name", None)
+        options = {"attr": kwargs.pop("attr")} if "attr" in kwargs else {}
+        inputs, attrs = split_arguments(op, args, kwargs)
+        return kind.apply_operator(op, inputs, attrs, name=given, out=out, **options)
+
+    function.__name__ = function.__qualname__ = public
+    function.__doc__ = documentation(op)
+    # Read by help() and editors.
+    function.__signature__ = signature_of(op)  # type: ignore[attr-defined]
+    return function
+
+
+def signature_of(op: Operator) -> inspect.Signature:
+    """Returns the signature of the function that applies an operator."""
+    parameter = inspect.Parameter
+    if op.variadic:
+        inputs = [parameter(op.inputs[0], parameter.VAR_POSITIONAL)]
+        rest = parameter.KEYWORD_ONLY
+    else:
+        inputs = [
+            parameter(
+                name,
+                parameter.POSITIONAL_OR_KEYWORD,
+                default=parameter.empty if index < op.required_inputs else None,
+            )
+            for index, name in enumerate(op.inputs)
+        ]
+        rest = parameter.KEYWORD_ONLY
+    params = [parameter(one.name, rest, default=one.default) for one in op.params.values()]
+    tail = [parameter(name, parameter.KEYWORD_ONLY, default=None) for name in ("out", "name")]
+    return inspect.Signature([*inputs, *params, *tail])
+
+
+def documentation(op: Operator) -> str:
+    """Returns an operator's documentation with its inputs and parameters listed."""
+    lines = [op.doc, "", "Args:"]
+    lines += [f"    {name}: an input." for name in op.inputs]
+    for one in op.params.values():
+        default = "required" if one.required else f"default {one.default!r}"
+        lines.append(f"    {one.name}: {one.kind}; {default}.")
+    lines.append("    out: an array to write the result into.")
+    lines.append("    name: the name of the node, for symbols.")
+    return "\n".join(lines)

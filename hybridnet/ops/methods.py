@@ -1,0 +1,104 @@
+"""The fluent methods: ``x.exp()`` is ``nd.exp(x)``, for arrays, symbols and graph edges alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import registry
+from .handle import Operand, fluent
+
+__all__ = ["FluentMethods"]
+
+
+class FluentMethods(Operand):
+    """An operand whose operators can be written as methods."""
+
+    __slots__ = ()
+
+    abs = fluent("abs")
+    arccos = fluent("arccos")
+    arccosh = fluent("arccosh")
+    arcsin = fluent("arcsin")
+    arcsinh = fluent("arcsinh")
+    arctan = fluent("arctan")
+    arctanh = fluent("arctanh")
+    argmax = fluent("argmax")
+    argmax_channel = fluent("argmax_channel")
+    argmin = fluent("argmin")
+    broadcast_axes = fluent("broadcast_axes")
+    broadcast_like = fluent("broadcast_like")
+    broadcast_to = fluent("broadcast_to")
+    cbrt = fluent("cbrt")
+    ceil = fluent("ceil")
+    clip = fluent("clip")
+    cos = fluent("cos")
+    cosh = fluent("cosh")
+    degrees = fluent("degrees")
+    depth_to_space = fluent("depth_to_space")
+    diag = fluent("diag")
+    exp = fluent("exp")
+    expm1 = fluent("expm1")
+    fix = fluent("fix")
+    flatten = fluent("Flatten")
+    flip = fluent("flip")
+    floor = fluent("floor")
+    log = fluent("log")
+    log10 = fluent("log10")
+    log1p = fluent("log1p")
+    log2 = fluent("log2")
+    log_softmax = fluent("log_softmax")
+    max = fluent("max")
+    mean = fluent("mean")
+    min = fluent("min")
+    nanprod = fluent("nanprod")
+    nansum = fluent("nansum")
+    norm = fluent("norm")
+    one_hot = fluent("one_hot")
+    ones_like = fluent("ones_like")
+    pad = fluent("pad")
+    pick = fluent("pick")
+    prod = fluent("prod")
+    radians = fluent("radians")
+    rcbrt = fluent("rcbrt")
+    reciprocal = fluent("reciprocal")
+    relu = fluent("relu")
+    repeat = fluent("repeat")
+    reshape_like = fluent("reshape_like")
+    rint = fluent("rint")
+    round = fluent("round")
+    rsqrt = fluent("rsqrt")
+    shape_array = fluent("shape_array")
+    sigmoid = fluent("sigmoid")
+    sign = fluent("sign")
+    sin = fluent("sin")
+    sinh = fluent("sinh")
+    size_array = fluent("size_array")
+    slice = fluent("slice")
+    slice_axis = fluent("slice_axis")
+    slice_like = fluent("slice_like")
+    softmax = fluent("softmax")
+    softmin = fluent("softmin")
+    space_to_depth = fluent("space_to_depth")
+    split = fluent("split")
+    split_v2 = fluent("_split_v2")
+    sqrt = fluent("sqrt")
+    square = fluent("square")
+    squeeze = fluent("squeeze")
+    sum = fluent("sum")
+    swapaxes = fluent("swapaxes")
+    take = fluent("take")
+    tan = fluent("tan")
+    tanh = fluent("tanh")
+    tile = fluent("tile")
+    trunc = fluent("trunc")
+    zeros_like = fluent("zeros_like")
+
+    def transpose(self, *axes: Any) -> Any:
+        """Returns the transpose: axes as one tuple, as integers, or none to reverse them all."""
+        if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
+            axes = tuple(axes[0])
+        return type(self).apply_operator(registry.get("transpose"), (self,), {"axes": axes})
+
+    def expand_dims(self, axis: int, inplace: bool = False) -> Any:
+        """Inserts an axis of size 1 (`inplace` is MXNet's hint and changes nothing)."""
+        return type(self).apply_operator(registry.get("expand_dims"), (self,), {"axis": axis})

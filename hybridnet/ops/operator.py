@@ -1,0 +1,278 @@
+"""What an operator is: one row of the registry, with every rule about it in one place."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any, Final, final
+
+import numpy as np
+
+from hybridnet.base.attrs import HostScalar, Param, parse_params
+from hybridnet.base.dtype import is_float, promote
+from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
+from hybridnet.base.lazy import jax
+from hybridnet.base.tensor_type import TensorType, tensor_type
+
+from .backward import vjp_gradient
+from .call import Backward, Call, Types
+
+__all__ = ["OpCall", "Operator", "Shapes", "check_input_count", "describe"]
+
+Shapes = list[tuple[int, ...] | None]
+
+_FLOAT64: Final = np.dtype(np.float64)
+_INT64: Final = np.dtype(np.int64)
+# Distinct parameter values or input types that one operator remembers; past it, it starts afresh.
+_CACHE_LIMIT: Final = 4096
+
+
+@final
+@dataclass(frozen=True, eq=False, slots=True)
+class Operator:
+    """One row of the registry. Made by `hybridnet.ops.registry.operator`."""
+
+    name: str
+    #: The JAX function that computes it: inputs by position, parameters by keyword.
+    lowering: Callable[..., Any]
+    #: Names of the inputs, in order; a variadic operator has one name and any number of inputs.
+    inputs: tuple[str, ...]
+    #: How many of `inputs`, from the left, must be given.
+    required_inputs: int
+    variadic: bool
+    params: Mapping[str, Param]
+    #: Which parameters are part of a program's structure, and which are its inputs.
+    static: Mapping[str, Param]
+    dynamic: Mapping[str, Param]
+    takes_train: bool
+    takes_platform: bool
+    #: Whether a call draws random numbers, or a function of the parameters that says it.
+    takes_state: bool | Callable[..., bool]
+    #: The number of outputs, hidden ones included, or a function of the parameters that gives it.
+    outputs: int | Callable[..., int]
+    #: How many of the outputs a user sees.
+    visible: int | Callable[..., int]
+    #: Input index -> output index: the input is overwritten with that output (auxiliary states);
+    #: or a function of the parameters that gives it.
+    mutates: Mapping[int, int] | Callable[..., Mapping[int, int]]
+    #: Which of `inputs` a call with these parameters takes; None: all of them.
+    takes: Callable[..., Sequence[str]] | None
+    #: Types of the outputs from types of the inputs; None: by abstract evaluation of the lowering.
+    infer: Callable[..., Sequence[TensorType]] | None
+    #: Raises ShapeError or DTypeError with the requirement in words; run before inference.
+    check: Callable[..., None] | None
+    #: Fills in unknown input shapes (None, or with 0 for an unknown dimension) from known ones.
+    complete: Callable[..., Shapes] | None
+    #: The gradient rule; None: `jax.vjp` of the lowering.
+    gradient: Callable[[Backward], Sequence[Any]] | None
+    #: Why there is no gradient; empty when there is one.
+    no_gradient: str
+    #: Floating-point operations, from the types of the inputs and the parameters.
+    cost: Callable[..., float] | None
+    output_names: tuple[str, ...]
+    aliases: tuple[str, ...]
+    doc: str
+    _calls: weakref.WeakValueDictionary[Any, OpCall] = field(
+        default_factory=weakref.WeakValueDictionary
+    )
+    _recent: dict[Any, OpCall] = field(default_factory=dict)
+
+    def bind(
+        self, attrs: Mapping[str, Any], train: bool | None = None
+    ) -> tuple[OpCall, tuple[Any, ...]]:
+        """Fixes the parameters.
+
+        Args:
+            attrs: parameters as the user gave them.
+            train: whether this is inside a training pass; None while that is not known yet.
+
+        Returns:
+            The call, and the values of the dynamic parameters, which stay outside it.
+
+        Raises:
+            ParameterError: a parameter is unknown, missing, of the wrong type or out of range.
+        """
+        scalars: tuple[Any, ...] = ()
+        if self.dynamic:
+            scalars = tuple(
+                value
+                if type(value := attrs.get(name, param.default)) in (float, HostScalar)
+                else parse_params(self.name, {name: param}, {name: value} if name in attrs else {})[name]
+                for name, param in self.dynamic.items()
+            )
+            attrs = {name: value for name, value in attrs.items() if name not in self.dynamic}
+        if not self.takes_train:
+            train = None
+        try:
+            key = (train, *attrs.items())
+            return self._recent[key], scalars
+        except (KeyError, TypeError):
+            call = self._make(attrs, train)
+        try:
+            if len(self._recent) >= _CACHE_LIMIT:
+                self._recent.clear()
+            self._recent[key] = call
+        except TypeError:
+            pass  # a parameter given as a list cannot be a key: it is read anew each time
+        return call, scalars
+
+    def _make(self, attrs: Mapping[str, Any], train: bool | None) -> OpCall:
+        if attrs.keys() - self.static.keys():
+            parse_params(self.name, self.params, attrs)  # raises, listing every parameter
+        values = parse_params(self.name, self.static, attrs)
+        key = (train, *values.values())
+        call = self._calls.get(key)
+        if call is None:
+            call = self._calls.setdefault(key, OpCall(self, values, train))
+        return call
+
+    def __repr__(self) -> str:
+        return f"<operator {self.name}>"
+
+
+@final
+class OpCall(Call):
+    """An operator with its static parameters fixed; equal calls are one object.
+
+    Attributes:
+        operator: the row of the registry.
+        attrs: the static parameters by name, canonical values.
+        train: whether it runs in a training pass; None where the operator does not care or it is
+            not known yet.
+    """
+
+    __slots__ = ("_types", "attrs", "mutates", "operator", "train")
+
+    def __init__(self, operator: Operator, attrs: dict[str, Any], train: bool | None) -> None:
+        self.operator = operator
+        self.attrs = attrs
+        self.train = train
+        self.mutates = _of(operator.mutates, attrs)
+        self.takes_state = _of(operator.takes_state, attrs)
+        self.num_outputs = _of(operator.outputs, attrs) + self.takes_state
+        self.num_visible = _of(operator.visible, attrs)
+        self.num_scalars = len(operator.dynamic)
+        self._types: dict[Types, Types] = {}
+
+    @property
+    def name(self) -> str:
+        """The operator's name."""
+        return self.operator.name
+
+    @property
+    def no_gradient(self) -> str:
+        """Why there is no gradient; empty when there is one."""
+        return self.operator.no_gradient
+
+    def infer(self, types: Types) -> Types:
+        """Returns the types of the outputs; remembers them."""
+        try:
+            return self._types[types]
+        except KeyError:
+            pass
+        if len(self._types) >= _CACHE_LIMIT:
+            self._types.clear()
+        return self._types.setdefault(types, self._infer(types))
+
+    def lower(self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+        """Runs the lowering; scalars are given in the dtype its floating inputs promote to."""
+        op = self.operator
+        keywords = dict(self.attrs)
+        if scalars:
+            floats = [x.dtype for x in operands if is_float(x.dtype)]
+            dtype = reduce(promote, floats) if floats else _FLOAT64
+            for (name, param), value in zip(op.dynamic.items(), scalars, strict=True):
+                keywords[name] = value.astype(_INT64 if param.index else dtype)
+        if op.takes_train:
+            keywords["train"] = bool(self.train)
+        if op.takes_platform:
+            keywords["platform"] = platform
+        if self.takes_state:
+            keywords["state"] = operands[-1]
+            operands = operands[:-1]
+        result = op.lowering(*operands, **keywords)
+        return result if isinstance(result, (tuple, list)) else (result,)
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """Runs the operator's rule, or the default one."""
+        rule = self.operator.gradient
+        return vjp_gradient(back) if rule is None else rule(back)
+
+    def input_names(self, count: int = 0) -> tuple[str, ...]:
+        """Returns the names of the inputs this call takes; `count` is for variadic operators."""
+        op = self.operator
+        if op.variadic:
+            return tuple(f"{op.inputs[0]}{i}" for i in range(count))
+        if op.takes is not None:
+            return tuple(op.takes(**self.attrs))
+        return op.inputs
+
+    def with_train(self, train: bool) -> OpCall:
+        """Returns the same call in, or out of, a training pass."""
+        if not self.operator.takes_train or self.train is train:
+            return self
+        return self.operator.bind(self.attrs, train)[0]
+
+    def _infer(self, types: Types) -> Types:
+        op = self.operator
+        shown = types[:-1] if self.takes_state else types
+        check_input_count(self, len(shown))
+        if op.check is not None:
+            op.check(*shown, **self.attrs)
+        if op.infer is not None:
+            inferred = tuple(op.infer(*shown, **self.attrs))
+            return (*inferred, types[-1]) if self.takes_state else inferred
+        operands = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in types]
+        scalars = [jax.ShapeDtypeStruct((), _FLOAT64) for _ in op.dynamic]
+
+        def evaluate(operands: Any, scalars: Any) -> Any:
+            return tuple(self.lower("cpu", operands, scalars))
+
+        try:
+            with jax.enable_x64(True):
+                outputs = jax.eval_shape(evaluate, operands, scalars)
+        except MXNetError:
+            raise
+        except (TypeError, ValueError, IndexError, ZeroDivisionError) as error:
+            raise _refusal(self, shown, error) from error
+        return tuple(tensor_type(tuple(one.shape), np.dtype(one.dtype)) for one in outputs)
+
+    def __repr__(self) -> str:
+        attrs = ", ".join(f"{name}={value}" for name, value in self.attrs.items())
+        return f"{self.operator.name}({attrs})"
+
+
+def _of(fact: Any, attrs: Mapping[str, Any]) -> Any:
+    """Returns a fact about an operator, which may be a function of the parameters."""
+    return fact(**attrs) if callable(fact) else fact
+
+
+def describe(names: Sequence[str], types: Sequence[TensorType]) -> str:
+    """Returns 'data float32[2,3] and weight float32[4,3]', for error messages."""
+    return " and ".join(f"{n} {t}" for n, t in zip(names, types, strict=False)) or "no inputs"
+
+
+def _refusal(call: OpCall, types: Types, error: Exception) -> MXNetError:
+    """Turns what JAX says of unfit inputs into an error that names the operator and its inputs."""
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    got = describe(call.input_names(len(types)), types)
+    kind = DTypeError if "dtype" in reason else ShapeError
+    return kind(f"{call}: cannot be applied to {got}: {reason}")
+
+
+def check_input_count(call: OpCall, count: int) -> None:
+    """Raises ParameterError unless the operator takes this many inputs."""
+    op = call.operator
+    if op.variadic:
+        if count < op.required_inputs:
+            raise ParameterError(f"{op.name}: requires at least {op.required_inputs} input, got none")
+        return
+    names = call.input_names()
+    least = min(op.required_inputs, len(names))
+    if not least <= count <= len(names):
+        wanted = f"{len(names)}" if least == len(names) else f"{least} to {len(names)}"
+        raise ParameterError(
+            f"{op.name}: requires {wanted} inputs ({', '.join(names)}), got {count}"
+        )

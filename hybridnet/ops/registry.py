@@ -1,0 +1,159 @@
+"""The table of operators, and the decorator that adds a row.
+
+    @operator("FullyConnected", complete=_weights)
+    def fully_connected(data, weight, bias=None, *, num_hidden: Annotated[int, Range(1)], ...):
+        '''Documentation that users read.'''
+
+The lowering's positional arguments are the operator's inputs, its keyword-only arguments the
+parameters (`hybridnet.base.attrs` lists the types they can have).
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from hybridnet.base.attrs import has_mark, params_of
+from hybridnet.base.errors import MXNetError
+from hybridnet.base.tensor_type import TensorType
+
+from .call import Backward
+from .operator import Operator, Shapes
+
+__all__ = ["REGISTRY", "get", "operator", "register_gradient"]
+
+#: Every name, aliases included, and its operator.
+REGISTRY: Final[dict[str, Operator]] = {}
+
+Lowering = Callable[..., Any]
+
+
+def operator(
+    name: str,
+    *,
+    aliases: Sequence[str] = (),
+    outputs: int | Callable[..., int] = 1,
+    visible: int | Callable[..., int] | None = None,
+    mutates: Mapping[str, int] | Callable[..., Mapping[int, int]] | None = None,
+    takes: Callable[..., Sequence[str]] | None = None,
+    infer: Callable[..., Sequence[TensorType]] | None = None,
+    check: Callable[..., None] | None = None,
+    complete: Callable[..., Shapes] | None = None,
+    gradient: Callable[[Backward], Sequence[Any]] | None = None,
+    no_gradient: str = "",
+    cost: Callable[..., float] | None = None,
+    output_names: Sequence[str] = ("output",),
+    takes_state: Callable[..., bool] | None = None,
+    doc: str = "",
+) -> Callable[[Lowering], Lowering]:
+    """Registers the decorated lowering as an operator.
+
+    Args:
+        name: MXNet's canonical name.
+        aliases: other names of the same operator.
+        outputs: how many arrays the lowering returns (without the new random state), hidden ones
+            included, or a function of the parameters that says it.
+        visible: how many of them, from the first, users see; default all.
+        mutates: input name -> index of the output it is overwritten with (auxiliary states), or
+            parameters -> (input index -> that index).
+        takes: parameters -> names of the inputs that a call takes; default all.
+        infer: (*types, **params) -> types of the outputs; default by abstract evaluation.
+        check: (*types, **params), raises ShapeError or DTypeError with the requirement.
+        complete: (shapes, **params) -> shapes, with unknown input shapes filled in.
+        gradient: the rule; default `jax.vjp` of the lowering.
+        no_gradient: why there is none.
+        cost: (*types, **params) -> floating-point operations; default the elements of the outputs.
+        output_names: names of the visible outputs, as saved symbols spell them.
+        takes_state: parameters -> whether the call draws random numbers; default all calls do,
+            where the lowering takes a `RandomState`.
+        doc: documentation, where the lowering's own docstring is not it.
+
+    Raises:
+        MXNetError: the name or an alias is taken.
+    """
+
+    def register(lowering: Lowering) -> Lowering:
+        signature = inspect.signature(lowering)
+        hints = typing.get_type_hints(lowering, include_extras=True)
+        positional = [
+            one for one in signature.parameters.values() if one.kind is one.POSITIONAL_OR_KEYWORD
+        ]
+        rest = [one for one in signature.parameters.values() if one.kind is one.VAR_POSITIONAL]
+        marks = {
+            mark: any(has_mark(hint, mark) for hint in hints.values())
+            for mark in ("train", "platform", "random_state")
+        }
+        inputs = tuple(one.name for one in (rest or positional))
+        params = {
+            one.name: one
+            for one in params_of(signature, {k: v for k, v in hints.items() if k != "return"})
+        }
+        row = Operator(
+            name=name,
+            lowering=lowering,
+            inputs=inputs,
+            required_inputs=(
+                1 if rest else sum(one.default is inspect.Parameter.empty for one in positional)
+            ),
+            variadic=bool(rest),
+            params=params,
+            static={key: one for key, one in params.items() if not one.dynamic},
+            dynamic={key: one for key, one in params.items() if one.dynamic},
+            takes_train=marks["train"],
+            takes_platform=marks["platform"],
+            takes_state=marks["random_state"] if takes_state is None else takes_state,
+            outputs=outputs,
+            visible=outputs if visible is None else visible,
+            mutates=(
+                mutates
+                if callable(mutates)
+                else {inputs.index(key): index for key, index in (mutates or {}).items()}
+            ),
+            takes=takes,
+            infer=infer,
+            check=check,
+            complete=complete,
+            gradient=gradient,
+            no_gradient=no_gradient,
+            cost=cost,
+            output_names=tuple(output_names),
+            aliases=tuple(aliases),
+            doc=inspect.cleandoc(doc or lowering.__doc__ or ""),
+        )
+        for key in (name, *aliases):
+            if key in REGISTRY:
+                raise MXNetError(f"operator {key!r} is already registered; choose another name")
+            REGISTRY[key] = row
+        return lowering
+
+    return register
+
+
+def get(name: str) -> Operator:
+    """Returns the operator of this name.
+
+    Raises:
+        MXNetError: there is none.
+    """
+    try:
+        return REGISTRY[name]
+    except KeyError:
+        near = ", ".join(sorted(one for one in REGISTRY if name.lower() in one.lower())[:5])
+        hint = f"; did you mean one of {near}?" if near else ""
+        raise MXNetError(f"there is no operator named {name!r}{hint}") from None
+
+
+def register_gradient(name: str) -> Callable[[Callable[[Backward], Sequence[Any]]], Any]:
+    """Replaces the gradient rule of an operator: ``@register_gradient("sin")``.
+
+    The decorated rule gets a `Backward` and returns one gradient (or None) for each input.
+    """
+
+    def register(rule: Callable[[Backward], Sequence[Any]]) -> Callable[[Backward], Sequence[Any]]:
+        # The one change a row ever sees; calls already bound follow, since they ask their row.
+        object.__setattr__(get(name), "gradient", rule)
+        return rule
+
+    return register

@@ -1,0 +1,28 @@
+"""`hn.random`: seeding, and the random functions of `nd`."""
+
+from __future__ import annotations
+
+from hybridnet.base.context import Context
+from hybridnet.base.errors import ParameterError
+from hybridnet.ndarray.random import normal as normal
+from hybridnet.ndarray.random import randint as randint
+from hybridnet.ndarray.random import randn as randn
+from hybridnet.ndarray.random import shuffle as shuffle
+from hybridnet.ndarray.random import uniform as uniform
+from hybridnet.runtime import generator
+
+__all__ = ["normal", "randint", "randn", "seed", "shuffle", "uniform"]
+
+
+def seed(seed_state: int, ctx: str | Context = "all") -> None:
+    """Restarts the random generators, so that the same numbers follow again.
+
+    Args:
+        seed_state: any whole number.
+        ctx: one context, or 'all'.
+    """
+    if not isinstance(seed_state, int):
+        raise ParameterError(f"random.seed: needs an integer, got {seed_state!r}")
+    if ctx != "all" and not isinstance(ctx, Context):
+        raise ParameterError(f"random.seed: ctx must be 'all' or a Context, got {ctx!r}")
+    generator.seed(seed_state, None if isinstance(ctx, str) else ctx)

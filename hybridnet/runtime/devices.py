@@ -1,0 +1,90 @@
+"""Contexts and the JAX devices they stand for."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from hybridnet.base import config
+from hybridnet.base.context import Context
+from hybridnet.base.errors import MXNetError
+from hybridnet.base.lazy import jax
+
+__all__ = ["context_of", "device_of", "num_devices", "platform_of", "sharding_of"]
+
+# JAX's names of platforms; host memory of every kind is the CPU's.
+_PLATFORM: Final = {"cpu": "cpu", "cpu_pinned": "cpu", "cpu_shared": "cpu", "gpu": "gpu", "tpu": "tpu"}
+
+_devices: Final[dict[Context, Any]] = {}
+_shardings: Final[dict[Context, Any]] = {}
+
+
+def _configure_cpus() -> None:
+    """Asks JAX for the virtual CPU devices; possible only before its first use in the process."""
+    wanted = config.num_cpu_devices()
+    # JAX's own setting stands where the user made one, and where nothing was asked of us.
+    if wanted > 1 and jax.config.jax_num_cpu_devices < wanted:
+        try:
+            jax.config.update("jax_num_cpu_devices", wanted)
+        except RuntimeError:
+            pass  # JAX is running already: `device_of` says so when a missing device is asked for
+
+
+def _available(platform: str) -> list[Any]:
+    try:
+        return list(jax.local_devices(backend=platform))
+    except RuntimeError:
+        return []
+
+
+def device_of(ctx: Context) -> Any:
+    """Returns the JAX device of a context.
+
+    Raises:
+        MXNetError: this process has no such device.
+    """
+    found = _devices.get(ctx)
+    if found is not None:
+        return found
+    if not _devices:
+        _configure_cpus()
+    platform = _PLATFORM[ctx.device_type]
+    available = _available(platform)
+    if ctx.device_id < len(available):
+        return _devices.setdefault(ctx, available[ctx.device_id])
+    if platform == "cpu":
+        raise MXNetError(
+            f"{ctx}: this process has {len(available)} CPU device(s); set "
+            f"HYBRIDNET_NUM_CPU_DEVICES={ctx.device_id + 1} before the first array is made "
+            "(and before JAX is used)"
+        )
+    have = f"{len(available)}" if available else "no"
+    raise MXNetError(f"{ctx}: this process has {have} {platform} device(s); use cpu() or install a JAX for it")
+
+
+def context_of(device: Any) -> Context:
+    """Returns the context of a JAX device."""
+    for name in ("cpu", "gpu", "tpu"):
+        devices = _available(name)
+        if device in devices:
+            return Context(name, devices.index(device))
+    raise MXNetError(f"{device} is not a device of this process that hybridnet knows")
+
+
+def sharding_of(ctx: Context) -> Any:
+    """Returns the JAX sharding that puts a whole array on the context's device."""
+    found = _shardings.get(ctx)
+    if found is None:
+        found = _shardings.setdefault(ctx, jax.sharding.SingleDeviceSharding(device_of(ctx)))
+    return found
+
+
+def platform_of(ctx: Context) -> str:
+    """Returns 'cpu', 'gpu' or 'tpu'."""
+    return _PLATFORM[ctx.device_type]
+
+
+def num_devices(device_type: str) -> int:
+    """Returns how many devices of a type this process has."""
+    if not _devices:
+        _configure_cpus()
+    return len(_available(_PLATFORM[device_type]))

@@ -1,0 +1,56 @@
+"""`Storage`: the identity of one device buffer, and who may read and write it now.
+
+An NDArray is a view of a Storage; changing an array in place points its Storage at another Value.
+Every read and write goes through here, because inside a trace both must be the trace's affair:
+reading an array from outside makes it an input of the traced function, and writing it makes it
+one that the function changes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hybridnet.base.context import Context
+from hybridnet.base.tensor_type import TensorType
+
+from . import recorder
+from .segment import Value
+
+__all__ = ["Storage"]
+
+
+class Storage:
+    """One device buffer's identity.
+
+    Attributes:
+        type: its shape and dtype; every Value it holds has this type.
+        ctx: where it is.
+        value: its current Value. Use `read` and `write`, which a trace can see.
+        owner: the trace it was made in, or None.
+        var: the engine's Var of host tasks that work on it in place; made at need.
+    """
+
+    __slots__ = ("__weakref__", "ctx", "owner", "type", "value", "var")
+
+    def __init__(self, value: Value, ctx: Context) -> None:
+        self.type: TensorType = value.type
+        self.ctx = ctx
+        self.value = value
+        self.owner: Any = recorder.current_trace()
+        self.var: Any = None
+
+    def read(self) -> Value:
+        """Returns the current Value, as this thread's trace (if any) sees it."""
+        trace = recorder.current_trace()
+        if trace is None or self.owner is trace:
+            return self.value
+        seen: Value = trace.read(self)
+        return seen
+
+    def write(self, value: Value) -> None:
+        """Makes this its Value."""
+        trace = recorder.current_trace()
+        if trace is None or self.owner is trace:
+            self.value = value
+        else:
+            trace.write(self, value)
