@@ -1,1 +1,129 @@
-"""Engine."""
+"""A dependency-tracking task engine. Standard library only: it knows no arrays.
+
+A `Var` stands for a resource. A task names the Vars it reads and writes, and runs as soon as no
+earlier task is in conflict with it:
+
+    from hybridnet import engine
+
+    lines = []
+    file = engine.new_variable("file")
+    engine.push(lambda: lines.append("a"), writes=[file], lane="io")
+    engine.push(lambda: print(lines), reads=[file])
+    engine.wait_for_var(file)
+
+The functions here use the process-wide engine, made at first use; its kind is chosen by the
+environment variable HYBRIDNET_ENGINE_TYPE, `ThreadedEngine` (default) or `NaiveEngine`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from hybridnet.engine.completion import Completion as Completion
+from hybridnet.engine.engine import Engine as Engine
+from hybridnet.engine.engine import NaiveEngine as NaiveEngine
+from hybridnet.engine.engine import Observer as Observer
+from hybridnet.engine.engine import Statistics as Statistics
+from hybridnet.engine.engine import ThreadedEngine as ThreadedEngine
+from hybridnet.engine.errors import CompletionError as CompletionError
+from hybridnet.engine.errors import DeadlockError as DeadlockError
+from hybridnet.engine.errors import EngineError as EngineError
+from hybridnet.engine.errors import InternalError as InternalError
+from hybridnet.engine.errors import TaskError as TaskError
+from hybridnet.engine.errors import VarError as VarError
+from hybridnet.engine.manual import ManualPool as ManualPool
+from hybridnet.engine.process import get as get
+from hybridnet.engine.process import set_engine as set_engine
+from hybridnet.engine.task import LANES as LANES
+from hybridnet.engine.task import Origin as Origin
+from hybridnet.engine.task import Var as Var
+from hybridnet.engine.task import caller_origin as caller_origin
+
+__all__ = [
+    "LANES",
+    "Completion",
+    "CompletionError",
+    "DeadlockError",
+    "Engine",
+    "EngineError",
+    "InternalError",
+    "ManualPool",
+    "NaiveEngine",
+    "Observer",
+    "Origin",
+    "Statistics",
+    "TaskError",
+    "ThreadedEngine",
+    "Var",
+    "VarError",
+    "caller_origin",
+    "delete_variable",
+    "get",
+    "new_variable",
+    "push",
+    "push_async",
+    "set_engine",
+    "set_observer",
+    "statistics",
+    "wait_for_all",
+    "wait_for_var",
+]
+
+
+def new_variable(name: str | None = None) -> Var:
+    """A new Var; `name` is for messages only."""
+    return Var(name)
+
+
+def delete_variable(var: Var) -> None:
+    """See `Engine.delete_variable`."""
+    get().delete_variable(var)
+
+
+def push(
+    fn: Callable[[], Any],
+    reads: Iterable[Var] = (),
+    writes: Iterable[Var] = (),
+    *,
+    priority: int = 0,
+    lane: str = "compute",
+    name: str | None = None,
+    origin: Origin | None = None,
+) -> None:
+    """See `Engine.push`."""
+    get().push(fn, reads, writes, priority=priority, lane=lane, name=name, origin=origin)
+
+
+def push_async(
+    fn: Callable[[Completion], Any],
+    reads: Iterable[Var] = (),
+    writes: Iterable[Var] = (),
+    *,
+    priority: int = 0,
+    lane: str = "compute",
+    name: str | None = None,
+    origin: Origin | None = None,
+) -> None:
+    """See `Engine.push_async`."""
+    get().push_async(fn, reads, writes, priority=priority, lane=lane, name=name, origin=origin)
+
+
+def wait_for_var(var: Var) -> None:
+    """See `Engine.wait_for_var`."""
+    get().wait_for_var(var)
+
+
+def wait_for_all() -> None:
+    """See `Engine.wait_for_all`."""
+    get().wait_for_all()
+
+
+def statistics() -> Statistics:
+    """See `Engine.statistics`."""
+    return get().statistics()
+
+
+def set_observer(observer: Observer | None) -> None:
+    """See `Engine.set_observer`."""
+    get().set_observer(observer)

@@ -1,0 +1,522 @@
+"""The engines: events go into the schedule, ready tasks come out and go to a pool.
+
+Why this is correct. The schedule is changed only by the holder of `_lock`, in `_pump`. Nobody ever
+waits for that lock. Whoever has an event (a task pushed, a task ended, a Var deleted) appends it
+to `_inbox` and *tries* the lock. With the lock, it handles all events in the inbox, its own and
+those of others. Without it, there is a holder, and the holder looks at the inbox again after it has
+released the lock: the event was appended before the failed try, so it is seen. Hence
+
+- events are handled one at a time in the order of the inbox, which keeps every thread's own order;
+- a push may come from anywhere, even from a finalizer that the garbage collector runs while this
+  very thread holds the lock: the try fails, and the interrupted `_pump` finds the event afterwards;
+- a worker with a completion is not held up by a thread that the GIL has put to sleep while holding
+  the lock: it leaves the event behind and goes on.
+
+An event leaves the inbox only after it was handled, so "the inbox is empty" means that everything
+this thread pushed is in the schedule; `wait_for_var` uses that to answer without the lock.
+
+User code (tasks, observers) runs outside the lock. Ready tasks are handed to the pool outside of it
+too, so two threads may hand theirs over in either order; the pool's heap restores the order by
+priority and push.
+
+Errors are values: a task's error is kept in the task, carried to the schedule, and raised where
+somebody waits.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from hybridnet.engine.completion import Completion
+from hybridnet.engine.errors import DeadlockError, EngineError, VarError
+from hybridnet.engine.pool import AbstractPool, InlinePool, ThreadPool
+from hybridnet.engine.schedule import Schedule, is_settled
+from hybridnet.engine.task import (
+    CLOSING,
+    DROPPED,
+    IDLE_LANE,
+    LANES,
+    LIVE,
+    NEW,
+    READY,
+    RUNNING,
+    WAIT_LANE,
+    Failure,
+    Origin,
+    Task,
+    Var,
+    caller_origin,
+)
+
+__all__ = ["Engine", "NaiveEngine", "Observer", "Statistics", "ThreadedEngine", "live_engines"]
+
+#: Called as `observer("task" or "failed", task name, lane, start, end)`, times in nanoseconds of
+#: `time.perf_counter_ns`, after each task that ran, in the thread that ended it.
+Observer = Callable[[str, str, str, int, int], None]
+
+_LANES: Final = frozenset(LANES)
+_MAX_NOTES: Final = 10  # further failures listed with the one that `wait_for_all` raises
+
+live_engines: Final[weakref.WeakSet[Engine]] = weakref.WeakSet()
+
+
+class _Current(threading.local):
+    # The task that runs in this thread, innermost.
+    task: Task | None = None
+
+
+_current = _Current()
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Counts of one engine since its start, as of one moment.
+
+    Attributes:
+        pushed: tasks pushed.
+        completed: tasks that ended: well, failed or skipped.
+        failed: tasks that raised.
+        skipped: tasks not run because a Var that they read was poisoned.
+        pending: tasks pushed and not ended.
+        threads: worker threads that live.
+    """
+
+    pushed: int
+    completed: int
+    failed: int
+    skipped: int
+    pending: int
+    threads: int
+
+
+class Engine(ABC):
+    """Runs tasks in an order that respects the Vars they read and write.
+
+    Any two tasks without a conflict may run in parallel; per Var, writes run in push order and the
+    reads between two writes run together. Use `NaiveEngine` or `ThreadedEngine`.
+
+    Args:
+        pool: what carries the tasks out; used by this engine only.
+    """
+
+    def __init__(self, pool: AbstractPool) -> None:
+        self._pool = pool
+        self._lock = threading.Lock()
+        self._inbox: deque[Task | Var] = deque()
+        self._schedule = Schedule()
+        self._observer: Observer | None = None
+        pool.bind(self)
+        live_engines.add(self)
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """The name that selects this kind in HYBRIDNET_ENGINE_TYPE."""
+
+    # Vars
+
+    def new_variable(self, name: str | None = None) -> Var:
+        """A new Var; `name` is for messages only."""
+        return Var(name)
+
+    def delete_variable(self, var: Var) -> None:
+        """Delete `var` after the tasks pushed so far. Never blocks; finalizers may call it.
+
+        Raises:
+            VarError: if it was deleted before.
+        """
+        self._admit("delete_variable", (var,))
+        var.state = CLOSING
+        self._inbox.append(var)
+        self._pump()
+
+    # Tasks
+
+    def push(
+        self,
+        fn: Callable[[], Any],
+        reads: Iterable[Var] = (),
+        writes: Iterable[Var] = (),
+        *,
+        priority: int = 0,
+        lane: str = "compute",
+        name: str | None = None,
+        origin: Origin | None = None,
+    ) -> None:
+        """Run `fn()` when the Vars allow. Never blocks; finalizers may call it.
+
+        Args:
+            fn: the task. Its result is dropped; what it raises poisons the Vars it writes.
+            reads: Vars whose value it uses. Naming a Var twice is the same as naming it once.
+            writes: Vars whose value it replaces; name a Var in both if it updates the value.
+            priority: among the ready tasks of a lane, the highest goes first.
+            lane: which threads run it: "compute", "copy", "io" or "priority".
+            name: for messages and profiles; by default the function's own.
+            origin: `(file, line)` to blame; by default the calling line outside hybridnet.
+
+        Raises:
+            EngineError: for an unknown lane.
+            VarError: if a Var was deleted.
+        """
+        self._push(fn, reads, writes, priority, lane, name, origin or caller_origin(2), False)
+
+    def push_async(
+        self,
+        fn: Callable[[Completion], Any],
+        reads: Iterable[Var] = (),
+        writes: Iterable[Var] = (),
+        *,
+        priority: int = 0,
+        lane: str = "compute",
+        name: str | None = None,
+        origin: Origin | None = None,
+    ) -> None:
+        """Run `fn(on_complete)`; the task ends when `on_complete(error=None)` is called.
+
+        It may be called from any thread, before or after `fn` returns, exactly once. A task whose
+        `on_complete` is dropped without a call fails, rather than leave everybody waiting. The
+        other arguments are those of `push`.
+        """
+        self._push(fn, reads, writes, priority, lane, name, origin or caller_origin(2), True)
+
+    # Waits
+
+    def wait_for_var(self, var: Var) -> None:
+        """Block until the writes of `var` pushed so far have ended.
+
+        Inside a task that reads `var` it returns at once: the value is there.
+
+        Raises:
+            TaskError: if the value is missing since a task failed; each wait raises it anew.
+            DeadlockError: inside a task that writes `var`.
+            VarError: if `var` was deleted.
+        """
+        self._admit("wait_for_var", (var,))
+        lane = None
+        task = _current.task
+        if task is not None:
+            lane = task.lane
+            if _holds(task, var):
+                return
+        failure = None
+        if self._inbox or not is_settled(var):
+            wait = Task(None, (var,), lane=WAIT_LANE, latch=self._pool.new_latch())
+            self._await(wait, lane)
+            failure = wait.failure
+            if failure is None and wait.state is DROPPED:
+                failure = var.failure
+        else:
+            failure = var.failure
+        if failure is not None:
+            failure.raise_()
+
+    def wait_for_all(self) -> None:
+        """Block until no task is pending, those pushed by tasks included.
+
+        Raises:
+            TaskError: the first failure that no wait has raised yet; the others are listed in its
+                notes. All count as reported then. The Vars they poisoned stay so until written.
+            DeadlockError: inside a task, which would wait for its own end.
+        """
+        task = _current.task
+        while task is not None:
+            if self._schedule.is_pending(task):
+                raise DeadlockError(
+                    f"wait_for_all requires a caller outside of tasks, got task {task.title!r}, "
+                    f"which would wait for its own end; wait for single Vars instead"
+                )
+            task = task.outer
+        if self._inbox or self._schedule.pending:
+            self._await(Task(None, lane=IDLE_LANE, latch=self._pool.new_latch()), None)
+        if self._schedule.failures:
+            self._raise_failures()
+
+    # State
+
+    def statistics(self) -> Statistics:
+        """Counts since the start. Each is right; together they may be one task apart."""
+        self._pump()
+        schedule = self._schedule
+        pushed, completed = schedule.pushed, schedule.completed
+        return Statistics(
+            pushed=pushed,
+            completed=completed,
+            failed=schedule.failed,
+            skipped=schedule.skipped,
+            pending=max(pushed - completed, 0),
+            threads=self._pool.threads,
+        )
+
+    def set_observer(self, observer: Observer | None) -> None:
+        """Call `observer` after each task that ran, see `Observer`; None ends that.
+
+        What it raises does not hurt the task: it is raised by `wait_for_all`.
+        """
+        self._observer = observer
+
+    def close(self, timeout: float = -1) -> bool:
+        """Wait for the pending tasks, then stop the threads. Tasks pushed later run at once.
+
+        Args:
+            timeout: seconds to wait before pending tasks are dropped; -1 waits as long as needed.
+
+        Returns:
+            Whether all tasks ended in time.
+        """
+        idle = Task(None, lane=IDLE_LANE, latch=self._pool.new_latch())
+        ended = self._await(idle, None, timeout)
+        if not ended:
+            self._drop_all("the engine was closed")
+        pool, self._pool = self._pool, InlinePool()
+        self._pool.bind(self)
+        pool.close()
+        return ended
+
+    # Runner: what the pool calls
+
+    def execute(self, task: Task) -> None:
+        """Call the task's function in this thread; an error is kept in `task.error`."""
+        if task.state is DROPPED:
+            return
+        current = _current
+        task.outer = current.task
+        current.task = task
+        if self._observer is not None:
+            task.start_ns = time.perf_counter_ns()
+        self._schedule.start(task)
+        fn = task.fn
+        assert fn is not None
+        try:
+            if task.is_async:
+                self._execute_async(task, fn)
+            else:
+                fn()
+        except BaseException as error:
+            # Without this frame, which would make a cycle error -> traceback -> frame -> task.
+            traceback = error.__traceback__
+            task.error = error.with_traceback(traceback and traceback.tb_next)
+        finally:
+            current.task = task.outer
+            task.outer = None
+
+    def finish(self, task: Task) -> None:
+        """Take note that `execute` has returned."""
+        if not task.is_async:
+            self._end(task)
+
+    # Inside
+
+    def _push(
+        self,
+        fn: Callable[..., Any],
+        reads: Iterable[Var],
+        writes: Iterable[Var],
+        priority: int,
+        lane: str,
+        name: str | None,
+        origin: Origin | None,
+        is_async: bool,
+    ) -> None:
+        if lane not in _LANES:
+            raise EngineError(f"push requires a lane of {', '.join(LANES)}, got {lane!r}")
+        if not callable(fn):
+            raise TypeError(f"push requires a callable, got {fn!r}")
+        try:
+            task = Task(fn, tuple(reads), tuple(writes), priority, lane, name, origin, is_async)
+        except TypeError:
+            message = f"push requires iterables of Vars, got reads={reads!r}, writes={writes!r}"
+            raise TypeError(message) from None
+        self._admit("push", task.reads)
+        self._admit("push", task.writes)
+        self._inbox.append(task)
+        self._pump()
+
+    def _admit(self, caller: str, variables: tuple[Var, ...]) -> None:
+        """Refuse Vars that are deleted, or that another engine is still working on."""
+        schedule = self._schedule
+        for var in variables:
+            if not isinstance(var, Var):
+                raise TypeError(f"{caller} requires Vars, got {var!r}")
+            if var.state is not LIVE:
+                raise VarError(f"{caller} requires a live Var, got {var!r}: it was deleted")
+            if var.owner is not schedule:
+                if var.held:
+                    raise VarError(
+                        f"{caller} requires Vars that no other engine works on, got {var!r}; "
+                        f"call wait_for_all on the other engine first"
+                    )
+                var.owner = schedule
+
+    def _pump(self) -> None:
+        """Handle the events in the inbox, unless another thread is doing so."""
+        inbox, schedule = self._inbox, self._schedule
+        while inbox and self._lock.acquire(False):
+            todo: list[Task] = []
+            try:
+                for _ in range(len(inbox)):
+                    event = inbox[0]
+                    if isinstance(event, Var):
+                        schedule.close(event)
+                    elif event.state is NEW:
+                        todo += schedule.push(event)
+                    elif event.state is RUNNING:
+                        todo += schedule.complete(event, event.error)
+                    inbox.popleft()
+            finally:
+                self._lock.release()
+            for task in todo:
+                if task.latch is not None:
+                    self._wake(task)
+                elif task.state is READY:
+                    self._pool.submit(task)
+
+    def _wake(self, wait: Task) -> None:
+        assert wait.latch is not None
+        if wait.state is READY and wait.lane is WAIT_LANE:
+            self._schedule.start(wait)
+            self._inbox.append(wait)  # its end; the loop of `_pump` goes on to handle it
+        wait.latch.release()
+
+    def _await(self, wait: Task, lane: str | None, timeout: float = -1) -> bool:
+        """Block until the schedule lets `wait` through."""
+        self._inbox.append(wait)
+        self._pump()
+        assert wait.latch is not None
+        return self._pool.wait(wait.latch, lane, timeout)
+
+    def _execute_async(self, task: Task, fn: Callable[..., Any]) -> None:
+        completion = Completion(self._end_async, task)
+        try:
+            fn(completion)
+        except BaseException as error:
+            if not completion.claim():  # too late to fail the task, which has ended already
+                self._schedule.note_failure(task, error)
+                return
+            self._end_async(task, error)
+
+    def _end_async(self, task: Task, error: BaseException | None) -> None:
+        task.error = error
+        self._end(task)
+
+    def _end(self, task: Task) -> None:
+        if self._observer is not None:
+            self._observe(task)
+        self._inbox.append(task)
+        self._pump()
+
+    def _observe(self, task: Task) -> None:
+        observer = self._observer
+        if observer is None or not task.start_ns:
+            return
+        event = "task" if task.error is None else "failed"
+        try:
+            observer(event, task.title, task.lane, task.start_ns, time.perf_counter_ns())
+        except Exception as error:
+            self._schedule.note_failure(task, error)
+
+    def _raise_failures(self) -> None:
+        failures = self._schedule.take_failures()
+        if not failures:
+            return
+        first, *others = failures
+        error = first.to_error()
+        for other in others[:_MAX_NOTES]:
+            error.add_note(f"also: {other.describe()}")
+        unlisted = len(others[_MAX_NOTES:]) + self._schedule.take_lost()
+        if unlisted:
+            error.add_note(f"and {unlisted} more tasks failed")
+        raise error from first.error
+
+    # For process.py
+
+    def take_failures(self) -> list[Failure]:
+        """Remove and return the failures that no wait has raised."""
+        return self._schedule.take_failures()
+
+    def hold(self, timeout: float) -> bool:
+        """Before a fork: keep other threads out of the schedule; False if not in `timeout` s."""
+        return self._lock.acquire(True, timeout)
+
+    def unhold(self) -> None:
+        """After a fork, in the parent: go on, with what came in meanwhile."""
+        self._lock.release()
+        self._pump()
+
+    def _drop_all(self, reason: str) -> None:
+        with self._lock:
+            coming = [event for event in self._inbox if isinstance(event, Task)]
+            self._inbox.clear()
+            dropped = self._schedule.drop_all(coming, reason)
+        for task in dropped:
+            if task.latch is not None:
+                task.latch.release()
+
+    def reset_after_fork(self) -> None:
+        """In a forked child: forget the parent's tasks and threads, keep the Vars."""
+        self._lock = threading.Lock()
+        self._pool = self._pool.fresh()
+        self._pool.bind(self)
+        _current.task = None
+        self._drop_all("it was pending in the parent process when this one was forked")
+        self._schedule.take_failures()
+
+
+def _holds(task: Task | None, var: Var) -> bool:
+    """Whether `task`, or one that it runs inside of, has been granted a read of `var`."""
+    while task is not None:
+        if var in task.writes:
+            raise DeadlockError(
+                f"wait_for_var requires a Var that the calling task does not write, got {var!r} "
+                f"in task {task.title!r}, which would wait for its own end"
+            )
+        if var in task.reads:
+            return True
+        task = task.outer
+    return False
+
+
+@final
+class NaiveEngine(Engine):
+    """Runs every task in the pushing thread, before `push` returns, if its Vars allow.
+
+    They always do, except where a task pushes another that conflicts with itself (that one runs
+    right after it), and behind a `push_async` task that is not complete (those run when it is).
+    Errors surface at the waits, as with every engine.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(InlinePool())
+
+    @property
+    def kind(self) -> str:
+        """`NaiveEngine`."""
+        return "NaiveEngine"
+
+
+@final
+class ThreadedEngine(Engine):
+    """Runs tasks in a few threads per lane.
+
+    Args:
+        pool: what carries the tasks out; by default a `ThreadPool`.
+        workers: threads per lane of the default pool, e.g. `{"compute": 4}`.
+    """
+
+    def __init__(
+        self, pool: AbstractPool | None = None, workers: Mapping[str, int] | None = None
+    ) -> None:
+        if pool is not None and workers is not None:
+            raise EngineError("ThreadedEngine requires a pool or workers, got both")
+        super().__init__(pool or ThreadPool(workers))
+
+    @property
+    def kind(self) -> str:
+        """`ThreadedEngine`."""
+        return "ThreadedEngine"

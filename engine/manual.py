@@ -1,0 +1,135 @@
+"""A pool for tests: nothing runs until the test says which of the ready tasks is next."""
+
+from __future__ import annotations
+
+import queue
+import random
+import threading
+from typing import final
+
+from hybridnet.engine.errors import EngineError
+from hybridnet.engine.pool import AbstractPool, Runner
+from hybridnet.engine.task import Latch, Task
+
+__all__ = ["ManualPool"]
+
+
+@final
+class _ManualLatch:
+    """A latch whose release also wakes a wait that looks for ready tasks."""
+
+    def __init__(self, news: queue.SimpleQueue[None]) -> None:
+        self._lock = threading.Lock()
+        self._lock.acquire()
+        self._news = news
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        return self._lock.acquire(blocking, timeout)
+
+    def release(self) -> None:
+        self._lock.release()
+        self._news.put(None)
+
+
+@final
+class ManualPool(AbstractPool):
+    """Holds ready tasks until `run_next`, which runs one in the calling thread.
+
+    A wait runs tasks, chosen in the same way, until what it waits for has happened; so a program
+    under a seeded pool takes one repeatable order among all that the engine allows.
+
+    Args:
+        seed: seed of the random choice among the ready tasks; None chooses as one worker would,
+            the highest priority first and the oldest among equals.
+    """
+
+    def __init__(self, seed: int | None = 0) -> None:
+        self._seed = seed
+        self._random = None if seed is None else random.Random(seed)
+        self._ready: list[Task] = []
+        self._runner: Runner | None = None
+        # One item for each task that became ready and each latch released, since another thread's
+        # `on_complete` may do either while this one waits.
+        self._news: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    @property
+    def ready(self) -> list[str]:
+        """Names of the ready tasks, the highest priority first and the oldest among equals."""
+        return [task.title for task in self._ordered()]
+
+    def run_next(self, name: str | None = None) -> str:
+        """Run one ready task, which may make others ready.
+
+        Args:
+            name: the task to run; None lets the pool choose.
+
+        Returns:
+            The name of the task.
+
+        Raises:
+            EngineError: if there is no such task among the ready ones.
+        """
+        tasks = self._ordered()
+        if name is not None:
+            tasks = [task for task in tasks if task.title == name]
+        if not tasks:
+            wanted = "a ready task" if name is None else f"a ready task named {name!r}"
+            raise EngineError(f"run_next requires {wanted}, ready are {self.ready}")
+        chosen = tasks[0]
+        if name is None and self._random is not None:
+            chosen = self._random.choice(tasks)
+        self._ready.remove(chosen)
+        title = chosen.title
+        runner = self._runner
+        assert runner is not None
+        runner.execute(chosen)
+        runner.finish(chosen)
+        return title
+
+    def run_all(self) -> list[str]:
+        """Run tasks until none is ready; returns their names in the order they ran."""
+        names = []
+        while self._ready:
+            names.append(self.run_next())
+        return names
+
+    def bind(self, runner: Runner) -> None:
+        """Set who is called to run a task."""
+        self._runner = runner
+
+    def submit(self, task: Task) -> None:
+        """Keep the task until it is chosen."""
+        self._ready.append(task)
+        self._news.put(None)
+
+    def new_latch(self) -> Latch:
+        """A latch that this pool's `wait` can sleep on together with new ready tasks."""
+        return _ManualLatch(self._news)
+
+    def wait(self, latch: Latch, lane: str | None, timeout: float = -1) -> bool:
+        """Run tasks until `latch` is released."""
+        while not latch.acquire(False):
+            if self._ready:
+                self.run_next()
+                continue
+            try:  # old news only sends us round the loop
+                self._news.get(timeout=None if timeout < 0 else timeout)
+            except queue.Empty:
+                return False
+        return True
+
+    def close(self) -> None:
+        """Forget the ready tasks."""
+        self._ready.clear()
+
+    def fresh(self) -> ManualPool:
+        """A pool with the same seed, from its beginning."""
+        return ManualPool(self._seed)
+
+    @property
+    def threads(self) -> int:
+        """None: tasks run in the thread that chooses."""
+        return 0
+
+    def _ordered(self) -> list[Task]:
+        return sorted(self._ready, key=lambda task: (-task.priority, task.seq))

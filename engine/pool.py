@@ -1,0 +1,341 @@
+"""Pools carry ready tasks out; what is ready, the schedule has decided.
+
+`InlinePool` runs a task in the thread that made it ready, `ThreadPool` in daemon threads, a few
+per lane. Neither knows Vars. (`ManualPool`, for tests, is in manual.py.)
+
+Why `ThreadPool` loses no task. A lane has a heap of ready tasks and a stack of idle workers, each
+asleep on a gate (a lock of its own).
+
+    submit:  push the task on the heap;  then, if a worker is idle, pop one and open its gate.
+    worker:  pop a task and run it; if there is none, put its gate on the idle stack,
+             then *look at the heap again*, and sleep only if it is still empty.
+
+Whichever of "task on the heap" and "gate on the stack" comes second sees the first, so a task and a
+sleeping worker never miss each other. A worker that finds a task in the second look takes its gate
+back; if it is gone, somebody is about to open it, and passing it once is harmless. A worker woken
+for nothing (another took the task) goes back to sleep. If nobody is idle and the lane is below its
+limit, submit starts a worker.
+
+Assumptions: `heappush`, `heappop`, `deque.append`, `pop` and `remove` are single steps for other
+threads. In CPython with the GIL they are: each is one C call, and the items compare as tuples of
+numbers with a unique second member, so no Python code runs inside. A finalizer may therefore
+submit at any point, even in the middle of a submit of its own thread. Idle workers are taken last
+in, first out, because the last one's memory is still in the cache; they sleep in a lock, not spin.
+
+A worker that waits (a task may wait for other Vars) takes no room: the lane's limit is one higher
+for the time, so tasks that wait for tasks of their own lane cannot exhaust it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Mapping
+from heapq import heappop, heappush
+from typing import Final, Protocol, final
+
+from hybridnet.engine.errors import EngineError
+from hybridnet.engine.task import LANES, Latch, Task
+
+__all__ = ["AbstractPool", "InlinePool", "Runner", "ThreadPool", "default_workers"]
+
+# Heaps order tasks by (-priority, seq): the highest priority first, then the oldest push.
+_Entry = tuple[int, int, Task]
+
+JOIN_TIMEOUT: Final = 1.0  # seconds to wait for a worker at close; idle ones leave in microseconds
+
+
+class Runner(Protocol):
+    """What a pool calls to run a task: `execute`, then `finish`, in the same thread."""
+
+    def execute(self, task: Task) -> None:
+        """Call the task's function; errors are kept in the task."""
+
+    def finish(self, task: Task) -> None:
+        """Report the end of the task, which may submit others."""
+
+
+class AbstractPool(ABC):
+    """Runs ready tasks. Bound once, to one engine."""
+
+    @abstractmethod
+    def bind(self, runner: Runner) -> None:
+        """Set who is called to run a task; before the first `submit`."""
+
+    @abstractmethod
+    def submit(self, task: Task) -> None:
+        """Run a ready task, now or later."""
+
+    @abstractmethod
+    def new_latch(self) -> Latch:
+        """Something for one thread to sleep on in `wait`, until `release` is called."""
+
+    @abstractmethod
+    def wait(self, latch: Latch, lane: str | None, timeout: float = -1) -> bool:
+        """Block until `latch` is released.
+
+        Args:
+            latch: one of this pool's.
+            lane: the lane whose task is waiting, or None outside of tasks.
+            timeout: seconds, -1 for no limit.
+
+        Returns:
+            Whether it was released in time.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop the threads, if any. Tasks submitted later run in the submitting thread."""
+
+    @abstractmethod
+    def fresh(self) -> AbstractPool:
+        """A pool of the same kind and sizes, without tasks or threads, for a forked child."""
+
+    @property
+    @abstractmethod
+    def threads(self) -> int:
+        """Number of threads started and not ended."""
+
+
+def _taken_lock() -> threading.Lock:
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
+
+
+class _InlineState(threading.local):
+    # Tasks that a completion in this thread has freed; None while no completion is going on.
+    freed: list[_Entry] | None = None
+
+
+@final
+class InlinePool(AbstractPool):
+    """Runs a task at once, in the thread that made it ready.
+
+    A task pushed by a running task runs inside it. Tasks freed by a completion run one after the
+    other when the completion is over, so a long chain does not nest.
+    """
+
+    def __init__(self) -> None:
+        self._state = _InlineState()
+        self._runner: Runner | None = None
+
+    def bind(self, runner: Runner) -> None:
+        """Set who is called to run a task."""
+        self._runner = runner
+
+    def submit(self, task: Task) -> None:
+        """Run the task now, or at the end of the completion that freed it."""
+        state = self._state
+        if state.freed is not None:
+            heappush(state.freed, (-task.priority, task.seq, task))
+            return
+        runner = self._runner
+        assert runner is not None
+        freed: list[_Entry] = [(-task.priority, task.seq, task)]
+        interrupt: KeyboardInterrupt | None = None
+        while freed:
+            task = heappop(freed)[2]
+            runner.execute(task)
+            if isinstance(task.error, KeyboardInterrupt):
+                interrupt = task.error
+            state.freed = freed
+            try:
+                runner.finish(task)
+            finally:
+                state.freed = None
+        if interrupt is not None:
+            raise interrupt  # Ctrl-C is for the program, not only for the task it struck
+
+    def new_latch(self) -> Latch:
+        """A taken lock."""
+        return _taken_lock()
+
+    def wait(self, latch: Latch, lane: str | None, timeout: float = -1) -> bool:
+        """Block until `latch` is released, by another thread's `on_complete`."""
+        return latch.acquire(True, timeout)
+
+    def close(self) -> None:
+        """Nothing to stop."""
+
+    def fresh(self) -> InlinePool:
+        """Another pool like this one."""
+        return InlinePool()
+
+    @property
+    def threads(self) -> int:
+        """None: tasks run in the threads that push."""
+        return 0
+
+
+def default_workers() -> dict[str, int]:
+    """Threads per lane, at most: enough to keep this process's processors and one disk busy."""
+    if hasattr(os, "sched_getaffinity"):
+        processors = len(os.sched_getaffinity(0))
+    else:
+        processors = os.cpu_count() or 1
+    return {"compute": max(2, min(processors, 8)), "copy": 1, "io": 2, "priority": 1}
+
+
+class _Lane:
+    __slots__ = ("heap", "idle", "limit", "name", "started")
+
+    def __init__(self, name: str, limit: int) -> None:
+        self.name = name
+        self.limit = limit
+        #: workers started and not ended; changed under the pool's lock.
+        self.started = 0
+        self.heap: list[_Entry] = []
+        #: gates of the sleeping workers.
+        self.idle: deque[threading.Lock] = deque()
+
+
+@final
+class ThreadPool(AbstractPool):
+    """A few daemon threads per lane, started when first needed.
+
+    Args:
+        workers: threads per lane, at most; lanes not named keep their default.
+
+    Raises:
+        EngineError: for an unknown lane or a number below 1.
+    """
+
+    def __init__(self, workers: Mapping[str, int] | None = None) -> None:
+        sizes = default_workers()
+        for name, size in (workers or {}).items():
+            if name not in sizes:
+                raise EngineError(f"workers requires lanes of {', '.join(LANES)}, got {name!r}")
+            if size < 1:
+                raise EngineError(f"workers requires at least 1 thread per lane, got {name}={size}")
+            sizes[name] = size
+        self._lanes = {name: _Lane(name, size) for name, size in sizes.items()}
+        self._sizes = sizes
+        self._run: Callable[[Task], None] | None = None
+        # Guards `started`, `limit` and the list of threads. Reentrant, because starting a thread
+        # allocates, and a finalizer that runs then may submit a task.
+        self._lock = threading.RLock()
+        self._threads: set[threading.Thread] = set()
+        self._closed = False
+
+    def bind(self, runner: Runner) -> None:
+        """Set who is called to run a task."""
+        execute, finish = runner.execute, runner.finish
+
+        def run(task: Task) -> None:
+            execute(task)
+            finish(task)
+
+        self._run = run
+
+    def submit(self, task: Task) -> None:
+        """Queue the task for its lane and wake or start a worker if there is one to spare."""
+        lane = self._lanes[task.lane]
+        heappush(lane.heap, (-task.priority, task.seq, task))
+        self._wake(lane)
+
+    def new_latch(self) -> Latch:
+        """A taken lock."""
+        return _taken_lock()
+
+    def wait(self, latch: Latch, lane: str | None, timeout: float = -1) -> bool:
+        """Block until `latch` is released; the lane of a waiting task gets another worker."""
+        if lane is None:
+            return latch.acquire(True, timeout)
+        held = self._lanes[lane]
+        with self._lock:
+            held.limit += 1
+        try:
+            if held.heap:
+                self._wake(held)
+            return latch.acquire(True, timeout)
+        finally:
+            with self._lock:
+                held.limit -= 1
+
+    def close(self) -> None:
+        """Let the workers finish the queued tasks and end; waits for those that do so soon."""
+        self._closed = True
+        for lane in self._lanes.values():
+            while lane.idle:
+                self._wake(lane)
+        for thread in list(self._threads):
+            if thread is not threading.current_thread():
+                thread.join(JOIN_TIMEOUT)
+
+    def fresh(self) -> ThreadPool:
+        """A pool of the same sizes; a worker of this one ends after its task."""
+        self._closed = True  # of the parent's threads, at most the forking one lives on: it leaves
+        return ThreadPool(self._sizes)
+
+    @property
+    def threads(self) -> int:
+        """Number of workers started and not ended."""
+        return len(self._threads)
+
+    def _wake(self, lane: _Lane) -> None:
+        if lane.idle:
+            try:
+                lane.idle.pop().release()
+            except IndexError:  # another thread was quicker: that worker sees our task too
+                self._wake(lane)
+        elif lane.started < lane.limit or self._closed:
+            self._grow(lane)
+
+    def _grow(self, lane: _Lane) -> None:
+        with self._lock:
+            if not self._closed:
+                if lane.started >= lane.limit:
+                    return
+                lane.started += 1
+                thread = threading.Thread(
+                    target=self._work, args=(lane,), daemon=True, name=f"hybridnet-{lane.name}"
+                )
+                self._threads.add(thread)
+                thread.start()
+                return
+        if lane.started == 0:
+            self._drain_inline(lane)
+
+    def _drain_inline(self, lane: _Lane) -> None:
+        """Run what a closed lane was given after its last worker left."""
+        assert self._run is not None
+        while True:
+            try:
+                task = heappop(lane.heap)[2]
+            except IndexError:
+                return
+            self._run(task)
+
+    def _retire(self, lane: _Lane) -> bool:
+        """Whether a worker that found no task should end rather than sleep."""
+        with self._lock:
+            if not self._closed and lane.started <= lane.limit:
+                return False
+            lane.started -= 1
+            self._threads.discard(threading.current_thread())
+            return True
+
+    def _work(self, lane: _Lane) -> None:
+        gate = _taken_lock()
+        heap, idle, run = lane.heap, lane.idle, self._run
+        assert run is not None
+        while True:
+            try:
+                task = heappop(heap)[2]
+            except IndexError:
+                if (self._closed or lane.started > lane.limit) and self._retire(lane):
+                    return
+                idle.append(gate)
+                if heap or self._closed:
+                    try:
+                        idle.remove(gate)
+                    except ValueError:
+                        gate.acquire()
+                    continue
+                gate.acquire()
+                continue
+            run(task)
+            del task  # a sleeping worker must not keep a task, and what its error holds, alive

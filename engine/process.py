@@ -1,0 +1,135 @@
+"""The process-wide engine, and what happens to engines at fork and at interpreter exit.
+
+Fork. The forking thread takes every engine's lock first, so no schedule is halfway through a
+change in the child. In the child there are no other threads; each engine forgets the tasks it had
+(their Vars are poisoned: their values would be half-made) and starts anew, with the same Vars. The
+parent goes on as if nothing had happened. A lock that cannot be had in time (a finalizer forks
+while its own thread holds it) is not waited for: the child rebuilds the Vars from nothing anyway.
+
+Exit. Python first runs `threading._register_atexit` callbacks (so does concurrent.futures), then
+joins non-daemon threads, then runs atexit callbacks, during which 3.12 and later refuse new
+threads. We drain in the first step: tasks may still start threads, and what others tear down in
+atexit (JAX its devices) is still there. Tasks not done in time are dropped; the threads are
+daemons and end with the process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+from typing import Final
+
+from hybridnet.engine.engine import Engine, NaiveEngine, ThreadedEngine, live_engines
+from hybridnet.engine.errors import EngineError
+
+__all__ = ["KINDS", "get", "set_engine"]
+
+KINDS: Final[dict[str, type[NaiveEngine] | type[ThreadedEngine]]] = {
+    "NaiveEngine": NaiveEngine,
+    "ThreadedEngine": ThreadedEngine,
+}
+ENV: Final = "HYBRIDNET_ENGINE_TYPE"
+
+EXIT_TIMEOUT = 10.0  # seconds; long enough to write a checkpoint, short enough not to seem hung
+FORK_TIMEOUT: Final = 1.0  # seconds; the lock is held for microseconds at a time
+
+
+class _Process:
+    """The state of this module: one instance."""
+
+    def __init__(self) -> None:
+        self.default: Engine | None = None
+        self.lock = threading.Lock()
+        self.at_fork: list[Engine] = []
+        self.has_exit_hook = False
+
+
+_process: Final = _Process()
+
+
+def get() -> Engine:
+    """The process-wide engine, made at the first call.
+
+    Raises:
+        EngineError: if HYBRIDNET_ENGINE_TYPE names no kind of engine.
+    """
+    engine = _process.default
+    if engine is not None:
+        return engine
+    with _process.lock:
+        if _process.default is None:
+            kind = os.environ.get(ENV, "ThreadedEngine")
+            if kind not in KINDS:
+                raise EngineError(f"{ENV} requires one of {', '.join(KINDS)}, got {kind!r}")
+            _process.default = KINDS[kind]()
+            _register_exit()
+        return _process.default
+
+
+def set_engine(engine: Engine) -> Engine | None:
+    """Make `engine` the process-wide one, after the tasks of the present one have ended.
+
+    Vars stay usable: they belong to whichever engine works on them.
+
+    Returns:
+        The engine that was replaced, not closed, or None if there was none yet.
+
+    Raises:
+        TaskError: if a task of the present engine failed unnoticed; then nothing is changed.
+    """
+    previous = _process.default
+    if previous is not None:
+        previous.wait_for_all()
+    with _process.lock:
+        _process.default = engine
+        _register_exit()
+    return previous
+
+
+def _register_exit() -> None:
+    if _process.has_exit_hook:
+        return
+    _process.has_exit_hook = True
+    register = getattr(threading, "_register_atexit", atexit.register)
+    try:
+        register(_at_exit)
+    except RuntimeError:  # the interpreter is already going down
+        atexit.register(_at_exit)
+
+
+def _at_exit() -> None:
+    for engine in list(live_engines):
+        try:
+            engine.close(EXIT_TIMEOUT)
+        except KeyboardInterrupt:
+            continue  # the user is tired of waiting
+        for failure in engine.take_failures():
+            print(f"hybridnet.engine: at exit, unreported: {failure.describe()}", file=sys.stderr)
+
+
+def _before_fork() -> None:
+    for engine in list(live_engines):
+        if engine.hold(FORK_TIMEOUT):
+            _process.at_fork.append(engine)
+
+
+def _after_fork_in_parent() -> None:
+    while _process.at_fork:
+        _process.at_fork.pop().unhold()
+
+
+def _after_fork_in_child() -> None:
+    _process.at_fork.clear()
+    _process.lock = threading.Lock()
+    for engine in list(live_engines):
+        engine.reset_after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )

@@ -1,0 +1,390 @@
+"""Which task may run: a state machine without threads, locks or time.
+
+The contract, per Var: writes happen in push order, and the reads between two writes happen
+together. A task is ready when every Var it names has been granted to it.
+
+How it is kept. A Var is free, held by n readers, or held by one writer (`Var.held` is 0, n, -1).
+Whoever cannot be granted joins the Var's queue and everybody after it does too, so that nobody
+overtakes: a read is granted at once only if no writer holds the Var *and nobody queues*; a write
+only if the Var is free. When the holders leave, the head of the queue is granted: one write, or
+all the reads up to the next write. Hence
+
+    (1) a Var that is free has an empty queue;
+    (2) a read is granted exactly if no earlier pending task writes the Var;
+    (3) a write is granted exactly if no earlier pending task names the Var.
+
+A wait for a Var by (2) and (3) points only to tasks pushed earlier, so the graph of waits has no
+cycle and the oldest pending task is never blocked: there is no deadlock. `validate` checks (1) to
+(3) from first principles.
+
+Failure. A failed task leaves its `Failure` on the Vars it writes. A task that reads such a Var is
+skipped when its turn comes: it fails with the same `Failure` and passes it on. A task that
+succeeds in writing a Var without reading it clears the mark.
+
+Callers serialise the calls (engine.py holds one lock). The one thing that may be read outside it
+is whether a Var has a pending write, see `is_settled`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Final, final
+
+from hybridnet.engine.errors import EngineError, InternalError
+from hybridnet.engine.task import (
+    DELETED,
+    DONE,
+    DOOMED,
+    DROPPED,
+    FAILED,
+    IDLE_LANE,
+    NEW,
+    READY,
+    RUNNING,
+    WAITING,
+    Failure,
+    Task,
+    Var,
+)
+
+__all__ = ["ALLOWED", "MAX_UNREPORTED", "Schedule", "is_settled"]
+
+# What may follow what. A task is skipped (failed without running) when its last Var is granted.
+ALLOWED: Final[frozenset[tuple[str, str]]] = frozenset(
+    {
+        (NEW, WAITING),  # some Var is not granted yet
+        (NEW, READY),
+        (NEW, FAILED),  # skipped at once
+        (WAITING, READY),
+        (WAITING, FAILED),  # skipped
+        (READY, RUNNING),
+        (RUNNING, DONE),
+        (RUNNING, FAILED),
+        (NEW, DROPPED),  # dropped: the process forked or ended first
+        (WAITING, DROPPED),
+        (READY, DROPPED),
+        (RUNNING, DROPPED),
+    }
+)
+
+# Failures kept for `wait_for_all`. An error keeps its traceback, and that the locals of its frames,
+# so a program that never waits must not collect them without end; beyond this they are counted.
+MAX_UNREPORTED: Final = 64
+
+_NONE: Final[tuple[Task, ...]] = ()
+
+
+def is_settled(var: Var) -> bool:
+    """Whether `var` has no pending write. May be called without the lock.
+
+    The order matters: `_grant` sets `held` before it takes a task from the queue, and here the
+    queue is read before `held`, so a write that is moving from one to the other is seen in either.
+    """
+    return not var.queue and var.held >= 0
+
+
+@final
+class Schedule:
+    """The pending tasks of one engine, and what is granted to them."""
+
+    __slots__ = (
+        "_idle",
+        "_pending",
+        "_seq",
+        "completed",
+        "failed",
+        "failures",
+        "lost",
+        "pushed",
+        "skipped",
+    )
+
+    def __init__(self) -> None:
+        #: position of the newest task in the order of pushes, waits included.
+        self._seq = 0
+        #: tasks pushed and not completed, in push order (a dict used as an ordered set).
+        self._pending: dict[Task, None] = {}
+        #: waits for an idle engine.
+        self._idle: list[Task] = []
+        #: failures that no wait has raised yet, oldest first; at most MAX_UNREPORTED.
+        self.failures: deque[Failure] = deque()
+        #: failures not kept in `failures` for want of room.
+        self.lost = 0
+        #: counts of tasks, waits not included; those skipped are not among those failed.
+        self.pushed = 0
+        self.completed = 0
+        self.failed = 0
+        self.skipped = 0
+
+    @property
+    def pending(self) -> int:
+        """Number of tasks pushed and not completed, waits included."""
+        return len(self._pending)
+
+    def is_pending(self, task: Task) -> bool:
+        """Whether `task` is one of this schedule's and not completed."""
+        return task in self._pending
+
+    def push(self, task: Task) -> Sequence[Task]:
+        """Take in a new task.
+
+        Returns:
+            The tasks to act on: in state "ready", to be run; in state "failed", skipped.
+        """
+        if task.state is not NEW:
+            raise InternalError(f"push requires a new task, got {task!r}")
+        if task.lane is IDLE_LANE:
+            return self._push_idle(task)
+        if task.latch is None:
+            self.pushed += 1
+        self._seq = task.seq = self._seq + 1
+        self._pending[task] = None
+        waits = 0
+        for var in task.reads:
+            if var.held >= 0 and not var.queue:
+                var.held += 1
+            else:
+                waits += 1
+                self._enqueue(var, task, False)
+        for var in task.writes:
+            if var.held == 0:
+                var.held = -1
+            else:
+                waits += 1
+                self._enqueue(var, task, True)
+        if waits:
+            task.waits = waits
+            task.state = WAITING
+            return _NONE
+        for var in task.reads:
+            if var.failure is not None:
+                return self._settle([task])
+        for var in task.updates:
+            if var.failure is not None:
+                return self._settle([task])
+        task.state = READY
+        return (task,)
+
+    def start(self, task: Task) -> None:
+        """Note that the pool runs `task` now. Needs no lock: only the thread that took it calls."""
+        if task.state is not READY:
+            raise InternalError(f"start requires a ready task, got {task!r}")
+        task.state = RUNNING
+
+    def complete(self, task: Task, error: BaseException | None = None) -> Sequence[Task]:
+        """Note that a running task has ended.
+
+        Args:
+            task: a task that was started.
+            error: what it failed with, or None.
+
+        Returns:
+            The tasks to act on, as `push` does, in the order in which they were freed.
+        """
+        if task.state is not RUNNING:
+            raise InternalError(f"complete requires a running task, got {task!r}")
+        if error is None:
+            task.state = DONE
+        else:
+            task.state = FAILED
+            self.failed += 1
+            task.failure = self._record(Failure(task.title, task.origin, error))
+        freed: list[Task] = []
+        self._release(task, freed)
+        if freed or self._idle:
+            return self._settle(freed)
+        return _NONE
+
+    def note_failure(self, task: Task, error: BaseException) -> None:
+        """Keep an error that came too late to fail its task; `wait_for_all` raises it."""
+        self._record(Failure(task.title, task.origin, error))
+
+    def close(self, var: Var) -> None:
+        """Delete `var` once its pending tasks have ended. No task that names it may follow."""
+        var.state = DOOMED
+        if var.held == 0:
+            self._bury(var)
+
+    def drop_all(self, extra: Iterable[Task], reason: str) -> list[Task]:
+        """Forget every pending task; the Vars they would have written are poisoned.
+
+        Rebuilds the Vars from nothing, so it is right even if a call was cut short.
+
+        Args:
+            extra: tasks that were on their way to `push`.
+            reason: why they will never run; part of the error that a wait for such a Var raises.
+
+        Returns:
+            The dropped tasks, whose latches the caller releases.
+        """
+        dropped = [*self._pending, *self._idle, *extra]
+        for task in dropped:
+            for var in (*task.reads, *task.writes):
+                var.held = 0
+                var.queue = None
+        for task in dropped:
+            if task.state in (DONE, FAILED, DROPPED):
+                continue
+            self._move(task, DROPPED)
+            failure = Failure(task.title, task.origin, EngineError(f"it was dropped: {reason}"))
+            for var in task.writes:
+                var.failure = failure
+        for task in dropped:
+            for var in (*task.reads, *task.writes):
+                if var.state is DOOMED:
+                    self._bury(var)
+        self._pending.clear()
+        self._idle.clear()
+        return dropped
+
+    def take_failures(self) -> list[Failure]:
+        """Remove and return the failures that no wait has raised yet, oldest first."""
+        taken: list[Failure] = []
+        while self.failures:
+            failure = self.failures.popleft()
+            if not failure.reported:
+                failure.reported = True
+                taken.append(failure)
+        return taken
+
+    def take_lost(self) -> int:
+        """Return and reset the number of failures that were only counted."""
+        lost, self.lost = self.lost, 0
+        return lost
+
+    def validate(self) -> None:
+        """Check the invariants (1) to (3) of this file for every pending task.
+
+        Raises:
+            InternalError: naming the Var or task that breaks one.
+        """
+        readers: dict[Var, int] = {}
+        named: dict[Var, bool] = {}  # Var -> whether some earlier pending task writes it
+        queues: dict[Var, list[tuple[Task, bool]]] = {}
+        for task in self._pending:
+            blocked = 0
+            uses = [(var, False) for var in task.reads] + [(var, True) for var in task.writes]
+            for var, is_write in uses:
+                granted = var not in named if is_write else not named.get(var, False)
+                if granted:
+                    readers[var] = -1 if is_write else readers.get(var, 0) + 1
+                else:
+                    blocked += 1
+                    queues.setdefault(var, []).append((task, is_write))
+                named[var] = named.get(var, False) or is_write
+            if task.waits != blocked:
+                raise InternalError(f"{task!r} waits for {task.waits} Vars, should for {blocked}")
+            if (task.state is WAITING) != (blocked > 0):
+                raise InternalError(f"{task!r} waits for {blocked} Vars, in the wrong state")
+        for var in named:
+            if var.held != readers.get(var, 0):
+                raise InternalError(f"{var!r} is held {var.held}, should be {readers.get(var, 0)}")
+            if list(var.queue or ()) != queues.get(var, []):
+                raise InternalError(f"{var!r} has the wrong queue: {var.queue}")
+            if var.held == 0 and var.queue:
+                raise InternalError(f"{var!r} is free, but {len(var.queue)} tasks queue for it")
+
+    def _push_idle(self, task: Task) -> Sequence[Task]:
+        if self._pending:
+            self._move(task, WAITING)
+            self._idle.append(task)
+            return _NONE
+        self._move(task, READY)
+        return (task,)
+
+    @staticmethod
+    def _move(task: Task, state: str) -> None:
+        if (task.state, state) not in ALLOWED:
+            raise InternalError(f"{task!r} cannot become {state!r}")
+        task.state = state
+
+    @staticmethod
+    def _bury(var: Var) -> None:
+        var.state = DELETED
+        var.failure = None  # its traceback may hold much
+
+    @staticmethod
+    def _enqueue(var: Var, task: Task, is_write: bool) -> None:
+        if var.queue is None:
+            var.queue = deque()
+        var.queue.append((task, is_write))
+
+    def _record(self, failure: Failure) -> Failure:
+        if len(self.failures) < MAX_UNREPORTED:
+            self.failures.append(failure)
+        else:
+            self.lost += 1
+        return failure
+
+    def _release(self, task: Task, freed: list[Task]) -> None:
+        """Give back what `task` holds; append the tasks thereby granted everything to `freed`."""
+        del self._pending[task]
+        task.fn = None  # frees what it captured
+        if task.latch is None:
+            self.completed += 1
+        for var in task.reads:
+            var.held -= 1
+            if var.held == 0:
+                if var.queue:
+                    self._grant(var, freed)
+                elif var.state is DOOMED:
+                    self._bury(var)
+        failure = task.failure
+        for var in task.writes:
+            var.failure = failure  # before `held`: see is_settled
+            var.held = 0
+            if var.queue:
+                self._grant(var, freed)
+            elif var.state is DOOMED:
+                self._bury(var)
+
+    @staticmethod
+    def _grant(var: Var, freed: list[Task]) -> None:
+        """Hand a free Var to the head of its queue: one write, or all reads up to a write."""
+        queue = var.queue
+        assert queue is not None
+        task, is_write = queue[0]
+        if is_write:
+            var.held = -1
+            queue.popleft()
+            task.waits -= 1
+            if task.waits == 0:
+                freed.append(task)
+        else:
+            while queue and not queue[0][1]:
+                var.held += 1
+                task, _ = queue.popleft()
+                task.waits -= 1
+                if task.waits == 0:
+                    freed.append(task)
+        if not queue:
+            var.queue = None
+
+    def _settle(self, granted: list[Task]) -> Sequence[Task]:
+        """Of the tasks that were granted everything, ready the good ones and skip the others.
+
+        Skipping one may grant others: a loop rather than recursion, since chains can be long.
+        """
+        out: list[Task] = []
+        for task in granted:  # grows while it is walked
+            failure = None
+            for var in (*task.reads, *task.updates):
+                if var.failure is not None:
+                    failure = var.failure
+                    break
+            if failure is None:
+                self._move(task, READY)
+            else:
+                self._move(task, FAILED)
+                task.failure = failure
+                if task.latch is None:
+                    self.skipped += 1
+                self._release(task, granted)
+            out.append(task)
+        if self._idle and not self._pending:
+            for task in self._idle:
+                self._move(task, READY)
+                out.append(task)
+            self._idle.clear()
+        return out
