@@ -1,0 +1,468 @@
+"""Softmax in its forms, and the output layers that bring their own gradient."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from hybridnet.base.attrs import DType
+from hybridnet.base.dtype import as_dtype, is_float
+from hybridnet.base.errors import DTypeError, ShapeError
+from hybridnet.base.lazy import jax, jnp, lax
+from hybridnet.base.tensor_type import TensorType, tensor_type
+
+from ._checks import fill, require_floats, wide
+from .call import Backward
+from .operator import Shapes, describe
+from .registry import get, operator
+from .rules import one_axis, same_type
+
+__all__: list[str] = []
+
+
+# Softmax ----------------------------------------------------------------------------------------
+
+
+def _softmax_check(name: str) -> Callable[..., None]:
+    def check(
+        *types: TensorType, axis: int, dtype: str | None, use_length: bool = False, **_: Any
+    ) -> None:
+        data = types[0]
+        require_floats(name, ("data",), types)
+        axis = one_axis(name, axis, data)
+        if dtype is not None and not is_float(as_dtype(dtype)):
+            raise DTypeError(f"{name}: dtype must be floating point, got {dtype}")
+        if not use_length or name == "log_softmax":
+            return
+        lengths = data.shape[:axis] + data.shape[axis + 1 :]
+        if len(types) != 2 or types[1].shape != lengths:
+            raise ShapeError(
+                f"{name}: use_length=True requires length with shape {lengths}, that of data "
+                f"without axis {axis}, got {describe(('data', 'length'), types)}"
+            )
+
+    return check
+
+
+def _softmax_types(
+    data: TensorType, *_: TensorType, dtype: str | None, **__: Any
+) -> tuple[TensorType]:
+    return (tensor_type(data.shape, as_dtype(dtype)) if dtype else data,)
+
+
+def _softmax_inputs(*, use_length: bool, **_: Any) -> Sequence[str]:
+    return ("data", "length") if use_length else ("data",)
+
+
+def _logits(data: Any, dtype: str | None, temperature: float | None) -> tuple[Any, Any]:
+    """Returns the data divided by the temperature, in the dtype to compute in, and the result's."""
+    result = as_dtype(dtype) if dtype else data.dtype
+    data = data.astype(wide(max(data.dtype, result, key=lambda one: one.itemsize)))
+    return (data if temperature in (None, 1.0) else data / temperature), result
+
+
+def _softmax(
+    data: Any,
+    length: Any,
+    axis: int,
+    temperature: float | None,
+    dtype: str | None,
+    sign: int,
+) -> Any:
+    logits, result = _logits(data, dtype, temperature)
+    if length is None:
+        return jax.nn.softmax(sign * logits, axis=axis).astype(result)
+    axis %= data.ndim
+    inside = lax.broadcasted_iota(length.dtype, data.shape, axis) < jnp.expand_dims(length, axis)
+    # Finite, so that a row of length 0 has no NaN in its gradient; it is zero altogether.
+    masked = jnp.where(inside, sign * logits, jnp.finfo(logits.dtype).min)
+    return jnp.where(inside, jax.nn.softmax(masked, axis=axis), 0).astype(result)
+
+
+_SOFTMAX_DOC = """Computes {formula} along an axis.
+
+Args:
+    data: any shape, floating point.
+    length: how many elements from the front of each row along `axis` count, the others giving 0;
+        the shape of `data` without that axis. Taken with use_length=True alone.
+    axis: the axis along which the result sums to 1.
+    temperature: what the data are divided by first; default 1.
+    dtype: of the result; default that of `data`.
+    use_length: whether `length` is given.
+
+Returns:
+    The shape of `data`. Narrow floats are computed in float32.
+"""
+
+
+@operator(
+    "softmax",
+    aliases=("_npx_softmax",),
+    takes=_softmax_inputs,
+    check=_softmax_check("softmax"),
+    infer=_softmax_types,
+    doc=_SOFTMAX_DOC.format(formula="``exp(x) / sum(exp(x))``"),
+)
+def _softmax_lowering(
+    data: Any,
+    length: Any = None,
+    *,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: DType | None = None,
+    use_length: bool = False,
+) -> Any:
+    return _softmax(data, length, axis, temperature, dtype, 1)
+
+
+@operator(
+    "softmin",
+    check=_softmax_check("softmin"),
+    takes=_softmax_inputs,
+    infer=_softmax_types,
+    doc=_SOFTMAX_DOC.format(formula="``exp(-x) / sum(exp(-x))``"),
+)
+def _softmin_lowering(
+    data: Any,
+    length: Any = None,
+    *,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: DType | None = None,
+    use_length: bool = False,
+) -> Any:
+    return _softmax(data, length, axis, temperature, dtype, -1)
+
+
+@operator(
+    "log_softmax",
+    aliases=("_npx_log_softmax",),
+    check=_softmax_check("log_softmax"),
+    infer=_softmax_types,
+)
+def log_softmax(
+    data: Any,
+    *,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: DType | None = None,
+    use_length: bool = False,
+) -> Any:
+    """Computes ``x - log(sum(exp(x)))`` along an axis, without overflow.
+
+    Args:
+        data: any shape, floating point.
+        axis: the axis along which the exponentials of the result sum to 1.
+        temperature: what the data are divided by first; default 1.
+        dtype: of the result; default that of `data`.
+        use_length: without meaning, as in MXNet.
+
+    Returns:
+        The shape of `data`. Narrow floats are computed in float32.
+    """
+    logits, result = _logits(data, dtype, temperature)
+    return jax.nn.log_softmax(logits, axis=axis).astype(result)
+
+
+@operator("SoftmaxActivation", infer=same_type)
+def softmax_activation(data: Any, *, mode: Literal["channel", "instance"] = "instance") -> Any:
+    """Computes softmax over the last axis, or with mode='channel' over axis 1.
+
+    Args:
+        data: (batch, ...).
+        mode: see above.
+
+    Returns:
+        The shape and dtype of `data`.
+    """
+    return _softmax(data, None, -1 if mode == "instance" else 1, None, None, 1)
+
+
+def _cross_entropy_check(data: TensorType, label: TensorType) -> None:
+    require_floats("softmax_cross_entropy", ("data",), (data,))
+    if len(data.shape) != 2 or label.shape != data.shape[:1]:
+        raise ShapeError(
+            "softmax_cross_entropy: data must have shape (batch, classes) and label (batch,), got "
+            f"{describe(('data', 'label'), (data, label))}"
+        )
+
+
+@operator(
+    "softmax_cross_entropy",
+    check=_cross_entropy_check,
+    infer=lambda data, label: (tensor_type((1,), data.dtype),),
+    complete=lambda shapes: [
+        shapes[0],
+        fill(shapes[1], shapes[0][:1]) if shapes[0] else shapes[1],
+    ],
+    gradient=lambda back: [
+        *back.apply(
+            get("_backward_softmax_cross_entropy").bind({})[0], [back.grads[0], *back.inputs]
+        ),
+        None,
+    ],
+)
+def softmax_cross_entropy(data: Any, label: Any) -> Any:
+    """Sums the cross entropy of softmax over a batch: ``-sum(log(softmax(data)[label]))``.
+
+    Args:
+        data: (batch, classes), floating point.
+        label: (batch,), the index of the right class; the fraction of a float does not count.
+
+    Returns:
+        (1,), the dtype of `data`. As in MXNet no probability counts as less than 1e-8.
+    """
+    logits = data.astype(wide(data.dtype))
+    picked = jnp.where(_one_hot(label, logits, 1), jax.nn.softmax(logits, axis=1), 0).sum(1)
+    return -jnp.log(jnp.maximum(picked, 1e-8)).sum(keepdims=True).astype(data.dtype)
+
+
+@operator("_backward_softmax_cross_entropy", infer=lambda grad, data, label: (data,))
+def backward_softmax_cross_entropy(grad: Any, data: Any, label: Any) -> Any:
+    """Gradient of softmax_cross_entropy, ``softmax - onehot``: also where the limit 1e-8 holds."""
+    logits = data.astype(wide(data.dtype))
+    error = jax.nn.softmax(logits, axis=1) - _one_hot(label, logits, 1)
+    return (grad.astype(logits.dtype) * error).astype(data.dtype)
+
+
+def _one_hot(label: Any, like: Any, axis: int) -> Any:
+    """Whether a class is the label's, along a new axis; a label out of range has no such class."""
+    classes = lax.broadcasted_iota("int32", like.shape, axis)
+    return classes == jnp.expand_dims(label.astype("int32"), axis)
+
+
+# SoftmaxOutput ----------------------------------------------------------------------------------
+
+
+def _label_shapes(
+    data: tuple[int, ...], multi_output: bool, preserve_shape: bool
+) -> list[tuple[int, ...]]:
+    """Returns the label shapes that fit, the one that is filled in where none is known first."""
+    if multi_output:
+        batch, _, *rest = data
+        return [(batch, math.prod(rest)), (batch, *rest), (batch, 1, *rest), data]
+    if preserve_shape or len(data) == 2:
+        return [data[:-1], data]
+    return [data[:-1], data[:1], data]
+
+
+def _output_check(
+    data: TensorType, label: TensorType, *, multi_output: bool, preserve_shape: bool, **_: Any
+) -> None:
+    require_floats("SoftmaxOutput", ("data",), (data,))
+    if len(data.shape) < 2:
+        raise ShapeError(f"SoftmaxOutput: data must have 2 dimensions or more, got data {data}")
+    fits = _label_shapes(data.shape, multi_output, preserve_shape)
+    if label.shape not in fits:
+        wanted = " or ".join(str(one) for one in dict.fromkeys(fits))
+        raise ShapeError(
+            f"SoftmaxOutput: label must have shape {wanted} for multi_output={multi_output}, "
+            f"got {describe(('data', 'label'), (data, label))}"
+        )
+
+
+def _output_shapes(shapes: Shapes, *, multi_output: bool, preserve_shape: bool, **_: Any) -> Shapes:
+    data, label = shapes
+    if data is None or len(data) < 2 or label not in (None, ()):
+        return shapes
+    return [data, _label_shapes(data, multi_output, preserve_shape)[0]]
+
+
+def _output_gradient(back: Backward) -> Sequence[Any]:
+    call, _ = get("_backward_SoftmaxOutput").bind(back.attrs)
+    inputs = [back.outputs[0], back.inputs[1]]
+    if back.attrs["out_grad"]:
+        inputs.append(back.grads[0])
+    return [*back.apply(call, inputs), None]
+
+
+def _rows(data: Any, multi_output: bool, preserve_shape: bool) -> Any:
+    """Views the data as (rows, classes, spatial)."""
+    if multi_output:
+        return data.reshape(*data.shape[:2], -1)
+    if preserve_shape:
+        return data.reshape(-1, data.shape[-1], 1)
+    return data.reshape(data.shape[0], -1, 1)
+
+
+@operator(
+    "SoftmaxOutput",
+    aliases=("Softmax",),
+    check=_output_check,
+    infer=same_type,
+    complete=_output_shapes,
+    gradient=_output_gradient,
+)
+def softmax_output(
+    data: Any,
+    label: Any,
+    *,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: Literal["batch", "null", "valid"] = "null",
+    out_grad: bool = False,
+    smooth_alpha: float = 0.0,
+) -> Any:
+    """Softmax whose gradient is that of the cross entropy with the labels.
+
+    The gradient with respect to `data` is ``grad_scale * (softmax - onehot(label))``, whatever is
+    done with the output later; `label` gets none.
+
+    Args:
+        data: (batch, classes), more axes being flattened into the classes.
+        label: (batch,) class indices, whose fraction does not count; or probabilities in the
+            shape of `data`, which makes the gradient ``grad_scale * (softmax - label)``.
+        grad_scale: a factor of the gradient.
+        ignore_label: the label meant by `use_ignore` and normalization='valid'.
+        multi_output: `data` is (batch, classes, *spatial), `label` (batch, *spatial), and the
+            gradient is divided by the spatial size (but not with normalization='valid').
+        use_ignore: give elements labeled `ignore_label` no gradient.
+        preserve_shape: `data` is (..., classes), `label` (...).
+        normalization: divides the gradient: 'null' by nothing, 'batch' by the number of rows,
+            'valid' by the number of labels that are not `ignore_label`.
+        out_grad: multiply the gradient by that of the output. (MXNet 1.9.1 multiplies by the
+            output itself; this does what its documentation says.)
+        smooth_alpha: label smoothing: the onehot is ``1 - smooth_alpha`` at the label and
+            ``smooth_alpha / (classes - 1)`` elsewhere. Not with multi_output, as in MXNet.
+
+    Returns:
+        The softmax, the shape and dtype of `data`.
+    """
+    rows = _rows(data, multi_output, preserve_shape)
+    return _softmax(rows, None, 1, None, None, 1).reshape(data.shape)
+
+
+@operator("_backward_SoftmaxOutput", infer=same_type)
+def backward_softmax_output(
+    output: Any,
+    label: Any,
+    grad: Any = None,
+    *,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: Literal["batch", "null", "valid"] = "null",
+    out_grad: bool = False,
+    smooth_alpha: float = 0.0,
+) -> Any:
+    """Gradient of SoftmaxOutput from its output, the labels and, with `out_grad`, the head's."""
+    dtype = wide(output.dtype)
+    probability = _rows(output, multi_output, preserve_shape).astype(dtype)
+    if label.shape == output.shape:
+        result = (probability - label.reshape(probability.shape).astype(dtype)) * grad_scale
+    else:
+        rows, classes, spatial = probability.shape
+        # Flat data with a label for each inner row: MXNet counts on, and so do we.
+        label = label.reshape(-1)[: rows * spatial].reshape(rows, spatial).astype("int32")
+        target = _one_hot(label, probability, 1).astype(dtype)
+        if smooth_alpha and not multi_output:
+            spread = smooth_alpha / (classes - 1)
+            target = spread + (1 - smooth_alpha - spread) * target
+        valid = label != int(ignore_label)
+        result = (probability - target) * (grad_scale / _divisor(normalization, rows, spatial))
+        if normalization == "valid":
+            result = result / jnp.maximum(valid.sum(), 1).astype(dtype)
+        if use_ignore:
+            result = jnp.where(valid[:, None], result, 0)
+    result = result.reshape(output.shape)
+    if grad is not None:
+        result = result * grad.astype(dtype)
+    return result.astype(output.dtype)
+
+
+def _divisor(normalization: str, rows: int, spatial: int) -> int:
+    return {"null": spatial, "batch": spatial * rows, "valid": 1}[normalization]
+
+
+# Regression -------------------------------------------------------------------------------------
+
+
+def _regression(
+    name: str, link: Callable[[Any], Any], error: Callable[[Any], Any], doc: str
+) -> None:
+    """Registers an output layer for numbers.
+
+    Args:
+        name: MXNet's name.
+        link: the output, of the data.
+        error: the gradient, of output minus label.
+        doc: the first sentence of the documentation.
+    """
+
+    def check(data: TensorType, label: TensorType, **_: Any) -> None:
+        require_floats(name, ("data",), (data,))
+        if not data.shape:
+            raise ShapeError(f"{name}: data must have 1 dimension or more, got data {data}")
+        column = len(data.shape) == 2 and data.shape[1] == 1
+        if label.shape != data.shape and not (column and label.shape == data.shape[:1]):
+            raise ShapeError(
+                f"{name}: label must have the shape of data, got "
+                f"{describe(('data', 'label'), (data, label))}"
+            )
+
+    def complete(shapes: Shapes, **_: Any) -> Shapes:
+        data, label = shapes
+        if data is None:
+            return shapes
+        wanted = data[:1] if len(data) == 2 and data[1] == 1 else data
+        return [data, fill(label, wanted)]
+
+    def lowering(data: Any, label: Any, *, grad_scale: float = 1.0) -> Any:
+        return link(data)
+
+    def backward(output: Any, label: Any, *, grad_scale: float) -> Any:
+        scale = grad_scale * output.shape[0] / max(math.prod(output.shape), 1)
+        return error(output - label.reshape(output.shape).astype(output.dtype)) * scale
+
+    def gradient(back: Backward) -> Sequence[Any]:
+        call, _ = get(f"_backward_{name}").bind(back.attrs)
+        return [*back.apply(call, [back.outputs[0], back.inputs[1]]), None]
+
+    operator(
+        name,
+        aliases=(f"_sparse_{name}",),
+        check=check,
+        infer=same_type,
+        complete=complete,
+        gradient=gradient,
+        doc=f"{doc}\n\n{_REGRESSION_DOC}",
+    )(lowering)
+    operator(f"_backward_{name}", infer=same_type, doc=f"Gradient of {name}.")(backward)
+
+
+_REGRESSION_DOC = """The gradient is divided by the numbers in a row, and does not depend on what
+is done with the output later.
+
+Args:
+    data: (batch, ...).
+    label: the shape of `data`, or (batch,) for data of shape (batch, 1).
+    grad_scale: a factor of the gradient.
+
+Returns:
+    The shape and dtype of `data`.
+"""
+
+_regression(
+    "LinearRegressionOutput",
+    lambda x: x,
+    lambda difference: difference,
+    "Passes on the data; the gradient is that of half the squared error, ``data - label``.",
+)
+_regression(
+    "LogisticRegressionOutput",
+    lambda x: lax.logistic(x),
+    lambda difference: difference,
+    "Applies the logistic function; the gradient is that of the cross entropy, ``output - label``.",
+)
+_regression(
+    "MAERegressionOutput",
+    lambda x: x,
+    lambda difference: jnp.sign(difference),
+    "Passes on the data; the gradient is that of the absolute error, ``sign(data - label)``.",
+)

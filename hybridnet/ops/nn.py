@@ -1,0 +1,346 @@
+"""Layers without a window: dense, activations, dropout."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from hybridnet.base.attrs import RandomState, Range, Shape, Train
+from hybridnet.base.dtype import BOOL
+from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.base.lazy import jax, jnp, lax
+from hybridnet.base.tensor_type import TensorType, tensor_type
+
+from ._checks import (
+    fill,
+    require_floats,
+    require_one_dtype,
+    require_shape,
+    wide,
+)
+from ._random_state import keep_mask, next_key, uniforms
+from .backward import vjp_gradient
+from .call import Backward
+from .operator import Shapes, describe
+from .registry import get, operator
+from .rules import one_axis, same_type
+
+__all__: list[str] = []
+
+
+def _dense_inputs(*, no_bias: bool, **_: Any) -> Sequence[str]:
+    return ("data", "weight") if no_bias else ("data", "weight", "bias")
+
+
+def _dense_features(data: TensorType, flatten: bool) -> int:
+    return math.prod(data.shape[1:]) if flatten else data.shape[-1]
+
+
+def _dense_check(
+    *types: TensorType, num_hidden: int, no_bias: bool, flatten: bool, **_: Any
+) -> None:
+    names = _dense_inputs(no_bias=no_bias)
+    if len(types) != len(names):
+        raise ParameterError(
+            f"FullyConnected: requires a bias unless no_bias=True, got {describe(names, types)}"
+        )
+    require_one_dtype("FullyConnected", names, types)
+    if not types[0].shape:
+        raise ShapeError("FullyConnected: data must have at least 1 dimension, got a scalar")
+    features = _dense_features(types[0], flatten)
+    because = f"num_hidden={num_hidden} and data {types[0]} with flatten={flatten}"
+    require_shape("FullyConnected", "weight", types[1], (num_hidden, features), because)
+    if not no_bias:
+        require_shape("FullyConnected", "bias", types[2], (num_hidden,), f"num_hidden={num_hidden}")
+
+
+def _dense_types(
+    data: TensorType, *_: TensorType, num_hidden: int, flatten: bool, **__: Any
+) -> tuple[TensorType, ...]:
+    lead = data.shape[:1] if flatten else data.shape[:-1]
+    return (tensor_type((*lead, num_hidden), data.dtype),)
+
+
+def _dense_shapes(shapes: Shapes, *, num_hidden: int, flatten: bool, **_: Any) -> Shapes:
+    data, weight, *bias = shapes
+    features = 0
+    if data:
+        features = math.prod(data[1:]) if flatten else data[-1]
+    return [data, fill(weight, (num_hidden, features)), *(fill(b, (num_hidden,)) for b in bias)]
+
+
+def _dense_cost(data: TensorType, *_: TensorType, num_hidden: int, **__: Any) -> float:
+    return 2.0 * data.size * num_hidden
+
+
+@operator(
+    "FullyConnected",
+    aliases=("_npx_fully_connected", "_sparse_FullyConnected"),
+    takes=_dense_inputs,
+    check=_dense_check,
+    infer=_dense_types,
+    complete=_dense_shapes,
+    cost=_dense_cost,
+)
+def fully_connected(
+    data: Any,
+    weight: Any,
+    bias: Any = None,
+    *,
+    num_hidden: Annotated[int, Range(1)],
+    no_bias: bool = False,
+    flatten: bool = True,
+) -> Any:
+    """Applies a dense layer: ``data @ weight.T + bias``.
+
+    Args:
+        data: (batch, ...), all but the first axis taken as features; with flatten=False
+            (..., features), of which the last axis alone is.
+        weight: (num_hidden, features).
+        bias: (num_hidden,); not taken with no_bias=True.
+        num_hidden: how many outputs there are for each row.
+        no_bias: leave the bias out.
+        flatten: how `data` is read, see there.
+
+    Returns:
+        (batch, num_hidden), or (..., num_hidden) with flatten=False.
+    """
+    if flatten:
+        data = data.reshape(data.shape[0], -1)
+    last = data.ndim - 1
+    output = lax.dot_general(data, weight, (((last,), (1,)), ((), ())))
+    return output if bias is None else output + bias
+
+
+def _activation_check(data: TensorType, *, act_type: str) -> None:
+    if act_type != "relu":
+        require_floats("Activation", ("data",), (data,))
+
+
+@operator("Activation", aliases=("_npx_activation",), check=_activation_check, infer=same_type)
+def activation(
+    data: Any, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]
+) -> Any:
+    """Applies an activation function to each element.
+
+    Args:
+        data: any shape.
+        act_type: 'relu' ``max(x, 0)``, 'sigmoid' ``1 / (1 + exp(-x))``, 'tanh',
+            'softrelu' ``log(1 + exp(x))``, or 'softsign' ``x / (1 + |x|)``.
+
+    Returns:
+        The shape and dtype of `data`.
+    """
+    if act_type == "relu":
+        return jax.nn.relu(data)
+    if act_type == "sigmoid":
+        return lax.logistic(data)
+    if act_type == "tanh":
+        return jnp.tanh(data)
+    if act_type == "softrelu":
+        return jax.nn.softplus(data)
+    return jax.nn.soft_sign(data)
+
+
+def _leaky_inputs(*, act_type: str, **_: Any) -> Sequence[str]:
+    return ("data", "gamma") if act_type == "prelu" else ("data",)
+
+
+def _leaky_outputs(*, act_type: str, **_: Any) -> int:
+    return 2 if act_type == "rrelu" else 1
+
+
+def _leaky_check(*types: TensorType, act_type: str, **_: Any) -> None:
+    names = _leaky_inputs(act_type=act_type)
+    require_floats("LeakyReLU", names, types)
+    if act_type != "prelu":
+        return
+    if len(types) != 2:
+        raise ParameterError("LeakyReLU: requires gamma for act_type='prelu', got data alone")
+    require_one_dtype("LeakyReLU", names, types)
+    data, gamma = types
+    channels = data.shape[1] if len(data.shape) > 1 else 1
+    if gamma.shape not in ((1,), (channels,)):
+        raise ShapeError(
+            f"LeakyReLU: gamma must have shape (1,) or ({channels},), one for each channel of "
+            f"axis 1, got {describe(names, types)}"
+        )
+
+
+def _leaky_types(
+    data: TensorType, *_: TensorType, act_type: str, **__: Any
+) -> tuple[TensorType, ...]:
+    return (data,) * _leaky_outputs(act_type=act_type)
+
+
+def _leaky_shapes(shapes: Shapes, **_: Any) -> Shapes:
+    data, *gamma = shapes
+    channels = data[1] if data and len(data) > 1 else 1
+    return [data, *(fill(one, (channels,)) for one in gamma)]
+
+
+def _leaky_gradient(back: Backward) -> Sequence[Any]:
+    if back.attrs["act_type"] != "rrelu":
+        return vjp_gradient(back)
+    call, _ = get("_backward_rrelu").bind({})
+    slopes = back.outputs[1]
+    return [*back.apply(call, [back.grads[0], back.inputs[0], slopes]), None]
+
+
+@operator(
+    "LeakyReLU",
+    aliases=("_npx_leaky_relu",),
+    takes=_leaky_inputs,
+    outputs=_leaky_outputs,
+    check=_leaky_check,
+    infer=_leaky_types,
+    complete=_leaky_shapes,
+    gradient=_leaky_gradient,
+    takes_state=lambda *, act_type, **_: act_type == "rrelu",
+)
+def leaky_relu(
+    data: Any,
+    gamma: Any = None,
+    *,
+    act_type: Literal["elu", "gelu", "leaky", "prelu", "rrelu", "selu"] = "leaky",
+    slope: float = 0.25,
+    lower_bound: float = 0.125,
+    upper_bound: float = 0.334,
+    train: Train = False,
+    state: RandomState = None,
+) -> Any:
+    """Applies a rectifier that lets some of the negative part through.
+
+    Args:
+        data: any shape; channels on axis 1.
+        gamma: (channels,) or (1,), the slopes that 'prelu' learns; taken by it alone.
+        act_type: what becomes of x < 0: 'leaky' ``slope * x``, 'prelu' ``gamma * x``,
+            'rrelu' a random slope for each element in training and the mean one otherwise,
+            'elu' ``slope * (exp(x) - 1)``, 'selu' (Klambauer et al., 2017, which scales x > 0
+            too). 'gelu' is ``x * Phi(x)`` for every x, Phi the normal distribution function.
+        slope: see `act_type`.
+        lower_bound: the least slope of 'rrelu'.
+        upper_bound: its greatest slope.
+
+    Returns:
+        The shape and dtype of `data`; from 'rrelu' also the slopes, likewise.
+    """
+    if act_type == "rrelu":
+        return _random_rectifier(data, lower_bound, upper_bound, train, state)
+    if act_type == "gelu":
+        return jax.nn.gelu(data, approximate=False)
+    if act_type == "selu":
+        return jax.nn.selu(data)
+    if act_type == "elu":
+        return jax.nn.elu(data, slope)
+    if act_type == "prelu":
+        if data.ndim > 1:
+            gamma = gamma.reshape(1, -1, *(1,) * (data.ndim - 2))
+        return jnp.where(data > 0, data, gamma * data)
+    return jnp.where(data > 0, data, slope * data)
+
+
+def _random_rectifier(data: Any, lower: float, upper: float, train: bool, state: Any) -> Any:
+    """Returns the output, the slopes that made it, and the new random state."""
+    if train:
+        key, state = next_key(state)
+        slopes = lower + (upper - lower) * uniforms(key, data.shape, data.dtype)
+    else:
+        slopes = jnp.full(data.shape, (lower + upper) / 2, data.dtype)
+    return jnp.where(data > 0, data, slopes * data), slopes, state
+
+
+@operator("_backward_rrelu", infer=same_type)
+def backward_rrelu(grad: Any, data: Any, slopes: Any) -> Any:
+    """Gradient of LeakyReLU's 'rrelu' from the slopes it drew; all three of one shape."""
+    return jnp.where(data > 0, grad, slopes * grad)
+
+
+def _mask_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    shared = {axis % len(shape) for axis in axes}
+    return tuple(1 if axis in shared else size for axis, size in enumerate(shape))
+
+
+def _dropout_check(data: TensorType, *, axes: tuple[int, ...], **_: Any) -> None:
+    require_floats("Dropout", ("data",), (data,))
+    for axis in axes:
+        one_axis("Dropout", axis, data)
+
+
+def _dropout_types(data: TensorType, *, axes: tuple[int, ...], **_: Any) -> tuple[TensorType, ...]:
+    return data, tensor_type(_mask_shape(data.shape, axes), BOOL)
+
+
+def _dropout_gradient(back: Backward) -> Sequence[Any]:
+    # Given the same train flag, so that both turn into the identity together.
+    attrs = {"p": back.attrs["p"], "mode": back.attrs["mode"]}
+    call, _ = get("_backward_Dropout").bind(attrs, back.call.train)
+    return [*back.apply(call, [back.grads[0], back.outputs[1]]), None]
+
+
+@operator(
+    "Dropout",
+    aliases=("_npx_dropout",),
+    outputs=2,
+    visible=1,
+    check=_dropout_check,
+    infer=_dropout_types,
+    gradient=_dropout_gradient,
+)
+def dropout(
+    data: Any,
+    *,
+    p: Annotated[float, Range(0, 1)] = 0.5,
+    mode: Literal["always", "training"] = "training",
+    axes: Shape = (),
+    cudnn_off: bool | None = False,
+    train: Train,
+    state: RandomState,
+) -> Any:
+    """Sets a random part of the elements to zero, and scales up the others to keep the mean.
+
+    Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting", 2014.
+
+    Args:
+        data: any shape.
+        p: the probability that an element is dropped.
+        mode: 'training' does nothing outside a training pass, 'always' drops there too.
+        axes: axes along which one decision holds for all elements.
+        cudnn_off: without meaning here; read for MXNet's sake.
+
+    Returns:
+        The shape and dtype of `data`. Hidden: the mask, bool, 1 long on `axes`.
+    """
+    shape = _mask_shape(data.shape, axes)
+    if not _drops(p, mode, train):
+        return data, jnp.ones(shape, bool), state
+    key, state = next_key(state)
+    mask = keep_mask(key, shape, 1 - p)
+    return _masked(data, mask, p), mask, state
+
+
+@operator("_backward_Dropout", infer=same_type)
+def backward_dropout(
+    grad: Any,
+    mask: Any,
+    *,
+    p: float,
+    mode: Literal["always", "training"],
+    train: Train,
+) -> Any:
+    """Gradient of Dropout from the mask it drew; the shape and dtype of `grad`."""
+    return _masked(grad, mask, p) if _drops(p, mode, train) else grad
+
+
+def _drops(p: float, mode: str, train: bool) -> bool:
+    return p > 0 and (train or mode == "always")
+
+
+def _masked(x: Any, mask: Any, p: float) -> Any:
+    # With p = 1 nothing is kept, and there is no scale that would keep the mean.
+    scale = 1 / (1 - p) if p < 1 else 0.0
+    scaled = (x.astype(wide(x.dtype)) * scale).astype(x.dtype)
+    return jnp.where(mask, scaled, np.zeros((), x.dtype))

@@ -1,0 +1,144 @@
+"""Small functions that several test files share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ops._random_state import initial_state
+from hybridnet.ops.call import Backward, Call
+from hybridnet.ops.handle import Operand
+from hybridnet.ops.registry import get
+
+
+def run_call(
+    call: Call, arrays: Sequence[Any], scalars: Sequence[float], platform: str = "cpu"
+) -> list[np.ndarray[Any, Any]]:
+    """Infers, compiles and runs one call; its outputs must have the inferred types."""
+    arrays = [np.asarray(one) for one in arrays]
+    inferred = call.infer(tuple(tensor_type(one.shape, one.dtype) for one in arrays))
+    numbers = [np.float64(one) for one in scalars]
+    with jax.enable_x64(True):
+        outputs = jax.jit(lambda a, s: tuple(call.lower(platform, a, s)))(arrays, numbers)
+    outputs = [np.asarray(one) for one in outputs]
+    assert [(one.shape, one.dtype) for one in outputs] == [
+        (one.shape, one.dtype) for one in inferred
+    ]
+    return outputs
+
+
+def run_op(
+    name: str, *arrays: Any, train: bool | None = None, seed: int = 0, **attrs: Any
+) -> list[np.ndarray[Any, Any]]:
+    """Runs an operator; returns all its outputs, hidden ones and a new random state too."""
+    call, scalars = get(name).bind(attrs, train)
+    inputs = [*arrays, initial_state(seed)] if call.takes_state else list(arrays)
+    return run_call(call, inputs, scalars)
+
+
+class Value(Operand):
+    """An operand that computes at once: enough to run gradient rules without an ndarray."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = np.asarray(array)
+
+    @classmethod
+    def apply_call(cls, call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any]:
+        return [cls(one) for one in run_call(call, [one.array for one in inputs], scalars)]
+
+    @classmethod
+    def apply_operator(
+        cls, op: Any, inputs: Sequence[Any], attrs: Any, *, name: Any = None, out: Any = None
+    ) -> Any:
+        call, scalars = op.bind(attrs)
+        outputs = cls.apply_call(call, inputs, scalars)
+        return outputs[0] if call.num_visible == 1 else outputs[: call.num_visible]
+
+    @property
+    def inferred_dtype(self) -> np.dtype[Any]:
+        return self.array.dtype
+
+
+def run_gradient(
+    name: str,
+    *arrays: Any,
+    heads: Sequence[Any | None],
+    train: bool | None = None,
+    seed: int = 0,
+    **attrs: Any,
+) -> list[np.ndarray[Any, Any] | None]:
+    """Runs an operator's gradient rule; `heads` are the gradients of its first outputs."""
+    call, scalars = get(name).bind(attrs, train)
+    inputs = [Value(one) for one in arrays]
+    if call.takes_state:
+        inputs.append(Value(initial_state(seed)))
+    outputs = Value.apply_call(call, inputs, scalars)
+    grads = [None if one is None else Value(one) for one in heads]
+    grads += [None] * (len(outputs) - len(grads))
+    back = Backward(call, inputs, outputs, grads, scalars, [True] * len(inputs))
+    return [None if one is None else one.array for one in call.gradient(back)]
+
+
+def numeric_gradient(
+    function: Callable[..., Any], arrays: Sequence[Any], which: int, step: float = 1e-6
+) -> np.ndarray[Any, Any]:
+    """Central differences of a scalar function of float64 arrays, along each element of one."""
+    arrays = [np.array(one, copy=True) for one in arrays]
+    target = arrays[which]
+    grad = np.zeros_like(target)
+    for index in np.ndindex(target.shape):
+        kept = target[index]
+        target[index] = kept + step
+        above = float(function(*arrays))
+        target[index] = kept - step
+        below = float(function(*arrays))
+        target[index] = kept
+        grad[index] = (above - below) / (2 * step)
+    return grad
+
+
+def assert_gradient(
+    name: str,
+    *arrays: Any,
+    train: bool | None = None,
+    outputs: int = 1,
+    skip: Sequence[int] = (),
+    rtol: float = 1e-5,
+    atol: float = 1e-7,
+    **attrs: Any,
+) -> None:
+    """Compares an operator's gradient with a numeric one, for random gradients of its outputs.
+
+    Args:
+        name: the operator.
+        arrays: its inputs, float64 where a gradient is wanted.
+        train: whether it runs in a training pass.
+        outputs: how many outputs, from the first, the numeric loss is made of.
+        skip: inputs not to compare.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+        attrs: its parameters.
+    """
+    made = run_op(name, *arrays, train=train, **attrs)[:outputs]
+    generator = np.random.default_rng(0)
+    heads = [generator.normal(size=one.shape) for one in made]
+    call, scalars = get(name).bind(attrs, train)
+    state = [initial_state(0)] if call.takes_state else []
+    numbers = [np.float64(one) for one in scalars]
+
+    @jax.jit
+    def loss(*values: Any) -> Any:
+        results = call.lower("cpu", [*values, *state], numbers)[:outputs]
+        return sum((one * head).sum() for one, head in zip(results, heads, strict=True))
+
+    grads = run_gradient(name, *arrays, heads=heads, train=train, **attrs)
+    with jax.enable_x64(True):
+        for index, array in enumerate(arrays):
+            if index in skip or np.asarray(array).dtype != np.float64:
+                continue
+            wanted = numeric_gradient(loss, arrays, index)
+            np.testing.assert_allclose(grads[index], wanted, rtol=rtol, atol=atol)
