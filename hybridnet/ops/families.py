@@ -1,0 +1,201 @@
+"""Makers of operator families: a function of numbers becomes an operator in one to three lines.
+
+    unary("sin", lambda x: jnp.sin(x), "Sine of each element, in radians.")
+    broadcast("broadcast_add", lambda a, b: a + b, "Sum, with broadcasting.")
+
+JAX appears only inside the functions, which run when a program is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from hybridnet.base.attrs import Scalar
+from hybridnet.base.dtype import BOOL, FLOAT64, INT64, is_float
+from hybridnet.base.lazy import jnp
+from hybridnet.base.tensor_type import TensorType, tensor_type
+
+from .call import Backward
+from .registry import operator
+from .rules import (
+    broadcast_shape,
+    check_same_shape,
+    promote_types,
+    refuse_bool,
+    same_type,
+    scalar_dtype,
+    unify,
+)
+
+__all__ = ["STEP", "broadcast", "convert", "elemwise", "promoted", "scalar_form", "unary"]
+
+#: Why rounding, comparing and the like have no gradient.
+STEP = "it is piecewise constant, so its derivative is zero wherever there is one"
+
+Gradient = Callable[[Backward], Sequence[Any]]
+_SIDES = ("lhs", "rhs")
+
+
+def convert(data: Any, dtype: np.dtype[Any]) -> Any:
+    """Converts an array as C does: floats are truncated, and integers wrap around.
+
+    XLA alone would clamp: -1.0 as uint8 would be 0, and not 255.
+    """
+    if (
+        is_float(np.dtype(data.dtype))
+        and not is_float(dtype)
+        and dtype != BOOL
+        and dtype.itemsize < 4
+    ):
+        data = data.astype(np.int32)
+    return data.astype(dtype)
+
+
+def promoted(*arrays: Any) -> list[Any]:
+    """Converts arrays to the dtype that they are combined in."""
+    dtype = promote_types(arrays)
+    return [one.astype(dtype) for one in arrays]
+
+
+def unary(
+    name: str,
+    function: Callable[[Any], Any],
+    doc: str,
+    *,
+    aliases: Sequence[str] = (),
+    integers: bool = False,
+    booleans: bool = False,
+    gradient: Gradient | None = None,
+    no_gradient: str = "",
+) -> None:
+    """Registers a function of each element; the result has the shape and dtype of the input.
+
+    Args:
+        name: MXNet's name.
+        function: computes it, of a floating array (and of integers where `integers`).
+        doc: the documentation.
+        aliases: other names.
+        integers: whether `function` keeps integers as they are; otherwise they are computed in
+            float64 and truncated, as in MXNet.
+        booleans: whether bool arrays are accepted.
+        gradient: the rule; default `jax.vjp`.
+        no_gradient: why there is none.
+    """
+
+    def lowering(data: Any) -> Any:
+        if integers or is_float(np.dtype(data.dtype)):
+            return function(data)
+        return convert(function(data.astype(FLOAT64)), np.dtype(data.dtype))
+
+    operator(
+        name,
+        aliases=aliases,
+        infer=same_type,
+        check=None if booleans else refuse_bool(name),
+        gradient=gradient,
+        no_gradient=no_gradient,
+        doc=doc,
+    )(lowering)
+
+
+def elemwise(
+    name: str,
+    function: Callable[[Any, Any], Any],
+    doc: str,
+    *,
+    aliases: Sequence[str] = (),
+    booleans: bool = False,
+    gradient: Gradient | None = None,
+    no_gradient: str = "",
+) -> None:
+    """Registers a function of two arrays of equal shape, computed in their promoted dtype.
+
+    Arguments are those of `unary`; `function` may return bool, which becomes 0 and 1.
+    """
+    numeric = refuse_bool(name)
+
+    def lowering(lhs: Any, rhs: Any) -> Any:
+        lhs, rhs = promoted(lhs, rhs)
+        return function(lhs, rhs).astype(lhs.dtype)
+
+    def check(*types: TensorType, **_: Any) -> None:
+        check_same_shape(name, _SIDES, types)
+        if not booleans:
+            numeric(*types)
+
+    def infer(*types: TensorType, **_: Any) -> tuple[TensorType]:
+        return (tensor_type(types[0].shape, promote_types(types)),)
+
+    operator(
+        name,
+        aliases=aliases,
+        infer=infer,
+        check=check,
+        complete=unify,
+        gradient=gradient,
+        no_gradient=no_gradient,
+        doc=f"{doc}\n\nThe arrays must have equal shapes.",
+    )(lowering)
+
+
+def broadcast(
+    name: str,
+    function: Callable[[Any, Any], Any],
+    doc: str,
+    *,
+    aliases: Sequence[str] = (),
+    booleans: bool = False,
+    no_gradient: str = "",
+) -> None:
+    """Registers a function of two arrays that broadcast, computed in their promoted dtype.
+
+    Arguments are those of `unary`; `function` may return bool, which becomes 0 and 1.
+    """
+
+    def lowering(lhs: Any, rhs: Any) -> Any:
+        lhs, rhs = promoted(lhs, rhs)
+        return function(lhs, rhs).astype(lhs.dtype)
+
+    def infer(*types: TensorType, **_: Any) -> tuple[TensorType]:
+        return (tensor_type(broadcast_shape(name, _SIDES, types), promote_types(types)),)
+
+    operator(
+        name,
+        aliases=aliases,
+        infer=infer,
+        check=None if booleans else refuse_bool(name),
+        no_gradient=no_gradient,
+        doc=f"{doc}\n\nThe shapes broadcast as in NumPy.",
+    )(lowering)
+
+
+def scalar_form(
+    name: str,
+    function: Callable[[Any, Any], Any],
+    doc: str,
+    *,
+    aliases: Sequence[str] = (),
+    gradient: Gradient | None = None,
+    no_gradient: str = "",
+) -> None:
+    """Registers a function of an array and a number, which stays an input of the program.
+
+    Arguments are those of `unary`; `function` gets the array and the number as 0-d array, both in
+    the result's dtype (see `scalar_dtype`).
+    """
+
+    def lowering(data: Any, *, scalar: Scalar = 1.0, is_int: bool = True) -> Any:
+        dtype = scalar_dtype(np.dtype(data.dtype), is_int)
+        # By way of int64, so that -5 beside uint8 wraps to 251 as in C.
+        number: Any = scalar if is_float(dtype) else jnp.asarray(scalar).astype(INT64)
+        return function(data.astype(dtype), number.astype(dtype)).astype(dtype)
+
+    def infer(data: TensorType, *, is_int: bool, **_: Any) -> tuple[TensorType]:
+        return (tensor_type(data.shape, scalar_dtype(data.dtype, is_int)),)
+
+    operator(
+        name, aliases=aliases, infer=infer, gradient=gradient, no_gradient=no_gradient, doc=doc
+    )(lowering)
