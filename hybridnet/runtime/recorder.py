@@ -44,6 +44,13 @@ __all__ = [
 _SIZE_LIMIT: Final = 1 << 30
 
 
+_TRACED: Final = (
+    "this array belongs to a traced function (hn.function or hybridize()), where it stands for "
+    "values to come: it cannot be read there (asnumpy, print, float, if), nor after the function "
+    "returned; return it from the function, or do this part outside"
+)
+
+
 class _Thread(threading.local):
     """What this thread has recorded and not launched, by context, and the trace it is in."""
 
@@ -262,11 +269,11 @@ def ready_array(value: Value) -> Any:
         OpError: it could not be computed.
     """
     segment = value.segment
-    if segment is not None:
-        if _thread.trace is not None and segment is _thread.trace:
-            raise MXNetError("a traced function cannot read an array's value")
+    if segment is not None and not segment.traced:
         launch(segment)
-    if value.var is not None and value.array is None and value.error is None:
+    if value.array is None and value.error is None:
+        if value.var is None:
+            raise MXNetError(_TRACED)
         engine.wait_for_var(value.var)
     _check(value)
     return value.array

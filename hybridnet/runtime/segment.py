@@ -92,6 +92,8 @@ class Segment:
         results: weak references to the Values of the results, by number.
         scalars: the numbers that the instructions take beside their inputs, in order.
         size: bytes of all results, for the memory bound.
+        open: whether it can still be appended to.
+        traced: whether it belongs to a trace, and so is never launched.
     """
 
     __slots__ = (
@@ -103,19 +105,19 @@ class Segment:
         "instructions",
         "kept",
         "lock",
-        "marked",
         "open",
         "result_types",
         "results",
         "scalars",
         "size",
+        "traced",
     )
 
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
         self.lock = threading.Lock()
         self.open = True
-        self.marked = False
+        self.traced = False
         self.instructions: list[Instruction] = []
         self.inputs: list[Any] = []
         self.kept: set[int] = set()

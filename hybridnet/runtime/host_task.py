@@ -1,0 +1,74 @@
+"""Host tasks: work of the engine's threads on arrays, in order with what is recorded.
+
+A host task reads Values and makes Values. They are pending until it has run, and recorded
+operators that read them wait through the engine, not in the user's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hybridnet import engine
+from hybridnet.base.errors import MXNetError, OpError
+from hybridnet.ops.call import Types
+
+from . import recorder
+from .segment import Value
+
+__all__ = ["push_task"]
+
+
+def push_task(
+    fn: Callable[..., Sequence[Any]],
+    reads: Sequence[Value],
+    types: Types,
+    *,
+    priority: int = 0,
+    lane: str = "copy",
+    name: str | None = None,
+) -> list[Value]:
+    """Pushes ``fn(*arrays) -> arrays`` to the engine.
+
+    Args:
+        fn: gets the JAX arrays of `reads` and returns one JAX array for each of `types`.
+        reads: the Values it reads; what is recorded and not launched yet is launched now.
+        types: of the arrays it returns.
+        priority: higher first among the tasks that are ready.
+        lane: the engine's pool that runs it.
+        name: for traces and messages.
+
+    Returns:
+        The Values it will make. If it fails, they carry its error.
+
+    Raises:
+        MXNetError: inside a trace, which is one program and has no host tasks.
+    """
+    if recorder.current_trace() is not None:
+        raise MXNetError(f"{name or 'a host task'} cannot be part of a traced function")
+    for value in reads:
+        if value.segment is not None:
+            recorder.launch(value.segment)
+    made = [Value(one) for one in types]
+    var = engine.new_variable()
+    for value in made:
+        value.var = var
+    waits = tuple({value.var for value in reads if value.var is not None})
+
+    def run() -> None:
+        try:
+            arrays = fn(*(recorder.ready_array(value) for value in reads))
+            for value, array in zip(made, arrays, strict=True):
+                value.array = array
+        except BaseException as caught:
+            error = caught
+            if not isinstance(caught, MXNetError):
+                error = OpError(f"{name or 'host task'} failed: {caught}")
+                error.__cause__ = caught
+            for value in made:
+                value.error = error
+            if not isinstance(caught, Exception):
+                raise
+
+    engine.push(run, reads=waits, writes=(var,), priority=priority, lane=lane, name=name)
+    return made
