@@ -1,0 +1,1 @@
+"""The one intermediate form: nodes, graphs, and what can be done with them before they run."""

@@ -1,0 +1,74 @@
+"""Running a graph node by node: with JAX (to build a program of it), and on types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hybridnet.base.attrs import HostScalar
+from hybridnet.base.errors import MXNetError
+from hybridnet.base.lazy import jnp
+from hybridnet.base.tensor_type import TensorType
+from hybridnet.ops.call import Types
+
+from .node import Graph, Node
+
+__all__ = ["evaluate", "host_scalars_of", "infer_types"]
+
+
+def evaluate(
+    graph: Graph,
+    platform: str,
+    inputs: Sequence[Any],
+    scalars: Mapping[HostScalar, Any] | None = None,
+) -> list[Any]:
+    """Computes the outputs with JAX.
+
+    Args:
+        graph: what to compute.
+        platform: 'cpu', 'gpu' or 'tpu'.
+        inputs: arrays or tracers, in the order of the graph's inputs.
+        scalars: the numbers that stand for `HostScalar`s in the graph.
+    """
+    values: dict[Node, Sequence[Any]] = {
+        node: (value,) for node, value in zip(graph.inputs, inputs, strict=True)
+    }
+    numbers = scalars or {}
+    for node in graph.nodes:
+        if node.call is None:
+            continue
+        operands = [values[edge.node][edge.index] for edge in node.inputs]
+        own = [
+            numbers[one] if type(one) is HostScalar else jnp.asarray(one, "float64")
+            for one in node.scalars
+        ]
+        values[node] = node.call.lower(platform, operands, own)
+    return [values[edge.node][edge.index] for edge in graph.outputs]
+
+
+def infer_types(graph: Graph, inputs: Sequence[TensorType]) -> dict[Node, Types]:
+    """Returns the types of every node's outputs.
+
+    Raises:
+        ShapeError, DTypeError: an operator's requirement is not met; the message names the node.
+    """
+    types: dict[Node, Types] = {
+        node: (one,) for node, one in zip(graph.inputs, inputs, strict=True)
+    }
+    for node in graph.nodes:
+        if node.call is None:
+            continue
+        try:
+            types[node] = node.call.infer(tuple(types[e.node][e.index] for e in node.inputs))
+        except MXNetError as error:
+            raise type(error)(f"at node {node.name!r}: {error}") from error
+    return types
+
+
+def host_scalars_of(graph: Graph) -> tuple[HostScalar, ...]:
+    """Returns the numbers that Python is asked for at each run, in order of first use."""
+    found = dict.fromkeys(
+        one for node in graph.nodes for one in node.scalars if type(one) is HostScalar
+    )
+    return tuple(found)
+
