@@ -81,7 +81,7 @@ class Statistics:
 
     Attributes:
         pushed: tasks pushed.
-        completed: tasks that ended: well, failed or skipped.
+        completed: tasks that ended: well, failed, skipped or dropped.
         failed: tasks that raised.
         skipped: tasks not run because a Var that they read was poisoned.
         pending: tasks pushed and not ended.
@@ -156,7 +156,8 @@ class Engine(ABC):
             fn: the task. Its result is dropped; what it raises poisons the Vars it writes.
             reads: Vars whose value it uses. Naming a Var twice is the same as naming it once.
             writes: Vars whose value it replaces; name a Var in both if it updates the value.
-            priority: among the ready tasks of a lane, the highest goes first.
+            priority: among the ready tasks of a lane, the highest goes first; among equals those
+                that a task has pushed, since it may be waiting for them, then the oldest.
             lane: which threads run it: "compute", "copy", "io" or "priority".
             name: for messages and profiles; by default the function's own.
             origin: `(file, line)` to blame; by default the calling line outside hybridnet.
@@ -335,6 +336,9 @@ class Engine(ABC):
             raise TypeError(message) from None
         self._admit("push", task.reads)
         self._admit("push", task.writes)
+        parent = _current.task
+        if parent is not None:
+            task.depth = parent.depth + 1
         self._inbox.append(task)
         self._pump()
 

@@ -132,4 +132,4 @@ class ManualPool(AbstractPool):
         return 0
 
     def _ordered(self) -> list[Task]:
-        return sorted(self._ready, key=lambda task: (-task.priority, task.seq))
+        return sorted(self._ready, key=lambda task: (-task.priority, -task.depth, task.seq))

@@ -18,12 +18,14 @@ limit, submit starts a worker.
 
 Assumptions: `heappush`, `heappop`, `deque.append`, `pop` and `remove` are single steps for other
 threads. In CPython with the GIL they are: each is one C call, and the items compare as tuples of
-numbers with a unique second member, so no Python code runs inside. A finalizer may therefore
+numbers with a unique third member, so no Python code runs inside. A finalizer may therefore
 submit at any point, even in the middle of a submit of its own thread. Idle workers are taken last
 in, first out, because the last one's memory is still in the cache; they sleep in a lock, not spin.
 
 A worker that waits (a task may wait for other Vars) takes no room: the lane's limit is one higher
-for the time, so tasks that wait for tasks of their own lane cannot exhaust it.
+for the time, so tasks that wait for tasks of their own lane cannot exhaust it. The extra worker
+takes tasks pushed by tasks first, and a worker beyond the limit ends before its next task; else
+each would take another task that waits, and there would soon be a thread per task.
 """
 
 from __future__ import annotations
@@ -41,8 +43,9 @@ from hybridnet.engine.task import LANES, Latch, Task
 
 __all__ = ["AbstractPool", "InlinePool", "Runner", "ThreadPool", "default_workers"]
 
-# Heaps order tasks by (-priority, seq): the highest priority first, then the oldest push.
-_Entry = tuple[int, int, Task]
+# Heaps order tasks by (-priority, -depth, seq): the highest priority first, then those that a task
+# has pushed (it may be waiting for them), then the oldest push.
+_Entry = tuple[int, int, int, Task]
 
 JOIN_TIMEOUT: Final = 1.0  # seconds to wait for a worker at close; idle ones leave in microseconds
 
@@ -130,14 +133,14 @@ class InlinePool(AbstractPool):
         """Run the task now, or at the end of the completion that freed it."""
         state = self._state
         if state.freed is not None:
-            heappush(state.freed, (-task.priority, task.seq, task))
+            heappush(state.freed, (-task.priority, -task.depth, task.seq, task))
             return
         runner = self._runner
         assert runner is not None
-        freed: list[_Entry] = [(-task.priority, task.seq, task)]
+        freed: list[_Entry] = [(-task.priority, -task.depth, task.seq, task)]
         interrupt: KeyboardInterrupt | None = None
         while freed:
-            task = heappop(freed)[2]
+            task = heappop(freed)[3]
             runner.execute(task)
             if isinstance(task.error, KeyboardInterrupt):
                 interrupt = task.error
@@ -233,7 +236,7 @@ class ThreadPool(AbstractPool):
     def submit(self, task: Task) -> None:
         """Queue the task for its lane and wake or start a worker if there is one to spare."""
         lane = self._lanes[task.lane]
-        heappush(lane.heap, (-task.priority, task.seq, task))
+        heappush(lane.heap, (-task.priority, -task.depth, task.seq, task))
         self._wake(lane)
 
     def new_latch(self) -> Latch:
@@ -304,13 +307,13 @@ class ThreadPool(AbstractPool):
         assert self._run is not None
         while True:
             try:
-                task = heappop(lane.heap)[2]
+                task = heappop(lane.heap)[3]
             except IndexError:
                 return
             self._run(task)
 
     def _retire(self, lane: _Lane) -> bool:
-        """Whether a worker that found no task should end rather than sleep."""
+        """Whether a worker should end: the pool is closed, or its lane has too many."""
         with self._lock:
             if not self._closed and lane.started <= lane.limit:
                 return False
@@ -323,10 +326,14 @@ class ThreadPool(AbstractPool):
         heap, idle, run = lane.heap, lane.idle, self._run
         assert run is not None
         while True:
+            if lane.started > lane.limit and self._retire(lane):
+                if heap:  # whoever opened our gate meant us to take a task: pass it on
+                    self._wake(lane)
+                return
             try:
-                task = heappop(heap)[2]
+                task = heappop(heap)[3]
             except IndexError:
-                if (self._closed or lane.started > lane.limit) and self._retire(lane):
+                if self._closed and self._retire(lane):
                     return
                 idle.append(gate)
                 if heap or self._closed:

@@ -234,6 +234,7 @@ class Schedule:
             for var in (*task.reads, *task.writes):
                 if var.state is DOOMED:
                     self._bury(var)
+        self.completed += sum(task.latch is None for task in self._pending)
         self._pending.clear()
         self._idle.clear()
         return dropped

@@ -80,6 +80,7 @@ class Task:
     """One callable with what it reads and writes. Compared by identity."""
 
     __slots__ = (
+        "depth",
         "error",
         "failure",
         "fn",
@@ -131,6 +132,8 @@ class Task:
         self.waits = 0
         #: position in the order of pushes, 1 for the first; 0 before the schedule has seen it.
         self.seq = 0
+        #: 0 if the program pushed it, n + 1 if a task of depth n did.
+        self.depth = 0
         #: what the callable raised, between its end and `complete`.
         self.error: BaseException | None = None
         #: why it failed or was skipped.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import threading
 
 import pytest
-
-from hybridnet import engine as hn_engine
 from hybridnet.engine import (
     CompletionError,
     DeadlockError,
@@ -19,6 +18,8 @@ from hybridnet.engine import (
     ThreadedEngine,
     VarError,
 )
+
+from hybridnet import engine as hn_engine
 
 KINDS = {
     "naive": NaiveEngine,
@@ -74,7 +75,7 @@ def test_reads_between_two_writes_run_together(threaded: Engine):
 def test_lanes_do_not_block_each_other(threaded: Engine):
     done = {lane: threading.Event() for lane in hn_engine.LANES}
     lanes = list(done)
-    for lane, following in zip(lanes, lanes[1:], strict=False):
+    for lane, following in itertools.pairwise(lanes):
         threaded.push(
             lambda lane=lane, following=following: (done[following].wait(60), done[lane].set()),
             lane=lane,
@@ -100,7 +101,7 @@ def test_an_error_surfaces_at_the_wait_with_the_pushing_line(engine: Engine):
 def test_the_origin_may_be_given(engine: Engine):
     var = engine.new_variable()
     engine.push(fail(), writes=[var], name="dot", origin=("train.py", 41))
-    with pytest.raises(TaskError, match="task 'dot', pushed at train.py:41, failed: ValueError"):
+    with pytest.raises(TaskError, match=r"'dot', pushed at train\.py:41, failed: ValueError"):
         engine.wait_for_var(var)
 
 
@@ -236,7 +237,7 @@ def test_push_async_ends_when_another_thread_says_so(engine: Engine):
 def test_push_async_fails_by_its_callback(engine: Engine):
     var = engine.new_variable()
     engine.push_async(lambda done: done(OSError("disk")), writes=[var], name="read")
-    with pytest.raises(TaskError, match="'read'.*OSError: disk"):
+    with pytest.raises(TaskError, match=r"'read'.*OSError: disk"):
         engine.wait_for_var(var)
 
 
@@ -262,7 +263,7 @@ def test_an_error_after_completion_is_not_lost(engine: Engine):
         raise OSError("late")
 
     engine.push_async(begin, writes=[var], name="hasty")
-    with pytest.raises(TaskError, match="'hasty'.*OSError: late"):
+    with pytest.raises(TaskError, match=r"'hasty'.*OSError: late"):
         engine.wait_for_all()
     engine.wait_for_var(var)
 
@@ -339,7 +340,7 @@ def test_misuse_is_explained(engine: Engine):
         engine.push(3)  # type: ignore[arg-type]
     with pytest.raises(EngineError, match=r"a pool or workers, got both"):
         ThreadedEngine(pool=ManualPool(), workers={"io": 1})
-    with pytest.raises(EngineError, match="requires lanes of compute.*got 'disk'"):
+    with pytest.raises(EngineError, match=r"requires lanes of compute.*got 'disk'"):
         ThreadedEngine(workers={"disk": 1})
     with pytest.raises(EngineError, match="at least 1 thread per lane, got io=0"):
         ThreadedEngine(workers={"io": 0})
@@ -425,7 +426,7 @@ def test_close_drops_what_does_not_end_in_time(engine: Engine):
     var, kept = engine.new_variable(), []
     engine.push_async(kept.append, writes=[var], name="stuck")
     assert not engine.close(timeout=0.01)
-    with pytest.raises(TaskError, match="'stuck'.*it was dropped: the engine was closed"):
+    with pytest.raises(TaskError, match=r"'stuck'.*it was dropped: the engine was closed"):
         engine.wait_for_var(var)
     kept.pop()()  # too late, and harmless
     engine.push(lambda: None, writes=[var])
