@@ -1,4 +1,4 @@
-"""What the shape and type rules of several operator families share."""
+"""What the layers share: parts of shape and type rules, statistics along axes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ import numpy as np
 
 from hybridnet.base.dtype import FLOAT32, is_float
 from hybridnet.base.errors import DTypeError, ShapeError
+from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
 
 from .operator import describe
 
 __all__ = [
+    "along",
     "fill",
+    "moments",
+    "others",
     "require_floats",
     "require_one_dtype",
     "require_shape",
@@ -64,3 +68,19 @@ def require_shape(
     """Raises ShapeError unless an input has this shape; `because` says where it comes from."""
     if got.shape != wanted:
         raise ShapeError(f"{op}: {name} must have shape {wanted} for {because}, got {name} {got}")
+
+
+def along(vector: Any, ndim: int, axis: int) -> Any:
+    """Shapes a vector so that it broadcasts along one axis of an array of `ndim` dimensions."""
+    return vector.reshape(*(1,) * axis, -1, *(1,) * (ndim - axis - 1))
+
+
+def others(ndim: int, axis: int) -> tuple[int, ...]:
+    """Returns all the axes but one."""
+    return tuple(one for one in range(ndim) if one != axis)
+
+
+def moments(x: Any, axes: Sequence[int]) -> tuple[Any, Any]:
+    """Returns the mean and the biased variance over some axes, which are kept with length 1."""
+    mean = x.mean(axes, keepdims=True)
+    return mean, jnp.square(x - mean).mean(axes, keepdims=True)

@@ -74,7 +74,8 @@ def _softmax(
     if length is None:
         return jax.nn.softmax(sign * logits, axis=axis).astype(result)
     axis %= data.ndim
-    inside = lax.broadcasted_iota(length.dtype, data.shape, axis) < jnp.expand_dims(length, axis)
+    lengths = jnp.expand_dims(length.astype("int32"), axis)
+    inside = lax.broadcasted_iota("int32", data.shape, axis) < lengths
     # Finite, so that a row of length 0 has no NaN in its gradient; it is zero altogether.
     masked = jnp.where(inside, sign * logits, jnp.finfo(logits.dtype).min)
     return jnp.where(inside, jax.nn.softmax(masked, axis=axis), 0).astype(result)

@@ -1,241 +1,311 @@
-"""Normalization by the statistics of a batch, layer, instance, group or neighborhood."""
+"""Normalization of each example by itself: by layer, instance, group, length or neighborhood."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from hybridnet.base.attrs import Train
+from hybridnet.base.attrs import Range
+from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
-from ._checks import fill, require_floats, require_shape, wide
-from .call import Backward
+from ._checks import (
+    along,
+    fill,
+    moments,
+    require_floats,
+    require_one_dtype,
+    require_shape,
+    wide,
+)
 from .operator import Shapes
-from .registry import get, operator
-from .rules import one_axis
+from .registry import operator
+from .rules import one_axis, same_type
 
 __all__: list[str] = []
 
-
-def _moments(x: Any, axes: Sequence[int]) -> tuple[Any, Any]:
-    """Returns the mean and the biased variance over some axes, which are kept with length 1."""
-    mean = x.mean(axes, keepdims=True)
-    return mean, jnp.square(x - mean).mean(axes, keepdims=True)
+_INPUTS = ("data", "gamma", "beta")
 
 
-def _along(vector: Any, ndim: int, axis: int) -> Any:
-    """Shapes a vector so that it broadcasts along one axis."""
-    return vector.reshape(*(1,) * axis, -1, *(1,) * (ndim - axis - 1))
+def _statistics(*, output_mean_var: bool, **_: Any) -> int:
+    return 3 if output_mean_var else 1
 
 
-def _others(ndim: int, axis: int) -> tuple[int, ...]:
-    return tuple(one for one in range(ndim) if one != axis)
+def _check_vectors(op: str, types: Sequence[TensorType], length: int, because: str) -> None:
+    """Checks that gamma and beta are vectors of this length."""
+    require_floats(op, _INPUTS, types)
+    require_one_dtype(op, _INPUTS, types)
+    for name, one in zip(_INPUTS[1:], types[1:], strict=True):
+        require_shape(op, name, one, (length,), because)
 
 
-# BatchNorm --------------------------------------------------------------------------------------
-
-_BATCH_INPUTS = ("data", "gamma", "beta", "moving_mean", "moving_var")
-
-
-def _batch_check(*types: TensorType, axis: int, **_: Any) -> None:
-    data = types[0]
-    require_floats("BatchNorm", _BATCH_INPUTS, types)
-    channels = data.shape[one_axis("BatchNorm", axis, data)]
-    for name, one in zip(_BATCH_INPUTS[1:], types[1:], strict=True):
-        require_shape("BatchNorm", name, one, (channels,), f"axis {axis} of data {data}")
+def _normalized(x: Any, axes: Sequence[int], eps: float) -> tuple[Any, Any, Any]:
+    """Returns ``(x - mean) / std``, mean and std over some axes, where std includes `eps`."""
+    mean, var = moments(x, axes)
+    return (x - mean) * lax.rsqrt(var + eps), mean, jnp.sqrt(var + eps)
 
 
-def _batch_types(data: TensorType, *rest: TensorType, axis: int, **_: Any) -> Sequence[TensorType]:
-    statistic = tensor_type((data.shape[axis],), wide(data.dtype))
-    return (data, statistic, statistic, *rest[2:])
+def _with_statistics(
+    output: Any, mean: Any, std: Any, data: Any, output_mean_var: bool
+) -> Sequence[Any]:
+    shown = (output, mean, std) if output_mean_var else (output,)
+    return tuple(one.astype(data.dtype) for one in shown)
 
 
-def _channel_shapes(shapes: Shapes, *, axis: int, **_: Any) -> Shapes:
+# LayerNorm --------------------------------------------------------------------------------------
+
+
+def _layer_check(*types: TensorType, axis: int, **_: Any) -> None:
+    axis = one_axis("LayerNorm", axis, types[0])
+    because = f"axis {axis} of data {types[0]}"
+    _check_vectors("LayerNorm", types, types[0].shape[axis], because)
+
+
+def _layer_types(
+    data: TensorType, *_: TensorType, axis: int, output_mean_var: bool, **__: Any
+) -> Sequence[TensorType]:
+    if not output_mean_var:
+        return (data,)
+    axis %= len(data.shape)
+    shape = (*data.shape[:axis], 1, *data.shape[axis + 1 :])
+    return data, tensor_type(shape, data.dtype), tensor_type(shape, data.dtype)
+
+
+def _layer_shapes(shapes: Shapes, *, axis: int, **_: Any) -> Shapes:
     data, *rest = shapes
-    channels = data[axis] if data and -len(data) <= axis < len(data) else 0
-    return [data, *(fill(one, (channels,)) for one in rest)]
-
-
-def _batch_gradient(back: Backward) -> Sequence[Any]:
-    data, gamma = back.inputs[:2]
-    _, mean, inverse, *_rest = back.outputs
-    grad, mean_grad, inverse_grad = back.grads[:3]
-    grads: list[Any] = [None] * 5
-    train = back.call.train
-    if grad is not None:
-        names = ("fix_gamma", "use_global_stats", "axis")
-        call, _ = get("_backward_BatchNorm").bind({key: back.attrs[key] for key in names}, train)
-        grads[:3] = back.apply(call, [grad, data, gamma, mean, inverse])
-    for which, given in (("mean", mean_grad), ("inverse", inverse_grad)):
-        if given is None:
-            continue
-        attrs = {"which": which, "axis": back.attrs["axis"]}
-        attrs["use_global_stats"] = back.attrs["use_global_stats"]
-        call, _ = get("_backward_BatchNorm_statistic").bind(attrs, train)
-        (more,) = back.apply(call, [given, data, mean, inverse])
-        grads[0] = more if grads[0] is None else grads[0] + more
-    return grads
+    length = data[axis] if data and -len(data) <= axis < len(data) else 0
+    return [data, *(fill(one, (length,)) for one in rest)]
 
 
 @operator(
-    "BatchNorm",
-    aliases=("_npx_batch_norm",),
-    outputs=5,
-    visible=lambda *, output_mean_var, **_: 3 if output_mean_var else 1,
-    mutates={"moving_mean": 3, "moving_var": 4},
-    check=_batch_check,
-    infer=_batch_types,
-    complete=_channel_shapes,
-    gradient=_batch_gradient,
+    "LayerNorm",
+    aliases=("_npx_layer_norm",),
+    outputs=_statistics,
+    check=_layer_check,
+    infer=_layer_types,
+    complete=_layer_shapes,
     cost=lambda data, *_, **__: 8.0 * data.size,
-    output_names=("output", "mean", "var"),
+    output_names=("output", "mean", "std"),
 )
-def batch_norm(
+def layer_norm(
     data: Any,
     gamma: Any,
     beta: Any,
-    moving_mean: Any,
-    moving_var: Any,
     *,
-    eps: float = 1e-3,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
+    axis: int = -1,
+    eps: float = 1e-5,
     output_mean_var: bool = False,
-    axis: int = 1,
-    cudnn_off: bool = False,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
-    train: Train,
 ) -> Any:
-    """Normalizes each channel: ``gamma * (data - mean) / sqrt(var + eps) + beta``.
+    """Normalizes along one axis: ``gamma * (data - mean) / std + beta``.
 
-    Ioffe and Szegedy, "Batch normalization", 2015. In training the mean and the biased variance
-    are those of the batch, and the moving ones become
-    ``momentum * moving + (1 - momentum) * batch``; otherwise they are the moving ones.
+    Ba, Kiros and Hinton, "Layer normalization", 2016. ``std = sqrt(var + eps)``.
 
     Args:
-        data: any shape with channels on `axis`, floating point.
-        gamma: (channels,), the scale; float32 where `data` is narrower, like all that follow.
-        beta: (channels,), the offset.
-        moving_mean: (channels,), overwritten in training (MXNet does so in the backward pass).
-        moving_var: (channels,), likewise.
+        data: any shape, floating point.
+        gamma: (data.shape[axis],), the scale.
+        beta: (data.shape[axis],), the offset.
+        axis: what is normalized.
         eps: keeps the root from zero.
-        momentum: of the moving statistics.
-        fix_gamma: take gamma as 1, without a gradient.
-        use_global_stats: use the moving statistics in training too.
-        output_mean_var: show the statistics as well.
-        axis: the channels.
-        cudnn_off: without meaning here, like the calibration ranges; read for MXNet's sake.
-        min_calib_range: see `cudnn_off`.
-        max_calib_range: see `cudnn_off`.
+        output_mean_var: return the statistics as well.
 
     Returns:
-        The shape and dtype of `data`; with `output_mean_var` also the mean and, as in MXNet,
-        ``1 / sqrt(var + eps)``, both (channels,).
+        The shape and dtype of `data`; with `output_mean_var` also mean and std, where `axis` has
+        length 1. Narrow floats are computed in float32.
     """
     axis %= data.ndim
-    x = data.astype(wide(data.dtype))
-    if train and not use_global_stats:
-        mean, var = (one.reshape(-1) for one in _moments(x, _others(data.ndim, axis)))
-        new_mean = momentum * moving_mean + (1 - momentum) * mean.astype(moving_mean.dtype)
-        new_var = momentum * moving_var + (1 - momentum) * var.astype(moving_var.dtype)
-    else:
-        mean, var = moving_mean.astype(x.dtype), moving_var.astype(x.dtype)
-        new_mean, new_var = moving_mean, moving_var
-    inverse = lax.rsqrt(var + eps)
-    scale = inverse if fix_gamma else inverse * gamma.astype(x.dtype)
-    centered = x - _along(mean, data.ndim, axis)
-    output = centered * _along(scale, data.ndim, axis)
-    output = output + _along(beta.astype(x.dtype), data.ndim, axis)
-    return output.astype(data.dtype), mean, inverse, new_mean, new_var
+    dtype = wide(data.dtype)
+    output, mean, std = _normalized(data.astype(dtype), (axis,), eps)
+    output = output * along(gamma.astype(dtype), data.ndim, axis)
+    output = output + along(beta.astype(dtype), data.ndim, axis)
+    return _with_statistics(output, mean, std, data, output_mean_var)
+
+
+# InstanceNorm -----------------------------------------------------------------------------------
+
+
+def _instance_check(*types: TensorType, **_: Any) -> None:
+    data = types[0]
+    if len(data.shape) < 3:
+        raise ShapeError(
+            f"InstanceNorm: data must have shape (batch, channels, *spatial), got data {data}"
+        )
+    _check_vectors("InstanceNorm", types, data.shape[1], f"axis 1 of data {data}")
 
 
 @operator(
-    "_backward_BatchNorm",
-    outputs=3,
-    infer=lambda grad, data, gamma, *_, **__: (data, gamma, gamma),
+    "InstanceNorm",
+    check=_instance_check,
+    infer=same_type,
+    complete=lambda shapes, **_: _layer_shapes(shapes, axis=1),
+    cost=lambda data, *_, **__: 8.0 * data.size,
 )
-def backward_batch_norm(
-    grad: Any,
-    data: Any,
-    gamma: Any,
-    mean: Any,
-    inverse: Any,
-    *,
-    fix_gamma: bool,
-    use_global_stats: bool,
-    axis: int,
-    train: Train,
-) -> Any:
-    """Gradient of BatchNorm's first output, from the statistics it used.
+def instance_norm(data: Any, gamma: Any, beta: Any, *, eps: float = 1e-3) -> Any:
+    """Normalizes each channel of each example: ``gamma * (data - mean) / sqrt(var + eps) + beta``.
+
+    Ulyanov, Vedaldi and Lempitsky, "Instance normalization", 2016.
 
     Args:
-        grad: the shape of `data`.
-        data: as given to BatchNorm.
-        gamma: (channels,), likewise.
-        mean: (channels,), BatchNorm's second output.
-        inverse: (channels,), its third.
-        fix_gamma: BatchNorm's parameters, like the following.
-        use_global_stats: whether the statistics are constants in training too.
-        axis: the channels.
+        data: (batch, channels, *spatial), floating point.
+        gamma: (channels,), the scale.
+        beta: (channels,), the offset.
+        eps: keeps the root from zero.
 
     Returns:
-        The gradients of data, gamma and beta.
+        The shape and dtype of `data`.
     """
-    axis %= data.ndim
-    axes = _others(data.ndim, axis)
     dtype = wide(data.dtype)
-    dy = grad.astype(dtype)
-    inverse = _along(inverse, data.ndim, axis)
-    normal = (data.astype(dtype) - _along(mean, data.ndim, axis)) * inverse
-    beta_grad = dy.sum(axes)
-    gamma_grad = (dy * normal).sum(axes)
-    scale = inverse if fix_gamma else inverse * _along(gamma.astype(dtype), data.ndim, axis)
-    if train and not use_global_stats:
-        # The batch's own mean and variance depend on every element.
-        count = data.size // data.shape[axis]
-        dy = dy - _along(beta_grad / count, data.ndim, axis)
-        dy = dy - normal * _along(gamma_grad / count, data.ndim, axis)
-    if fix_gamma:
-        gamma_grad = jnp.zeros_like(gamma_grad)
-    return (
-        (dy * scale).astype(data.dtype),
-        gamma_grad.astype(gamma.dtype),
-        beta_grad.astype(gamma.dtype),
-    )
+    output, _, _ = _normalized(data.astype(dtype), tuple(range(2, data.ndim)), eps)
+    output = output * along(gamma.astype(dtype), data.ndim, 1)
+    return (output + along(beta.astype(dtype), data.ndim, 1)).astype(data.dtype)
 
 
-@operator("_backward_BatchNorm_statistic", infer=lambda grad, data, *_, **__: (data,))
-def backward_batch_norm_statistic(
-    grad: Any,
+# GroupNorm --------------------------------------------------------------------------------------
+
+
+def _group_check(*types: TensorType, num_groups: int, **_: Any) -> None:
+    data = types[0]
+    if len(data.shape) < 3:
+        raise ShapeError(
+            f"GroupNorm: data must have shape (batch, channels, *spatial), got data {data}"
+        )
+    if data.shape[1] % num_groups:
+        raise ParameterError(
+            f"GroupNorm: num_groups must divide the {data.shape[1]} channels of data {data}, "
+            f"got {num_groups}"
+        )
+    _check_vectors("GroupNorm", types, num_groups, f"num_groups={num_groups}")
+
+
+def _group_types(
+    data: TensorType, *_: TensorType, num_groups: int, output_mean_var: bool, **__: Any
+) -> Sequence[TensorType]:
+    statistic = tensor_type((data.shape[0], num_groups), data.dtype)
+    return (data, statistic, statistic) if output_mean_var else (data,)
+
+
+def _group_shapes(shapes: Shapes, *, num_groups: int, **_: Any) -> Shapes:
+    return [shapes[0], *(fill(one, (num_groups,)) for one in shapes[1:])]
+
+
+@operator(
+    "GroupNorm",
+    outputs=_statistics,
+    check=_group_check,
+    infer=_group_types,
+    complete=_group_shapes,
+    cost=lambda data, *_, **__: 8.0 * data.size,
+    output_names=("output", "mean", "std"),
+)
+def group_norm(
     data: Any,
-    mean: Any,
-    inverse: Any,
+    gamma: Any,
+    beta: Any,
     *,
-    which: Literal["inverse", "mean"],
-    use_global_stats: bool,
-    axis: int,
-    train: Train,
+    num_groups: Annotated[int, Range(1)] = 1,
+    eps: float = 1e-5,
+    output_mean_var: bool = False,
 ) -> Any:
-    """Gradient of BatchNorm's second or third output with respect to its data.
+    """Normalizes each group of channels of each example.
+
+    Wu and He, "Group normalization", 2018; but, as in MXNet 1.9, with one scale and offset for
+    each group, not for each channel.
 
     Args:
-        grad: (channels,), the gradient of the statistic.
-        data: as given to BatchNorm.
-        mean: (channels,), BatchNorm's second output.
-        inverse: (channels,), its third.
-        which: the statistic.
-        use_global_stats: BatchNorm's parameters, like the following.
-        axis: the channels.
+        data: (batch, channels, *spatial), floating point.
+        gamma: (num_groups,), the scale.
+        beta: (num_groups,), the offset.
+        num_groups: how many groups the channels make; divides their number.
+        eps: keeps the root from zero.
+        output_mean_var: return the statistics as well.
+
+    Returns:
+        The shape and dtype of `data`; with `output_mean_var` also mean and ``sqrt(var + eps)``,
+        both (batch, num_groups).
     """
-    if not train or use_global_stats:
-        return jnp.zeros_like(data)
-    axis %= data.ndim
     dtype = wide(data.dtype)
-    share = grad.astype(dtype) / (data.size // data.shape[axis])
-    if which == "mean":
-        return jnp.broadcast_to(_along(share, data.ndim, axis), data.shape).astype(data.dtype)
-    centered = data.astype(dtype) - _along(mean, data.ndim, axis)
-    return (-_along(share * inverse**3, data.ndim, axis) * centered).astype(data.dtype)
+    groups = data.astype(dtype).reshape(data.shape[0], num_groups, -1)
+    output, mean, std = _normalized(groups, (2,), eps)
+    output = output * along(gamma.astype(dtype), 3, 1) + along(beta.astype(dtype), 3, 1)
+    statistics = (one.reshape(data.shape[0], num_groups) for one in (mean, std))
+    return _with_statistics(output.reshape(data.shape), *statistics, data, output_mean_var)
+
+
+# L2Normalization and LRN ------------------------------------------------------------------------
+
+
+def _length_check(data: TensorType, *, mode: str, **_: Any) -> None:
+    require_floats("L2Normalization", ("data",), (data,))
+    least = 1 if mode == "instance" else 3
+    if len(data.shape) < least:
+        raise ShapeError(
+            f"L2Normalization: data must have {least} dimensions or more for mode={mode!r}, "
+            f"got data {data}"
+        )
+
+
+@operator("L2Normalization", check=_length_check, infer=same_type)
+def l2_normalization(
+    data: Any, *, eps: float = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"
+) -> Any:
+    """Divides by the Euclidean length: ``data / sqrt(sum(data**2) + eps)``.
+
+    Args:
+        data: (batch, ...), floating point; (batch, channels, *spatial) for the last two modes.
+        eps: keeps the root from zero.
+        mode: the sum is over 'instance' all of an example, 'channel' the channels at each place,
+            'spatial' the places of each channel.
+
+    Returns:
+        The shape and dtype of `data`.
+    """
+    first = {"instance": 1, "channel": 1, "spatial": 2}[mode]
+    axes = (1,) if mode == "channel" else tuple(range(first, data.ndim))
+    x = data.astype(wide(data.dtype))
+    return (x * lax.rsqrt(jnp.square(x).sum(axes, keepdims=True) + eps)).astype(data.dtype)
+
+
+def _neighbors_check(data: TensorType, **_: Any) -> None:
+    require_floats("LRN", ("data",), (data,))
+    if len(data.shape) < 2:
+        raise ShapeError(f"LRN: data must have shape (batch, channels, ...), got data {data}")
+
+
+@operator(
+    "LRN",
+    check=_neighbors_check,
+    infer=same_type,
+    cost=lambda data, *, nsize, **_: (nsize + 8.0) * data.size,
+)
+def lrn(
+    data: Any,
+    *,
+    alpha: float = 1e-4,
+    beta: float = 0.75,
+    knorm: float = 2.0,
+    nsize: Annotated[int, Range(1)],
+) -> Any:
+    """Local response normalization: ``data / (knorm + alpha / nsize * sum(data**2)) ** beta``.
+
+    Krizhevsky, Sutskever and Hinton, "ImageNet classification with deep convolutional neural
+    networks", 2012. The sum is over the ``nsize // 2`` channels before and after each one.
+
+    Args:
+        data: (batch, channels, ...), floating point.
+        alpha: see the formula.
+        beta: see the formula.
+        knorm: see the formula.
+        nsize: how many neighboring channels there are, odd.
+
+    Returns:
+        The shape and dtype of `data`.
+    """
+    x = data.astype(wide(data.dtype))
+    reach = nsize // 2
+    channels = data.shape[1]
+    around = [(0, 0), (reach, reach), *[(0, 0)] * (data.ndim - 2)]
+    squares = jnp.pad(jnp.square(x), around)
+    total = sum(
+        lax.slice_in_dim(squares, start, start + channels, axis=1) for start in range(2 * reach + 1)
+    )
+    return (x * (knorm + alpha / nsize * total) ** -beta).astype(data.dtype)
