@@ -1,0 +1,310 @@
+"""MXNet's ``.params`` files: a list of arrays, or a mapping from names to arrays.
+
+A file is, in little-endian order::
+
+    uint64 0x112, uint64 0                      what kind of file this is
+    uint64 n, then n arrays
+    uint64 m, then m names                      m is 0 (a list) or n (a mapping)
+    name   uint64 length, then UTF-8 bytes
+    array  uint32 header, then by header
+      V2, V3  int32 storage type, int32 ndim, int64 sizes[ndim], context, dtype code, values
+      V1      uint32 ndim, int64 sizes[ndim], context, dtype code, values
+      older   the header itself is ndim; uint32 sizes[ndim], context, dtype code, values
+    context   int32 device type, int32 device number: where the array lived; of no use to us
+
+In V2 and older no dimensions means an array without a value, so an array of shape () needs V3.
+MXNet 1.9.1 reads V3 only while its ``np_shape`` mode is on, and then nothing else: a file is
+written in V2 or, where one of its arrays has no dimensions, in V3 throughout. The layout was learnt
+from files that MXNet 1.9.1 wrote; see ``tests/oracle/make_files.py``.
+
+Files come from strangers: every count and size is checked against the bytes that are left before
+anything is allocated, and nothing in a file is ever executed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import os
+import secrets
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+
+from .dtype import BOOL, CODE_OF, DTYPE_OF_CODE
+from .errors import DTypeError, FormatError
+
+__all__ = ["atomic_write", "load_params", "save_params"]
+
+_FILE_MAGIC: Final = 0x112
+_V1: Final = 0xF993FAC8
+_V2: Final = 0xF993FAC9
+_V3: Final = 0xF993FACA
+
+_DENSE: Final = 0
+_SPARSE: Final = {1: "row_sparse", 2: "csr"}
+_CPU: Final = (1, 0)  # device type and number written for every array
+
+#: The most dimensions read: NumPy 1's limit, and far beyond any network's.
+_MAX_NDIM: Final = 32
+#: The least an array can take (an older header that says: no value), to refuse absurd counts early.
+_MIN_ARRAY_BYTES: Final = 4
+_MIN_NAME_BYTES: Final = 8
+
+_DAMAGED: Final = "the file is damaged or is not an MXNet .params file"
+
+
+class _Reader:
+    """Reads numbers and values from a file, and refuses to read past its end."""
+
+    def __init__(self, file: io.BufferedIOBase, label: str) -> None:
+        self._file = file
+        self._label = label
+        self._size = file.seek(0, os.SEEK_END)
+        self._offset = file.seek(0)
+        self._item = 0  # where the item read last began
+
+    @property
+    def left(self) -> int:
+        """Bytes not read yet."""
+        return self._size - self._offset
+
+    def error(self, requirement: str, got: object, hint: str = _DAMAGED) -> FormatError:
+        """Returns the error for the item read last."""
+        return FormatError(f"{self._label}, at byte {self._item}: {requirement}, got {got}; {hint}")
+
+    def unpack(self, layout: str, what: str) -> tuple[int, ...]:
+        """Reads integers laid out as in `struct` (little-endian, no padding)."""
+        layout = "<" + layout
+        return struct.unpack(layout, self.take(struct.calcsize(layout), what))
+
+    def take(self, count: int, what: str) -> bytes:
+        """Reads so many bytes."""
+        self._require(count, what)
+        data = self._file.read(count)
+        self._advance(len(data), count, what)
+        return data
+
+    def into(self, array: np.ndarray[Any, Any], what: str) -> None:
+        """Fills a one-dimensional uint8 array."""
+        self._require(array.size, what)
+        # A BytesIO and a buffered file both fill all of it unless the file ends.
+        self._advance(self._file.readinto(array.data), array.size, what)
+
+    def end(self) -> None:
+        """Requires that everything has been read."""
+        self._item = self._offset
+        if self.left:
+            raise self.error("the file must end here", f"{self.left} bytes more")
+
+    def _require(self, count: int, what: str) -> None:
+        self._item = self._offset
+        if count > self.left:
+            raise self.error(f"{what} needs {count} bytes", f"a file with {self.left} left")
+
+    def _advance(self, got: int, count: int, what: str) -> None:
+        """Moves on; a file that was shortened while it is read gives less than its size said."""
+        if got != count:
+            raise self.error(f"{what} needs {count} bytes", f"{got}, as the file was cut meanwhile")
+        self._offset += count
+
+
+def load_params(
+    source: str | os.PathLike[str] | bytes | bytearray | memoryview,
+) -> list[np.ndarray[Any, Any]] | dict[str, np.ndarray[Any, Any]]:
+    """Reads the arrays of an MXNet ``.params`` file of any version.
+
+    Args:
+        source: the file's path, or its whole content.
+
+    Returns:
+        A dict in the file's order where the arrays have names, else a list. Every array is a new,
+        writable, C-contiguous one of the dtype saved (bfloat16 as ml_dtypes' type).
+
+    Raises:
+        FormatError: the file is damaged, or holds sparse arrays.
+        OSError: the file cannot be read.
+    """
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return _read_file(_Reader(io.BytesIO(source), "params data"))
+    with open(source, "rb") as file:
+        return _read_file(_Reader(file, os.fsdecode(source)))
+
+
+def save_params(
+    path: str | os.PathLike[str],
+    arrays: np.ndarray[Any, Any]
+    | Sequence[np.ndarray[Any, Any]]
+    | Mapping[str, np.ndarray[Any, Any]],
+) -> None:
+    """Writes arrays to a file that MXNet 1.9.1 reads; see the module's text on arrays of shape ().
+
+    The file appears whole or not at all: see `atomic_write`.
+
+    Args:
+        path: where to write; an existing file is replaced.
+        arrays: any shapes; dtypes float16/32/64, bfloat16, int8/32/64, uint8 or bool. A mapping
+            keeps its order; a single array makes a list of one, as in MXNet.
+
+    Raises:
+        DTypeError: an array has another dtype.
+        OSError: the file cannot be written.
+    """
+    names: list[str] = []
+    if isinstance(arrays, Mapping):
+        names, arrays = list(arrays), list(arrays.values())
+    elif isinstance(arrays, np.ndarray):
+        arrays = [arrays]
+    labels: Sequence[str | int] = names or range(len(arrays))
+    values = [_saveable(value, label) for label, value in zip(labels, arrays, strict=True)]
+    version = _V3 if any(value.ndim == 0 for value in values) else _V2
+    encoded = [name.encode() for name in names]
+    with atomic_write(path) as file:
+        file.write(struct.pack("<QQQ", _FILE_MAGIC, 0, len(values)))
+        for value in values:
+            _write_array(file, value, version)
+        file.write(struct.pack("<Q", len(encoded)))
+        for name in encoded:
+            file.write(struct.pack("<Q", len(name)) + name)
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Opens a binary file that takes the place of `path` when the block ends without an error.
+
+    Readers see the old file or the new one, never a part: the bytes go to a temporary file in the
+    same folder, are forced to the disk, and the file is renamed. After an error `path` is untouched
+    and the temporary file is gone. A symbolic link stays, and what it points to is replaced.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    # Mode "x" obeys the umask as a plain open does; tempfile's files are for their owner alone.
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def _read_file(
+    reader: _Reader,
+) -> list[np.ndarray[Any, Any]] | dict[str, np.ndarray[Any, Any]]:
+    (magic,) = reader.unpack("Q", "the file's kind")
+    if magic != _FILE_MAGIC:
+        raise reader.error(f"the first 8 bytes must be {_FILE_MAGIC:#x}", f"{magic:#x}")
+    reader.unpack("Q", "a reserved number")
+    count = _read_count(reader, "arrays", _MIN_ARRAY_BYTES)
+    arrays = [_read_array(reader, f"array {index} of {count}") for index in range(count)]
+    name_count = _read_count(reader, "names", _MIN_NAME_BYTES)
+    if name_count not in (0, count):
+        raise reader.error(f"the number of names must be 0 or {count}", name_count)
+    names = [_read_name(reader) for _ in range(name_count)]
+    reader.end()
+    if not names:
+        return arrays
+    result = dict(zip(names, arrays, strict=True))
+    if len(result) != count:
+        repeated = next(name for i, name in enumerate(names) if name in names[:i])
+        raise reader.error("every name must occur once", f"{repeated!r} twice")
+    return result
+
+
+def _read_count(reader: _Reader, what: str, least_bytes: int) -> int:
+    """Reads how many items follow; so many must fit into what is left of the file."""
+    (count,) = reader.unpack("Q", f"the number of {what}")
+    if count > reader.left // least_bytes:
+        raise reader.error(f"the number of {what} must fit the {reader.left} bytes left", count)
+    return count
+
+
+def _read_name(reader: _Reader) -> str:
+    (length,) = reader.unpack("Q", "the length of a name")
+    raw = reader.take(length, "a name")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        raise reader.error("a name must be UTF-8", repr(raw[:40])) from None
+
+
+def _read_array(reader: _Reader, what: str) -> np.ndarray[Any, Any]:
+    (header,) = reader.unpack("I", f"{what}: its header")
+    if header in (_V2, _V3):
+        (storage,) = reader.unpack("i", f"{what}: its storage type")
+        if storage in _SPARSE:
+            raise reader.error(
+                f"{what}: must be dense",
+                f"storage type {_SPARSE[storage]}",
+                "save it as x.tostype('default') in MXNet",
+            )
+        if storage != _DENSE:
+            raise reader.error(f"{what}: its storage type must be {_DENSE}", storage)
+        (ndim,) = reader.unpack("i", f"{what}: its number of dimensions")
+        size_layout = "q"
+    elif header == _V1:
+        (ndim,) = reader.unpack("I", f"{what}: its number of dimensions")
+        size_layout = "q"
+    else:
+        ndim, size_layout = header, "I"
+    if ndim == (-1 if header == _V3 else 0):
+        raise reader.error(
+            f"{what}: must have a value",
+            "an array without one",
+            "MXNet writes these for empty handles, and for shape () outside its np_shape mode",
+        )
+    if not 0 <= ndim <= _MAX_NDIM:
+        raise reader.error(f"{what}: must have at most {_MAX_NDIM} dimensions", ndim)
+    shape = reader.unpack(f"{ndim}{size_layout}", f"{what}: its shape")
+    _, _, code = reader.unpack("iii", f"{what}: its context and dtype")
+    if code not in DTYPE_OF_CODE:
+        known = ", ".join(f"{key} ({dtype.name})" for key, dtype in DTYPE_OF_CODE.items())
+        raise reader.error(f"{what}: its dtype code must be one of {known}", code)
+    return _read_values(reader, what, shape, DTYPE_OF_CODE[code])
+
+
+def _read_values(
+    reader: _Reader, what: str, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> np.ndarray[Any, Any]:
+    # NumPy multiplies the sizes that are not zero even for an empty array, in 63 bits.
+    extent = math.prod(size or 1 for size in shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or extent >= 2**63:
+        raise reader.error(f"{what}: its sizes must be possible", f"shape {shape}")
+    nbytes = math.prod(shape) * dtype.itemsize
+    if nbytes > reader.left:
+        raise reader.error(
+            f"{what}: {dtype.name}{list(shape)} needs {nbytes} bytes", f"{reader.left} left"
+        )
+    values = np.empty(nbytes, np.uint8)
+    reader.into(values, f"{what}: its values")
+    if dtype == BOOL:
+        values = (values != 0).view(np.uint8)  # any byte but 0 and 1 is no valid NumPy bool
+    return values.view(dtype).reshape(shape)
+
+
+def _saveable(value: Any, name: str | int) -> np.ndarray[Any, Any]:
+    """Returns a contiguous array in native byte order of a dtype that the format knows."""
+    array = np.asarray(value)
+    array = np.asarray(array, array.dtype.newbyteorder("="), order="C")
+    if array.dtype not in CODE_OF:
+        known = ", ".join(dtype.name for dtype in CODE_OF)
+        raise DTypeError(
+            f"save_params: array {name!r} must have one of the dtypes {known}, "
+            f"got {array.dtype.name}; convert it with astype first"
+        )
+    return array
+
+
+def _write_array(file: BinaryIO, array: np.ndarray[Any, Any], version: int) -> None:
+    ndim = array.ndim
+    file.write(struct.pack("<Iii", version, _DENSE, ndim))
+    file.write(struct.pack(f"<{ndim}q", *array.shape))
+    file.write(struct.pack("<iii", *_CPU, CODE_OF[array.dtype]))
+    file.write(array.reshape(-1).view(np.uint8).data)
