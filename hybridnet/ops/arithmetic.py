@@ -26,10 +26,11 @@ __all__: list[str] = []
 
 
 def _divide(a: Any, b: Any) -> Any:
-    """Quotient; of integers without the fraction, towards zero, as in C."""
+    """Quotient; of integers without the fraction, towards zero, and 0 where the divisor is 0."""
     if is_float(np.dtype(a.dtype)):
         return a / b
-    return lax.div(*jnp.broadcast_arrays(a, b))
+    none = b == 0
+    return jnp.where(none, 0, lax.div(*jnp.broadcast_arrays(a, jnp.where(none, 1, b))))
 
 
 def _modulo(a: Any, b: Any) -> Any:

@@ -5,7 +5,7 @@ Results have the dtype of the input. Integers are computed in float64 and trunca
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -15,8 +15,10 @@ from hybridnet.base.dtype import as_dtype, is_float
 from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
+from .backward import vjp_gradient
+from .call import Backward
 from .families import STEP, convert, unary
-from .registry import operator
+from .registry import get, operator
 from .rules import refuse_bool, same_type
 
 __all__: list[str] = []
@@ -78,11 +80,11 @@ unary("round", _keep_integers(_round_half_away), "Nearest whole number; halves g
 unary("negative", lambda x: -x, "The element with its sign changed.", integers=True,
       gradient=lambda back: [-back.grads[0]])
 unary("square", lambda x: x * x, "The element times itself.", integers=True)
-unary("relu", lambda x: _relu(x), "max(x, 0).", integers=True)
+unary("relu", lambda x: _relu(x), "The larger of the element and 0.", integers=True)
 
 unary("sqrt", lambda x: jnp.sqrt(x), "Square root.")
 unary("rsqrt", lambda x: lax.rsqrt(x), "1 over the square root.")
-unary("cbrt", lambda x: jnp.cbrt(x), "Cube root.")
+unary("cbrt", lambda x: jnp.cbrt(x), "Cube root, of negative numbers too.")
 unary("rcbrt", lambda x: 1 / jnp.cbrt(x), "1 over the cube root.")
 unary("reciprocal", lambda x: 1 / x, "1 over the element.")
 unary("exp", lambda x: jnp.exp(x), "e to the power of the element.")
@@ -127,7 +129,8 @@ unary("BlockGrad", lambda x: x, "The array itself, through which no gradient flo
       aliases=("stop_gradient",), integers=True, booleans=True,
       no_gradient="stopping the gradient is what it is for")
 unary("make_loss", lambda x: _loss(x, lambda x: jnp.ones_like(x)),
-      "The array itself as a loss: its gradient is 1, whatever is above it.", integers=True)
+      "The array itself as a loss: its gradient is 1, whatever is above it.", integers=True,
+      output_names=("loss",))
 # fmt: on
 
 
@@ -135,13 +138,22 @@ def _cast_type(data: TensorType, *, dtype: str) -> tuple[TensorType]:
     return (tensor_type(data.shape, as_dtype(dtype)),)
 
 
-@operator("Cast", aliases=("cast",), infer=_cast_type)
+def _cast_gradient(back: Backward) -> Sequence[Any]:
+    """Converts back: as in MXNet, also through integers, as if nothing had been rounded."""
+    dtype = back.inputs[0].inferred_dtype
+    if dtype is None:
+        return vjp_gradient(back)
+    call, _ = get("Cast").bind({"dtype": dtype})
+    return back.apply(call, [back.grads[0]])
+
+
+@operator("Cast", aliases=("cast",), infer=_cast_type, gradient=_cast_gradient)
 def _cast(data: Any, *, dtype: DType) -> Any:
     """Converts the elements to another dtype, as C does: floats are truncated, integers wrap."""
     return convert(data, as_dtype(dtype))
 
 
-@operator("amp_cast", infer=_cast_type)
+@operator("amp_cast", infer=_cast_type, gradient=_cast_gradient)
 def _amp_cast(data: Any, *, dtype: DType) -> Any:
     """Converts floating elements for mixed-precision training; the gradient is converted back."""
     return convert(data, as_dtype(dtype))

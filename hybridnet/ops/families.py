@@ -70,6 +70,7 @@ def unary(
     booleans: bool = False,
     gradient: Gradient | None = None,
     no_gradient: str = "",
+    output_names: Sequence[str] = ("output",),
 ) -> None:
     """Registers a function of each element; the result has the shape and dtype of the input.
 
@@ -83,6 +84,7 @@ def unary(
         booleans: whether bool arrays are accepted.
         gradient: the rule; default `jax.vjp`.
         no_gradient: why there is none.
+        output_names: the name of the output in saved symbols.
     """
 
     def lowering(data: Any) -> Any:
@@ -97,6 +99,7 @@ def unary(
         check=None if booleans else refuse_bool(name),
         gradient=gradient,
         no_gradient=no_gradient,
+        output_names=output_names,
         doc=doc,
     )(lowering)
 

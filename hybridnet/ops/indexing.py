@@ -282,3 +282,59 @@ def _embedding(
         sparse_grad: a hint of MXNet for the storage of the gradient, which is always dense here.
     """
     return jnp.take(weight, _within(data, weight.shape[0], "clip"), axis=0)
+
+
+def _ravel_type(data: TensorType, *, shape: tuple[int, ...]) -> tuple[TensorType]:
+    if not data.shape or data.shape[0] != len(shape):
+        raise ShapeError(
+            f"_ravel_multi_index: data must have one row for each dimension of {shape}, got {data}"
+        )
+    return (tensor_type(data.shape[1:] or (1,), data.dtype),)
+
+
+_POSITION = "its result is a position"
+
+
+@operator(
+    "_ravel_multi_index",
+    aliases=("ravel_multi_index",),
+    infer=_ravel_type,
+    no_gradient=_POSITION,
+)
+def _ravel_multi_index(data: Any, *, shape: Shape) -> Any:
+    """Positions in the flattened array of coordinates in an array of this shape.
+
+    Args:
+        data: (dimensions, ...): row i holds positions along dimension i.
+        shape: the shape of the array; the first size may be -1.
+    """
+    places = whole(data).astype(INT64)
+    flat = jnp.zeros(places.shape[1:], INT64)
+    for size, row in zip(shape, places, strict=True):
+        flat = flat * size + row
+    return flat.reshape(data.shape[1:] or (1,)).astype(data.dtype)
+
+
+def _unravel_type(data: TensorType, *, shape: tuple[int, ...]) -> tuple[TensorType]:
+    return (tensor_type((len(shape), *data.shape), data.dtype),)
+
+
+@operator(
+    "_unravel_index",
+    aliases=("unravel_index",),
+    infer=_unravel_type,
+    no_gradient=_POSITION,
+)
+def _unravel_index(data: Any, *, shape: Shape) -> Any:
+    """Coordinates in an array of this shape of positions in the flattened array.
+
+    Args:
+        data: positions, of any shape.
+        shape: the shape of the array; the first size may be -1.
+    """
+    left = whole(data).astype(INT64)
+    rows = []
+    for size in reversed(shape[1:]):
+        rows.append(left % size)
+        left = left // size
+    return jnp.stack([left, *reversed(rows)]).astype(data.dtype)

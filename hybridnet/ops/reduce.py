@@ -234,3 +234,24 @@ def _cumsum(a: Any, *, axis: int | None = None, dtype: DType | None = None) -> A
         dtype: the dtype of the sums; None for that of `a`.
     """
     return jnp.cumsum(a, axis=axis, dtype=a.dtype if dtype is None else as_dtype(dtype))
+
+
+def _moments_type(data: TensorType, *, axes: Any, keepdims: bool) -> tuple[TensorType, TensorType]:
+    shape = reduced_shape(data.shape, reduced_axes("moments", data, axes), keepdims)
+    return (tensor_type(shape, data.dtype),) * 2
+
+
+@operator("moments", outputs=2, infer=_moments_type, check=refuse_bool("moments"))
+def _moments(data: Any, *, axes: Axis = None, keepdims: bool = False) -> Any:
+    """Mean and variance over axes; the variance divides by the number of elements.
+
+    Args:
+        data: the array.
+        axes: an axis or several; None for all.
+        keepdims: keep the reduced axes with size 1.
+    """
+    over = reduced_axes("moments", _type_of(data), axes)
+    shape = reduced_shape(tuple(data.shape), over, keepdims)
+    x = data if is_float(np.dtype(data.dtype)) else data.astype(FLOAT64)
+    both = jnp.mean(x, axis=over), jnp.var(x, axis=over)
+    return tuple(convert(one.reshape(shape), np.dtype(data.dtype)) for one in both)

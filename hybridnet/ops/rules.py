@@ -5,15 +5,14 @@ Nothing here uses JAX: rules run when an operator is called, before anything is 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from hybridnet.base.dtype import BOOL, FLOAT32, FLOAT64, INT64, is_float, promote
+from hybridnet.base.dtype import BOOL, FLOAT64, INT64, is_float, promote
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
-from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.base.tensor_type import TensorType
 
 from .operator import Shapes, describe
 
@@ -28,7 +27,6 @@ __all__ = [
     "same_type",
     "scalar_dtype",
     "unify",
-    "with_dtype",
 ]
 
 Shape = tuple[int, ...]
@@ -37,11 +35,6 @@ Shape = tuple[int, ...]
 def same_type(data: TensorType, *_: TensorType, **__: Any) -> tuple[TensorType]:
     """Infers: the output is like the first input."""
     return (data,)
-
-
-def with_dtype(data: TensorType, dtype: np.dtype[Any]) -> TensorType:
-    """Returns the type of an array of the same shape and another dtype."""
-    return tensor_type(data.shape, dtype)
 
 
 def promote_types(types: Sequence[TensorType]) -> np.dtype[Any]:
@@ -168,15 +161,3 @@ def unify(shapes: Shapes, **_: Any) -> Shapes:
         return shapes
     joined = tuple(max(sizes) for sizes in zip(*known, strict=True))
     return [joined if one is None or 0 in one else one for one in shapes]
-
-
-def default_cost(*types: TensorType) -> float:
-    """Operations of one for each element of the largest input."""
-    return float(max((math.prod(one.shape) for one in types), default=0))
-
-
-def float_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Returns the floating dtype in which a function of real numbers computes for this dtype."""
-    if is_float(dtype):
-        return dtype
-    return FLOAT32 if dtype == BOOL else FLOAT64

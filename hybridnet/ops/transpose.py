@@ -11,7 +11,7 @@ from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from .call import Backward
-from .registry import operator
+from .registry import get, operator
 from .rules import one_axis, same_type
 
 __all__: list[str] = []
@@ -29,7 +29,7 @@ def _transposed(data: TensorType, *, axes: tuple[int, ...]) -> tuple[TensorType]
 def _transpose_gradient(back: Backward) -> Sequence[Any]:
     axes = back.attrs["axes"]
     inverse = tuple(sorted(range(len(axes)), key=lambda i: axes[i] % len(axes)))
-    return [back.grads[0].transpose(inverse)]
+    return back.apply(get("transpose").bind({"axes": inverse})[0], [back.grads[0]])
 
 
 @operator("transpose", infer=_transposed, gradient=_transpose_gradient)

@@ -1,0 +1,132 @@
+"""Rules that every registered operator obeys; `op_samples` holds calls to try them on."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jax
+import ml_dtypes
+import numpy as np
+import pytest
+from helpers import assert_gradient, run_gradient, run_op
+from op_samples import NOT_THE_DERIVATIVE, SAMPLES, Sample
+
+import hybridnet.ops  # registers the operators
+from hybridnet.base.errors import DTypeError, MXNetError
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ops._random_state import initial_state
+from hybridnet.ops.registry import REGISTRY, get, operator
+
+_ROWS = {name: row for name, row in REGISTRY.items() if name == row.name}
+# Gradients that are operators of their own are tried by differentiating their operator.
+_PUBLIC = [name for name in _ROWS if not name.startswith("_backward_")]
+_SAMPLED = [
+    pytest.param(name, sample, id=f"{name}-{index}")
+    for name, samples in SAMPLES.items()
+    for index, sample in enumerate(samples)
+]
+
+
+def test_every_operator_has_a_sample():
+    assert sorted(set(_PUBLIC) - set(SAMPLES)) == []
+    assert sorted(set(SAMPLES) - set(_PUBLIC)) == []
+
+
+@pytest.mark.parametrize("name", _ROWS)
+def test_operator_is_documented(name):
+    doc = get(name).doc
+    assert len(doc) > 10, f"{name} has no documentation"
+    assert re.match(r"[^\n]+[.:](\n|$)", doc), f"{name}: the first line is no sentence: {doc!r}"
+
+
+@pytest.mark.parametrize("name", _ROWS)
+def test_operator_without_gradient_says_why(name):
+    row = get(name)
+    assert not (row.no_gradient and row.gradient), f"{name} has a gradient and a reason against it"
+    if row.no_gradient:
+        assert len(row.no_gradient) > 10
+
+
+@pytest.mark.parametrize("name,sample", _SAMPLED)
+def test_inferred_types_are_those_of_the_lowering(name, sample):
+    run_op(name, *sample.inputs, train=sample.train, **sample.attrs)  # compares the two
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLES if get(name).infer is not None])
+@pytest.mark.parametrize(
+    "dtype", ["float16", ml_dtypes.bfloat16, "float32", "int64", "int32", "int8", "uint8", "bool"]
+)
+def test_inferred_types_in_every_dtype(name, dtype):
+    for sample in SAMPLES[name]:
+        call, scalars = get(name).bind(sample.attrs, sample.train)
+        shapes = [
+            jax.ShapeDtypeStruct(
+                one.shape, np.dtype(dtype) if one.dtype == np.float64 else one.dtype
+            )
+            for one in sample.inputs
+        ]
+        types = [tensor_type(one.shape, one.dtype) for one in shapes]
+        if call.takes_state:
+            state = initial_state(0)
+            shapes.append(jax.ShapeDtypeStruct(state.shape, state.dtype))
+            types.append(tensor_type(state.shape, state.dtype))
+        try:
+            inferred = call.infer(tuple(types))
+        except DTypeError:
+            continue  # refused, in words
+        numbers = [jax.ShapeDtypeStruct((), np.float64) for _ in scalars]
+        with jax.enable_x64(True):
+            outputs = jax.eval_shape(
+                lambda a, s, c=call: tuple(c.lower("cpu", a, s)), shapes, numbers
+            )
+        assert [(one.shape, one.dtype) for one in outputs] == [
+            (one.shape, one.dtype) for one in inferred
+        ]
+
+
+def _differentiable(name: str, sample: Sample) -> bool:
+    """Whether the numeric gradient says something: of a function of floats, to floats."""
+    return (
+        not get(name).no_gradient
+        and name not in NOT_THE_DERIVATIVE
+        and sample.attrs.get("dtype") not in ("int32",)
+        and any(one.dtype == np.float64 for one in sample.inputs)
+    )
+
+
+@pytest.mark.parametrize("name,sample", [one for one in _SAMPLED if _differentiable(*one.values)])
+def test_gradient_equals_a_numeric_one(name, sample):
+    assert_gradient(
+        name,
+        *sample.inputs,
+        train=sample.train,
+        outputs=sample.outputs,
+        skip=sample.skip,
+        **sample.attrs,
+    )
+
+
+@pytest.mark.parametrize("name", NOT_THE_DERIVATIVE)
+def test_listed_exceptions_really_differ_from_the_derivative(name):
+    sample: Any = SAMPLES[name][0]
+    heads = [np.full(sample.inputs[0].shape, 3.0)]
+    grads = run_gradient(name, *sample.inputs, heads=heads, train=sample.train, **sample.attrs)
+    assert not np.allclose(grads[0], 3.0)
+
+
+def test_a_name_is_registered_once():
+    with pytest.raises(MXNetError, match="operator 'flip' is already registered"):
+        operator("new_flip", aliases=("flip",))(lambda data: data)
+    del REGISTRY["new_flip"]
+
+
+def test_unknown_operator_names_near_ones():
+    with pytest.raises(
+        MXNetError, match="no operator named 'broadcast_ad'; did you mean .*broadcast_add"
+    ):
+        get("broadcast_ad")
+
+
+def test_registering_operators_does_not_run_jax():
+    assert hybridnet.ops.__doc__
