@@ -53,7 +53,8 @@ _CPU: Final = (1, 0)  # device type and number written for every array
 _MAX_NDIM: Final = 32
 #: The least an array can take (an older header that says: no value), to refuse absurd counts early.
 _MIN_ARRAY_BYTES: Final = 4
-_MIN_NAME_BYTES: Final = 8
+#: The widest element: an empty array's other sizes are limited as if it held these.
+_MAX_ITEM_BYTES: Final = 8
 
 _DAMAGED: Final = "the file is damaged or is not an MXNet .params file"
 
@@ -202,9 +203,11 @@ def _read_file(
     if magic != _FILE_MAGIC:
         raise reader.error(f"the first 8 bytes must be {_FILE_MAGIC:#x}", f"{magic:#x}")
     reader.unpack("Q", "a reserved number")
-    count = _read_count(reader, "arrays", _MIN_ARRAY_BYTES)
+    (count,) = reader.unpack("Q", "the number of arrays")
+    if count > reader.left // _MIN_ARRAY_BYTES:
+        raise reader.error(f"the number of arrays must fit the {reader.left} bytes left", count)
     arrays = [_read_array(reader, f"array {index} of {count}") for index in range(count)]
-    name_count = _read_count(reader, "names", _MIN_NAME_BYTES)
+    (name_count,) = reader.unpack("Q", "the number of names")
     if name_count not in (0, count):
         raise reader.error(f"the number of names must be 0 or {count}", name_count)
     names = [_read_name(reader) for _ in range(name_count)]
@@ -216,14 +219,6 @@ def _read_file(
         repeated = next(name for i, name in enumerate(names) if name in names[:i])
         raise reader.error("every name must occur once", f"{repeated!r} twice")
     return result
-
-
-def _read_count(reader: _Reader, what: str, least_bytes: int) -> int:
-    """Reads how many items follow; so many must fit into what is left of the file."""
-    (count,) = reader.unpack("Q", f"the number of {what}")
-    if count > reader.left // least_bytes:
-        raise reader.error(f"the number of {what} must fit the {reader.left} bytes left", count)
-    return count
 
 
 def _read_name(reader: _Reader) -> str:
@@ -263,6 +258,10 @@ def _read_array(reader: _Reader, what: str) -> np.ndarray[Any, Any]:
     if not 0 <= ndim <= _MAX_NDIM:
         raise reader.error(f"{what}: must have at most {_MAX_NDIM} dimensions", ndim)
     shape = reader.unpack(f"{ndim}{size_layout}", f"{what}: its shape")
+    # NumPy multiplies the sizes that are not zero even for an empty array, in 63 bits.
+    extent = math.prod(size or 1 for size in shape) * _MAX_ITEM_BYTES
+    if min(shape, default=0) < 0 or extent >= 2**63:
+        raise reader.error(f"{what}: its sizes must be possible", f"shape {shape}")
     _, _, code = reader.unpack("iii", f"{what}: its context and dtype")
     if code not in DTYPE_OF_CODE:
         known = ", ".join(f"{key} ({dtype.name})" for key, dtype in DTYPE_OF_CODE.items())
@@ -273,10 +272,6 @@ def _read_array(reader: _Reader, what: str) -> np.ndarray[Any, Any]:
 def _read_values(
     reader: _Reader, what: str, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> np.ndarray[Any, Any]:
-    # NumPy multiplies the sizes that are not zero even for an empty array, in 63 bits.
-    extent = math.prod(size or 1 for size in shape) * dtype.itemsize
-    if min(shape, default=0) < 0 or extent >= 2**63:
-        raise reader.error(f"{what}: its sizes must be possible", f"shape {shape}")
     nbytes = math.prod(shape) * dtype.itemsize
     if nbytes > reader.left:
         raise reader.error(
