@@ -32,6 +32,7 @@ _MODULES: Final = {
 #: Public name -> (module, name in it).
 _NAMES: Final = {
     "NDArray": ("hybridnet.ndarray", "NDArray"),
+    "function": ("hybridnet.function", "function"),
     "waitall": ("hybridnet.ndarray", "waitall"),
 }
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from . import autograd as autograd
     from . import ndarray as nd
     from . import random as random
+    from .function import function as function
     from .ndarray import NDArray as NDArray
     from .ndarray import waitall as waitall
 

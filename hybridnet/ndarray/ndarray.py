@@ -149,7 +149,7 @@ class NDArray(FluentMethods):
 
     def read(self) -> Value:
         """Returns the Value this array shows now (for the inside of hybridnet)."""
-        value = self._storage.read()
+        value = self._storage.read(self)
         if self._offset is None:
             return value
         call, scalars = _index.VIEW.bind({"shape": self._type.shape, "offset": self._offset})
@@ -198,6 +198,11 @@ class NDArray(FluentMethods):
     def set_edge(self, edge: Edge | None) -> None:
         """Sets the place on the tape (for the inside of hybridnet)."""
         self._edge = edge
+
+    @property
+    def offset(self) -> int | None:
+        """Where in the storage this view begins; None for the whole of it."""
+        return self._offset
 
     @property
     def storage(self) -> Storage:

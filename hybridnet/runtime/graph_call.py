@@ -25,6 +25,8 @@ __all__ = ["GraphCall"]
 class GraphCall(Call):
     """A graph with the types of its inputs fixed.
 
+    Gradients reach it through its visible outputs; the others are states that it updates.
+
     Attributes:
         graph: what is run.
         input_types: of its inputs.
@@ -82,7 +84,7 @@ class GraphCall(Call):
         """
         made = self._training.get(wanted)
         if made is None:
-            given = [i for i, one in enumerate(self.output_types) if is_float(one.dtype)]
+            given = [i for i in range(self.num_visible) if is_float(self.output_types[i].dtype)]
             types = infer_types(self.graph, self.input_types)
             split = differentiate(self.graph, wanted, given, types)
             made = GraphCall(split.forward, self.input_types, self.name, self.num_visible, split)
@@ -109,7 +111,7 @@ class GraphCall(Call):
         if split is None:
             return vjp_gradient(back)
         first = self.num_outputs - split.num_residuals
-        if any(grad is not None for grad in back.grads[first:]):
+        if any(one is not None for i, one in enumerate(back.grads) if i not in split.given):
             # The gradient of a gradient also reaches the residuals.
             return vjp_gradient(back)
         heads = [

@@ -39,12 +39,16 @@ class Storage:
         self.owner: Any = recorder.current_trace()
         self.var: Any = None
 
-    def read(self) -> Value:
-        """Returns the current Value, as this thread's trace (if any) sees it."""
+    def read(self, handle: Any = None) -> Value:
+        """Returns the current Value, as this thread's trace (if any) sees it.
+
+        Args:
+            handle: the array through which it is read.
+        """
         trace = recorder.current_trace()
         if trace is None or self.owner is trace:
             return self.value
-        seen: Value = trace.read(self)
+        seen: Value = trace.read(self, handle)
         return seen
 
     def write(self, value: Value) -> None:
