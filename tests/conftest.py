@@ -1,0 +1,21 @@
+"""What every test needs before JAX starts: two CPU devices, and repeatable property tests."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# Read at the first use of JAX in the process, which any test may be. JAX's own variable is for the
+# tests that use JAX before hybridnet does.
+os.environ.setdefault("HYBRIDNET_NUM_CPU_DEVICES", "2")
+os.environ.setdefault("JAX_NUM_CPU_DEVICES", "2")
+
+# Compilation makes the first examples slow, so a deadline would say nothing.
+settings.register_profile(
+    "hybridnet",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("hybridnet")
