@@ -1,8 +1,7 @@
-"""Layers that slide a window: convolution, deconvolution, pooling. `_conv_pool` computes them."""
+"""Convolution and deconvolution: parameters, types and costs. `_conv_pool` computes them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, cast
 
@@ -12,11 +11,19 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from . import _conv_pool
 from ._checks import fill, require_floats, require_one_dtype, require_shape
-from ._conv_pool import convolved_size, deconvolution_padding, pooled_size
+from ._conv_pool import convolved_size, deconvolution_padding
 from .operator import Shapes, describe
 from .registry import operator
 
-__all__: list[str] = []
+__all__ = [
+    "Layout",
+    "check_data",
+    "check_kernel",
+    "check_sizes",
+    "joined",
+    "per_axis",
+    "split",
+]
 
 Layout = Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"]
 Tune = Literal["fastest", "limited_workspace", "off"]
@@ -29,19 +36,20 @@ def _is_channel_last(layout: str | None) -> bool:
     return layout is not None and layout.endswith("C")
 
 
-def _split(shape: tuple[int, ...], layout: str | None) -> tuple[int, tuple[int, ...]]:
+def split(shape: tuple[int, ...], layout: str | None) -> tuple[int, tuple[int, ...]]:
     """Returns the channels and the spatial shape of (batch, channel, *spatial) by layout."""
     return (shape[-1], shape[1:-1]) if _is_channel_last(layout) else (shape[1], shape[2:])
 
 
-def _joined(batch: int, channel: int, spatial: Sequence[int], layout: str | None) -> Shape:
+def joined(batch: int, channel: int, spatial: Sequence[int], layout: str | None) -> Shape:
     """The inverse of `_split`, for data and, its filters as the batch, for weights."""
     if _is_channel_last(layout):
         return (batch, *spatial, channel)
     return (batch, channel, *spatial)
 
 
-def _check_data(op: str, data: TensorType, ndim: int, layout: str | None, why: str) -> None:
+def check_data(op: str, data: TensorType, ndim: int, layout: str | None, why: str) -> None:
+    """Checks dtype, rank and layout; `ndim` counts the spatial axes, `why` says what set it."""
     require_floats(op, ("data",), (data,))
     if ndim not in _CHANNEL_FIRST:
         raise ShapeError(f"{op}: must slide along 1, 2 or 3 axes, got {ndim} for {why}")
@@ -54,7 +62,7 @@ def _check_data(op: str, data: TensorType, ndim: int, layout: str | None, why: s
         )
 
 
-def _per_axis(op: str, params: Mapping[str, Any], name: str, default: int) -> tuple[int, ...]:
+def per_axis(op: str, params: Mapping[str, Any], name: str, default: int) -> tuple[int, ...]:
     """Returns a parameter with one number for each axis of the kernel."""
     kernel, value = params["kernel"], params[name]
     value = value or (default,) * len(kernel)
@@ -67,12 +75,14 @@ def _per_axis(op: str, params: Mapping[str, Any], name: str, default: int) -> tu
     return tuple(value)
 
 
-def _check_kernel(op: str, kernel: tuple[int, ...]) -> None:
+def check_kernel(op: str, kernel: tuple[int, ...]) -> None:
+    """Checks that the kernel was given, and is not empty along any axis."""
     if not kernel or min(kernel) < 1:
         raise ParameterError(f"{op}: kernel must be a tuple of numbers >= 1, got {kernel}")
 
 
-def _check_sizes(op: str, data: TensorType, sizes: Sequence[int], params: Any) -> None:
+def check_sizes(op: str, data: TensorType, sizes: Sequence[int], params: Any) -> None:
+    """Checks that the output's spatial sizes are not empty."""
     if min(sizes) < 1:
         got = ", ".join(
             f"{one} {params[one]}" for one in ("kernel", "pad", "dilate") if one in params
@@ -118,9 +128,9 @@ def _inputs(*, no_bias: bool, **_: Any) -> Sequence[str]:
 
 
 def _convolution_sizes(data: TensorType, params: Mapping[str, Any]) -> tuple[int, ...]:
-    _, spatial = _split(data.shape, params["layout"])
+    _, spatial = split(data.shape, params["layout"])
     settings = [
-        _per_axis("Convolution", params, name, default)
+        per_axis("Convolution", params, name, default)
         for name, default in (("stride", 1), ("dilate", 1), ("pad", 0))
     ]
     axes = zip(spatial, params["kernel"], *settings, strict=True)
@@ -129,18 +139,18 @@ def _convolution_sizes(data: TensorType, params: Mapping[str, Any]) -> tuple[int
 
 def _convolution_check(*types: TensorType, **params: Any) -> None:
     data, kernel, layout = types[0], params["kernel"], params["layout"]
-    _check_kernel("Convolution", kernel)
-    _check_data("Convolution", data, len(kernel), layout, f"kernel {kernel}")
-    channel, _ = _split(data.shape, layout)
+    check_kernel("Convolution", kernel)
+    check_data("Convolution", data, len(kernel), layout, f"kernel {kernel}")
+    channel, _ = split(data.shape, layout)
     _check_groups("Convolution", channel, data, params)
-    _check_sizes("Convolution", data, _convolution_sizes(data, params), params)
-    weight = _joined(params["num_filter"], channel // params["num_group"], kernel, layout)
+    check_sizes("Convolution", data, _convolution_sizes(data, params), params)
+    weight = joined(params["num_filter"], channel // params["num_group"], kernel, layout)
     _check_weights("Convolution", types, _inputs(**params), weight, params)
 
 
 def _convolution_types(data: TensorType, *_: TensorType, **params: Any) -> tuple[TensorType]:
     sizes = _convolution_sizes(data, params)
-    shape = _joined(data.shape[0], params["num_filter"], sizes, params["layout"])
+    shape = joined(data.shape[0], params["num_filter"], sizes, params["layout"])
     return (tensor_type(shape, data.dtype),)
 
 
@@ -148,8 +158,8 @@ def _convolution_shapes(shapes: Shapes, **params: Any) -> Shapes:
     data, weight, *bias = shapes
     kernel, layout, filters = params["kernel"], params["layout"], params["num_filter"]
     known = data is not None and len(data) == len(kernel) + 2
-    channel = _split(data, layout)[0] if data is not None and known else 0
-    wanted = _joined(filters, channel // params["num_group"], kernel, layout)
+    channel = split(data, layout)[0] if data is not None and known else 0
+    wanted = joined(filters, channel // params["num_group"], kernel, layout)
     return [data, fill(weight, wanted), *(fill(one, (filters,)) for one in bias)]
 
 
@@ -226,10 +236,10 @@ def convolution(
 
 
 def _deconvolution_sizes(data: TensorType, params: Mapping[str, Any]) -> tuple[int, ...]:
-    _, spatial = _split(data.shape, params["layout"])
+    _, spatial = split(data.shape, params["layout"])
     kernel = params["kernel"]
     settings = [
-        _per_axis("Deconvolution", params, name, default)
+        per_axis("Deconvolution", params, name, default)
         for name, default in (("stride", 1), ("dilate", 1), ("pad", 0), ("adj", 0))
     ]
     targets = _targets(kernel, params["target_shape"])
@@ -250,24 +260,24 @@ def _targets(kernel: tuple[int, ...], target_shape: tuple[int, ...]) -> Sequence
 
 def _deconvolution_check(*types: TensorType, **params: Any) -> None:
     data, kernel, layout = types[0], params["kernel"], params["layout"]
-    _check_kernel("Deconvolution", kernel)
-    _check_data("Deconvolution", data, len(kernel), layout, f"kernel {kernel}")
-    channel, _ = _split(data.shape, layout)
+    check_kernel("Deconvolution", kernel)
+    check_data("Deconvolution", data, len(kernel), layout, f"kernel {kernel}")
+    channel, _ = split(data.shape, layout)
     _check_groups("Deconvolution", channel, data, params)
-    stride = _per_axis("Deconvolution", params, "stride", 1)
-    adj = _per_axis("Deconvolution", params, "adj", 0)
+    stride = per_axis("Deconvolution", params, "stride", 1)
+    adj = per_axis("Deconvolution", params, "adj", 0)
     if any(a >= s for a, s in zip(adj, stride, strict=True)):
         raise ParameterError(
             f"Deconvolution: adj must be less than stride {stride} along each axis, got {adj}"
         )
-    _check_sizes("Deconvolution", data, _deconvolution_sizes(data, params), params)
-    weight = _joined(channel, params["num_filter"] // params["num_group"], kernel, layout)
+    check_sizes("Deconvolution", data, _deconvolution_sizes(data, params), params)
+    weight = joined(channel, params["num_filter"] // params["num_group"], kernel, layout)
     _check_weights("Deconvolution", types, _inputs(**params), weight, params)
 
 
 def _deconvolution_types(data: TensorType, *_: TensorType, **params: Any) -> tuple[TensorType]:
     sizes = _deconvolution_sizes(data, params)
-    shape = _joined(data.shape[0], params["num_filter"], sizes, params["layout"])
+    shape = joined(data.shape[0], params["num_filter"], sizes, params["layout"])
     return (tensor_type(shape, data.dtype),)
 
 
@@ -275,13 +285,13 @@ def _deconvolution_shapes(shapes: Shapes, **params: Any) -> Shapes:
     data, weight, *bias = shapes
     kernel, layout, filters = params["kernel"], params["layout"], params["num_filter"]
     known = data is not None and len(data) == len(kernel) + 2
-    channel = _split(data, layout)[0] if data is not None and known else 0
-    wanted = _joined(channel, filters // params["num_group"], kernel, layout)
+    channel = split(data, layout)[0] if data is not None and known else 0
+    wanted = joined(channel, filters // params["num_group"], kernel, layout)
     return [data, fill(weight, wanted), *(fill(one, (filters,)) for one in bias)]
 
 
 def _deconvolution_cost(data: TensorType, weight: TensorType, *_: Any, **params: Any) -> float:
-    channel, _spatial = _split(data.shape, params["layout"])
+    channel, _spatial = split(data.shape, params["layout"])
     return 2.0 * data.size * weight.size / channel
 
 
@@ -350,104 +360,6 @@ def deconvolution(
         adj=adj,
         target_shape=target_shape,
         num_group=num_group,
-        layout=layout,
-        platform=cast("_conv_pool.Platform", platform),
-    )
-
-
-# Pooling ----------------------------------------------------------------------------------------
-
-
-def _pooling_sizes(data: TensorType, params: Mapping[str, Any]) -> tuple[int, ...]:
-    _, spatial = _split(data.shape, params["layout"])
-    if params["global_pool"]:
-        return (1,) * len(spatial)
-    stride = _per_axis("Pooling", params, "stride", 1)
-    pad = _per_axis("Pooling", params, "pad", 0)
-    axes = zip(spatial, params["kernel"], stride, pad, strict=True)
-    return tuple(pooled_size(*axis, params["pooling_convention"]) for axis in axes)
-
-
-def _pooling_check(data: TensorType, **params: Any) -> None:
-    kernel = params["kernel"]
-    if params["global_pool"]:
-        _check_data("Pooling", data, len(data.shape) - 2, params["layout"], f"data {data}")
-        return
-    _check_kernel("Pooling", kernel)
-    _check_data("Pooling", data, len(kernel), params["layout"], f"kernel {kernel}")
-    pad = _per_axis("Pooling", params, "pad", 0)
-    if any(p >= k for p, k in zip(pad, kernel, strict=True)):
-        raise ParameterError(f"Pooling: pad must be less than kernel {kernel}, got {pad}")
-    if params["pool_type"] == "lp" and params["p_value"] not in (1, 2, 3):
-        raise ParameterError(
-            f"Pooling: p_value must be 1, 2 or 3 for pool_type='lp', got {params['p_value']}"
-        )
-    _check_sizes("Pooling", data, _pooling_sizes(data, params), params)
-
-
-def _pooling_types(data: TensorType, **params: Any) -> tuple[TensorType]:
-    channel, _ = _split(data.shape, params["layout"])
-    sizes = _pooling_sizes(data, params)
-    return (tensor_type(_joined(data.shape[0], channel, sizes, params["layout"]), data.dtype),)
-
-
-def _pooling_cost(data: TensorType, **params: Any) -> float:
-    (output,) = _pooling_types(data, **params)
-    return float(max(data.size, output.size * math.prod(params["kernel"])))
-
-
-@operator(
-    "Pooling",
-    aliases=("Pooling_v1", "_npx_pooling"),
-    check=_pooling_check,
-    infer=_pooling_types,
-    cost=_pooling_cost,
-)
-def pooling(
-    data: Any,
-    *,
-    kernel: Shape = (),
-    pool_type: Literal["avg", "lp", "max", "sum"] = "max",
-    global_pool: bool = False,
-    cudnn_off: bool = False,
-    pooling_convention: Literal["full", "same", "valid"] = "valid",
-    stride: Shape = (),
-    pad: Shape = (),
-    p_value: int | None = None,
-    count_include_pad: bool | None = None,
-    layout: Layout | None = None,
-    platform: Platform,
-) -> Any:
-    """Reduces each window of 1, 2 or 3 spatial axes to one number.
-
-    Args:
-        data: (batch, channel, *spatial), or (batch, *spatial, channel) by `layout`.
-        kernel: the window's size along each spatial axis; not needed with `global_pool`.
-        pool_type: 'max', 'avg', 'sum', or 'lp', the `p_value`-th root of the sum of powers.
-        global_pool: one window over everything; kernel, stride and pad do not count.
-        cudnn_off: without meaning here; read for MXNet's sake.
-        pooling_convention: 'valid' drops the elements that do not fill a window, 'full' keeps
-            them, 'same' pads so that the output size is ``ceil(size / stride)``.
-        stride: the distance of two windows, default 1 everywhere.
-        pad: the padding on both sides of each axis, less than `kernel`; default 0.
-        p_value: 1, 2 or 3, for 'lp'.
-        count_include_pad: whether 'avg' divides by the elements of the padding too; default yes.
-        layout: NCW, NCHW or NCDHW (the defaults), or NWC, NHWC or NDHWC.
-
-    Returns:
-        (batch, channel, *output) in the layout and dtype of `data`. The gradient of a maximum
-        goes to the first of several greatest elements of a window.
-    """
-    return _conv_pool.pooling(
-        data,
-        kernel=kernel,
-        pool_type=pool_type,
-        global_pool=global_pool,
-        stride=stride,
-        pad=pad,
-        pooling_convention=pooling_convention,
-        p_value=p_value,
-        count_include_pad=count_include_pad is not False,
         layout=layout,
         platform=cast("_conv_pool.Platform", platform),
     )

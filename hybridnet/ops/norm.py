@@ -227,8 +227,9 @@ def group_norm(
     groups = data.astype(dtype).reshape(data.shape[0], num_groups, -1)
     output, mean, std = _normalized(groups, (2,), eps)
     output = output * along(gamma.astype(dtype), 3, 1) + along(beta.astype(dtype), 3, 1)
-    statistics = (one.reshape(data.shape[0], num_groups) for one in (mean, std))
-    return _with_statistics(output.reshape(data.shape), *statistics, data, output_mean_var)
+    shape = data.shape[0], num_groups
+    mean, std = mean.reshape(shape), std.reshape(shape)
+    return _with_statistics(output.reshape(data.shape), mean, std, data, output_mean_var)
 
 
 # L2Normalization and LRN ------------------------------------------------------------------------

@@ -11,23 +11,23 @@ added before or after that differs, and follows MXNet.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from hybridnet.base.attrs import Scalar
-from hybridnet.base.errors import ShapeError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
 
-from .operator import describe
+from ._checks import require_one_dtype
 from .registry import operator
-from .rules import unify
+from .rules import check_same_shape, unify
 
-__all__: list[str] = []
+__all__ = ["UPDATE", "clipped", "sgd_mom_update", "sgd_update", "update"]
 
-_UPDATE = "an optimizer's step is not differentiated"
+#: Why updates have no gradient.
+UPDATE: Final = "an optimizer's step is not differentiated"
 
 
-def _update(name: str, inputs: Sequence[str], aliases: Sequence[str] = ()) -> Callable[..., Any]:
+def update(name: str, inputs: Sequence[str], aliases: Sequence[str] = ()) -> Callable[..., Any]:
     """Returns the decorator of an update whose outputs are the new weight and states.
 
     Args:
@@ -39,10 +39,9 @@ def _update(name: str, inputs: Sequence[str], aliases: Sequence[str] = ()) -> Ca
     states = inputs[2:]
 
     def check(*types: TensorType, **_: Any) -> None:
-        if any(one.shape != types[0].shape for one in types):
-            raise ShapeError(
-                f"{name}: {', '.join(inputs)} must have equal shapes, got {describe(inputs, types)}"
-            )
+        check_same_shape(name, inputs, types)
+        if "weight32" not in inputs:
+            require_one_dtype(name, inputs, types)
 
     def infer(*types: TensorType, **_: Any) -> Sequence[TensorType]:
         return (types[0], *types[2:])
@@ -56,15 +55,16 @@ def _update(name: str, inputs: Sequence[str], aliases: Sequence[str] = ()) -> Ca
         check=check,
         infer=infer,
         complete=unify,
-        no_gradient=_UPDATE,
+        no_gradient=UPDATE,
     )
 
 
-def _clipped(grad: Any, clip: float) -> Any:
+def clipped(grad: Any, clip: float) -> Any:
+    """Limits each element to [-clip, clip]; a negative `clip` means no limit."""
     return jnp.clip(grad, -clip, clip) if clip >= 0 else grad
 
 
-@_update("sgd_update", ("weight", "grad"), ("_sparse_sgd_update",))
+@update("sgd_update", ("weight", "grad"), ("_sparse_sgd_update",))
 def sgd_update(
     weight: Any,
     grad: Any,
@@ -76,10 +76,10 @@ def sgd_update(
     lazy_update: bool = True,
 ) -> Any:
     """Gradient descent: ``weight - lr * (clip(grad) + wd * weight)``."""
-    return weight - lr * (_clipped(rescale_grad * grad, clip_gradient) + wd * weight)
+    return weight - lr * (clipped(rescale_grad * grad, clip_gradient) + wd * weight)
 
 
-@_update("sgd_mom_update", ("weight", "grad", "mom"), ("_sparse_sgd_mom_update",))
+@update("sgd_mom_update", ("weight", "grad", "mom"), ("_sparse_sgd_mom_update",))
 def sgd_mom_update(
     weight: Any,
     grad: Any,
@@ -96,33 +96,65 @@ def sgd_mom_update(
 
     ``mom = momentum * mom - lr * (clip(grad) + wd * weight)``, then ``weight + mom``.
     """
-    step = _clipped(rescale_grad * grad, clip_gradient) + wd * weight
+    step = clipped(rescale_grad * grad, clip_gradient) + wd * weight
     mom = momentum * mom - lr * step
     return weight + mom, mom
 
 
-@_update("adam_update", ("weight", "grad", "mean", "var"), ("_sparse_adam_update",))
-def adam_update(
+@update("nag_mom_update", ("weight", "grad", "mom"))
+def nag_mom_update(
     weight: Any,
     grad: Any,
-    mean: Any,
-    var: Any,
+    mom: Any,
     *,
     lr: Scalar,
-    beta1: Scalar = 0.9,
-    beta2: Scalar = 0.999,
-    epsilon: Scalar = 1e-8,
+    momentum: Scalar = 0.0,
     wd: Scalar = 0.0,
     rescale_grad: Scalar = 1.0,
     clip_gradient: float = -1.0,
-    lazy_update: bool = True,
 ) -> Any:
-    """Adam (Kingma and Ba, 2014) without its bias correction, which the caller puts into `lr`.
+    """Nesterov's accelerated gradient.
 
-    With ``g = clip(grad + wd * weight)``: ``mean = beta1 * mean + (1 - beta1) * g``,
-    ``var = beta2 * var + (1 - beta2) * g**2``, ``weight - lr * mean / (sqrt(var) + epsilon)``.
+    With ``g = clip(grad) + wd * weight``: ``mom = momentum * mom - lr * g``, then
+    ``weight + momentum * mom - lr * g``.
     """
-    step = _clipped(rescale_grad * grad + wd * weight, clip_gradient)
-    mean = beta1 * mean + (1 - beta1) * step
-    var = beta2 * var + (1 - beta2) * jnp.square(step)
-    return weight - lr * mean / (jnp.sqrt(var) + epsilon), mean, var
+    step = lr * (clipped(rescale_grad * grad, clip_gradient) + wd * weight)
+    mom = momentum * mom - step
+    return weight + momentum * mom - step, mom
+
+
+@update("signsgd_update", ("weight", "grad"))
+def signsgd_update(
+    weight: Any,
+    grad: Any,
+    *,
+    lr: Scalar,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+) -> Any:
+    """Descent by the gradient's sign: ``(1 - lr * wd) * weight - lr * sign(grad)``."""
+    return (1 - lr * wd) * weight - lr * jnp.sign(clipped(rescale_grad * grad, clip_gradient))
+
+
+@update("signum_update", ("weight", "grad", "mom"))
+def signum_update(
+    weight: Any,
+    grad: Any,
+    mom: Any,
+    *,
+    lr: Scalar,
+    momentum: Scalar = 0.0,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+    wd_lh: Scalar = 0.0,
+) -> Any:
+    """Descent by the momentum's sign (Bernstein et al., "signSGD", 2018).
+
+    ``mom = momentum * mom - (1 - momentum) * (clip(grad) + wd * weight)``, then
+    ``(1 - lr * wd_lh) * weight + lr * sign(mom)``.
+    """
+    step = clipped(rescale_grad * grad, clip_gradient) + wd * weight
+    mom = momentum * mom - (1 - momentum) * step
+    return (1 - lr * wd_lh) * weight + lr * jnp.sign(mom), mom

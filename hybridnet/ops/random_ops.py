@@ -1,85 +1,262 @@
 """Random numbers. Every operator here takes a generator's state and returns the next one.
 
-A drawing operator names its distribution's parameters either as numbers (``_random_normal``, with
-a shape; ``_random_normal_like``, with the shape and dtype of an array) or as arrays, with samples
-for each of their elements (``_sample_normal``).
+A distribution comes in three forms under MXNet's names: with numbers as its parameters and a shape
+(``_random_normal``); the same with the shape and dtype of an array (``_random_normal_like``); and
+with arrays as its parameters, for each element of which samples are drawn (``_sample_normal``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
 
 from hybridnet.base.attrs import DType, RandomState, Scalar, Shape
 from hybridnet.base.dtype import FLOAT32, as_dtype, is_float
-from hybridnet.base.errors import DTypeError
+from hybridnet.base.errors import DTypeError, ShapeError
+from hybridnet.base.lazy import jax, jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
+from ._checks import require_floats, wide
 from ._random_state import next_key, normals, uniforms
+from .operator import describe
 from .registry import operator
+from .rules import same_type
 
 __all__: list[str] = []
 
-_DRAWN = "samples are drawn, not computed from inputs"
+_DRAWN: Final = "samples are drawn, not computed from inputs"
+
+# Draws samples: (key, shape, dtype, *parameters), where the parameters broadcast to the shape and
+# have the dtype to compute in; the result's dtype may be wider than the one asked for.
+Draw = Callable[..., Any]
 
 
-def _sampled_type(*, shape: tuple[int, ...], dtype: str | None, **_: Any) -> Sequence[TensorType]:
-    # MXNet's legacy arrays have no empty shape: without one, there is one sample.
-    return (tensor_type(shape or (1,), as_dtype(dtype) if dtype else FLOAT32),)
+# Distributions ----------------------------------------------------------------------------------
 
 
-def _check_sampled(name: str) -> Any:
-    def check(*, dtype: str | None, **_: Any) -> None:
+def _uniform(key: Any, shape: Shape, dtype: Any, low: Any, high: Any) -> Any:
+    return low + (high - low) * uniforms(key, shape, dtype).astype(low.dtype)
+
+
+def _normal(key: Any, shape: Shape, dtype: Any, mean: Any, deviation: Any) -> Any:
+    return mean + deviation * normals(key, shape, wide(dtype))
+
+
+def _exponential(key: Any, shape: Shape, dtype: Any, rate: Any) -> Any:
+    # The distribution function's inverse at 1 - u, which is never 0.
+    return -jnp.log1p(-uniforms(key, shape, wide(dtype))) / rate
+
+
+def _gamma(key: Any, shape: Shape, dtype: Any, alpha: Any, beta: Any) -> Any:
+    alpha = jnp.broadcast_to(alpha, shape)
+    with jax.threefry_partitionable(True):
+        return beta * jax.random.gamma(key, alpha, shape, wide(dtype))
+
+
+def _poisson(key: Any, shape: Shape, dtype: Any, rate: Any) -> Any:
+    rate = jnp.broadcast_to(rate, shape)
+    with jax.threefry_partitionable(True):
+        return jax.random.poisson(key, rate, shape, np.int64)
+
+
+def _negative_binomial(key: Any, shape: Shape, dtype: Any, k: Any, p: Any) -> Any:
+    # A Poisson distribution whose rate has a gamma distribution.
+    first, second = jax.random.split(key)
+    return _poisson(second, shape, dtype, _gamma(first, shape, dtype, k, (1 - p) / p))
+
+
+def _generalized_negative_binomial(key: Any, shape: Shape, dtype: Any, mu: Any, alpha: Any) -> Any:
+    # As above, by mean and dispersion; without dispersion it is a Poisson distribution.
+    first, second = jax.random.split(key)
+    spread = jnp.where(alpha > 0, alpha, 1)
+    rate = jnp.where(alpha > 0, _gamma(first, shape, dtype, 1 / spread, spread * mu), mu)
+    return _poisson(second, shape, dtype, rate)
+
+
+# The three forms --------------------------------------------------------------------------------
+
+
+def _family(
+    name: str,
+    draw: Draw,
+    numbers: Mapping[str, float],
+    doc: str,
+    arrays: Sequence[str] = (),
+    aliases: Sequence[str] = (),
+) -> None:
+    """Registers a distribution's three forms.
+
+    Args:
+        name: the part of MXNet's names after ``_random_`` and ``_sample_``.
+        draw: see `Draw`.
+        numbers: names and defaults of the parameters of the first two forms.
+        doc: what is drawn.
+        arrays: names of the parameters of the third form; default those of `numbers`.
+        aliases: more names of the first form.
+    """
+    _of_shape(f"_random_{name}", draw, numbers, doc, (f"random_{name}", *aliases))
+    _of_like(f"_random_{name}_like", draw, numbers, doc)
+    _of_arrays(f"_sample_{name}", draw, tuple(arrays or numbers), doc)
+
+
+def _signed(
+    lowering: Callable[..., Any], positional: Sequence[str], keywords: Mapping[str, tuple[Any, Any]]
+) -> Callable[..., Any]:
+    """Gives a lowering with ``*args, **kwargs`` the signature that the registry reads.
+
+    Args:
+        lowering: the function.
+        positional: names of its inputs.
+        keywords: name -> annotation and default of its parameters.
+    """
+    arguments = [
+        inspect.Parameter(one, inspect.Parameter.POSITIONAL_OR_KEYWORD) for one in positional
+    ]
+    arguments += [
+        inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for one, (_, default) in keywords.items()
+    ]
+    lowering.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
+    lowering.__annotations__ = {one: annotation for one, (annotation, _) in keywords.items()}
+    return lowering
+
+
+_STATE: Final = {"state": (RandomState, inspect.Parameter.empty)}
+_DTYPE: Final = {"dtype": (DType | None, None)}
+
+
+def _check_dtype(name: str) -> Callable[..., None]:
+    def check(*_: TensorType, dtype: str | None, **__: Any) -> None:
         if dtype is not None and not is_float(as_dtype(dtype)):
             raise DTypeError(f"{name}: dtype must be floating point, got {dtype}")
 
     return check
 
 
-@operator(
-    "_random_uniform",
-    aliases=("random_uniform", "uniform"),
-    check=_check_sampled("_random_uniform"),
-    infer=_sampled_type,
-    no_gradient=_DRAWN,
+def _shape_type(*, shape: tuple[int, ...], dtype: str | None, **_: Any) -> Sequence[TensorType]:
+    # There are no 0-d results, as in MXNet: without a shape one sample is drawn.
+    return (tensor_type(shape or (1,), as_dtype(dtype) if dtype else FLOAT32),)
+
+
+def _of_shape(
+    name: str, draw: Draw, numbers: Mapping[str, float], doc: str, aliases: Sequence[str]
+) -> None:
+    def lowering(*, shape: Shape, ctx: str, dtype: str | None, state: Any, **given: Any) -> Any:
+        (like,) = _shape_type(shape=shape, dtype=dtype)
+        key, state = next_key(state)
+        values = (given[one].astype(wide(like.dtype)) for one in numbers)
+        return draw(key, like.shape, like.dtype, *values).astype(like.dtype), state
+
+    keywords: dict[str, tuple[Any, Any]] = {one: (Scalar, numbers[one]) for one in numbers}
+    keywords |= {"shape": (Shape, ()), "ctx": (str, ""), **_DTYPE, **_STATE}
+    operator(
+        name,
+        aliases=aliases,
+        check=_check_dtype(name),
+        infer=_shape_type,
+        no_gradient=_DRAWN,
+        doc=f"{doc}\n\nReturns: an array of `shape` and `dtype`; default (1,) and float32.",
+    )(_signed(lowering, (), keywords))
+
+
+def _of_like(name: str, draw: Draw, numbers: Mapping[str, float], doc: str) -> None:
+    def lowering(data: Any, *, state: Any, **given: Any) -> Any:
+        key, state = next_key(state)
+        values = (given[one].astype(wide(data.dtype)) for one in numbers)
+        return draw(key, data.shape, data.dtype, *values).astype(data.dtype), state
+
+    def check(data: TensorType, **_: Any) -> None:
+        require_floats(name, ("data",), (data,))
+
+    keywords: dict[str, tuple[Any, Any]] = {one: (Scalar, numbers[one]) for one in numbers}
+    operator(
+        name,
+        check=check,
+        infer=same_type,
+        no_gradient=_DRAWN,
+        doc=f"{doc}\n\nReturns: an array of the shape and dtype of `data`.",
+    )(_signed(lowering, ("data",), {**keywords, **_STATE}))
+
+
+def _of_arrays(name: str, draw: Draw, arrays: tuple[str, ...], doc: str) -> None:
+    def infer(
+        *types: TensorType, shape: tuple[int, ...], dtype: str | None, **_: Any
+    ) -> Sequence[TensorType]:
+        return (tensor_type(types[0].shape + shape, as_dtype(dtype) if dtype else FLOAT32),)
+
+    def check(*types: TensorType, dtype: str | None, **_: Any) -> None:
+        _check_dtype(name)(dtype=dtype)
+        if any(one.shape != types[0].shape for one in types):
+            raise ShapeError(
+                f"{name}: {' and '.join(arrays)} must have equal shapes, got "
+                f"{describe(arrays, types)}"
+            )
+
+    def lowering(*values: Any, shape: Shape, dtype: str | None, state: Any) -> Any:
+        result = as_dtype(dtype) if dtype else FLOAT32
+        key, state = next_key(state)
+        apart = (*values[0].shape, *(1,) * len(shape))
+        parameters = (one.astype(wide(result)).reshape(apart) for one in values)
+        samples = draw(key, values[0].shape + shape, result, *parameters)
+        return samples.astype(result), state
+
+    operator(
+        name,
+        aliases=(name[1:],),
+        check=check,
+        infer=infer,
+        no_gradient=_DRAWN,
+        doc=f"{doc}\n\nFor each element of {' and '.join(arrays)}, which have one shape, "
+        "samples of `shape` are drawn.\n\nReturns: an array of both shapes, one after the other, "
+        "and `dtype`, by default float32.",
+    )(_signed(lowering, arrays, {"shape": (Shape, ()), **_DTYPE, **_STATE}))
+
+
+_family(
+    "uniform",
+    _uniform,
+    {"low": 0.0, "high": 1.0},
+    "Draws from the uniform distribution on [low, high).",
+    aliases=("uniform",),
 )
-def random_uniform(
-    *,
-    low: Scalar = 0.0,
-    high: Scalar = 1.0,
-    shape: Shape = (),
-    ctx: str = "",
-    dtype: DType | None = None,
-    state: RandomState,
-) -> Any:
-    """Draws from the uniform distribution on [low, high)."""
-    (like,) = _sampled_type(shape=shape, dtype=dtype)
-    key, state = next_key(state)
-    samples = uniforms(key, like.shape, like.dtype)
-    return _scaled(samples, high - low, low), state
-
-
-@operator(
-    "_random_normal",
-    aliases=("random_normal", "normal"),
-    check=_check_sampled("_random_normal"),
-    infer=_sampled_type,
-    no_gradient=_DRAWN,
+_family(
+    "normal",
+    _normal,
+    {"loc": 0.0, "scale": 1.0},
+    "Draws from the normal distribution of the given mean and standard deviation.",
+    arrays=("mu", "sigma"),
+    aliases=("normal",),
 )
-def random_normal(
-    *,
-    loc: Scalar = 0.0,
-    scale: Scalar = 1.0,
-    shape: Shape = (),
-    ctx: str = "",
-    dtype: DType | None = None,
-    state: RandomState,
-) -> Any:
-    """Draws from the normal distribution with mean `loc` and standard deviation `scale`."""
-    (like,) = _sampled_type(shape=shape, dtype=dtype)
-    key, state = next_key(state)
-    return _scaled(normals(key, like.shape, like.dtype), scale, loc), state
-
-
-def _scaled(samples: Any, scale: Any, offset: Any) -> Any:
-    return samples * scale.astype(samples.dtype) + offset.astype(samples.dtype)
+_family(
+    "exponential",
+    _exponential,
+    {"lam": 1.0},
+    "Draws from the exponential distribution with rate `lam`, whose mean is 1 / lam.",
+)
+_family(
+    "gamma",
+    _gamma,
+    {"alpha": 1.0, "beta": 1.0},
+    "Draws from the gamma distribution with shape `alpha` and scale `beta`.",
+)
+_family(
+    "poisson",
+    _poisson,
+    {"lam": 1.0},
+    "Draws from the Poisson distribution with rate `lam`; the counts are floats.",
+)
+_family(
+    "negative_binomial",
+    _negative_binomial,
+    {"k": 1.0, "p": 1.0},
+    "Draws the number of failures before `k` successes, each of probability `p`, as floats.",
+)
+_family(
+    "generalized_negative_binomial",
+    _generalized_negative_binomial,
+    {"mu": 1.0, "alpha": 1.0},
+    "Draws counts of mean `mu` and variance ``mu + alpha * mu**2``, as floats.",
+)

@@ -1,0 +1,169 @@
+"""Activation functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from hybridnet.base.attrs import RandomState, Train
+from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.base.lazy import jax, jnp, lax
+from hybridnet.base.tensor_type import TensorType
+
+from ._checks import (
+    fill,
+    require_floats,
+    require_one_dtype,
+)
+from ._random_state import next_key, uniforms
+from .backward import vjp_gradient
+from .call import Backward
+from .operator import Shapes, describe
+from .registry import get, operator
+from .rules import same_type
+
+__all__: list[str] = []
+
+
+def _activation_check(data: TensorType, *, act_type: str) -> None:
+    if act_type != "relu":
+        require_floats("Activation", ("data",), (data,))
+
+
+@operator("Activation", aliases=("_npx_activation",), check=_activation_check, infer=same_type)
+def activation(
+    data: Any, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]
+) -> Any:
+    """Applies an activation function to each element.
+
+    Args:
+        data: any shape.
+        act_type: 'relu' ``max(x, 0)``, 'sigmoid' ``1 / (1 + exp(-x))``, 'tanh',
+            'softrelu' ``log(1 + exp(x))``, or 'softsign' ``x / (1 + |x|)``.
+
+    Returns:
+        The shape and dtype of `data`.
+    """
+    if act_type == "relu":
+        return jax.nn.relu(data)
+    if act_type == "sigmoid":
+        return lax.logistic(data)
+    if act_type == "tanh":
+        return jnp.tanh(data)
+    if act_type == "softrelu":
+        return jax.nn.softplus(data)
+    return jax.nn.soft_sign(data)
+
+
+def _leaky_inputs(*, act_type: str, **_: Any) -> Sequence[str]:
+    return ("data", "gamma") if act_type == "prelu" else ("data",)
+
+
+def _leaky_outputs(*, act_type: str, **_: Any) -> int:
+    return 2 if act_type == "rrelu" else 1
+
+
+def _leaky_check(*types: TensorType, act_type: str, **_: Any) -> None:
+    names = _leaky_inputs(act_type=act_type)
+    require_floats("LeakyReLU", names, types)
+    if act_type != "prelu":
+        return
+    if len(types) != 2:
+        raise ParameterError("LeakyReLU: requires gamma for act_type='prelu', got data alone")
+    require_one_dtype("LeakyReLU", names, types)
+    data, gamma = types
+    channels = data.shape[1] if len(data.shape) > 1 else 1
+    if gamma.shape not in ((1,), (channels,)):
+        raise ShapeError(
+            f"LeakyReLU: gamma must have shape (1,) or ({channels},), one for each channel of "
+            f"axis 1, got {describe(names, types)}"
+        )
+
+
+def _leaky_types(
+    data: TensorType, *_: TensorType, act_type: str, **__: Any
+) -> tuple[TensorType, ...]:
+    return (data,) * _leaky_outputs(act_type=act_type)
+
+
+def _leaky_shapes(shapes: Shapes, **_: Any) -> Shapes:
+    data, *gamma = shapes
+    channels = data[1] if data and len(data) > 1 else 1
+    return [data, *(fill(one, (channels,)) for one in gamma)]
+
+
+def _leaky_gradient(back: Backward) -> Sequence[Any]:
+    if back.attrs["act_type"] != "rrelu":
+        return vjp_gradient(back)
+    call, _ = get("_backward_rrelu").bind({})
+    slopes = back.outputs[1]
+    return [*back.apply(call, [back.grads[0], back.inputs[0], slopes]), None]
+
+
+@operator(
+    "LeakyReLU",
+    aliases=("_npx_leaky_relu",),
+    takes=_leaky_inputs,
+    outputs=_leaky_outputs,
+    check=_leaky_check,
+    infer=_leaky_types,
+    complete=_leaky_shapes,
+    gradient=_leaky_gradient,
+    takes_state=lambda *, act_type, **_: act_type == "rrelu",
+)
+def leaky_relu(
+    data: Any,
+    gamma: Any = None,
+    *,
+    act_type: Literal["elu", "gelu", "leaky", "prelu", "rrelu", "selu"] = "leaky",
+    slope: float = 0.25,
+    lower_bound: float = 0.125,
+    upper_bound: float = 0.334,
+    train: Train = False,
+    state: RandomState = None,
+) -> Any:
+    """Applies a rectifier that lets some of the negative part through.
+
+    Args:
+        data: any shape; channels on axis 1.
+        gamma: (channels,) or (1,), the slopes that 'prelu' learns; taken by it alone.
+        act_type: what becomes of x < 0: 'leaky' ``slope * x``, 'prelu' ``gamma * x``,
+            'rrelu' a random slope for each element in training and the mean one otherwise,
+            'elu' ``slope * (exp(x) - 1)``, 'selu' (Klambauer et al., 2017, which scales x > 0
+            too). 'gelu' is ``x * Phi(x)`` for every x, Phi the normal distribution function.
+        slope: see `act_type`.
+        lower_bound: the least slope of 'rrelu'.
+        upper_bound: its greatest slope.
+
+    Returns:
+        The shape and dtype of `data`; from 'rrelu' also the slopes, likewise.
+    """
+    if act_type == "rrelu":
+        return _random_rectifier(data, lower_bound, upper_bound, train, state)
+    if act_type == "gelu":
+        return jax.nn.gelu(data, approximate=False)
+    if act_type == "selu":
+        return jax.nn.selu(data)
+    if act_type == "elu":
+        return jax.nn.elu(data, slope)
+    if act_type == "prelu":
+        if data.ndim > 1:
+            gamma = gamma.reshape(1, -1, *(1,) * (data.ndim - 2))
+        return jnp.where(data > 0, data, gamma * data)
+    return jnp.where(data > 0, data, slope * data)
+
+
+def _random_rectifier(data: Any, lower: float, upper: float, train: bool, state: Any) -> Any:
+    """Returns the output, the slopes that made it, and the new random state."""
+    if train:
+        key, state = next_key(state)
+        slopes = lower + (upper - lower) * uniforms(key, data.shape, data.dtype)
+    else:
+        slopes = jnp.full(data.shape, (lower + upper) / 2, data.dtype)
+    return jnp.where(data > 0, data, slopes * data), slopes, state
+
+
+@operator("_backward_rrelu", infer=same_type)
+def backward_rrelu(grad: Any, data: Any, slopes: Any) -> Any:
+    """Gradient of LeakyReLU's 'rrelu' from the slopes it drew; all three of one shape."""
+    return jnp.where(data > 0, grad, slopes * grad)
