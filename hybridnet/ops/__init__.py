@@ -1,0 +1,32 @@
+"""The operator library: the registry, and one module for each family of operators.
+
+Importing it fills the registry; JAX itself is imported when the first operator is lowered.
+"""
+
+from . import activation as activation
+from . import adaptive_ops as adaptive_ops
+from . import arithmetic as arithmetic
+from . import batch_norm as batch_norm
+from . import broadcasting as broadcasting
+from . import comparison as comparison
+from . import conv as conv
+from . import creation as creation
+from . import elementwise as elementwise
+from . import indexing as indexing
+from . import joining as joining
+from . import loss as loss
+from . import matrix as matrix
+from . import mixed_ops as mixed_ops
+from . import nn as nn
+from . import norm as norm
+from . import optimizer_ops as optimizer_ops
+from . import ordering as ordering
+from . import pool as pool
+from . import random_choice as random_choice
+from . import random_ops as random_ops
+from . import reduce as reduce
+from . import reshape as reshape
+from . import slicing as slicing
+from . import softmax as softmax
+from . import transpose as transpose
+from . import views as views
