@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from hybridnet.base.attrs import RandomState, Train
+from hybridnet.base.dtype import is_integer
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType
@@ -26,7 +27,8 @@ __all__: list[str] = []
 
 
 def _activation_check(data: TensorType, *, act_type: str) -> None:
-    if act_type != "relu":
+    # Integers have a rectifier, though none of the others.
+    if act_type != "relu" or not is_integer(data.dtype):
         require_floats("Activation", ("data",), (data,))
 
 

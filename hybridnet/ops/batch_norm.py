@@ -252,7 +252,7 @@ def sync_batch_norm(
     use_global_stats: bool = False,
     output_mean_var: bool = False,
     ndev: int = 1,
-    key: str,
+    key: str = "",
     train: Train,
 ) -> Any:
     """BatchNorm over axis 1 whose statistics are those of the program's whole batch.

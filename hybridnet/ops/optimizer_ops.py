@@ -17,7 +17,7 @@ from hybridnet.base.attrs import Scalar
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
 
-from ._checks import require_one_dtype
+from ._checks import require_floats, require_one_dtype
 from .registry import operator
 from .rules import check_same_shape, unify
 
@@ -39,6 +39,7 @@ def update(name: str, inputs: Sequence[str], aliases: Sequence[str] = ()) -> Cal
     states = inputs[2:]
 
     def check(*types: TensorType, **_: Any) -> None:
+        require_floats(name, inputs, types)
         check_same_shape(name, inputs, types)
         if "weight32" not in inputs:
             require_one_dtype(name, inputs, types)

@@ -171,7 +171,15 @@ def log_softmax(
     return jax.nn.log_softmax(logits, axis=axis).astype(result)
 
 
-@operator("SoftmaxActivation", infer=same_type)
+def _activation_check(data: TensorType, *, mode: str) -> None:
+    require_floats("SoftmaxActivation", ("data",), (data,))
+    if mode == "channel" and len(data.shape) < 2:
+        raise ShapeError(
+            f"SoftmaxActivation: data must have 2 dimensions or more for mode='channel', got {data}"
+        )
+
+
+@operator("SoftmaxActivation", check=_activation_check, infer=same_type)
 def softmax_activation(data: Any, *, mode: Literal["channel", "instance"] = "instance") -> Any:
     """Computes softmax over the last axis, or with mode='channel' over axis 1.
 
