@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Final
 
 from hybridnet.base import config
@@ -9,13 +10,47 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.lazy import jax
 
-__all__ = ["context_of", "device_of", "num_devices", "platform_of", "sharding_of"]
+__all__ = ["context_of", "device_of", "num_devices", "platform_of", "refuse_forked", "sharding_of"]
 
 # JAX's names of platforms; host memory of every kind is the CPU's.
-_PLATFORM: Final = {"cpu": "cpu", "cpu_pinned": "cpu", "cpu_shared": "cpu", "gpu": "gpu", "tpu": "tpu"}
+_PLATFORM: Final = {
+    "cpu": "cpu",
+    "cpu_pinned": "cpu",
+    "cpu_shared": "cpu",
+    "gpu": "gpu",
+    "tpu": "tpu",
+}
 
 _devices: Final[dict[Context, Any]] = {}
 _shardings: Final[dict[Context, Any]] = {}
+
+
+class _Process:
+    """Whether this process is the child of one in which JAX had been running."""
+
+    forked = False
+
+
+def refuse_forked() -> None:
+    """Raises MXNetError in the forked child of a process that had begun to compute.
+
+    XLA's threads do not live on in a forked child, so that waiting for it would never end.
+    """
+    if _Process.forked:
+        raise MXNetError(
+            "this process was forked from one in which arrays had been made already, and cannot "
+            "compute: use NumPy arrays in it, or start it with multiprocessing's 'spawn' method"
+        )
+
+
+def _after_fork_in_child() -> None:
+    _Process.forked = _Process.forked or bool(_devices)
+    _devices.clear()
+    _shardings.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def _configure_cpus() -> None:
@@ -45,6 +80,7 @@ def device_of(ctx: Context) -> Any:
     found = _devices.get(ctx)
     if found is not None:
         return found
+    refuse_forked()
     if not _devices:
         _configure_cpus()
     platform = _PLATFORM[ctx.device_type]
@@ -58,7 +94,9 @@ def device_of(ctx: Context) -> Any:
             "(and before JAX is used)"
         )
     have = f"{len(available)}" if available else "no"
-    raise MXNetError(f"{ctx}: this process has {have} {platform} device(s); use cpu() or install a JAX for it")
+    raise MXNetError(
+        f"{ctx}: this process has {have} {platform} device(s); use cpu() or install a JAX for it"
+    )
 
 
 def context_of(device: Any) -> Context:

@@ -8,7 +8,9 @@ beaten.
 
 from __future__ import annotations
 
+import atexit
 import logging
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -19,20 +21,32 @@ from typing import Any, Final
 import numpy as np
 
 from hybridnet import engine
+from hybridnet.base.errors import MXNetError, OpError
 from hybridnet.base.lazy import jax
 
 from .devices import platform_of, sharding_of
 from .segment import Code, Instruction
 
-__all__ = ["CacheStatistics", "ProgramCache", "cache", "lower"]
+__all__ = ["CacheStatistics", "Failed", "ProgramCache", "cache", "lower"]
 
 _log: Final = logging.getLogger("hybridnet.programs")
 
 _FLOAT64: Final = np.dtype(np.float64)
-# Programs kept; the least recently used is dropped. A training script uses tens.
+# Programs kept, and instructions in all of them together; the least recently used program is
+# dropped. A training script uses tens, of some hundred instructions each.
 _CAPACITY: Final = 2048
+_INSTRUCTIONS: Final = 1 << 18
 # Launches after which the whole structure is compiled: the first runs step by step.
 _WARM: Final = 2
+
+
+class Failed:
+    """Stands for an array that could not be computed."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
 
 
 def lower(code: Code) -> Callable[..., tuple[Any, ...]]:
@@ -83,10 +97,12 @@ class CacheStatistics:
 class ProgramCache:
     """Programs by structure, for the whole process; safe from many threads."""
 
-    def __init__(self, capacity: int = _CAPACITY) -> None:
+    def __init__(self, capacity: int = _CAPACITY, instructions: int = _INSTRUCTIONS) -> None:
         self._programs: OrderedDict[Code, _Program] = OrderedDict()
         self._lock = threading.Lock()
         self._capacity = capacity
+        self._max_instructions = instructions
+        self._instructions = 0
         self._compilations = 0
         self._hot = 0
         self._cold = 0
@@ -96,33 +112,27 @@ class ProgramCache:
 
         Args:
             code: the structure.
-            inputs: JAX arrays on the structure's context; the donated ones are consumed.
+            inputs: JAX arrays on the structure's context, or `Failed`; donated ones are consumed.
             scalars: numbers, in the order of the instructions.
+
+        Returns:
+            Arrays; `Failed` for what could not be computed, where the rest could.
         """
-        with self._lock:
-            program = self._programs.get(code)
-            if program is None:
-                program = self._programs[code] = _Program()
-                while len(self._programs) > self._capacity:
-                    self._programs.popitem(last=False)
-            else:
-                self._programs.move_to_end(code)
+        program = self._find(code)
         compiled = program.compiled
-        if compiled is None:
+        if compiled is None and len(code.instructions) > 1:
             program.launches += 1
-            if len(code.instructions) > 1:
-                if program.launches >= _WARM and not program.submitted:
-                    program.submitted = True
-                    engine.push(
-                        lambda: self._compile(code, program), priority=-1, name="compile", lane="io"
-                    )
+            if program.launches >= _WARM and not program.submitted:
+                program.submitted = True
+                _in_background(lambda: self._try_compile(code, program))
                 compiled = program.compiled
-                if compiled is None:
-                    self._cold += 1
-                    return self._step_by_step(code, inputs, scalars)
-            else:
-                self._compile(code, program)
-                compiled = program.compiled
+        if any(type(one) is Failed for one in inputs) or (
+            compiled is None and len(code.instructions) > 1
+        ):
+            self._cold += 1
+            return self._step_by_step(code, inputs, scalars)
+        if compiled is None:
+            compiled = self._compile(code, program)
         self._hot += 1
         return _dispatch(compiled, inputs, scalars)
 
@@ -134,28 +144,54 @@ class ProgramCache:
         """Forgets every program."""
         with self._lock:
             self._programs.clear()
+            self._instructions = 0
 
-    def _compile(self, code: Code, program: _Program) -> None:
+    def reset_after_fork(self) -> None:
+        """In a forked child: forgets the programs, which belong to the parent's devices."""
+        self._lock._at_fork_reinit()  # type: ignore[attr-defined]
+        self.clear()
+
+    def _find(self, code: Code) -> _Program:
+        with self._lock:
+            program = self._programs.get(code)
+            if program is not None:
+                self._programs.move_to_end(code)
+                return program
+            program = self._programs[code] = _Program()
+            self._instructions += len(code.instructions)
+            while len(self._programs) > 1 and (
+                len(self._programs) > self._capacity or self._instructions > self._max_instructions
+            ):
+                dropped, _ = self._programs.popitem(last=False)
+                self._instructions -= len(dropped.instructions)
+            return program
+
+    def _try_compile(self, code: Code, program: _Program) -> None:
+        """Compiles ahead; where that fails, running step by step says what is wrong."""
+        try:
+            self._compile(code, program)
+        except Exception as error:
+            _log.info("%d instructions do not compile: %s", len(code.instructions), error)
+
+    def _compile(self, code: Code, program: _Program) -> Any:
         started = perf_counter()
         sharding = sharding_of(code.ctx)
         shapes = [
-            jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=sharding) for one in code.input_types
+            jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=sharding)
+            for one in code.input_types
         ]
         count = sum(call.num_scalars for call, _ in code.instructions)
         shapes.append(jax.ShapeDtypeStruct((count,), _FLOAT64, sharding=sharding))
         # 64-bit types exist while the program is built and nowhere else: the process's own JAX
         # configuration is not ours to change.
         with jax.enable_x64(True):
-            program.compiled = (
-                jax.jit(
-                    lower(code),
-                    donate_argnums=code.donated,
-                    keep_unused=True,
-                    out_shardings=sharding,
-                )
-                .lower(*shapes)
-                .compile()
+            jitted = jax.jit(
+                lower(code),
+                donate_argnums=code.donated,
+                keep_unused=True,
+                out_shardings=sharding,
             )
+            program.compiled = compiled = jitted.lower(*shapes).compile()
         self._compilations += 1
         if _log.isEnabledFor(logging.INFO):
             _log.info(
@@ -164,28 +200,33 @@ class ProgramCache:
                 code.ctx,
                 1e3 * (perf_counter() - started),
             )
+        return compiled
 
     def _step_by_step(self, code: Code, inputs: list[Any], scalars: list[Any]) -> list[Any]:
-        """Runs each instruction through a program of its own, dropping what is not needed again."""
+        """Runs each instruction through a program of its own, dropping what is not needed again.
+
+        An instruction that fails, or reads what failed, gives `Failed`; the others run.
+        """
         last_use = _last_uses(code)
         results: dict[int, Any] = {}
         types: dict[int, Any] = {}
         number = position = 0
         for step, (call, operands) in enumerate(code.instructions):
             slots = {operand: slot for slot, operand in enumerate(dict.fromkeys(operands))}
+            in_types = [types[i] if i >= 0 else code.input_types[~i] for i in slots]
             one = Code(
                 code.ctx,
                 (Instruction(call, tuple(~slots[operand] for operand in operands)),),
-                tuple(types[i] if i >= 0 else code.input_types[~i] for i in slots),
+                tuple(in_types),
                 tuple(range(call.num_outputs)),
                 (),
             )
             arrays = [results[i] if i >= 0 else inputs[~i] for i in slots]
             numbers = scalars[position : position + call.num_scalars]
             position += call.num_scalars
-            outputs = self.run(one, arrays, numbers)
-            in_types = tuple(one.input_types[~slot] for slot in one.instructions[0].operands)
-            for output, type_ in zip(outputs, call.infer(in_types), strict=True):
+            outputs = self._run_one(one, arrays, numbers)
+            out_types = call.infer(tuple(in_types[slots[operand]] for operand in operands))
+            for output, type_ in zip(outputs, out_types, strict=True):
                 if number in last_use:
                     results[number] = output
                     types[number] = type_
@@ -194,6 +235,20 @@ class ProgramCache:
                 if operand >= 0 and last_use[operand] == step:
                     del results[operand]
         return [results[i] for i in code.outputs]
+
+    def _run_one(self, one: Code, arrays: list[Any], numbers: list[Any]) -> Sequence[Any]:
+        """Runs a program of one instruction; its error is a value."""
+        for array in arrays:
+            if type(array) is Failed:
+                return [array] * len(one.outputs)
+        try:
+            return self.run(one, arrays, numbers)
+        except Exception as caught:
+            error: MXNetError = OpError(
+                f"{one.instructions[0].call.name} on {one.ctx} failed: {caught}"
+            )
+            error.__cause__ = caught
+            return [Failed(error)] * len(one.outputs)
 
 
 def _last_uses(code: Code) -> dict[int, int]:
@@ -215,4 +270,36 @@ def _dispatch(compiled: Any, inputs: list[Any], scalars: list[Any]) -> Sequence[
     return outputs
 
 
+class _Exit:
+    """Whether the process is ending: compilations that have not begun are left out then."""
+
+    def __init__(self) -> None:
+        self.begun = False
+        self.hooked = False
+
+    def begin(self) -> None:
+        self.begun = True
+
+
+_exit: Final = _Exit()
+
+
+def _in_background(compilation: Callable[[], None]) -> None:
+    """Has the engine compile something when it has a thread to spare."""
+    if not _exit.hooked:
+        _exit.hooked = True
+        engine.get()  # hooks in first, so that it waits for its tasks after ours has run
+        register = getattr(threading, "_register_atexit", atexit.register)
+        try:
+            register(_exit.begin)
+        except RuntimeError:  # the interpreter is going down already
+            _exit.begun = True
+    engine.push(
+        lambda: None if _exit.begun else compilation(), priority=-1, name="compile", lane="io"
+    )
+
+
 cache: Final = ProgramCache()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=cache.reset_after_fork)

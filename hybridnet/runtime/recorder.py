@@ -3,25 +3,23 @@
 `record` is the one door through which computation enters: eager operators, gradients, optimizer
 updates, bound graphs and traced functions all come here. It makes no JAX call.
 
-Launching takes the segment's lock, so that a thread that needs another thread's value waits for
-that launch and no longer. No lock is held while another segment is launched: values of other
-segments are launched before this thread's own lock is taken.
+A segment is launched (`launch`) when a value of it is needed, at a natural mark (the end of a
+training step), or when it has grown long. Values of other segments are launched before a segment's
+own lock is taken, so that no segment's lock is held while another one is launched.
 """
 
 from __future__ import annotations
 
+import os
 import threading
-import weakref
-from collections.abc import Sequence
 from typing import Any, Final
 
-from hybridnet import engine
 from hybridnet.base import config
 from hybridnet.base.context import Context
-from hybridnet.base.errors import MXNetError, OpError
+from hybridnet.base.errors import MXNetError
 from hybridnet.ops.call import Call, Types
 
-from .programs import cache
+from .launch import TRACED, flush_all, launch, note_open, ready_array, wait, wait_all
 from .segment import Segment, Value
 
 __all__ = [
@@ -37,18 +35,12 @@ __all__ = [
     "record",
     "set_naive",
     "set_trace",
+    "wait",
     "wait_all",
 ]
 
 # Bytes of recorded results after which a launch is forced, so that pending work stays bounded.
 _SIZE_LIMIT: Final = 1 << 30
-
-
-_TRACED: Final = (
-    "this array belongs to a traced function (hn.function or hybridize()), where it stands for "
-    "values to come: it cannot be read there (asnumpy, print, float, if), nor after the function "
-    "returned; return it from the function, or do this part outside"
-)
 
 
 class _Thread(threading.local):
@@ -63,9 +55,6 @@ class _Thread(threading.local):
 
 
 _thread: Final = _Thread()
-# Every open segment of every thread, so that `wait_all` and exports can reach them.
-_open: Final[weakref.WeakSet[Segment]] = weakref.WeakSet()
-_open_lock: Final = threading.Lock()
 _naive: bool | None = None
 
 
@@ -109,11 +98,12 @@ def record(
         segment = _thread.segments.get(ctx)
         if segment is None:
             segment = _thread.segments[ctx] = Segment(ctx)
-            with _open_lock:
-                _open.add(segment)
+            note_open(segment)
         for value in values:
             foreign = value.segment
             if foreign is not None and foreign is not segment:
+                if foreign.traced:
+                    raise MXNetError(f"{call.name}: {TRACED}")
                 launch(foreign)
         with segment.lock:
             # Another thread may have launched it, because it needed a value of ours.
@@ -123,16 +113,12 @@ def record(
         _thread.segments.pop(ctx, None)
     for one in types:
         segment.size += one.nbytes
-    if (
-        len(segment.instructions) >= _thread.limit
-        or segment.size >= _SIZE_LIMIT
-        or is_naive()
-    ):
+    if is_naive():
         launch(segment)
-        if is_naive():
-            for value in made:
-                _check(value)
-                value.array.block_until_ready()
+        for value in made:
+            wait(value)
+    elif len(segment.instructions) >= _thread.limit or segment.size >= _SIZE_LIMIT:
+        launch(segment)
     return made
 
 
@@ -166,7 +152,9 @@ def begin_step() -> None:
 def flush() -> None:
     """Launches everything this thread has recorded."""
     _thread.stepped = False
-    for segment in list(_thread.segments.values()):
+    segments = list(_thread.segments.values())
+    _thread.segments.clear()
+    for segment in segments:
         launch(segment)
 
 
@@ -179,107 +167,12 @@ def mark() -> None:
         flush()
 
 
-def flush_all() -> None:
-    """Launches everything that any thread has recorded."""
-    with _open_lock:
-        segments = list(_open)
-    for segment in segments:
-        launch(segment)
+def _after_fork_in_child() -> None:
+    """What the parent had recorded is the parent's; see `devices.refuse_forked`."""
+    _thread.segments.clear()
+    _thread.trace = None
+    _thread.stepped = False
 
 
-def launch(segment: Segment) -> None:
-    """Runs a segment's program, unless another thread just did.
-
-    What is not referred to any more is not computed. Errors are kept in the Values and raised
-    where these are waited for.
-    """
-    with segment.lock:
-        if not segment.open:
-            return
-        segment.open = False
-        _thread.segments.pop(segment.ctx, None) if _thread.segments.get(segment.ctx) is segment else None
-        with _open_lock:
-            _open.discard(segment)
-        live, values = segment.live_results()
-        if not live:
-            return
-        pending = {one.var for one in segment.inputs if type(one) is Value and one.array is None}
-        if not pending:
-            _execute(segment, live, values, None)
-            return
-        # An input is still being made by a task of the engine: this launch becomes one too.
-        var = engine.new_variable()
-        try:
-            engine.push(
-                lambda: _execute(segment, live, values, var), reads=tuple(pending), writes=(var,), name="launch"
-            )
-        finally:
-            for value in values:
-                value.var = var
-                value.segment = None
-
-
-def _execute(segment: Segment, live: list[int], values: list[Value], var: Any) -> None:
-    """Runs the program and puts its outputs (or the error) in the Values."""
-    error: BaseException | None = None
-    try:
-        inputs = segment.inputs
-        for slot, held in enumerate(inputs):
-            if type(held) is Value:
-                _check(held)
-                inputs[slot] = held.array
-        held = None  # a second reference would look like another holder
-        code = segment.code(live)
-        arrays: Sequence[Any] = cache.run(code, inputs, segment.scalars)
-        for value, array in zip(values, arrays, strict=True):
-            value.array = array
-    except BaseException as caught:
-        error = caught if isinstance(caught, MXNetError) else _failed(segment, caught)
-        if not isinstance(caught, Exception):
-            raise  # KeyboardInterrupt and the like belong to the user, now
-    finally:
-        for value in values:
-            if value.array is None:
-                value.error = error
-            if var is None:
-                value.segment = None
-        segment.inputs.clear()
-
-
-def _failed(segment: Segment, cause: BaseException) -> OpError:
-    names = ", ".join(dict.fromkeys(call.name for call, _ in segment.instructions))
-    error = OpError(f"{names} on {segment.ctx} failed: {cause}")
-    error.__cause__ = cause
-    return error
-
-
-def _check(value: Value) -> None:
-    error = value.error
-    if error is not None:
-        # A fresh traceback for each wait; the cause keeps the first one.
-        raise error.with_traceback(None)
-
-
-def ready_array(value: Value) -> Any:
-    """Returns the JAX array of a Value, launching and waiting for host tasks as needed.
-
-    The array's own computation may still be running in XLA.
-
-    Raises:
-        OpError: it could not be computed.
-    """
-    segment = value.segment
-    if segment is not None and not segment.traced:
-        launch(segment)
-    if value.array is None and value.error is None:
-        if value.var is None:
-            raise MXNetError(_TRACED)
-        engine.wait_for_var(value.var)
-    _check(value)
-    return value.array
-
-
-def wait_all() -> None:
-    """Waits until everything recorded by any thread, and every task, has run."""
-    flush_all()
-    engine.wait_for_all()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

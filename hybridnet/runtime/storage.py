@@ -4,11 +4,16 @@ An NDArray is a view of a Storage; changing an array in place points its Storage
 Every read and write goes through here, because inside a trace both must be the trace's affair:
 reading an array from outside makes it an input of the traced function, and writing it makes it
 one that the function changes.
+
+A change in place reads the old value and writes the new one; `in_place` is held between the two,
+so that two threads that change one array (or two views of one Storage) both take effect.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import os
+import threading
+from typing import Any, Final
 
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import TensorType
@@ -16,7 +21,14 @@ from hybridnet.base.tensor_type import TensorType
 from . import recorder
 from .segment import Value
 
-__all__ = ["Storage"]
+__all__ = ["Storage", "in_place"]
+
+#: Held from the read to the write of a change in place. Recording takes microseconds, so that one
+#: lock serves all arrays; it is re-entrant because finalizers may run anywhere.
+in_place: Final = threading.RLock()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=in_place._at_fork_reinit)  # type: ignore[attr-defined]
 
 
 class Storage:

@@ -1,0 +1,239 @@
+"""Launching: a segment becomes a program and runs; its Values get their arrays, or an error.
+
+A segment is launched by whoever needs one of its values, under its lock, so that a thread that
+needs another thread's value waits for that launch and no longer. No other lock is held meanwhile,
+except the one that makes an in-place update whole (`storage.in_place`), which no launch takes.
+
+Errors are kept in the Values and raised where these are waited for. A failed instruction takes
+with it what depends on it and nothing else, so that results do not depend on where a segment
+begins and ends.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, Final
+
+from hybridnet import engine
+from hybridnet.base.errors import MXNetError, OpError
+
+from . import devices
+from .programs import Failed, cache
+from .segment import Segment, Value
+
+__all__ = ["TRACED", "fail", "flush_all", "launch", "note_open", "ready_array", "wait", "wait_all"]
+
+TRACED: Final = (
+    "this array belongs to a traced function (hn.function or hybridize()), where it stands for "
+    "values to come: it cannot be read there (asnumpy, print, float, if), nor after the function "
+    "returned; return it from the function, or do this part outside"
+)
+
+# Every open segment of every thread, so that `wait_all` and exports can reach them.
+_open: Final[weakref.WeakSet[Segment]] = weakref.WeakSet()
+_open_lock: Final = threading.Lock()
+# What `wait_all` waits for: an output of each of the last launches. A device runs programs in the
+# order of their dispatch, so the last few would do; more are kept since outputs may be dropped.
+_recent: Final[deque[weakref.ref[Any]]] = deque(maxlen=64)
+# Errors that no wait has raised yet, oldest first, by identity.
+_unreported: Final[dict[int, BaseException]] = {}
+_MAX_UNREPORTED: Final = 64
+
+
+def note_open(segment: Segment) -> None:
+    """Registers a segment that was just begun."""
+    with _open_lock:
+        _open.add(segment)
+
+
+def launch(segment: Segment) -> None:
+    """Runs a segment's program, unless another thread just did.
+
+    What is not referred to any more is not computed.
+    """
+    with segment.lock:
+        if not segment.open:
+            return
+        try:
+            segment.open = False
+            with _open_lock:
+                _open.discard(segment)
+            _launch(segment)
+        except BaseException as error:
+            # A KeyboardInterrupt belongs to the user now; these Values will never be made.
+            why = OpError(
+                f"{_names(segment)} on {segment.ctx} did not run: {type(error).__name__} came first"
+            )
+            why.__cause__ = error
+            for value in segment.live_results()[1]:
+                if value.segment is segment:
+                    value.error = why if value.array is None else None
+                    value.segment = None
+            raise
+
+
+def _launch(segment: Segment) -> None:
+    live, values = segment.live_results()
+    if not live:
+        return
+    pending = {
+        one.var
+        for one in segment.inputs
+        if type(one) is Value and one.array is None and one.error is None
+    }
+    if not pending:
+        _execute(segment, live, values)
+        for value in values:
+            value.segment = None
+        return
+    # An input is still being made by a task of the engine: this launch becomes one too.
+    var = engine.new_variable()
+    engine.push(
+        lambda: _execute(segment, live, values),
+        reads=tuple(pending),
+        writes=(var,),
+        name="launch",
+    )
+    for value in values:
+        value.var = var
+        value.segment = None
+
+
+def _execute(segment: Segment, live: list[int], values: list[Value]) -> None:
+    """Runs the program and puts its outputs, or why there are none, in the Values."""
+    inputs = segment.inputs
+    try:
+        for slot, held in enumerate(inputs):
+            if type(held) is Value:
+                inputs[slot] = held.array if held.error is None else Failed(held.error)
+        held = None  # a second reference would look like another holder
+        arrays: Sequence[Any] = cache.run(segment.code(live), inputs, segment.scalars)
+    except Exception as caught:
+        error: MXNetError = OpError(f"{_names(segment)} on {segment.ctx} failed: {caught}")
+        error.__cause__ = caught
+        arrays = [Failed(error)] * len(values)
+    finally:
+        inputs.clear()
+    failed = False
+    for value, array in zip(values, arrays, strict=True):
+        if type(array) is Failed:
+            value.error = array.error
+            failed = True
+        else:
+            value.array = array
+    if failed:
+        fail([value for value in values if value.error is not None])
+    else:
+        _recent.append(weakref.ref(arrays[0]))
+
+
+def fail(values: Sequence[Value], error: BaseException | None = None) -> None:
+    """Notes that Values could not be made: reading one raises, and so does `wait_all`, once.
+
+    Args:
+        values: the Values.
+        error: why; None where they hold their errors already.
+    """
+    for value in values:
+        if error is not None:
+            value.error = error
+        if value.error is not None and len(_unreported) < _MAX_UNREPORTED:
+            _unreported[id(value.error)] = value.error
+
+
+def _names(segment: Segment) -> str:
+    return ", ".join(dict.fromkeys(call.name for call, _ in segment.instructions))
+
+
+def _raise(error: BaseException) -> None:
+    """Raises an error that is kept: a new one for each wait, so that tracebacks do not pile up."""
+    _unreported.pop(id(error), None)
+    if isinstance(error, MXNetError):
+        raise type(error)(*error.args) from error.__cause__
+    raise OpError(str(error)) from error
+
+
+def ready_array(value: Value) -> Any:
+    """Returns the JAX array of a Value, launching and waiting for host tasks as needed.
+
+    The array's own computation may still be running in XLA.
+
+    Raises:
+        OpError: it could not be computed.
+        MXNetError: it belongs to a trace, or this process was forked.
+    """
+    devices.refuse_forked()
+    segment = value.segment
+    if segment is not None and not segment.traced:
+        launch(segment)
+    if value.array is None and value.error is None:
+        if value.var is None:
+            raise MXNetError(TRACED)
+        try:
+            engine.wait_for_var(value.var)
+        except engine.TaskError as error:
+            raise OpError(str(error)) from error.__cause__
+    if value.error is not None:
+        _raise(value.error)
+    return value.array
+
+
+def wait(value: Value) -> Any:
+    """Returns the JAX array of a Value when it has been computed.
+
+    Raises:
+        OpError: it could not be computed.
+        MXNetError: it belongs to a trace, or this process was forked.
+    """
+    return _finished(ready_array(value))
+
+
+def _finished(array: Any) -> Any:
+    try:
+        return array.block_until_ready()
+    except RuntimeError as error:
+        raise OpError(f"a program failed while it ran: {error}") from error
+
+
+def flush_all() -> None:
+    """Launches everything that any thread has recorded."""
+    with _open_lock:
+        segments = list(_open)
+    for segment in segments:
+        launch(segment)
+
+
+def wait_all() -> None:
+    """Waits until everything recorded by any thread, and every task, has run.
+
+    Raises:
+        OpError: something failed, and no wait has raised that yet; the first such failure.
+    """
+    flush_all()
+    try:
+        engine.wait_for_all()
+    except engine.TaskError as error:
+        raise OpError(str(error)) from error.__cause__
+    for ref in _recent.copy():
+        array = ref()
+        # A donated array is gone: its memory belongs to a later program.
+        if array is not None and not array.is_deleted():
+            _finished(array)
+    for error in list(_unreported.values())[:1]:
+        _unreported.clear()
+        _raise(error)
+
+
+def _after_fork_in_child() -> None:
+    _open_lock._at_fork_reinit()  # type: ignore[attr-defined]
+    _open.clear()
+    _recent.clear()
+    _unreported.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
