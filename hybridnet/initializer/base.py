@@ -1,0 +1,186 @@
+"""`Initializer`: how an array's name decides what fills it, and the names of initializers."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Final, cast
+
+import numpy as np
+
+from hybridnet import registry
+from hybridnet.base.errors import ParameterError
+from hybridnet.ndarray import NDArray
+
+__all__ = ["InitDesc", "Initializer", "alias", "create", "register", "require_one_of"]
+
+_logger: Final = logging.getLogger(__name__)
+
+# How a name ends, and the method that fills such an array; the first that fits is taken.
+_SUFFIXES: Final = (
+    ("weight", "_init_weight"),
+    ("bias", "_init_bias"),
+    ("gamma", "_init_gamma"),
+    ("beta", "_init_beta"),
+    ("min", "_init_zero"),
+    ("max", "_init_one"),
+    ("running_mean", "_init_zero"),
+    ("moving_mean", "_init_zero"),
+    ("moving_inv_var", "_init_zero"),
+    ("moving_avg", "_init_zero"),
+    ("running_var", "_init_one"),
+    ("moving_var", "_init_one"),
+)
+
+
+class InitDesc(str):
+    """An array's name with what is known about how to fill it.
+
+    Args:
+        name: the array's name.
+        attrs: the attributes of its variable.
+        global_init: the initializer that was asked for the whole network.
+    """
+
+    attrs: dict[str, Any]
+    global_init: Initializer | None
+
+    def __new__(
+        cls,
+        name: str,
+        attrs: Mapping[str, Any] | None = None,
+        global_init: Initializer | None = None,
+    ) -> InitDesc:
+        """Makes the name; see the class."""
+        made = super().__new__(cls, name)
+        made.attrs = dict(attrs or {})
+        made.global_init = global_init
+        return made
+
+
+class Initializer:
+    """The base of initializers; a subclass fills weights in ``_init_weight(name, arr)``.
+
+    Args:
+        kwargs: what the subclass was made with, for `dumps` and for comparing.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._kwargs = kwargs
+        self._verbose = False
+        self._print_func: Callable[[NDArray], Any] = _magnitude
+
+    def set_verbosity(
+        self, verbose: bool = False, print_func: Callable[[NDArray], Any] | None = None
+    ) -> Initializer:
+        """Switches on a log line for each array filled.
+
+        Args:
+            verbose: whether to log.
+            print_func: what to log of an array; default the root of its mean square.
+
+        Returns:
+            This initializer.
+        """
+        self._verbose = verbose
+        self._print_func = print_func or _magnitude
+        return self
+
+    def dumps(self) -> str:
+        """Returns JSON that `create` makes an equal initializer of."""
+        return json.dumps([type(self).__name__.lower(), self._kwargs])
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.dumps() == self.dumps()
+
+    def __hash__(self) -> int:
+        return hash(self.dumps())
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{name}={value!r}" for name, value in self._kwargs.items())
+        return f"{type(self).__name__}({arguments})"
+
+    def __call__(self, desc: str, arr: NDArray) -> None:
+        """Fills an array.
+
+        Args:
+            desc: its name; an `InitDesc` may say more.
+            arr: the array, overwritten.
+
+        Raises:
+            ParameterError: the name does not say what the array is for.
+        """
+        if not isinstance(desc, str):
+            raise ParameterError(
+                f"{type(self).__name__}: the first argument must be the array's name or an "
+                f"InitDesc, got {type(desc).__name__}"
+            )
+        if not isinstance(desc, InitDesc):
+            desc = InitDesc(desc)
+        if desc.global_init is None:
+            desc.global_init = self
+        own = desc.attrs.get("__init__", "")
+        if own:
+            create(own)._init_weight(desc, arr)
+            how = str(own)
+        else:
+            method = next((m for suffix, m in _SUFFIXES if desc.endswith(suffix)), "_init_default")
+            getattr(self, method)(desc, arr)
+            how = method.removeprefix("_init_")
+        if self._verbose:
+            _logger.info("initialized %s as %s: %s", desc, how, self._print_func(arr))
+
+    def _init_weight(self, name: str, arr: NDArray) -> None:
+        raise NotImplementedError(f"{type(self).__name__} must define _init_weight(name, arr)")
+
+    def _init_bias(self, name: str, arr: NDArray) -> None:
+        arr[:] = 0.0
+
+    def _init_gamma(self, name: str, arr: NDArray) -> None:
+        arr[:] = 1.0
+
+    def _init_beta(self, name: str, arr: NDArray) -> None:
+        arr[:] = 0.0
+
+    def _init_zero(self, name: str, arr: NDArray) -> None:
+        arr[:] = 0.0
+
+    def _init_one(self, name: str, arr: NDArray) -> None:
+        arr[:] = 1.0
+
+    def _init_default(self, name: str, arr: NDArray) -> None:
+        suffixes = ", ".join(suffix for suffix, _ in _SUFFIXES)
+        raise ParameterError(
+            f"{type(self).__name__}: the name of an array must end in one of {suffixes}, got "
+            f"{str(name)!r}; say what it is with var({str(name)!r}, init=...) or Mixed"
+        )
+
+
+register = registry.get_register_func(Initializer, "initializer")
+alias = registry.get_alias_func(Initializer, "initializer")
+_create = registry.get_create_func(Initializer, "initializer")
+
+
+def create(*args: Any, **kwargs: Any) -> Initializer:
+    """Makes an initializer by name: ``create('xavier', magnitude=2)``.
+
+    Args:
+        args: first the name in any case, JSON from `Initializer.dumps`, or an initializer, which
+            is returned itself; then what the class takes.
+        kwargs: what the class takes.
+
+    Raises:
+        ParameterError: no initializer has the name.
+    """
+    return cast("Initializer", _create(*args, **kwargs))
+
+
+def _magnitude(arr: NDArray) -> float:
+    return float(np.sqrt(np.mean(np.square(arr.asnumpy().astype(np.float64)))))
+
+
+def require_one_of(owner: str, name: str, value: Any, known: tuple[str, ...]) -> None:
+    """Raises ParameterError unless an argument is one of the known words."""
+    if value not in known:
+        raise ParameterError(f"{owner}: {name} must be one of {', '.join(known)}, got {value!r}")

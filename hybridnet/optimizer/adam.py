@@ -1,0 +1,67 @@
+"""Adam."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hybridnet import nd
+from hybridnet.ndarray import NDArray
+
+from .optimizer import Index, Optimizer, register, zeros_like
+
+__all__ = ["Adam"]
+
+
+@register
+class Adam(Optimizer):
+    """Adam (Kingma and Ba, 2014).
+
+    With ``g = clip(rescale_grad * grad + wd * weight)`` and t the number of updates of the weight:
+    ``mean = beta1 * mean + (1 - beta1) * g``, ``var = beta2 * var + (1 - beta2) * g**2``, then
+    ``weight -= lr * sqrt(1 - beta2**t) / (1 - beta1**t) * mean / (sqrt(var) + epsilon)``.
+
+    Args:
+        learning_rate: the step size.
+        beta1: the decay of the gradient's running mean.
+        beta2: the decay of the running mean of its square.
+        epsilon: keeps the division finite.
+        lazy_update: accepted for MXNet's sake; it concerns sparse gradients, and ours are dense.
+        kwargs: see `Optimizer`.
+    """
+
+    aggregate_num = 4
+
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        lazy_update: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.lazy_update = lazy_update
+
+    def create_state(self, index: Index, weight: NDArray) -> Any:
+        """Returns the running means of the gradient and its square: zeros like the weight."""
+        return (zeros_like(weight), zeros_like(weight))
+
+    def _effective_lr(self, index: Index, lr: float) -> float:
+        t = self._index_update_count[index]
+        return lr * math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Overwrites the weight (or each of a list of them) and its state by one step."""
+        fixed = {
+            "beta1": float(self.beta1),
+            "beta2": float(self.beta2),
+            "epsilon": float(self.epsilon),
+            "clip_gradient": self._clip_parameter(),
+        }
+        for w, g, (mean, var), scalars in self.steps(index, weight, grad, state):
+            nd.adam_update(w, g, mean, var, out=w, **fixed, **scalars)

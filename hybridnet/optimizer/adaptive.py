@@ -1,0 +1,186 @@
+"""Optimizers whose step adapts to each element's past gradients, apart from Adam."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hybridnet import nd
+from hybridnet.ndarray import NDArray
+from hybridnet.ops import registry
+
+from .optimizer import Index, Optimizer, register, zeros_like
+
+__all__ = ["AdaDelta", "AdaGrad", "Ftrl", "RMSProp"]
+
+
+@register
+class AdaGrad(Optimizer):
+    """AdaGrad (Duchi, Hazan and Singer, 2011).
+
+    With ``g = clip(rescale_grad * grad)``: ``history += g**2``, then
+    ``weight -= lr * (g / sqrt(history + eps) + wd * weight)``.
+
+    Args:
+        eps: keeps the division finite.
+        kwargs: see `Optimizer`.
+    """
+
+    aggregate_num = 4
+
+    def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.float_stable_eps = eps
+
+    def create_state(self, index: Index, weight: NDArray) -> Any:
+        """Returns the sum of squares, zeros of the weight's shape and dtype."""
+        return zeros_like(weight)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Overwrites the weight (or each of a list of them) and its state by one step."""
+        fixed = {
+            "epsilon": float(self.float_stable_eps),
+            "clip_gradient": self._clip_parameter(),
+        }
+        op = registry.get("_sparse_adagrad_update")
+        for w, g, history, scalars in self.steps(index, weight, grad, state):
+            NDArray.apply_operator(op, (w, g, history), {**fixed, **scalars}, out=w)
+
+
+@register
+class AdaDelta(Optimizer):
+    """AdaDelta (Zeiler, 2012), which has no learning rate.
+
+    With ``g = clip(rescale_grad * grad)``: ``acc_g = rho * acc_g + (1 - rho) * g**2``,
+    ``delta = sqrt(acc_delta + epsilon) / sqrt(acc_g + epsilon) * g``,
+    ``acc_delta = rho * acc_delta + (1 - rho) * delta**2``, ``weight -= delta + wd * weight``.
+
+    Args:
+        rho: the decay of both running means.
+        epsilon: keeps the division finite, and starts the steps.
+        kwargs: see `Optimizer`.
+    """
+
+    aggregate_num = 4
+
+    def __init__(self, rho: float = 0.90, epsilon: float = 1e-5, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rho = rho
+        self.epsilon = epsilon
+
+    def create_state(self, index: Index, weight: NDArray) -> Any:
+        """Returns the running means of the squares of gradients and steps: zeros."""
+        return (zeros_like(weight), zeros_like(weight))
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Overwrites the weight (or each of a list of them) and its state by one step."""
+        rho, epsilon = self.rho, self.epsilon
+        for w, g, (acc_g, acc_delta), scalars in self.steps(index, weight, grad, state):
+            g = _times(g, scalars["rescale_grad"])
+            if self.clip_gradient:
+                g = g.clip(-self.clip_gradient, self.clip_gradient)
+            acc_g.assign(acc_g * rho + g.square() * (1 - rho))
+            delta = (acc_delta + epsilon).sqrt() / (acc_g + epsilon).sqrt() * g
+            acc_delta.assign(acc_delta * rho + delta.square() * (1 - rho))
+            w.assign(w - delta - _times(w, scalars["wd"]))
+
+
+@register
+class RMSProp(Optimizer):
+    """RMSProp (Tieleman and Hinton, 2012), or its centered form (Graves, 2013).
+
+    With ``g = clip(rescale_grad * grad + wd * weight)``: ``n = gamma1 * n + (1 - gamma1) * g**2``,
+    then ``weight -= lr * g / sqrt(n + epsilon)``. The centered form subtracts the square of the
+    gradient's running mean from n, and has momentum `gamma2`.
+
+    Args:
+        learning_rate: the step size.
+        gamma1: the decay of the running means.
+        gamma2: the momentum of the centered form.
+        epsilon: keeps the division finite.
+        centered: whether to take the centered form.
+        clip_weights: the limit for the absolute value of each weight; None or 0 for no limit.
+        kwargs: see `Optimizer`.
+    """
+
+    aggregate_num = 4
+
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        gamma1: float = 0.9,
+        gamma2: float = 0.9,
+        epsilon: float = 1e-8,
+        centered: bool = False,
+        clip_weights: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.gamma1 = gamma1
+        self.gamma2 = gamma2
+        self.epsilon = epsilon
+        self.centered = centered
+        self.clip_weights = clip_weights
+
+    def create_state(self, index: Index, weight: NDArray) -> Any:
+        """Returns the running means (and, centered, the last step): zeros like the weight."""
+        return tuple(zeros_like(weight) for _ in range(3 if self.centered else 1))
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Overwrites the weight (or each of a list of them) and its state by one step."""
+        fixed = {
+            "gamma1": float(self.gamma1),
+            "epsilon": float(self.epsilon),
+            "clip_gradient": self._clip_parameter(),
+            "clip_weights": float(self.clip_weights or -1.0),
+        }
+        for w, g, s, scalars in self.steps(index, weight, grad, state):
+            if self.centered:
+                gamma2 = float(self.gamma2)
+                nd.rmspropalex_update(w, g, *s, out=w, gamma2=gamma2, **fixed, **scalars)
+            else:
+                nd.rmsprop_update(w, g, *s, out=w, **fixed, **scalars)
+
+
+@register
+class Ftrl(Optimizer):
+    """Follow the regularized leader (McMahan et al., "Ad click prediction", 2013, algorithm 1).
+
+    With ``g = clip(rescale_grad * grad)``:
+    ``z += g - (sqrt(n + g**2) - sqrt(n)) * weight / lr``, ``n += g**2``, then the weight is
+    ``(sign(z) * lamda1 - z) / ((beta + sqrt(n)) / lr + wd)`` where ``|z| > lamda1``, else 0.
+
+    Args:
+        lamda1: the L1 regularization.
+        learning_rate: the step size.
+        beta: smooths the first steps.
+        kwargs: see `Optimizer`.
+    """
+
+    aggregate_num = 4
+
+    def __init__(
+        self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Any
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.lamda1 = lamda1
+        self.beta = beta
+
+    def create_state(self, index: Index, weight: NDArray) -> Any:
+        """Returns z and n: zeros of the weight's shape and dtype."""
+        return (zeros_like(weight), zeros_like(weight))
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Overwrites the weight (or each of a list of them) and its state by one step."""
+        fixed = {
+            "lamda1": float(self.lamda1),
+            "beta": float(self.beta),
+            "clip_gradient": self._clip_parameter(),
+        }
+        for w, g, (z, n), scalars in self.steps(index, weight, grad, state):
+            nd.ftrl_update(w, g, z, n, out=w, **fixed, **scalars)
+
+
+def _times(x: NDArray, number: Any) -> NDArray:
+    """Returns an array times a number, which a trace may not know yet."""
+    product: NDArray = NDArray.apply_operator(registry.get("_mul_scalar"), (x,), {"scalar": number})
+    return product

@@ -1,0 +1,394 @@
+"""`Optimizer`: what every update rule shares, which is counting, rates, decay and precision.
+
+A traced function (`hybridnet.function`) records an update once and runs it many times, so numbers
+that change from step to step may not be computed where the update is recorded. The built-in
+optimizers take them from `Optimizer.steps`, which asks for them at every run. An optimizer of your
+own that computes with `_get_lr` and `_index_update_count` works in eager programs, as in MXNet; to
+work in traced functions too, it uses `steps`.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
+
+from hybridnet import registry
+from hybridnet.base.dtype import BFLOAT16, FLOAT16
+from hybridnet.base.errors import ParameterError
+from hybridnet.lr_scheduler import LRScheduler
+from hybridnet.ndarray import NDArray, zeros
+from hybridnet.runtime import recorder
+from hybridnet.runtime.trace import host_scalars
+
+__all__ = ["Optimizer", "Step", "create", "is_low_precision", "register", "zeros_like"]
+
+_Class = TypeVar("_Class", bound="type[Optimizer]")
+
+#: A weight's key: its position or its name.
+Index = int | str
+
+_LOW_PRECISION: Final = (FLOAT16, BFLOAT16)
+
+
+class Step(NamedTuple):
+    """One weight's part of an update.
+
+    Attributes:
+        weight: to be overwritten.
+        grad: its gradient, not rescaled yet; of the weight's shape and dtype.
+        state: what `create_state` made for it.
+        scalars: ``lr``, ``wd`` and ``rescale_grad``, to be passed on to an operator as they are:
+            in a trace they stand for numbers that are not known yet.
+    """
+
+    weight: NDArray
+    grad: NDArray
+    state: Any
+    scalars: dict[str, Any]
+
+
+class Optimizer:
+    """The base of optimizers; a subclass defines `create_state` and `update`.
+
+    Args:
+        rescale_grad: what gradients are multiplied by first; often 1 over the batch size.
+        param_idx2name: the names of the weights by index. Weights whose name ends neither in
+            ``_weight`` nor in ``_gamma`` then do not decay, unless `set_wd_mult` says so.
+        wd: the weight decay: this much of the weight is added to its gradient.
+        clip_gradient: the limit for the absolute value of each element of the rescaled gradient;
+            None or 0 for no limit.
+        learning_rate: default 0.01, or what `lr_scheduler` says. Given along with a scheduler it
+            overwrites the scheduler's ``base_lr``, with a warning.
+        lr_scheduler: gives the learning rate from the number of updates.
+        sym: a symbol whose variables' ``__lr_mult__`` and ``__wd_mult__`` attributes are heeded.
+        begin_num_update: what the count of updates begins at, for resumed training.
+        multi_precision: keep a float32 copy of each float16 or bfloat16 weight and update that.
+        param_dict: parameters by index; their `lr_mult` and `wd_mult`, read at every update, take
+            the place of the multipliers set here.
+
+    Attributes:
+        lr: the learning rate where there is no scheduler.
+        num_update: the greatest number of updates that any one weight has had.
+        aggregate_num: 0 if `update` takes one weight at a time; else it takes lists too.
+
+    Raises:
+        ParameterError: `param_idx2name` is no dict.
+    """
+
+    #: The registered classes by lower-case name.
+    opt_registry: ClassVar[dict[str, type[Optimizer]]] = {}
+
+    aggregate_num: int = 0
+
+    def __init__(
+        self,
+        rescale_grad: float = 1.0,
+        param_idx2name: Mapping[Any, str] | None = None,
+        wd: float = 0.0,
+        clip_gradient: float | None = None,
+        learning_rate: float | None = None,
+        lr_scheduler: LRScheduler | None = None,
+        sym: Any = None,
+        begin_num_update: int = 0,
+        multi_precision: bool = False,
+        param_dict: Mapping[Any, Any] | None = None,
+    ) -> None:
+        if param_idx2name is not None and not isinstance(param_idx2name, Mapping):
+            raise ParameterError(
+                f"{type(self).__name__}: param_idx2name must be a dict from a weight's index to "
+                f"its name, got {param_idx2name!r}"
+            )
+        self.rescale_grad = rescale_grad
+        self.lr_scheduler = lr_scheduler
+        self.lr = self._initial_lr(learning_rate, lr_scheduler)
+        self.wd = wd
+        self.clip_gradient = clip_gradient
+        self.multi_precision = multi_precision
+        self.begin_num_update = begin_num_update
+        self.num_update = begin_num_update
+        self._device = 0
+        self._all_index_update_counts: dict[int, dict[Index, int]] = {0: {}}
+        self.idx2name = dict(param_idx2name or {})
+        self.param_dict = dict(param_dict or {})
+        self.sym_info = () if sym is None else (sym.attr_dict(), sym.list_arguments())
+        self.lr_mult: dict[Any, float] = {}
+        self.wd_mult: dict[Any, float] = {}
+        self.set_lr_mult({})
+        self.set_wd_mult({})
+
+    @staticmethod
+    def _initial_lr(learning_rate: float | None, scheduler: LRScheduler | None) -> float:
+        if scheduler is None:
+            return 0.01 if learning_rate is None else learning_rate
+        if learning_rate is not None and learning_rate != scheduler.base_lr:
+            warnings.warn(
+                f"the optimizer's learning_rate {learning_rate} overwrites the scheduler's "
+                f"base_lr {scheduler.base_lr}; give both the same number",
+                stacklevel=4,
+            )
+            scheduler.base_lr = learning_rate
+        return scheduler.base_lr
+
+    # -- the registry ------------------------------------------------------------------------
+
+    @staticmethod
+    def register(klass: _Class) -> _Class:
+        """Registers a class under its own name in lower case; a class decorator.
+
+        Raises:
+            ParameterError: it is no optimizer, or another one has the name.
+        """
+        _register(klass)
+        Optimizer.opt_registry[klass.__name__.lower()] = klass
+        return klass
+
+    @staticmethod
+    def create_optimizer(name: str, **kwargs: Any) -> Optimizer:
+        """Makes an optimizer by its registered name, in any case.
+
+        Raises:
+            ParameterError: no optimizer has the name.
+        """
+        made: Optimizer = _create(name, **kwargs)
+        return made
+
+    # -- what a subclass defines -------------------------------------------------------------
+
+    def create_state(self, index: Index, weight: NDArray) -> Any:
+        """Returns what this optimizer remembers of a weight, before the first update.
+
+        Args:
+            index: the weight's key.
+            weight: the weight.
+
+        Returns:
+            None, an array, or a tuple of these.
+        """
+        return None
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Overwrites a weight and its state by one step.
+
+        Args:
+            index: the weight's key.
+            weight: the weight.
+            grad: its gradient; of its shape and dtype.
+            state: what `create_state` made.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define update()")
+
+    # -- precision ---------------------------------------------------------------------------
+
+    def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
+        """Returns the state for `update_multi_precision`.
+
+        Returns:
+            ``(float32 copy of the weight, state)`` where one is kept, else the state.
+        """
+        if is_low_precision(weight):
+            if self.multi_precision:
+                master = weight.astype("float32")
+                return (master, self.create_state(index, master))
+            warnings.warn(
+                f"the weight {self.idx2name.get(index, index)!r} is {weight.dtype.__name__}, in "
+                "which small updates are lost; multi_precision=True keeps a float32 copy to update",
+                stacklevel=3,
+            )
+        return self.create_state(index, weight)
+
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """As `update`, but low-precision weights are updated through their float32 copies."""
+        if not self.multi_precision:
+            self.update(index, weight, grad, state)
+            return
+        together = isinstance(index, (list, tuple))
+        weights, grads, states = (weight, grad, state) if together else ([weight], [grad], [state])
+        low = [is_low_precision(one) for one in weights]
+        masters = [s[0] if is_low else w for w, s, is_low in zip(weights, states, low, strict=True)]
+        grads = [g.astype("float32") if is_low else g for g, is_low in zip(grads, low, strict=True)]
+        states = [s[1] if is_low else s for s, is_low in zip(states, low, strict=True)]
+        if together:
+            self.update(index, masters, grads, states)
+        else:
+            self.update(index, masters[0], grads[0], states[0])
+        for one, master, is_low in zip(weights, masters, low, strict=True):
+            if is_low:
+                one.assign(master)
+
+    # -- numbers -----------------------------------------------------------------------------
+
+    @property
+    def rescale_grad(self) -> float:
+        """What gradients are multiplied by first."""
+        return self._rescale_grad
+
+    @rescale_grad.setter
+    def rescale_grad(self, value: float) -> None:
+        self._rescale_grad = value
+        # Set inside a traced function (from the batch size), it belongs to that trace, and is not
+        # to be changed by another trace of the function for a batch of another size.
+        trace = recorder.current_trace()
+        self._rescale_trace = None if trace is None else weakref.ref(trace)
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate now, before multipliers."""
+        return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Sets the learning rate.
+
+        Raises:
+            ParameterError: there is a scheduler, which would overrule it.
+        """
+        if self.lr_scheduler is not None:
+            raise ParameterError(
+                "set_learning_rate: requires an optimizer without lr_scheduler; "
+                "set the scheduler's base_lr instead"
+            )
+        self.lr = lr
+
+    def set_lr_mult(self, args_lr_mult: Mapping[Any, float]) -> None:
+        """Sets multipliers of the learning rate by index or name, over those of the symbol."""
+        self.lr_mult = {**self._symbol_mults("__lr_mult__"), **args_lr_mult}
+
+    def set_wd_mult(self, args_wd_mult: Mapping[Any, float]) -> None:
+        """Sets multipliers of the weight decay by index or name.
+
+        They come over those of the symbol, and these over the rule for names (`param_idx2name`).
+        """
+        names = self.idx2name.values()
+        exempt = [name for name in names if not name.endswith(("_weight", "_gamma"))]
+        symbol_mults = self._symbol_mults("__wd_mult__")
+        self.wd_mult = {**dict.fromkeys(exempt, 0.0), **symbol_mults, **args_wd_mult}
+
+    def _symbol_mults(self, key: str) -> dict[str, float]:
+        if not self.sym_info:
+            return {}
+        attrs, names = self.sym_info
+        return {name: float(attrs[name][key]) for name in names if key in attrs.get(name, ())}
+
+    def _multiplier(self, index: Index, mults: Mapping[Any, float], attribute: str) -> float:
+        if index in self.param_dict:
+            found: float = getattr(self.param_dict[index], attribute)
+            return found
+        if index in mults:
+            return mults[index]
+        return mults.get(self.idx2name.get(index), 1.0)
+
+    def _get_lrs(self, indices: Sequence[Index]) -> list[float]:
+        """Returns the learning rates of weights; asks the scheduler once."""
+        lr = self.learning_rate
+        return [lr * self._multiplier(index, self.lr_mult, "lr_mult") for index in indices]
+
+    def _get_lr(self, index: Index) -> float:
+        """Returns the learning rate of a weight."""
+        return self._get_lrs([index])[0]
+
+    def _get_wds(self, indices: Sequence[Index]) -> list[float]:
+        """Returns the weight decays of weights."""
+        return [self.wd * self._multiplier(index, self.wd_mult, "wd_mult") for index in indices]
+
+    def _get_wd(self, index: Index) -> float:
+        """Returns the weight decay of a weight."""
+        return self._get_wds([index])[0]
+
+    # -- counting ----------------------------------------------------------------------------
+
+    @property
+    def _index_update_count(self) -> dict[Index, int]:
+        """How many updates each weight of the present device has had."""
+        return self._all_index_update_counts[self._device]
+
+    def _set_current_context(self, device_id: int) -> None:
+        """Chooses whose counts are kept from now on, where one optimizer serves several devices."""
+        self._all_index_update_counts.setdefault(device_id, {})
+        self._device = device_id
+
+    def _update_count(self, index: Any) -> None:
+        """Counts an update of a weight, or of each of a list of them."""
+        counts = self._index_update_count
+        for one in index if isinstance(index, (list, tuple)) else [index]:
+            counts[one] = counts.get(one, self.begin_num_update) + 1
+            self.num_update = max(self.num_update, counts[one])
+
+    # -- the steps of an update --------------------------------------------------------------
+
+    def _effective_lr(self, index: Index, lr: float) -> float:
+        """Returns the rate that the operator is given, from the scheduled one.
+
+        A subclass corrects for bias here; ``self._index_update_count[index]`` is the step, from 1.
+        """
+        return lr
+
+    def _step_scalars(self, indices: Sequence[Index]) -> list[float]:
+        """Counts an update, and returns its numbers: rescale_grad, rates, and decays."""
+        self._update_count(indices)
+        pairs = zip(indices, self._get_lrs(indices), strict=True)
+        rates = [self._effective_lr(index, lr) for index, lr in pairs]
+        return [self.rescale_grad, *rates, *self._get_wds(indices)]
+
+    def steps(self, index: Any, weight: Any, grad: Any, state: Any) -> Iterator[Step]:
+        """Counts an update and gives the steps to take.
+
+        Args:
+            index, weight, grad, state: as `update` gets them: of one weight, or lists.
+        """
+        if not isinstance(index, (list, tuple)):
+            index, weight, grad, state = [index], [weight], [grad], [state]
+        count = len(index)
+        source = functools.partial(self._step_scalars, tuple(index))
+        numbers = host_scalars(source, 1 + 2 * count)
+        rescale = numbers[0]
+        if self._rescale_trace is not None and self._rescale_trace() is recorder.current_trace():
+            rescale = float(self._rescale_grad)
+        for i, (w, g, s) in enumerate(zip(weight, grad, state, strict=True)):
+            scalars = {"lr": numbers[1 + i], "wd": numbers[1 + count + i], "rescale_grad": rescale}
+            yield Step(w, g, s, scalars)
+
+    def _clip_parameter(self) -> float:
+        """Returns `clip_gradient` as the operators want it: negative for no limit."""
+        return float(self.clip_gradient) if self.clip_gradient else -1.0
+
+    # -- copies ------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The parameters belong to whoever trains; they are given anew to a restored optimizer.
+        return {**self.__dict__, "param_dict": {}, "_rescale_trace": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+
+_register = registry.get_register_func(Optimizer, "optimizer")
+_create = registry.get_create_func(Optimizer, "optimizer")
+
+#: Registers an optimizer class; a class decorator.
+register = Optimizer.register
+
+
+def create(name: str, **kwargs: Any) -> Optimizer:
+    """Makes an optimizer by its registered name: ``create('sgd', learning_rate=0.1)``.
+
+    Args:
+        name: in any case.
+        kwargs: what the class takes.
+
+    Raises:
+        ParameterError: no optimizer has the name.
+        TypeError: the optimizer takes no such argument.
+    """
+    return Optimizer.create_optimizer(name, **kwargs)
+
+
+def is_low_precision(weight: NDArray) -> bool:
+    """Whether updates of this weight lose much to rounding: float16 and bfloat16."""
+    return weight.inferred_dtype in _LOW_PRECISION
+
+
+def zeros_like(weight: NDArray) -> NDArray:
+    """Returns zeros of a weight's shape, dtype and context, without reading the weight."""
+    return zeros(weight.shape, weight.context, weight.dtype)

@@ -1,0 +1,153 @@
+"""Gradient descent: plain, with momentum, Nesterov's, by sign; and the optimizer for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hybridnet import nd
+from hybridnet.ndarray import NDArray
+
+from .optimizer import Index, Optimizer, register, zeros_like
+
+__all__ = ["NAG", "SGD", "Signum", "Test"]
+
+
+@register
+class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum if asked for.
+
+    With ``g = clip(rescale_grad * grad) + wd * weight``: ``m = momentum * m - lr * g``, then
+    ``weight += m``. Without momentum there is no state, and ``weight -= lr * g``.
+
+    Args:
+        momentum: the share of the last step that is taken again.
+        lazy_update: accepted for MXNet's sake; it concerns sparse gradients, and ours are dense.
+        kwargs: see `Optimizer`.
+    """
+
+    aggregate_num = 4
+
+    def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.lazy_update = lazy_update
+
+    def create_state(self, index: Index, weight: NDArray) -> Any:
+        """Returns the momentum, zeros of the weight's shape and dtype; None if there is none."""
+        return _momentum(self.momentum, weight)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Overwrites the weight (or each of a list of them) and its momentum by one step."""
+        clip = self._clip_parameter()
+        momentum = float(self.momentum)
+        for w, g, m, scalars in self.steps(index, weight, grad, state):
+            if m is None:
+                nd.sgd_update(w, g, out=w, clip_gradient=clip, **scalars)
+            else:
+                nd.sgd_mom_update(w, g, m, out=w, momentum=momentum, clip_gradient=clip, **scalars)
+
+
+@register
+class NAG(Optimizer):
+    """Stochastic gradient descent with Nesterov's accelerated gradient.
+
+    With ``g = clip(rescale_grad * grad) + wd * weight``: ``m = momentum * m - lr * g``, then
+    ``weight += momentum * m - lr * g``. Without momentum it is `SGD`.
+
+    MXNet 1.9 computes ``wd * weight`` for m from the weight it has just overwritten; here both uses
+    of it are of the old weight.
+
+    Args:
+        momentum: the share of the last step that is taken again.
+        kwargs: see `Optimizer`.
+    """
+
+    aggregate_num = 4
+
+    def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.momentum = momentum
+
+    def create_state(self, index: Index, weight: NDArray) -> Any:
+        """Returns the momentum, zeros of the weight's shape and dtype; None if there is none."""
+        return _momentum(self.momentum, weight)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Overwrites the weight (or each of a list of them) and its momentum by one step."""
+        clip = self._clip_parameter()
+        momentum = float(self.momentum)
+        for w, g, m, scalars in self.steps(index, weight, grad, state):
+            if m is None:
+                nd.sgd_update(w, g, out=w, clip_gradient=clip, **scalars)
+            else:
+                nd.nag_mom_update(w, g, m, out=w, momentum=momentum, clip_gradient=clip, **scalars)
+
+
+@register
+class Signum(Optimizer):
+    """Descent by the sign of the momentum, or of the gradient (Bernstein et al., "signSGD", 2018).
+
+    With ``g = clip(rescale_grad * grad) + wd * weight``:
+    ``m = momentum * m - (1 - momentum) * g``, then
+    ``weight = (1 - lr * wd_lh) * weight + lr * sign(m)``. Without momentum
+    ``weight = (1 - lr * wd) * weight - lr * sign(grad)``.
+
+    Args:
+        learning_rate: the step size.
+        momentum: the decay of the gradient's running mean.
+        wd_lh: weight decay apart from the gradient (Loshchilov and Hutter, 2019).
+        kwargs: see `Optimizer`.
+    """
+
+    aggregate_num = 4
+
+    def __init__(
+        self,
+        learning_rate: float = 0.01,
+        momentum: float = 0.9,
+        wd_lh: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.momentum = momentum
+        self.wd_lh = wd_lh
+
+    def create_state(self, index: Index, weight: NDArray) -> Any:
+        """Returns the momentum, zeros of the weight's shape and dtype; None if there is none."""
+        return _momentum(self.momentum, weight)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Overwrites the weight (or each of a list of them) and its momentum by one step."""
+        clip = self._clip_parameter()
+        fixed = {"momentum": float(self.momentum), "wd_lh": float(self.wd_lh)}
+        for w, g, m, scalars in self.steps(index, weight, grad, state):
+            if m is None:
+                nd.signsgd_update(w, g, out=w, clip_gradient=clip, **scalars)
+            else:
+                nd.signum_update(w, g, m, out=w, clip_gradient=clip, **fixed, **scalars)
+
+
+@register
+class Test(Optimizer):
+    """Adds the rescaled gradient to the weight, and keeps a copy of it: for testing what calls it.
+
+    Args:
+        kwargs: see `Optimizer`.
+    """
+
+    # What pytest asks of classes whose name begins with Test.
+    __test__ = False
+
+    def create_state(self, index: Index, weight: NDArray) -> Any:
+        """Returns zeros of the weight's shape and dtype."""
+        return zeros_like(weight)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Adds the gradient to the weight and copies it to the state."""
+        for w, g, s, scalars in self.steps(index, weight, grad, state):
+            nd.sgd_update(w, g, out=w, lr=-1.0, wd=0.0, rescale_grad=scalars["rescale_grad"])
+            s.assign(w)
+
+
+def _momentum(momentum: float, weight: NDArray) -> NDArray | None:
+    return zeros_like(weight) if momentum else None

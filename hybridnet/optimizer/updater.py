@@ -1,0 +1,210 @@
+"""`Updater`: an optimizer with the states of the weights it has seen."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Final, final
+
+from hybridnet import lr_scheduler
+from hybridnet.base.context import Context, current_context
+from hybridnet.base.errors import FormatError, MXNetError, ParameterError
+from hybridnet.lr_scheduler import LRScheduler
+from hybridnet.ndarray import NDArray, array
+from hybridnet.runtime import recorder
+
+from ._states import dump_states, load_states
+from .optimizer import Index, Optimizer, create, is_low_precision
+
+__all__ = ["Updater", "get_updater"]
+
+
+@final
+class Updater:
+    """Applies an optimizer to weights; makes the state of each when it first sees it.
+
+    Args:
+        optimizer: what does the updates.
+
+    Attributes:
+        optimizer: the same.
+        states: what it remembers of each weight, by index.
+        states_synced: whether a state is known to be where its weight is, by index.
+    """
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self.optimizer = optimizer
+        self.states: dict[Index, Any] = {}
+        self.states_synced: dict[Index, bool] = {}
+
+    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+        """Updates a weight in place, or each of a list.
+
+        Args:
+            index: the weight's key, or a list of keys.
+            grad: its gradient, or a list.
+            weight: the weight, or a list.
+        """
+        together = isinstance(index, (list, tuple))
+        indices, grads, weights = (index, grad, weight) if together else ([index], [grad], [weight])
+        for one, w in zip(indices, weights, strict=True):
+            self._prepare(one, w)
+        optimizer = self.optimizer
+        if together and optimizer.aggregate_num:
+            states = [self.states[one] for one in indices]
+            optimizer.update_multi_precision(list(indices), weights, grads, states)
+            return
+        for one, g, w in zip(indices, grads, weights, strict=True):
+            optimizer.update_multi_precision(one, w, g, self.states[one])
+
+    def _prepare(self, index: Index, weight: NDArray) -> None:
+        """Makes a weight's state, or brings one that was loaded to where the weight is."""
+        if self.states_synced.get(index):
+            return
+        # A traced function that takes a first step must not begin with new states at every call.
+        trace = recorder.set_trace(None)
+        try:
+            if index not in self.states:
+                if trace is not None and weight.storage.owner is trace:
+                    self._refuse_copy(index, weight)
+                state = self.optimizer.create_state_multi_precision(index, weight)
+            else:
+                state = self.sync_state_context(self.states[index], weight.context)
+        finally:
+            recorder.set_trace(trace)
+        self.states[index] = state
+        self.states_synced[index] = True
+
+    def _refuse_copy(self, index: Index, weight: NDArray) -> None:
+        if self.optimizer.multi_precision and is_low_precision(weight):
+            raise MXNetError(
+                f"the first update of the {weight.dtype.__name__} weight {index!r} must be able to "
+                "read it, to make its float32 copy, but here it is an argument of a traced "
+                "function; let the function find it outside, or update it once before"
+            )
+
+    def sync_state_context(self, state: Any, context: Context) -> Any:
+        """Returns a state with its arrays on a context."""
+        if isinstance(state, NDArray):
+            return state.as_in_context(context)
+        if isinstance(state, (tuple, list)):
+            return type(state)(self.sync_state_context(one, context) for one in state)
+        return state
+
+    def get_states(self, dump_optimizer: bool = False) -> bytes:
+        """Returns the states, and how often each weight has been updated, as bytes.
+
+        They are a safetensors file, not the pickle that MXNet makes of them.
+
+        Args:
+            dump_optimizer: put in the optimizer's settings too.
+
+        Raises:
+            ParameterError: a state or setting is neither array, number, string nor a tuple, list
+                or dict of these.
+        """
+        whole = {
+            "states": self.states,
+            "counts": self.optimizer._all_index_update_counts,
+            "num_update": self.optimizer.num_update,
+            "optimizer": _settings(self.optimizer) if dump_optimizer else None,
+        }
+        return dump_states(whole)
+
+    def set_states(self, states: bytes) -> None:
+        """Restores what `get_states` returned, the optimizer too if that was put in.
+
+        Args:
+            states: from hybridnet's `get_states`. MXNet's are pickles, which are not read, because
+                unpickling runs code that comes with the bytes.
+
+        Raises:
+            FormatError: the bytes are damaged, or a pickle.
+        """
+        ctx = current_context()
+        whole = load_states(states, lambda host: array(host, ctx))
+        try:
+            restored, counts = whole["states"], whole["counts"]
+            num_update, settings = whole["num_update"], whole["optimizer"]
+        except (TypeError, KeyError) as error:
+            raise FormatError(f"optimizer states: a part is missing: {error}") from None
+        if not isinstance(restored, dict) or not _are_counts(counts, num_update):
+            raise FormatError("optimizer states: the states or counts are no dicts by index")
+        optimizer = self.optimizer if settings is None else _restored(self.optimizer, settings)
+        optimizer._all_index_update_counts = counts
+        optimizer._set_current_context(optimizer._device)
+        optimizer.num_update = num_update
+        self.optimizer = optimizer
+        self.states = restored
+        self.states_synced = dict.fromkeys(restored, False)
+
+
+def get_updater(optimizer: Optimizer) -> Updater:
+    """Returns a function ``updater(index, grad, weight)`` that updates weights in place."""
+    return Updater(optimizer)
+
+
+_SCHEDULERS: Final = {name: getattr(lr_scheduler, name) for name in lr_scheduler.__all__}
+#: Attributes that are saved apart, or belong to whoever trains.
+_APART: Final = ("lr_scheduler", "param_dict", "_rescale_trace")
+
+
+def _are_counts(counts: Any, num_update: Any) -> bool:
+    return (
+        type(num_update) is int
+        and isinstance(counts, dict)
+        and all(
+            type(device) is int
+            and isinstance(of_device, dict)
+            and all(type(one) is int for one in of_device.values())
+            for device, of_device in counts.items()
+        )
+    )
+
+
+def _settings(optimizer: Optimizer) -> dict[str, Any]:
+    """Returns an optimizer's class and attributes as plain values."""
+    attributes = {k: v for k, v in optimizer.__getstate__().items() if k not in _APART}
+    scheduler = optimizer.lr_scheduler
+    return {
+        "name": type(optimizer).__name__,
+        "attributes": attributes,
+        "scheduler": None if scheduler is None else [type(scheduler).__name__, vars(scheduler)],
+    }
+
+
+def _restored(present: Optimizer, settings: Any) -> Optimizer:
+    """Returns an optimizer like the one saved; one of the same class as the present if possible."""
+    try:
+        name, attributes, saved = (settings[k] for k in ("name", "attributes", "scheduler"))
+        made = copy.copy(present) if type(present).__name__ == name else create(name)
+        _assign(made, attributes)
+        if saved is None:
+            made.lr_scheduler = None
+        else:
+            made.lr_scheduler = _restored_scheduler(present.lr_scheduler, *saved)
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise FormatError(f"optimizer states: the optimizer cannot be restored: {error}") from error
+    made.param_dict = present.param_dict
+    return made
+
+
+def _restored_scheduler(present: LRScheduler | None, name: str, attributes: Any) -> LRScheduler:
+    if present is not None and type(present).__name__ == name:
+        made = copy.copy(present)
+    elif name in _SCHEDULERS:
+        made = object.__new__(_SCHEDULERS[name])
+        made.__dict__.update(dict.fromkeys(attributes))
+    else:
+        raise ParameterError(
+            f"the scheduler {name!r} is not hybridnet's own; give one to the optimizer first"
+        )
+    _assign(made, attributes)
+    return made
+
+
+def _assign(target: Any, attributes: dict[str, Any]) -> None:
+    """Sets attributes that an object has already; a file cannot bring in others."""
+    unknown = attributes.keys() - vars(target).keys()
+    if unknown:
+        raise ParameterError(f"{type(target).__name__} has no attributes {sorted(unknown)}")
+    vars(target).update(attributes)
