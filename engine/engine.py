@@ -8,7 +8,7 @@ released the lock: the event was appended before the failed try, so it is seen. 
 
 - events are handled one at a time in the order of the inbox, which keeps every thread's own order;
 - a push may come from anywhere, even from a finalizer that the garbage collector runs while this
-  very thread holds the lock: the try fails, and the interrupted `_pump` finds the event afterwards;
+  very thread holds the lock: it leaves its event, and the interrupted `_pump` finds it afterwards;
 - a worker with a completion is not held up by a thread that the GIL has put to sleep while holding
   the lock: it leaves the event behind and goes on.
 
@@ -18,6 +18,11 @@ this thread pushed is in the schedule; `wait_for_var` uses that to answer withou
 User code (tasks, observers) runs outside the lock. Ready tasks are handed to the pool outside of it
 too, so two threads may hand theirs over in either order; the pool's heap restores the order by
 priority and push.
+
+Ctrl-C can raise between any two steps of the main thread. The inbox, the set of pending tasks, each
+task's state and the set of waits are each changed in single steps and in an order that loses
+nothing; `_recover` rebuilds the rest from these, and hands out again what may not have been handed
+out. A task that so reaches the pool twice runs once: `execute` takes only a ready one.
 
 Errors are values: a task's error is kept in the task, carried to the schedule, and raised where
 somebody waits.
@@ -30,7 +35,7 @@ import time
 import weakref
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -48,6 +53,7 @@ from hybridnet.engine.task import (
     READY,
     RUNNING,
     WAIT_LANE,
+    WAITING,
     Failure,
     Origin,
     Task,
@@ -108,8 +114,10 @@ class Engine(ABC):
 
     def __init__(self, pool: AbstractPool) -> None:
         self._pool = pool
-        self._lock = threading.Lock()
+        self._renew_lock()
         self._inbox: deque[Task | Var] = deque()
+        #: waits whose latch was not released yet.
+        self._waits: set[Task] = set()
         self._schedule = Schedule()
         self._observer: Observer | None = None
         pool.bind(self)
@@ -282,19 +290,24 @@ class Engine(ABC):
 
     # Runner: what the pool calls
 
-    def execute(self, task: Task) -> None:
-        """Call the task's function in this thread; an error is kept in `task.error`."""
-        if task.state is DROPPED:
-            return
+    def execute(self, task: Task) -> bool:
+        """Call the task's function in this thread; an error is kept in `task.error`.
+
+        Returns:
+            Whether the task has ended, so that `finish` is due: not so for one that ends by its
+            `on_complete`, or was dropped, or handed to the pool twice (see `_recover`).
+        """
+        if task.state is not READY:
+            return False
+        self._schedule.start(task)
         current = _current
         task.outer = current.task
-        current.task = task
         if self._observer is not None:
             task.start_ns = time.perf_counter_ns()
-        self._schedule.start(task)
         fn = task.fn
         assert fn is not None
         try:
+            current.task = task
             if task.is_async:
                 self._execute_async(task, fn)
             else:
@@ -306,11 +319,14 @@ class Engine(ABC):
         finally:
             current.task = task.outer
             task.outer = None
+        return not task.is_async
 
     def finish(self, task: Task) -> None:
-        """Take note that `execute` has returned."""
-        if not task.is_async:
-            self._end(task)
+        """Take note that the task has ended."""
+        if self._observer is not None:
+            self._observe(task)
+        self._inbox.append(task)
+        self._pump()
 
     # Inside
 
@@ -342,6 +358,13 @@ class Engine(ABC):
         self._inbox.append(task)
         self._pump()
 
+    def _renew_lock(self) -> None:
+        # A reentrant lock, not to enter twice but because it knows whether this thread has it: a
+        # finalizer asks so as not to interfere, and `_recover` since Ctrl-C can strike between the
+        # acquisition and the line after it. Condition uses the same method of it.
+        self._lock = threading.RLock()
+        self._is_owned: Callable[[], bool] = self._lock._is_owned  # type: ignore[attr-defined]
+
     def _admit(self, caller: str, variables: tuple[Var, ...]) -> None:
         """Refuse Vars that are deleted, or that another engine is still working on."""
         schedule = self._schedule
@@ -359,37 +382,79 @@ class Engine(ABC):
                 var.owner = schedule
 
     def _pump(self) -> None:
-        """Handle the events in the inbox, unless another thread is doing so."""
-        inbox, schedule = self._inbox, self._schedule
-        while inbox and self._lock.acquire(False):
-            todo: list[Task] = []
-            try:
-                for _ in range(len(inbox)):
-                    event = inbox[0]
-                    if isinstance(event, Var):
-                        schedule.close(event)
-                    elif event.state is NEW:
-                        todo += schedule.push(event)
-                    elif event.state is RUNNING:
-                        todo += schedule.complete(event, event.error)
-                    inbox.popleft()
-            finally:
-                self._lock.release()
-            for task in todo:
-                if task.latch is not None:
-                    self._wake(task)
-                elif task.state is READY:
-                    self._pool.submit(task)
+        """Handle the events in the inbox, unless another thread, or a caller of ours, does."""
+        if self._is_owned():
+            return
+        inbox, lock = self._inbox, self._lock
+        try:
+            while inbox and lock.acquire(False):
+                todo: list[Task] = []
+                try:
+                    for _ in range(len(inbox)):
+                        todo += self._handle(inbox[0])
+                        inbox.popleft()
+                finally:
+                    lock.release()
+                for task in todo:
+                    self._dispatch(task)
+        except BaseException:
+            while True:  # here, so that the `try` begins before anything that Ctrl-C could strike
+                try:
+                    self._recover()
+                    break
+                except KeyboardInterrupt:
+                    continue
+            raise
 
-    def _wake(self, wait: Task) -> None:
-        assert wait.latch is not None
-        if wait.state is READY and wait.lane is WAIT_LANE:
-            self._schedule.start(wait)
-            self._inbox.append(wait)  # its end; the loop of `_pump` goes on to handle it
-        wait.latch.release()
+    def _handle(self, event: Task | Var) -> Sequence[Task]:
+        if isinstance(event, Var):
+            self._schedule.close(event)
+        elif event.state is NEW:
+            return self._schedule.push(event)
+        elif event.state is RUNNING:
+            return self._schedule.complete(event, event.error)
+        return ()
+
+    def _dispatch(self, task: Task) -> None:
+        """Act on what the schedule has decided about `task`."""
+        if task.latch is None:
+            if task.state is READY:
+                self._pool.submit(task)
+            return
+        if task.state is READY and task.lane is WAIT_LANE:
+            self._schedule.start(task)
+            self._inbox.append(task)  # its end; the loop of `_pump` goes on to handle it
+        if task in self._waits:
+            self._waits.discard(task)
+            task.latch.release()
+
+    def _recover(self) -> None:
+        """Put things right after an exception in `_pump`. If interrupted, call it again."""
+        if not self._is_owned():
+            self._lock.acquire()
+        todo = self._rebuild()
+        self._lock.release()
+        for task in todo:
+            self._dispatch(task)
+        self._pump()
+
+    def _rebuild(self) -> list[Task]:
+        """With the lock: rebuild the schedule; returns every task that may need a `_dispatch`."""
+        head = self._inbox[0] if self._inbox else None
+        known = isinstance(head, Task) and self._schedule.is_pending(head)
+        taken_in = known and isinstance(head, Task) and head.state is NEW
+        todo = list(self._schedule.rebuild())
+        if taken_in:  # in the schedule, but still in the inbox: it must not be pushed again
+            self._inbox.popleft()
+        for wait in list(self._waits):
+            ended = wait.state not in (NEW, WAITING)
+            if ended or (wait.lane is IDLE_LANE and not self._schedule.pending and not self._inbox):
+                todo.append(wait)
+        return todo
 
     def _await(self, wait: Task, lane: str | None, timeout: float = -1) -> bool:
         """Block until the schedule lets `wait` through."""
+        self._waits.add(wait)
         self._inbox.append(wait)
         self._pump()
         assert wait.latch is not None
@@ -407,13 +472,7 @@ class Engine(ABC):
 
     def _end_async(self, task: Task, error: BaseException | None) -> None:
         task.error = error
-        self._end(task)
-
-    def _end(self, task: Task) -> None:
-        if self._observer is not None:
-            self._observe(task)
-        self._inbox.append(task)
-        self._pump()
+        self.finish(task)
 
     def _observe(self, task: Task) -> None:
         observer = self._observer
@@ -459,12 +518,12 @@ class Engine(ABC):
             self._inbox.clear()
             dropped = self._schedule.drop_all(coming, reason)
         for task in dropped:
-            if task.latch is not None:
-                task.latch.release()
+            self._dispatch(task)
 
     def reset_after_fork(self) -> None:
         """In a forked child: forget the parent's tasks and threads, keep the Vars."""
-        self._lock = threading.Lock()
+        self._renew_lock()
+        self._waits.clear()
         self._pool = self._pool.fresh()
         self._pool.bind(self)
         _current.task = None
@@ -475,12 +534,14 @@ class Engine(ABC):
 def _holds(task: Task | None, var: Var) -> bool:
     """Whether `task`, or one that it runs inside of, has been granted a read of `var`."""
     while task is not None:
-        if var in task.writes:
+        if task.state is not RUNNING:  # an async one that has ended while its function goes on
+            pass
+        elif var in task.writes:
             raise DeadlockError(
                 f"wait_for_var requires a Var that the calling task does not write, got {var!r} "
                 f"in task {task.title!r}, which would wait for its own end"
             )
-        if var in task.reads:
+        elif var in task.reads:
             return True
         task = task.outer
     return False

@@ -82,8 +82,8 @@ class ManualPool(AbstractPool):
         title = chosen.title
         runner = self._runner
         assert runner is not None
-        runner.execute(chosen)
-        runner.finish(chosen)
+        if runner.execute(chosen):
+            runner.finish(chosen)
         return title
 
     def run_all(self) -> list[str]:

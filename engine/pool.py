@@ -39,7 +39,7 @@ from heapq import heappop, heappush
 from typing import Final, Protocol, final
 
 from hybridnet.engine.errors import EngineError
-from hybridnet.engine.task import LANES, Latch, Task
+from hybridnet.engine.task import LANES, READY, RUNNING, Latch, Task
 
 __all__ = ["AbstractPool", "InlinePool", "Runner", "ThreadPool", "default_workers"]
 
@@ -51,10 +51,10 @@ JOIN_TIMEOUT: Final = 1.0  # seconds to wait for a worker at close; idle ones le
 
 
 class Runner(Protocol):
-    """What a pool calls to run a task: `execute`, then `finish`, in the same thread."""
+    """What a pool calls to run a task: `execute`, then `finish` if that says so."""
 
-    def execute(self, task: Task) -> None:
-        """Call the task's function; errors are kept in the task."""
+    def execute(self, task: Task) -> bool:
+        """Call the task's function; errors are kept in the task. Whether it has ended by that."""
 
     def finish(self, task: Task) -> None:
         """Report the end of the task, which may submit others."""
@@ -137,16 +137,23 @@ class InlinePool(AbstractPool):
             return
         runner = self._runner
         assert runner is not None
-        freed: list[_Entry] = [(-task.priority, -task.depth, task.seq, task)]
+        freed: list[_Entry] = []
         interrupt: KeyboardInterrupt | None = None
-        while freed:
-            task = heappop(freed)[3]
-            runner.execute(task)
-            if isinstance(task.error, KeyboardInterrupt):
-                interrupt = task.error
-            state.freed = freed
-            try:
-                runner.finish(task)
+        current: Task | None = task
+        while current is not None:
+            try:  # Ctrl-C can strike between any two steps: what is left to do is in the state
+                if current.state is READY:
+                    runner.execute(current)
+                if isinstance(current.error, KeyboardInterrupt):
+                    interrupt = current.error
+                if current.state is RUNNING and not current.is_async:
+                    state.freed = freed
+                    runner.finish(current)
+                current = heappop(freed)[3] if freed else None
+            except KeyboardInterrupt as error:
+                interrupt = error
+                if current is not None and current.state is RUNNING:
+                    current.error = current.error or error
             finally:
                 state.freed = None
         if interrupt is not None:
@@ -228,8 +235,8 @@ class ThreadPool(AbstractPool):
         execute, finish = runner.execute, runner.finish
 
         def run(task: Task) -> None:
-            execute(task)
-            finish(task)
+            if execute(task):
+                finish(task)
 
         self._run = run
 
@@ -292,18 +299,27 @@ class ThreadPool(AbstractPool):
             if not self._closed:
                 if lane.started >= lane.limit:
                     return
-                lane.started += 1
-                thread = threading.Thread(
-                    target=self._work, args=(lane,), daemon=True, name=f"hybridnet-{lane.name}"
-                )
-                self._threads.add(thread)
-                thread.start()
-                return
-        if lane.started == 0:
+                self._start(lane)
+        if lane.started == 0:  # closed, or no thread to be had: better here than never
             self._drain_inline(lane)
 
+    def _start(self, lane: _Lane) -> None:
+        thread = threading.Thread(
+            target=self._work, args=(lane,), daemon=True, name=f"hybridnet-{lane.name}"
+        )
+        lane.started += 1
+        self._threads.add(thread)
+        try:
+            thread.start()
+        except BaseException as error:
+            if thread.ident is None:
+                lane.started -= 1
+                self._threads.discard(thread)
+            if not isinstance(error, RuntimeError):  # which says that no thread can be started
+                raise
+
     def _drain_inline(self, lane: _Lane) -> None:
-        """Run what a closed lane was given after its last worker left."""
+        """Run the tasks of a lane that has no workers and gets none."""
         assert self._run is not None
         while True:
             try:

@@ -140,21 +140,7 @@ class Schedule:
             self.pushed += 1
         self._seq = task.seq = self._seq + 1
         self._pending[task] = None
-        waits = 0
-        for var in task.reads:
-            if var.held >= 0 and not var.queue:
-                var.held += 1
-            else:
-                waits += 1
-                self._enqueue(var, task, False)
-        for var in task.writes:
-            if var.held == 0:
-                var.held = -1
-            else:
-                waits += 1
-                self._enqueue(var, task, True)
-        if waits:
-            task.waits = waits
+        if self._request(task):
             task.state = WAITING
             return _NONE
         for var in task.reads:
@@ -187,9 +173,9 @@ class Schedule:
         if error is None:
             task.state = DONE
         else:
-            task.state = FAILED
             self.failed += 1
             task.failure = self._record(Failure(task.title, task.origin, error))
+            task.state = FAILED
         freed: list[Task] = []
         self._release(task, freed)
         if freed or self._idle:
@@ -205,6 +191,35 @@ class Schedule:
         var.state = DOOMED
         if var.held == 0:
             self._bury(var)
+
+    def rebuild(self) -> Sequence[Task]:
+        """Make the state whole after a call that was cut short by an exception.
+
+        Ctrl-C, or too deep a recursion, can strike between any two steps. What is changed in one
+        step, and so is right, is who is pending, and in what state; `held`, `queue` and `waits`
+        follow from these by (2) and (3). A task that has ended leaves `_pending` last, so one that
+        is found there has not been released in full.
+
+        Returns:
+            All tasks that are ready, handed to a pool before or not, and those skipped.
+        """
+        pending = list(self._pending)
+        for task in pending:
+            for var in (*task.reads, *task.writes):
+                var.held = 0
+                var.queue = None
+        granted: list[Task] = []
+        for task in pending:
+            if task.state in (DONE, FAILED):
+                for var in task.writes:
+                    var.failure = task.failure
+                self._forget(task)
+            elif self._request(task):
+                task.state = WAITING
+            elif task.state is not RUNNING:
+                task.state = WAITING
+                granted.append(task)
+        return self._settle(granted)
 
     def drop_all(self, extra: Iterable[Task], reason: str) -> list[Task]:
         """Forget every pending task; the Vars they would have written are poisoned.
@@ -300,6 +315,30 @@ class Schedule:
             raise InternalError(f"{task!r} cannot become {state!r}")
         task.state = state
 
+    def _request(self, task: Task) -> int:
+        """Grant `task` its Vars, or queue it for them; returns the number it has to wait for."""
+        waits = 0
+        for var in task.reads:
+            if var.held >= 0 and not var.queue:
+                var.held += 1
+            else:
+                waits += 1
+                self._enqueue(var, task, False)
+        for var in task.writes:
+            if var.held == 0:
+                var.held = -1
+            else:
+                waits += 1
+                self._enqueue(var, task, True)
+        task.waits = waits
+        return waits
+
+    def _forget(self, task: Task) -> None:
+        task.fn = None  # frees what it captured
+        if task.latch is None:
+            self.completed += 1
+        del self._pending[task]
+
     @staticmethod
     def _bury(var: Var) -> None:
         var.state = DELETED
@@ -320,10 +359,6 @@ class Schedule:
 
     def _release(self, task: Task, freed: list[Task]) -> None:
         """Give back what `task` holds; append the tasks thereby granted everything to `freed`."""
-        del self._pending[task]
-        task.fn = None  # frees what it captured
-        if task.latch is None:
-            self.completed += 1
         for var in task.reads:
             var.held -= 1
             if var.held == 0:
@@ -339,6 +374,7 @@ class Schedule:
                 self._grant(var, freed)
             elif var.state is DOOMED:
                 self._bury(var)
+        self._forget(task)  # last: see `rebuild`
 
     @staticmethod
     def _grant(var: Var, freed: list[Task]) -> None:
@@ -377,8 +413,8 @@ class Schedule:
             if failure is None:
                 self._move(task, READY)
             else:
-                self._move(task, FAILED)
                 task.failure = failure
+                self._move(task, FAILED)
                 if task.latch is None:
                     self.skipped += 1
                 self._release(task, granted)
