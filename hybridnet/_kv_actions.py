@@ -1,0 +1,114 @@
+"""What a key-value store does with arrays.
+
+Every action only records: summing, updating and copying are operators in the segment of the key's
+context, so with one device a whole training step, push and pull included, is one program, and a
+pull costs nothing. What crosses from one device to another is an engine task with the caller's
+priority; operators that read its result wait for it in the engine, and the user's thread never
+does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+from hybridnet.base.context import Context, cpu
+from hybridnet.base.lazy import jax
+from hybridnet.kvstore import Actions, Key, Kind
+from hybridnet.ndarray import NDArray
+from hybridnet.runtime.devices import device_of
+from hybridnet.runtime.host_task import push_task
+
+__all__ = ["ArrayActions", "Updater"]
+
+#: `updater(key, merged, stored)`: changes `stored` in place by recorded operators.
+Updater = Callable[[Key, NDArray, NDArray], Any]
+
+
+def _moved(array: NDArray, ctx: Context, name: str, priority: int) -> NDArray:
+    """Returns an array on `ctx` with the value that `array` has now, whatever is written later.
+
+    On its own context that is another handle on the same value, and no copy.
+    """
+    value = array.read()
+    if array.context is not ctx:
+
+        def transfer(source: Any) -> Sequence[Any]:
+            with jax.enable_x64(True):
+                return (jax.device_put(source, device_of(ctx)),)
+
+        device_of(ctx)  # a device that does not exist is an error here, not in the task
+        (value,) = push_task(transfer, [value], (value.type,), priority=priority, name=name)
+    return NDArray.from_value(value, ctx)
+
+
+@final
+class ArrayActions(Actions[NDArray]):
+    """Actions on arrays.
+
+    A key has a home, the context where its values are summed and its own value is. It is chosen at
+    the first push: the context of the values if they share one, else what the store's kind says.
+
+    Args:
+        kind: of the store.
+
+    Attributes:
+        updater: what a push calls; None while pushes replace.
+    """
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+        self._homes: dict[Key, Context] = {}
+        self.updater: Updater | None = None
+
+    def keep(self, key: Key, value: NDArray) -> NDArray:
+        """See `Actions.keep`."""
+        return _moved(value, value.context, f"kv init {key}", 0)
+
+    def merge(self, key: Key, values: Sequence[NDArray], priority: int) -> NDArray:
+        """See `Actions.merge`. The order of the sum is that of the values."""
+        home = self._home(key, values)
+        total, *rest = (_moved(one, home, f"kv push {key}", priority) for one in values)
+        for one in rest:
+            total = total + one
+        return total
+
+    def update(self, key: Key, merged: NDArray, stored: NDArray, priority: int) -> NDArray:
+        """See `Actions.update`. The updater may change the merged value: nobody else sees it."""
+        merged, stored = self._bring_home(key, merged, stored, priority)
+        assert self.updater is not None
+        self.updater(key, merged, stored)
+        return stored
+
+    def replace(self, key: Key, merged: NDArray, stored: NDArray, priority: int) -> NDArray:
+        """See `Actions.replace`. The key keeps its dtype."""
+        merged, stored = self._bring_home(key, merged, stored, priority)
+        stored.assign(merged)
+        return stored
+
+    def send(self, key: Key, stored: NDArray, targets: Sequence[NDArray], priority: int) -> None:
+        """See `Actions.send`. A target keeps its dtype."""
+        copies: dict[Context, NDArray] = {stored.context: stored}
+        for target in targets:
+            ctx = target.context
+            if ctx not in copies:
+                copies[ctx] = _moved(stored, ctx, f"kv pull {key}", priority)
+            target.assign(copies[ctx])
+
+    def _home(self, key: Key, values: Sequence[NDArray]) -> Context:
+        home = self._homes.get(key)
+        if home is None:
+            first = values[0].context
+            shared = all(one.context is first for one in values)
+            home = first if shared or self._kind.merges_on == "device" else cpu(0)
+            self._homes[key] = home
+        return home
+
+    def _bring_home(
+        self, key: Key, merged: NDArray, stored: NDArray, priority: int
+    ) -> tuple[NDArray, NDArray]:
+        home = self._home(key, [merged])
+        merged = _moved(merged, home, f"kv push {key}", priority)
+        if stored.context is not home:
+            stored = _moved(stored, home, f"kv push {key}", priority)
+        return merged, stored
