@@ -17,7 +17,8 @@ from hypothesis.extra import numpy as hnp
 
 from hybridnet.base.dtype import BFLOAT16, CODE_OF
 from hybridnet.base.errors import DTypeError, FormatError
-from hybridnet.base.params_file import atomic_write, load_params, save_params
+from hybridnet.base.files import atomic_write
+from hybridnet.base.params_file import load_params, save_params
 
 FILES = Path(__file__).parent / "oracle" / "files"
 

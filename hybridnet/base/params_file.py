@@ -23,22 +23,20 @@ anything is allocated, and nothing in a file is ever executed.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import math
 import os
-import secrets
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, Final
 
 import numpy as np
 
 from .dtype import BOOL, CODE_OF, DTYPE_OF_CODE
 from .errors import DTypeError, FormatError
+from .files import atomic_write
 
-__all__ = ["atomic_write", "load_params", "save_params"]
+__all__ = ["load_params", "save_params"]
 
 _FILE_MAGIC: Final = 0x112
 _V1: Final = 0xF993FAC8
@@ -171,29 +169,6 @@ def save_params(
         file.write(struct.pack("<Q", len(encoded)))
         for name in encoded:
             file.write(struct.pack("<Q", len(name)) + name)
-
-
-@contextlib.contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Opens a binary file that takes the place of `path` when the block ends without an error.
-
-    Readers see the old file or the new one, never a part: the bytes go to a temporary file in the
-    same folder, are forced to the disk, and the file is renamed. After an error `path` is untouched
-    and the temporary file is gone. A symbolic link stays, and what it points to is replaced.
-    """
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
-    # Mode "x" obeys the umask as a plain open does; tempfile's files are for their owner alone.
-    try:
-        with open(temporary, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
 
 
 def _read_file(

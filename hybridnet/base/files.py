@@ -1,0 +1,35 @@
+"""Writing files so that they appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["atomic_write"]
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Opens a binary file that takes the place of `path` when the block ends without an error.
+
+    Readers see the old file or the new one, never a part: the bytes go to a temporary file in the
+    same folder, are forced to the disk, and the file is renamed. After an error `path` is untouched
+    and the temporary file is gone. A symbolic link stays, and what it points to is replaced.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    # Mode "x" obeys the umask as a plain open does; tempfile's files are for their owner alone.
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise

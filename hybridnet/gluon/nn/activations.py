@@ -1,0 +1,114 @@
+"""Activation layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hybridnet import initializer
+
+from ..block import HybridBlock
+
+__all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
+
+
+class Activation(HybridBlock):
+    """An activation function by name.
+
+    Args:
+        activation: 'relu', 'sigmoid', 'tanh', 'softrelu' or 'softsign'.
+
+    The output has the shape of the input.
+    """
+
+    def __init__(self, activation: str, **kwargs: Any) -> None:
+        self._activation = activation
+        super().__init__(**kwargs)
+
+    def _alias(self) -> str:
+        return self._activation
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._activation})"
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Applies the function."""
+        return F.Activation(x, act_type=self._activation, name="fwd")
+
+
+class LeakyReLU(HybridBlock):
+    """x where x > 0, alpha · x elsewhere.
+
+    Args:
+        alpha: the slope for negative x, >= 0.
+    """
+
+    def __init__(self, alpha: float, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._alpha = alpha
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._alpha})"
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Applies the function."""
+        return F.LeakyReLU(x, act_type="leaky", slope=self._alpha, name="fwd")
+
+
+class PReLU(HybridBlock):
+    """Leaky ReLU with a learned slope (He et al. 2015).
+
+    Args:
+        alpha_initializer: of the slope; default 0.25.
+        in_channels: one slope for each channel, or 1 for one slope.
+    """
+
+    def __init__(
+        self, alpha_initializer: Any = None, in_channels: int = 1, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        chosen = initializer.Constant(0.25) if alpha_initializer is None else alpha_initializer
+        self.alpha = self.params.get("alpha", shape=(in_channels,), init=chosen)
+
+    def hybrid_forward(self, F: Any, x: Any, alpha: Any) -> Any:
+        """Applies the function."""
+        return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
+
+
+class ELU(HybridBlock):
+    """x where x > 0, alpha · (exp(x) - 1) elsewhere (Clevert et al. 2015)."""
+
+    def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._alpha = alpha
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Applies the function."""
+        return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
+
+
+class SELU(HybridBlock):
+    """The self-normalising ELU (Klambauer et al. 2017)."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Applies the function."""
+        return F.LeakyReLU(x, act_type="selu", name="fwd")
+
+
+class GELU(HybridBlock):
+    """x · Φ(x), with Φ the normal distribution function (Hendrycks and Gimpel 2016)."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Applies the function."""
+        return F.LeakyReLU(x, act_type="gelu", name="fwd")
+
+
+class Swish(HybridBlock):
+    """x · sigmoid(beta · x) (Ramachandran et al. 2017)."""
+
+    def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._beta = beta
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Applies the function."""
+        return x * F.sigmoid(self._beta * x)

@@ -1,0 +1,280 @@
+"""Containers, and the dense, dropout, embedding and reshaping layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from hybridnet import ndarray, symbol
+from hybridnet.base.errors import ParameterError
+
+from ..block import Block, HybridBlock
+from .activations import Activation
+
+__all__ = [
+    "Dense",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "HybridLambda",
+    "HybridSequential",
+    "Lambda",
+    "Sequential",
+]
+
+
+def _slice(container: Any, key: Any) -> Any:
+    children = list(container._children.values())
+    if not isinstance(key, slice):
+        return children[key]
+    part = type(container)(prefix=container.prefix)
+    part.add(*children[key])
+    return part
+
+
+class Sequential(Block):
+    """Blocks run one after another."""
+
+    def add(self, *blocks: Block) -> None:
+        """Appends blocks."""
+        for block in blocks:
+            self.register_child(block)
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """Runs the blocks; the first gets all arguments."""
+        for block in self._children.values():
+            x = block(x, *args)
+            args = ()
+        return x
+
+    def __getitem__(self, key: Any) -> Any:
+        return _slice(self, key)
+
+    def __len__(self) -> int:
+        return len(self._children)
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self._children.values())
+
+
+class HybridSequential(HybridBlock):
+    """Hybrid blocks run one after another, traced as one after `hybridize`."""
+
+    def add(self, *blocks: HybridBlock) -> None:
+        """Appends blocks."""
+        for block in blocks:
+            self.register_child(block)
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """Runs the blocks; the first gets all arguments."""
+        for block in self._children.values():
+            x = block(x, *args)
+            args = ()
+        return x
+
+    def __getitem__(self, key: Any) -> Any:
+        return _slice(self, key)
+
+    def __len__(self) -> int:
+        return len(self._children)
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self._children.values())
+
+
+class Dense(HybridBlock):
+    """A fully connected layer: activation(x Wᵀ + b).
+
+    Args:
+        units: outputs.
+        activation: the name of an activation, or None.
+        use_bias: whether there is a b.
+        flatten: take (batch, ...) as (batch, in_units); else apply to the last axis.
+        dtype: of the parameters.
+        weight_initializer, bias_initializer: first values.
+        in_units: inputs; 0 to find out from the first input.
+
+    Input (batch, in_units) or any with `flatten`; output (batch, units). Without `flatten`,
+    input (..., in_units) and output (..., units).
+    """
+
+    def __init__(
+        self,
+        units: int,
+        activation: str | None = None,
+        use_bias: bool = True,
+        flatten: bool = True,
+        dtype: Any = "float32",
+        weight_initializer: Any = None,
+        bias_initializer: Any = "zeros",
+        in_units: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._units = units
+        self._flatten = flatten
+        with self.name_scope():
+            self.weight = self.params.get(
+                "weight",
+                shape=(units, in_units),
+                init=weight_initializer,
+                dtype=dtype,
+                allow_deferred_init=True,
+            )
+            self.bias = (
+                self.params.get(
+                    "bias",
+                    shape=(units,),
+                    init=bias_initializer,
+                    dtype=dtype,
+                    allow_deferred_init=True,
+                )
+                if use_bias
+                else None
+            )
+            self.act = None if activation is None else Activation(activation, prefix=activation + "_")
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+        """Computes the layer."""
+        out = F.FullyConnected(
+            x,
+            weight,
+            bias,
+            no_bias=bias is None,
+            num_hidden=self._units,
+            flatten=self._flatten,
+            name="fwd",
+        )
+        return out if self.act is None else self.act(out)
+
+    def __repr__(self) -> str:
+        shape = self.weight.shape
+        act = self.act if self.act is not None else "linear"
+        return f"{type(self).__name__}({shape[1] or None} -> {shape[0]}, {act})"
+
+
+class Dropout(HybridBlock):
+    """Sets each element to 0 with probability `rate` while training, and scales the rest.
+
+    Args:
+        rate: the probability, 0 <= rate < 1.
+        axes: axes along which the same elements are dropped.
+    """
+
+    def __init__(self, rate: float, axes: tuple[int, ...] = (), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._rate = rate
+        self._axes = axes
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Drops, in training."""
+        if self._rate > 0:
+            return F.Dropout(x, p=self._rate, axes=self._axes, name="fwd")
+        return F.identity(x)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
+
+
+class Embedding(HybridBlock):
+    """Vectors for whole numbers.
+
+    Args:
+        input_dim: numbers are from 0 to input_dim - 1.
+        output_dim: length of a vector.
+        dtype: of the vectors.
+        weight_initializer: their first values.
+        sparse_grad: must be False; gradients are dense.
+
+    Input of any shape; output with one more axis, of size output_dim.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        dtype: Any = "float32",
+        weight_initializer: Any = None,
+        sparse_grad: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if sparse_grad:
+            raise ParameterError("Embedding: sparse_grad=True is not supported; gradients are dense")
+        self._sizes = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
+        self.weight = self.params.get(
+            "weight",
+            shape=(input_dim, output_dim),
+            init=weight_initializer,
+            dtype=dtype,
+            allow_deferred_init=True,
+        )
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
+        """Looks the vectors up."""
+        return F.Embedding(x, weight, name="fwd", **self._sizes)
+
+    def __repr__(self) -> str:
+        sizes = self._sizes
+        dtype = np.dtype(sizes["dtype"]).name
+        return f"{type(self).__name__}({sizes['input_dim']} -> {sizes['output_dim']}, {dtype})"
+
+
+class Flatten(HybridBlock):
+    """(batch, a, b, ...) to (batch, a · b · ...)."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Flattens all axes but the first."""
+        return F.Flatten(x)
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+
+class Lambda(Block):
+    """A function of arrays as a block.
+
+    Args:
+        function: a callable, or the name of a function of `nd`.
+    """
+
+    def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:
+        super().__init__(prefix=prefix)
+        self._function = _find(ndarray, function)
+
+    def forward(self, *args: Any) -> Any:
+        """Calls the function."""
+        return self._function(*args)
+
+
+class HybridLambda(HybridBlock):
+    """A function ``f(F, x, ...)`` as a hybrid block.
+
+    Args:
+        function: a callable, or the name of a function that both `nd` and `sym` have.
+    """
+
+    def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:
+        super().__init__(prefix=prefix)
+        if isinstance(function, str):
+            _find(ndarray, function)
+            _find(symbol, function)
+            name = function
+            self._function: Callable[..., Any] = lambda F, *args: getattr(F, name)(*args)
+        else:
+            self._function = function
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+        """Calls the function."""
+        return self._function(F, x, *args)
+
+
+def _find(module: Any, function: str | Callable[..., Any]) -> Callable[..., Any]:
+    if callable(function):
+        return function
+    found: Callable[..., Any] | None = getattr(module, function, None)
+    if found is None:
+        raise ParameterError(f"{module.__name__} has no function {function!r}")
+    return found

@@ -1,0 +1,313 @@
+"""Convolution layers and their transposes, over one, two and three axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hybridnet.base.errors import ParameterError
+
+from ..block import HybridBlock
+from .activations import Activation
+
+__all__ = [
+    "Conv1D",
+    "Conv1DTranspose",
+    "Conv2D",
+    "Conv2DTranspose",
+    "Conv3D",
+    "Conv3DTranspose",
+]
+
+Sizes = int | tuple[int, ...] | list[int]
+
+
+def sizes_of(value: Sizes, ndim: int, what: str) -> tuple[int, ...]:
+    """Returns one number for each axis; a single one stands for all."""
+    sizes = (value,) * ndim if isinstance(value, int) else tuple(value)
+    if len(sizes) != ndim:
+        raise ParameterError(f"{what} must be a number or {ndim} numbers, got {value}")
+    return sizes
+
+
+class _Conv(HybridBlock):
+    """What the convolution layers have in common.
+
+    Args:
+        channels: output channels.
+        kernel_size, strides, padding, dilation: a number, or one for each spatial axis.
+        groups: input and output channels are split into this many independent groups.
+        layout: the order of axes, batch N, channels C and the spatial ones: 'NCHW' or 'NHWC'.
+        activation: the name of an activation, or None.
+        use_bias: whether a bias is added.
+        weight_initializer, bias_initializer: first values.
+        in_channels: input channels; 0 to find out from the first input.
+        output_padding: of a transposed convolution: extra size at one end.
+
+    Input (batch, in_channels, *spatial), output (batch, channels, *spatial); channels last for
+    the other layout.
+    """
+
+    _ndim: int
+    _transposed = False
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: Sizes,
+        strides: Sizes = 1,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        layout: str = "",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Any = None,
+        bias_initializer: Any = "zeros",
+        in_channels: int = 0,
+        output_padding: Sizes = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        name = type(self).__name__
+        ndim = self._ndim
+        self._channels = channels
+        self._in_channels = in_channels
+        kernel = sizes_of(kernel_size, ndim, f"{name}: kernel_size")
+        self._options: dict[str, Any] = {
+            "kernel": kernel,
+            "stride": sizes_of(strides, ndim, f"{name}: strides"),
+            "dilate": sizes_of(dilation, ndim, f"{name}: dilation"),
+            "pad": sizes_of(padding, ndim, f"{name}: padding"),
+            "num_filter": channels,
+            "num_group": groups,
+            "no_bias": not use_bias,
+            "layout": layout,
+        }
+        if self._transposed:
+            self._options["adj"] = sizes_of(output_padding, ndim, f"{name}: output_padding")
+        with self.name_scope():
+            self.weight = self.params.get(
+                "weight",
+                shape=self._weight_shape(kernel, groups, layout),
+                init=weight_initializer,
+                allow_deferred_init=True,
+            )
+            self.bias = (
+                self.params.get(
+                    "bias", shape=(channels,), init=bias_initializer, allow_deferred_init=True
+                )
+                if use_bias
+                else None
+            )
+            self.act = None if activation is None else Activation(activation, prefix=activation + "_")
+
+    def _weight_shape(self, kernel: tuple[int, ...], groups: int, layout: str) -> tuple[int, ...]:
+        if self._transposed:
+            outer, inner = self._in_channels, self._channels // groups
+        else:
+            outer, inner = self._channels, self._in_channels // groups
+        if layout.index("C") == 1:
+            return (outer, inner, *kernel)
+        return (outer, *kernel, inner)
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+        """Computes the layer."""
+        op = F.Deconvolution if self._transposed else F.Convolution
+        out = op(x, weight, bias, name="fwd", **self._options)
+        return out if self.act is None else self.act(out)
+
+    def __repr__(self) -> str:
+        options = self._options
+        parts = [f"kernel_size={options['kernel']}", f"stride={options['stride']}"]
+        if any(options["pad"]):
+            parts.append(f"padding={options['pad']}")
+        if any(one != 1 for one in options["dilate"]):
+            parts.append(f"dilation={options['dilate']}")
+        if options["num_group"] != 1:
+            parts.append(f"groups={options['num_group']}")
+        if self.act is not None:
+            parts.append(repr(self.act))
+        inputs = self._in_channels or None
+        return f"{type(self).__name__}({inputs} -> {self._channels}, {', '.join(parts)})"
+
+
+class Conv1D(_Conv):
+    """Convolution over one axis; see the layer's arguments at `Conv2D`."""
+
+    _ndim = 1
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: Sizes,
+        strides: Sizes = 1,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        layout: str = "NCW",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            channels,
+            kernel_size,
+            strides,
+            padding,
+            dilation,
+            groups,
+            layout,
+            **kwargs,
+        )
+
+
+class Conv1DTranspose(_Conv):
+    """Transposed convolution over one axis; see the layer's arguments at `Conv2D`."""
+
+    _ndim = 1
+    _transposed = True
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: Sizes,
+        strides: Sizes = 1,
+        padding: Sizes = 0,
+        output_padding: Sizes = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        layout: str = "NCW",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            channels,
+            kernel_size,
+            strides,
+            padding,
+            dilation,
+            groups,
+            layout,
+            output_padding=output_padding,
+            **kwargs,
+        )
+
+
+class Conv2D(_Conv):
+    """Convolution over two axes: channels, kernel_size, strides, padding, dilation, groups, layout.
+
+    Further keywords: activation, use_bias, weight_initializer, bias_initializer, in_channels (0 to
+    find out from the first input). Input (batch, in_channels, height, width), output (batch,
+    channels, height', width'); sizes are numbers, or one for each axis.
+    """
+
+    _ndim = 2
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: Sizes,
+        strides: Sizes = (1, 1),
+        padding: Sizes = (0, 0),
+        dilation: Sizes = (1, 1),
+        groups: int = 1,
+        layout: str = "NCHW",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            channels,
+            kernel_size,
+            strides,
+            padding,
+            dilation,
+            groups,
+            layout,
+            **kwargs,
+        )
+
+
+class Conv2DTranspose(_Conv):
+    """Transposed convolution over two axes; see the layer's arguments at `Conv2D`."""
+
+    _ndim = 2
+    _transposed = True
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: Sizes,
+        strides: Sizes = (1, 1),
+        padding: Sizes = (0, 0),
+        output_padding: Sizes = (0, 0),
+        dilation: Sizes = (1, 1),
+        groups: int = 1,
+        layout: str = "NCHW",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            channels,
+            kernel_size,
+            strides,
+            padding,
+            dilation,
+            groups,
+            layout,
+            output_padding=output_padding,
+            **kwargs,
+        )
+
+
+class Conv3D(_Conv):
+    """Convolution over three axes; see the layer's arguments at `Conv2D`."""
+
+    _ndim = 3
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: Sizes,
+        strides: Sizes = (1, 1, 1),
+        padding: Sizes = (0, 0, 0),
+        dilation: Sizes = (1, 1, 1),
+        groups: int = 1,
+        layout: str = "NCDHW",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            channels,
+            kernel_size,
+            strides,
+            padding,
+            dilation,
+            groups,
+            layout,
+            **kwargs,
+        )
+
+
+class Conv3DTranspose(_Conv):
+    """Transposed convolution over three axes; see the layer's arguments at `Conv2D`."""
+
+    _ndim = 3
+    _transposed = True
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: Sizes,
+        strides: Sizes = (1, 1, 1),
+        padding: Sizes = (0, 0, 0),
+        output_padding: Sizes = (0, 0, 0),
+        dilation: Sizes = (1, 1, 1),
+        groups: int = 1,
+        layout: str = "NCDHW",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            channels,
+            kernel_size,
+            strides,
+            padding,
+            dilation,
+            groups,
+            layout,
+            output_padding=output_padding,
+            **kwargs,
+        )

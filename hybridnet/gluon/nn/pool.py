@@ -1,0 +1,253 @@
+"""Pooling layers, over windows and over everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..block import HybridBlock
+from .conv import Sizes, sizes_of
+
+__all__ = [
+    "AvgPool1D",
+    "AvgPool2D",
+    "AvgPool3D",
+    "GlobalAvgPool1D",
+    "GlobalAvgPool2D",
+    "GlobalAvgPool3D",
+    "GlobalMaxPool1D",
+    "GlobalMaxPool2D",
+    "GlobalMaxPool3D",
+    "MaxPool1D",
+    "MaxPool2D",
+    "MaxPool3D",
+]
+
+
+class _Pooling(HybridBlock):
+    """What the pooling layers have in common.
+
+    Input (batch, channels, *spatial), output the same with smaller spatial axes; channels last for
+    the other layout.
+
+    Args:
+        pool_size: the window, a number or one for each axis.
+        strides: its steps; default the window's size.
+        padding: on both sides of each axis.
+        ceil_mode: whether a last, incomplete window counts.
+        layout: the order of axes.
+        count_include_pad: whether an average counts the padding.
+    """
+
+    _ndim: int
+    _kind: str
+
+    def __init__(
+        self,
+        pool_size: Sizes,
+        strides: Sizes | None,
+        padding: Sizes,
+        ceil_mode: bool,
+        layout: str,
+        count_include_pad: bool | None = None,
+        global_pool: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        name = type(self).__name__
+        size = sizes_of(pool_size, self._ndim, f"{name}: pool_size")
+        self._options: dict[str, Any] = {
+            "kernel": size,
+            "stride": size if strides is None else sizes_of(strides, self._ndim, f"{name}: strides"),
+            "pad": sizes_of(padding, self._ndim, f"{name}: padding"),
+            "pool_type": self._kind,
+            "global_pool": global_pool,
+            "pooling_convention": "full" if ceil_mode else "valid",
+            "layout": layout,
+        }
+        if count_include_pad is not None:
+            self._options["count_include_pad"] = count_include_pad
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Pools."""
+        return F.Pooling(x, name="fwd", **self._options)
+
+    def __repr__(self) -> str:
+        options = self._options
+        ceil = options["pooling_convention"] == "full"
+        return (
+            f"{type(self).__name__}(size={options['kernel']}, stride={options['stride']}, "
+            f"padding={options['pad']}, ceil_mode={ceil}, "
+            f"global_pool={options['global_pool']}, pool_type={self._kind}, "
+            f"layout={options['layout']})"
+        )
+
+
+class MaxPool1D(_Pooling):
+    """The maximum over windows of one axis: pool_size, strides, padding, layout, ceil_mode."""
+
+    _ndim = 1
+    _kind = "max"
+
+    def __init__(
+        self,
+        pool_size: Sizes = 2,
+        strides: Sizes | None = None,
+        padding: Sizes = 0,
+        layout: str = "NCW",
+        ceil_mode: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(pool_size, strides, padding, ceil_mode, layout, **kwargs)
+
+
+class MaxPool2D(_Pooling):
+    """The maximum over windows of two axes: pool_size, strides, padding, layout, ceil_mode."""
+
+    _ndim = 2
+    _kind = "max"
+
+    def __init__(
+        self,
+        pool_size: Sizes = (2, 2),
+        strides: Sizes | None = None,
+        padding: Sizes = 0,
+        layout: str = "NCHW",
+        ceil_mode: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(pool_size, strides, padding, ceil_mode, layout, **kwargs)
+
+
+class MaxPool3D(_Pooling):
+    """The maximum over windows of three axes: pool_size, strides, padding, layout, ceil_mode."""
+
+    _ndim = 3
+    _kind = "max"
+
+    def __init__(
+        self,
+        pool_size: Sizes = (2, 2, 2),
+        strides: Sizes | None = None,
+        padding: Sizes = 0,
+        layout: str = "NCDHW",
+        ceil_mode: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(pool_size, strides, padding, ceil_mode, layout, **kwargs)
+
+
+class AvgPool1D(_Pooling):
+    """The average over windows of one axis: pool_size, strides, padding, layout, ceil_mode, count_include_pad."""
+
+    _ndim = 1
+    _kind = "avg"
+
+    def __init__(
+        self,
+        pool_size: Sizes = 2,
+        strides: Sizes | None = None,
+        padding: Sizes = 0,
+        layout: str = "NCW",
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs)
+
+
+class AvgPool2D(_Pooling):
+    """The average over windows of two axes: pool_size, strides, padding, layout, ceil_mode, count_include_pad."""
+
+    _ndim = 2
+    _kind = "avg"
+
+    def __init__(
+        self,
+        pool_size: Sizes = (2, 2),
+        strides: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCHW",
+        count_include_pad: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs)
+
+
+class AvgPool3D(_Pooling):
+    """The average over windows of three axes: pool_size, strides, padding, layout, ceil_mode, count_include_pad."""
+
+    _ndim = 3
+    _kind = "avg"
+
+    def __init__(
+        self,
+        pool_size: Sizes = (2, 2, 2),
+        strides: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCDHW",
+        count_include_pad: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs)
+
+
+class GlobalMaxPool1D(_Pooling):
+    """The maximum over one axis, which become size 1."""
+
+    _ndim = 1
+    _kind = "max"
+
+    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
+        super().__init__(1, None, 0, False, layout, global_pool=True, **kwargs)
+
+
+class GlobalMaxPool2D(_Pooling):
+    """The maximum over two axes, which become size 1."""
+
+    _ndim = 2
+    _kind = "max"
+
+    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
+        super().__init__(1, None, 0, False, layout, global_pool=True, **kwargs)
+
+
+class GlobalMaxPool3D(_Pooling):
+    """The maximum over three axes, which become size 1."""
+
+    _ndim = 3
+    _kind = "max"
+
+    def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
+        super().__init__(1, None, 0, False, layout, global_pool=True, **kwargs)
+
+
+class GlobalAvgPool1D(_Pooling):
+    """The average over one axis, which become size 1."""
+
+    _ndim = 1
+    _kind = "avg"
+
+    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
+        super().__init__(1, None, 0, False, layout, global_pool=True, **kwargs)
+
+
+class GlobalAvgPool2D(_Pooling):
+    """The average over two axes, which become size 1."""
+
+    _ndim = 2
+    _kind = "avg"
+
+    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
+        super().__init__(1, None, 0, False, layout, global_pool=True, **kwargs)
+
+
+class GlobalAvgPool3D(_Pooling):
+    """The average over three axes, which become size 1."""
+
+    _ndim = 3
+    _kind = "avg"
+
+    def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
+        super().__init__(1, None, 0, False, layout, global_pool=True, **kwargs)

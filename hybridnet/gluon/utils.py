@@ -1,0 +1,95 @@
+"""`gluon.utils`: splitting batches over devices, and clipping gradients."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hybridnet import ndarray
+from hybridnet.base.context import Context
+from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.ndarray import NDArray
+
+__all__ = ["clip_global_norm", "split_and_load", "split_data"]
+
+
+def split_data(
+    data: NDArray, num_slice: int, batch_axis: int = 0, even_split: bool = True
+) -> list[NDArray]:
+    """Cuts an array into equal parts along the batch axis.
+
+    Args:
+        data: the array.
+        num_slice: how many parts.
+        batch_axis: along which axis.
+        even_split: whether the size must be divisible; else the last part is larger.
+
+    Raises:
+        ShapeError: it is not divisible, or smaller than the number of parts.
+    """
+    size = data.shape[batch_axis]
+    if size < num_slice:
+        raise ShapeError(f"split_data: cannot cut {size} examples into {num_slice} parts")
+    if even_split and size % num_slice:
+        raise ShapeError(
+            f"split_data: {size} examples do not divide into {num_slice} equal parts; use another "
+            "batch size, or even_split=False"
+        )
+    step = size // num_slice
+    bounds = [step * i for i in range(num_slice)] + [size]
+    if batch_axis == 0:
+        return [data[begin:end] for begin, end in zip(bounds, bounds[1:], strict=False)]
+    return [
+        data.slice_axis(axis=batch_axis, begin=begin, end=end)
+        for begin, end in zip(bounds, bounds[1:], strict=False)
+    ]
+
+
+def split_and_load(
+    data: Any, ctx_list: Sequence[Context], batch_axis: int = 0, even_split: bool = True
+) -> list[NDArray]:
+    """Cuts an array into one part for each context, and copies the parts there.
+
+    Args:
+        data: an NDArray or NumPy array.
+        ctx_list: the contexts.
+        batch_axis, even_split: see `split_data`.
+    """
+    if not isinstance(data, NDArray):
+        data = ndarray.array(data, ctx_list[0])
+    if len(ctx_list) == 1:
+        return [data.as_in_context(ctx_list[0])]
+    parts = split_data(data, len(ctx_list), batch_axis, even_split)
+    return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
+
+
+def clip_global_norm(
+    arrays: Sequence[NDArray], max_norm: float, check_isfinite: bool = True
+) -> Any:
+    """Scales arrays in place so that the norm of all of them together is at most `max_norm`.
+
+    Args:
+        arrays: on any contexts.
+        max_norm: the bound, > 0.
+        check_isfinite: read the norm and warn where it is not finite.
+
+    Returns:
+        The norm before: a number with `check_isfinite`, else an NDArray of shape (1,).
+    """
+    if not arrays:
+        raise ParameterError("clip_global_norm: needs at least one array")
+    ctx = arrays[0].context
+    squares = [(one.astype("float32") ** 2).sum().as_in_context(ctx) for one in arrays]
+    total = ndarray.add_n(*squares).sqrt()
+    scale = ndarray.minimum(max_norm / (total + 1e-8), 1.0)
+    for one in arrays:
+        one *= scale.as_in_context(one.context).astype(one.dtype)
+    if not check_isfinite:
+        return total
+    norm = float(total.asscalar())
+    if not np.isfinite(norm):
+        warnings.warn(f"clip_global_norm: the norm is {norm}", stacklevel=2)
+    return norm
