@@ -82,7 +82,6 @@ def read_network(mx: Any, folder: Path, name: str) -> None:
     args = {key[3:]: array for key, array in io.items() if key.startswith("in:")}
     args.update({key[4:]: array for key, array in saved.items() if key.startswith("arg:")})
     aux = {key[4:]: array for key, array in saved.items() if key.startswith("aux:")}
-    # An input without a value here (gluon's label-less networks have none) is an error of bind.
     outputs = symbol.bind(mx.cpu(), args, aux_states=aux).forward(is_train=False)
     for index, out in enumerate(outputs):
         np.testing.assert_allclose(out.asnumpy(), io[f"out:{index}"].asnumpy(), rtol=1e-5)
