@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -9,10 +10,9 @@ import jax
 import ml_dtypes
 import numpy as np
 import pytest
-from helpers import assert_gradient, run_gradient, run_op
+from helpers import assert_gradient, run_gradient
 from op_samples import NOT_THE_DERIVATIVE, SAMPLES, Sample
 
-import hybridnet.ops  # registers the operators
 from hybridnet.base.errors import DTypeError, MXNetError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops._random_state import initial_state
@@ -21,6 +21,12 @@ from hybridnet.ops.registry import REGISTRY, get, operator
 _ROWS = {name: row for name, row in REGISTRY.items() if name == row.name}
 # Gradients that are operators of their own are tried by differentiating their operator.
 _PUBLIC = [name for name in _ROWS if not name.startswith("_backward_")]
+_STATE = initial_state(0)
+_DTYPES = [
+    np.dtype(one)
+    for one in ("float64", "float32", "float16", ml_dtypes.bfloat16, "int32", "uint8", "bool")
+]
+_MAY_BE_REFUSED = {np.dtype("int32"), np.dtype("uint8"), np.dtype("bool")}
 _SAMPLED = [
     pytest.param(name, sample, id=f"{name}-{index}")
     for name, samples in SAMPLES.items()
@@ -48,41 +54,30 @@ def test_operator_without_gradient_says_why(name):
         assert len(row.no_gradient) > 10
 
 
-@pytest.mark.parametrize("name,sample", _SAMPLED)
-def test_inferred_types_are_those_of_the_lowering(name, sample):
-    run_op(name, *sample.inputs, train=sample.train, **sample.attrs)  # compares the two
-
-
-@pytest.mark.parametrize("name", [name for name in SAMPLES if get(name).infer is not None])
-@pytest.mark.parametrize(
-    "dtype", ["float16", ml_dtypes.bfloat16, "float32", "int64", "int32", "int8", "uint8", "bool"]
-)
-def test_inferred_types_in_every_dtype(name, dtype):
-    for sample in SAMPLES[name]:
+@pytest.mark.parametrize("name", SAMPLES)
+def test_inferred_types_are_those_of_the_lowering(name):
+    refused = set()
+    for dtype, sample in itertools.product(_DTYPES, SAMPLES[name]):
         call, scalars = get(name).bind(sample.attrs, sample.train)
-        shapes = [
-            jax.ShapeDtypeStruct(
-                one.shape, np.dtype(dtype) if one.dtype == np.float64 else one.dtype
-            )
+        operands = [
+            jax.ShapeDtypeStruct(one.shape, dtype if one.dtype == np.float64 else one.dtype)
             for one in sample.inputs
         ]
-        types = [tensor_type(one.shape, one.dtype) for one in shapes]
         if call.takes_state:
-            state = initial_state(0)
-            shapes.append(jax.ShapeDtypeStruct(state.shape, state.dtype))
-            types.append(tensor_type(state.shape, state.dtype))
+            operands.append(jax.ShapeDtypeStruct(_STATE.shape, _STATE.dtype))
         try:
-            inferred = call.infer(tuple(types))
+            inferred = call.infer(tuple(tensor_type(one.shape, one.dtype) for one in operands))
         except DTypeError:
-            continue  # refused, in words
+            refused.add(dtype)
+            continue
         numbers = [jax.ShapeDtypeStruct((), np.float64) for _ in scalars]
         with jax.enable_x64(True):
             outputs = jax.eval_shape(
-                lambda a, s, c=call: tuple(c.lower("cpu", a, s)), shapes, numbers
+                lambda a, s, c=call: tuple(c.lower("cpu", a, s)), operands, numbers
             )
-        assert [(one.shape, one.dtype) for one in outputs] == [
-            (one.shape, one.dtype) for one in inferred
-        ]
+        computed = [(one.shape, np.dtype(one.dtype)) for one in outputs]
+        assert [(one.shape, one.dtype) for one in inferred] == computed, f"of {dtype}"
+    assert refused <= _MAY_BE_REFUSED
 
 
 def _differentiable(name: str, sample: Sample) -> bool:
@@ -95,6 +90,7 @@ def _differentiable(name: str, sample: Sample) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name,sample", [one for one in _SAMPLED if _differentiable(*one.values)])
 def test_gradient_equals_a_numeric_one(name, sample):
     assert_gradient(
@@ -117,16 +113,11 @@ def test_listed_exceptions_really_differ_from_the_derivative(name):
 
 def test_a_name_is_registered_once():
     with pytest.raises(MXNetError, match="operator 'flip' is already registered"):
-        operator("new_flip", aliases=("flip",))(lambda data: data)
-    del REGISTRY["new_flip"]
+        operator("flip", doc="Another operator.")(lambda data: data)
 
 
 def test_unknown_operator_names_near_ones():
     with pytest.raises(
-        MXNetError, match="no operator named 'broadcast_ad'; did you mean .*broadcast_add"
+        MXNetError, match=r"no operator named 'broadcast_ad'; did you mean .*broadcast_add"
     ):
         get("broadcast_ad")
-
-
-def test_registering_operators_does_not_run_jax():
-    assert hybridnet.ops.__doc__

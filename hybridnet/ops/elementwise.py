@@ -24,6 +24,12 @@ from .rules import refuse_bool, same_type
 __all__: list[str] = []
 
 
+def _abs_gradient(back: Backward) -> Sequence[Any]:
+    """0 at 0, as in MXNet; that of jnp.abs is 1 there."""
+    sign = back.apply(get("sign").bind({})[0], [back.inputs[0]])
+    return [back.grads[0] * sign[0]]
+
+
 def _round_half_away(x: Any) -> Any:
     whole = jnp.trunc(x)
     return whole + jnp.sign(x) * (jnp.abs(x - whole) >= 0.5)
@@ -62,7 +68,7 @@ def _keep_integers(function: Any) -> Any:
 
 
 # fmt: off
-unary("abs", lambda x: jnp.abs(x), "Absolute value.", integers=True)
+unary("abs", lambda x: jnp.abs(x), "Absolute value.", integers=True, gradient=_abs_gradient)
 unary("sign", lambda x: jnp.sign(x), "-1, 0 or 1, as the element is negative, zero or positive.",
       integers=True, no_gradient=STEP)
 unary("rint", _keep_integers(_round_half_down), "Nearest whole number; halves go to the lower one.",

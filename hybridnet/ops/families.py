@@ -30,7 +30,16 @@ from .rules import (
     unify,
 )
 
-__all__ = ["STEP", "broadcast", "convert", "elemwise", "promoted", "scalar_form", "unary"]
+__all__ = [
+    "STEP",
+    "broadcast",
+    "convert",
+    "elemwise",
+    "operands_of_scalar_form",
+    "promoted",
+    "scalar_form",
+    "unary",
+]
 
 #: Why rounding, comparing and the like have no gradient.
 STEP = "it is piecewise constant, so its derivative is zero wherever there is one"
@@ -175,6 +184,14 @@ def broadcast(
     )(lowering)
 
 
+def operands_of_scalar_form(data: Any, scalar: Any, is_int: bool) -> tuple[Any, Any]:
+    """Converts an array and a number to the dtype of their result."""
+    dtype = scalar_dtype(np.dtype(data.dtype), is_int)
+    # By way of int64, so that -5 beside uint8 wraps to 251 as in C.
+    number = scalar if is_float(dtype) else jnp.asarray(scalar).astype(INT64)
+    return data.astype(dtype), number.astype(dtype)
+
+
 def scalar_form(
     name: str,
     function: Callable[[Any, Any], Any],
@@ -191,10 +208,8 @@ def scalar_form(
     """
 
     def lowering(data: Any, *, scalar: Scalar = 1.0, is_int: bool = True) -> Any:
-        dtype = scalar_dtype(np.dtype(data.dtype), is_int)
-        # By way of int64, so that -5 beside uint8 wraps to 251 as in C.
-        number: Any = scalar if is_float(dtype) else jnp.asarray(scalar).astype(INT64)
-        return function(data.astype(dtype), number.astype(dtype)).astype(dtype)
+        x, number = operands_of_scalar_form(data, scalar, is_int)
+        return function(x, number).astype(x.dtype)
 
     def infer(data: TensorType, *, is_int: bool, **_: Any) -> tuple[TensorType]:
         return (tensor_type(data.shape, scalar_dtype(data.dtype, is_int)),)

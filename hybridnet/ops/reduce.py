@@ -99,7 +99,8 @@ def _mean(data: Any, axes: tuple[int, ...]) -> Any:
 
 def _norm_of(data: Any, axes: tuple[int, ...], order: int) -> Any:
     if order == 1:
-        return jnp.sum(jnp.abs(data), axis=axes, keepdims=True)
+        # Not jnp.abs, whose gradient at 0 is 1, and not 0.
+        return jnp.sum(data * jnp.sign(data), axis=axes, keepdims=True)
     squares = jnp.sum(data * data, axis=axes, keepdims=True)
     # The gradient at the origin is 0; that of a plain sqrt would be NaN.
     zero = squares == 0
