@@ -16,6 +16,7 @@ from hybridnet.base.context import Context, cpu
 from hybridnet.base.lazy import jax
 from hybridnet.kvstore import Actions, Key, Kind
 from hybridnet.ndarray import NDArray
+from hybridnet.runtime import recorder
 from hybridnet.runtime.devices import device_of
 from hybridnet.runtime.host_task import push_task
 
@@ -23,23 +24,6 @@ __all__ = ["ArrayActions", "Updater"]
 
 #: `updater(key, merged, stored)`: changes `stored` in place by recorded operators.
 Updater = Callable[[Key, NDArray, NDArray], Any]
-
-
-def _moved(array: NDArray, ctx: Context, name: str, priority: int) -> NDArray:
-    """Returns an array on `ctx` with the value that `array` has now, whatever is written later.
-
-    On its own context that is another handle on the same value, and no copy.
-    """
-    value = array.read()
-    if array.context is not ctx:
-
-        def transfer(source: Any) -> Sequence[Any]:
-            with jax.enable_x64(True):
-                return (jax.device_put(source, device_of(ctx)),)
-
-        device_of(ctx)  # a device that does not exist is an error here, not in the task
-        (value,) = push_task(transfer, [value], (value.type,), priority=priority, name=name)
-    return NDArray.from_value(value, ctx)
 
 
 @final
@@ -59,16 +43,18 @@ class ArrayActions(Actions[NDArray]):
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
         self._homes: dict[Key, Context] = {}
+        # Whether a task was pushed that what is recorded now may have to wait for.
+        self._crossed = False
         self.updater: Updater | None = None
 
     def keep(self, key: Key, value: NDArray) -> NDArray:
         """See `Actions.keep`."""
-        return _moved(value, value.context, f"kv init {key}", 0)
+        return self._moved(value, value.context, f"kv init {key}", 0)
 
     def merge(self, key: Key, values: Sequence[NDArray], priority: int) -> NDArray:
         """See `Actions.merge`. The order of the sum is that of the values."""
         home = self._home(key, values)
-        total, *rest = (_moved(one, home, f"kv push {key}", priority) for one in values)
+        total, *rest = [self._moved(one, home, f"kv push {key}", priority) for one in values]
         for one in rest:
             total = total + one
         return total
@@ -78,12 +64,14 @@ class ArrayActions(Actions[NDArray]):
         merged, stored = self._bring_home(key, merged, stored, priority)
         assert self.updater is not None
         self.updater(key, merged, stored)
+        self._part()
         return stored
 
     def replace(self, key: Key, merged: NDArray, stored: NDArray, priority: int) -> NDArray:
         """See `Actions.replace`. The key keeps its dtype."""
         merged, stored = self._bring_home(key, merged, stored, priority)
         stored.assign(merged)
+        self._part()
         return stored
 
     def send(self, key: Key, stored: NDArray, targets: Sequence[NDArray], priority: int) -> None:
@@ -92,8 +80,9 @@ class ArrayActions(Actions[NDArray]):
         for target in targets:
             ctx = target.context
             if ctx not in copies:
-                copies[ctx] = _moved(stored, ctx, f"kv pull {key}", priority)
+                copies[ctx] = self._moved(stored, ctx, f"kv pull {key}", priority)
             target.assign(copies[ctx])
+        self._part()
 
     def _home(self, key: Key, values: Sequence[NDArray]) -> Context:
         home = self._homes.get(key)
@@ -108,7 +97,35 @@ class ArrayActions(Actions[NDArray]):
         self, key: Key, merged: NDArray, stored: NDArray, priority: int
     ) -> tuple[NDArray, NDArray]:
         home = self._home(key, [merged])
-        merged = _moved(merged, home, f"kv push {key}", priority)
+        merged = self._moved(merged, home, f"kv push {key}", priority)
         if stored.context is not home:
-            stored = _moved(stored, home, f"kv push {key}", priority)
+            stored = self._moved(stored, home, f"kv push {key}", priority)
         return merged, stored
+
+    def _moved(self, array: NDArray, ctx: Context, name: str, priority: int) -> NDArray:
+        """Returns an array on `ctx` with the value that `array` has now, whatever is written later.
+
+        On its own context that is another handle on the same value, and no copy.
+        """
+        value = array.read()
+        if array.context is not ctx:
+            device = device_of(ctx)
+
+            def transfer(source: Any) -> Sequence[Any]:
+                with jax.enable_x64(True):
+                    return (jax.device_put(source, device),)
+
+            (value,) = push_task(transfer, [value], (value.type,), priority=priority, name=name)
+            self._crossed = True
+            recorder.mark()
+        return NDArray.from_value(value, ctx)
+
+    def _part(self) -> None:
+        """Launches what was recorded since a task was pushed, if one was.
+
+        What waits for a task must share no segment with what was recorded before or will be after:
+        a segment starts when all its inputs are there, so those would wait, too.
+        """
+        if self._crossed:
+            self._crossed = False
+            recorder.mark()
