@@ -1,5 +1,7 @@
 """`autograd`: record what is computed, and differentiate it.
 
+In short::
+
     x.attach_grad()
     with autograd.record():
         y = (x * x).sum()

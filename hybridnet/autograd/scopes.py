@@ -53,7 +53,7 @@ def is_training() -> bool:
 class _Scope:
     """A stretch of code with recording and training set; None leaves one as it is.
 
-    Also a decorator. One scope object can be entered again, and inside itself.
+    Also a decorator. One scope object can be entered again, and inside itself, by one thread.
     """
 
     def __init__(self, recording: bool | None, training: bool | None) -> None:
@@ -82,7 +82,8 @@ class _Scope:
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def scoped(*args: Any, **kwargs: Any) -> Any:
-            with self:
+            # A scope for each call: threads that call the function at once must not share one.
+            with _Scope(self._recording, self._training):
                 return function(*args, **kwargs)
 
         return scoped
@@ -123,10 +124,7 @@ def mark_variables(
     Raises:
         ParameterError: the numbers differ.
     """
-    if isinstance(variables, NDArray):
-        variables = [variables]
-    if isinstance(gradients, NDArray):
-        gradients = [gradients]
+    variables, gradients = _listed(variables), _listed(gradients)
     reqs = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
     if not len(variables) == len(gradients) == len(reqs):
         raise ParameterError(
@@ -154,11 +152,12 @@ def backward(
     Raises:
         MXNetError: a head was not computed while recording.
     """
-    if isinstance(heads, NDArray):
-        heads = [heads]
-    if isinstance(head_grads, NDArray):
-        head_grads = [head_grads]
-    _tape.backward(heads, head_grads, retain_graph=retain_graph, train_mode=train_mode)
+    _tape.backward(
+        _listed(heads),
+        None if head_grads is None else _listed(head_grads),
+        retain_graph=retain_graph,
+        train_mode=train_mode,
+    )
 
 
 def grad(
@@ -168,40 +167,45 @@ def grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     train_mode: bool = True,
-) -> NDArray | list[NDArray]:
+) -> list[NDArray]:
     """Returns the gradients of `heads` with respect to `variables`, writing to no `grad` array.
 
     Args:
         heads: arrays computed while recording.
-        variables: the arrays to differentiate by.
+        variables: the arrays to differentiate by: marked ones, or results on the way.
         head_grads: gradients of the heads; None means ones.
         retain_graph: keep what was recorded; default `create_graph`.
         create_graph: record the differentiation too, for gradients of gradients.
         train_mode: whether operators behave as in training.
 
     Returns:
-        One gradient for each variable (a single array if a single variable was given).
+        One gradient for each variable; a list even for a single one, as in MXNet.
 
     Raises:
-        MXNetError: the heads do not depend on a variable.
+        MXNetError: the heads do not depend on a variable, or were not recorded.
     """
-    single = isinstance(variables, NDArray)
     wanted = [variables] if isinstance(variables, NDArray) else list(variables)
-    if isinstance(heads, NDArray):
-        heads = [heads]
-    if isinstance(head_grads, NDArray):
-        head_grads = [head_grads]
-    for variable in wanted:
-        if variable.edge is None:
-            raise MXNetError("grad: a variable was neither marked (attach_grad) nor recorded")
+    edges = []
+    for index, variable in enumerate(wanted):
+        if variable.edge is None or not variable.edge.node.wanted:
+            raise MXNetError(
+                f"grad: variable {index} was neither marked with attach_grad() nor recorded, so "
+                "nothing can be differentiated by it"
+            )
+        edges.append(variable.edge)
     found = _tape.backward(
-        heads,
-        head_grads,
+        _listed(heads),
+        None if head_grads is None else _listed(head_grads),
         retain_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
         train_mode=train_mode,
-        targets=[variable.edge for variable in wanted if variable.edge is not None],
+        targets=edges,
     )
-    if any(one is None for one in found):
-        raise MXNetError("grad: the heads do not depend on one of the variables")
-    return found[0] if single else found
+    for index, one in enumerate(found):
+        if one is None:
+            raise MXNetError(f"grad: the heads do not depend on variable {index}")
+    return found
+
+
+def _listed(arrays: Any) -> list[Any]:
+    return [arrays] if isinstance(arrays, NDArray) else list(arrays)

@@ -15,6 +15,10 @@ from .functions import *  # noqa: F403
 from .functions import __all__ as _function_names
 from .functions import operator_functions as _operator_functions
 from .ndarray import NDArray as NDArray
+from .serialize import *  # noqa: F403
+from .serialize import __all__ as _serialize_names
+from .share import *  # noqa: F403
+from .share import __all__ as _share_names
 
 # Names written by hand win over operators of the same name: they take plain numbers too.
 _operators = {
@@ -29,6 +33,8 @@ __all__ = [
     "random",
     *_create_names,
     *(name for name in _function_names if name != "operator_functions"),
+    *_serialize_names,
+    *_share_names,
     *_operators,
 ]
 

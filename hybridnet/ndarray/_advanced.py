@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from typing_extensions import Self
 
 from hybridnet.base.errors import ShapeError
 from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.backward import vjp_gradient
 from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.families import convert
 
 __all__ = ["Gather", "Scatter", "Window", "WindowAssign"]
 
@@ -96,7 +96,9 @@ class Window(AbstractIndexCall):
         """The shape is known from the pattern."""
         return (tensor_type(self.pattern[2], types[0].dtype),)
 
-    def lower(self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
         """Cuts out the span at step 1, then takes every step-th element of it."""
         steps, lengths, shape = self.pattern
         (base,) = operands
@@ -119,13 +121,15 @@ class WindowAssign(AbstractIndexCall):
         """The array keeps its type."""
         return (types[0],)
 
-    def lower(self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
         """Rewrites the span that holds the part and puts it back."""
         steps, lengths, shape = self.pattern
         base, value = operands
         if math.prod(lengths) == 0:
             return (base,)
-        value = jnp.broadcast_to(_strip(value, len(shape)), shape).astype(base.dtype)
+        value = jnp.broadcast_to(_strip(convert(value, base.dtype), len(shape)), shape)
         starts, sizes = _window(base, scalars, steps, lengths)
         part = value.reshape(lengths)
         if any(step != 1 for step in steps):
@@ -147,7 +151,9 @@ def _build(pattern: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:
     for item in pattern:
         if item == "array":
             array = next(remaining)
-            index.append(array if jnp.issubdtype(array.dtype, np.integer) else array.astype(np.int64))
+            index.append(
+                array if jnp.issubdtype(array.dtype, np.integer) else array.astype(np.int64)
+            )
         elif isinstance(item, tuple):
             index.append(slice(*item))
         else:
@@ -186,10 +192,13 @@ class Gather(AbstractIndexCall):
             found = self._types.setdefault(types, _evaluate(self, types))
         return found
 
-    def lower(self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]) -> Sequence[Any]:
-        """NumPy's rules for mixed indices are JAX's too."""
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
+        """NumPy's rules for mixed indices are JAX's too; one element has shape (1,)."""
         base, *arrays = operands
-        return (base.at[_build(self.pattern[0], arrays)].get(mode="clip"),)
+        part = base.at[_build(self.pattern[0], arrays)].get(mode="clip")
+        return (part.reshape(part.shape or (1,)),)
 
 
 @final
@@ -210,8 +219,11 @@ class Scatter(AbstractIndexCall):
             found = self._types.setdefault(types, _evaluate(self, types))
         return found
 
-    def lower(self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
         """Positions out of range are left out."""
         base, value, *arrays = operands
         index = _build(self.pattern[0], arrays)
-        return (base.at[index].set(value.astype(base.dtype)),)
+        value = _strip(convert(value, base.dtype), base[index].ndim)
+        return (base.at[index].set(value),)

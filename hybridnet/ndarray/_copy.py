@@ -1,4 +1,4 @@
-"""Copies: from host memory to a device, and from one device to another."""
+"""Copies: from Python objects to host memory, to a device, and from one device to another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet.base.context import Context
-from hybridnet.base.errors import MXNetError
+from hybridnet.base.dtype import CODE_OF
+from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.call import Backward, Call, Types
@@ -16,10 +17,41 @@ from hybridnet.runtime import recorder
 from hybridnet.runtime.devices import device_of
 from hybridnet.runtime.segment import Value
 
-__all__ = ["CopyAcross", "put"]
+__all__ = ["CopyAcross", "host_array", "put"]
 
 # XLA's CPU client takes host memory as its own only at this alignment, and copies it otherwise.
 _ALIGNMENT: Final = 64
+
+
+def host_array(source: Any, dtype: np.dtype[Any], what: str) -> np.ndarray[Any, Any]:
+    """Returns numbers given by a user as a NumPy array.
+
+    Conversion is as in C and in MXNet: floats lose their fraction, integers wrap, and what a
+    narrow float cannot hold becomes infinite.
+
+    Args:
+        source: a number, nested sequences of numbers, or anything that NumPy reads.
+        dtype: of the result.
+        what: who asks, for messages.
+
+    Returns:
+        An array of that dtype; it may share memory with `source`.
+
+    Raises:
+        ShapeError: nested sequences are ragged.
+        ParameterError: there is something else than real numbers in it.
+    """
+    try:
+        host = np.asarray(source)
+    except ValueError as error:
+        raise ShapeError(f"{what}: needs numbers in a regular shape: {error}") from error
+    if host.dtype == dtype:
+        return host
+    if host.dtype.kind not in "biuf" and host.dtype not in CODE_OF:
+        got = type(source).__name__
+        raise ParameterError(f"{what}: needs real numbers, got {got} of dtype {host.dtype}")
+    with np.errstate(all="ignore"):
+        return host.astype(dtype)
 
 
 def put(host: np.ndarray[Any, Any], ctx: Context) -> Value:
@@ -66,7 +98,9 @@ class CopyAcross(Call):
         """A copy has the type of the original."""
         return types
 
-    def lower(self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
         """Not part of a program."""
         raise MXNetError(f"{self.name} cannot be part of a program for one device")
 

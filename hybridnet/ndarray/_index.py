@@ -15,16 +15,16 @@ import numpy as np
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ops import registry
 from hybridnet.ops.reshape import reshaped
+from hybridnet.runtime.storage import in_place
 
 from ._advanced import Gather, Scatter, Window, WindowAssign
-from ._copy import put
+from ._copy import host_array, put
 
 __all__ = ["VIEW", "VIEW_ASSIGN", "assign", "get", "reshape"]
 
 VIEW: Final = registry.get("_view")
 VIEW_ASSIGN: Final = registry.get("_view_assign")
 _FILL: Final = registry.get("_fill")
-_ASSIGN: Final = registry.get("_assign_cast")
 _EXACT: Final = 2**53
 
 
@@ -46,8 +46,8 @@ def get(x: Any, key: Any) -> Any:
         return x
     items = _expand(x, key)
     if any(_is_array(one) for one in items):
-        call, arrays = _advanced(x, items)
-        return type(x).apply_call(Gather.of(*call), [x, *arrays])[0]
+        pattern, arrays = _advanced(x, items)
+        return type(x).apply_call(Gather.of(*pattern), [x, *arrays])[0]
     basic = _resolve(x, items)
     offset = _contiguous(x.shape, basic)
     if offset is not None:
@@ -60,22 +60,24 @@ def assign(x: Any, key: Any, value: Any) -> None:
     """Performs ``x[key] = value``."""
     items = _expand(x, key)
     if any(_is_array(one) for one in items):
-        call, arrays = _advanced(x, items)
-        operand = _operand(x, value)
-        made = type(x).apply_call(Scatter.of(*call), [x.detach(), operand, *arrays])[0]
-        x.write(made.read())
+        pattern, arrays = _advanced(x, items)
+        _rewrite(x, Scatter.of(*pattern), [_operand(x, value), *arrays])
         return
     basic = _resolve(x, items)
     offset = _contiguous(x.shape, basic)
     if offset is not None:
-        part = x.detach() if basic.shape == x.shape else x.detach().view(offset, basic.shape)
-        _overwrite(part, value)
+        whole = x.detach()
+        _overwrite(whole if basic.shape == x.shape else whole.view(offset, basic.shape), value)
         return
     operand = _operand(x, value)
     _check_broadcast(operand.shape, basic.shape)
     call = WindowAssign.of(basic.steps, basic.lengths, basic.shape)
-    made = type(x).apply_call(call, [x.detach(), operand], tuple(map(float, basic.starts)))[0]
-    x.write(made.read())
+    _rewrite(x, call, [operand], tuple(map(float, basic.starts)))
+
+
+def _rewrite(x: Any, call: Any, operands: list[Any], scalars: tuple[float, ...] = ()) -> None:
+    with in_place:
+        x.write(type(x).apply_call(call, [x.detach(), *operands], scalars)[0].read())
 
 
 def reshape(x: Any, shape: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -102,11 +104,10 @@ def _overwrite(part: Any, value: Any) -> None:
         return
     operand = _operand(part, value)
     _check_broadcast(operand.shape, part.shape)
-    if operand.type is part.type:
-        part.write(operand.read())
-        return
-    call, scalars = _ASSIGN.bind({})
-    part.write(kind.apply_call(call, [part, operand], scalars)[0].read())
+    surplus = operand.ndim - part.ndim
+    if surplus > 0:  # leading axes of size 1 may be more than the part has
+        operand = operand.view(0, operand.shape[surplus:])
+    part.assign(operand)
 
 
 def _too_long(value: Any) -> bool:
@@ -116,14 +117,8 @@ def _too_long(value: Any) -> bool:
 def _operand(x: Any, value: Any) -> Any:
     """Returns a value to be assigned as an array on the context of `x`."""
     if isinstance(value, type(x)):
-        value = value.detach()
-        return value if value.context is x.context else value.as_in_context(x.context)
-    try:
-        host = np.asarray(value, dtype=x.inferred_dtype)
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"x[...] = value: the value must be a number or an array, got {type(value).__name__}"
-        ) from error
+        return value.detach().as_in_context(x.context)
+    host = host_array(value, x.inferred_dtype, "x[...] = value")
     return type(x).from_value(put(host, x.context), x.context)
 
 
@@ -150,9 +145,7 @@ def _expand(x: Any, key: Any) -> list[Any]:
     """Returns the index as a list with an item for each axis and None, Ellipsis replaced."""
     items = list(key) if isinstance(key, tuple) else [key]
     for position, item in enumerate(items):
-        if isinstance(item, (bool, np.bool_)):
-            items[position] = int(item)
-        elif isinstance(item, np.integer):
+        if isinstance(item, (bool, np.bool_, np.integer)):
             items[position] = int(item)
         elif isinstance(item, type(x)):
             continue
@@ -270,4 +263,3 @@ def _index_array(x: Any, item: Any, axis: int, size: int) -> Any:
     if wrong.size:
         raise IndexError(f"index {wrong.flat[0]} is out of bounds for axis {axis} with size {size}")
     return type(x).from_value(put(host, x.context), x.context)
-

@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from hybridnet.base.context import Context
-from hybridnet.base.errors import MXNetError, ShapeError
+from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
 from hybridnet.ops.call import Backward, Call
 from hybridnet.runtime import recorder
 from hybridnet.runtime.segment import Value
+from hybridnet.runtime.storage import in_place
 
 __all__ = ["Edge", "Leaf", "TapeNode", "backward", "record_call", "state"]
 
@@ -32,27 +33,38 @@ class _State(threading.local):
 state: Final = _State()
 _order: Final = itertools.count()
 
+_NOT_RECORDED: Final = (
+    "backward: this array was not computed inside `with autograd.record():` from an array with "
+    "attach_grad(), so nothing has a gradient"
+)
+_USED_UP: Final = (
+    "backward: what was recorded is used up by an earlier backward(); to differentiate it twice, "
+    "pass retain_graph=True the first time"
+)
+
 
 class Edge(NamedTuple):
     """One output of a tape node, or a marked variable (index 0)."""
 
     node: Any
-    index: int
+    index: int  # type: ignore[assignment]  # shadows tuple.index, which nobody needs here
 
 
 class Leaf:
     """A variable whose gradient is wanted: where the gradient goes, and how.
 
     Attributes:
-        grad: the NDArray that receives it; None where `autograd.grad` returns it instead.
+        grad: the NDArray that receives it; None where it is returned instead.
         req: 'write', 'add' or 'null'.
+        wanted: whether anything is to be computed for it.
     """
 
-    __slots__ = ("grad", "req")
+    __slots__ = ("grad", "req", "wanted")
 
     def __init__(self, grad: Any, req: str) -> None:
         self.grad = grad
         self.req = req
+        self.wanted = req != "null"
 
 
 class TapeNode:
@@ -67,6 +79,8 @@ class TapeNode:
     """
 
     __slots__ = ("call", "ctx", "edges", "input_ctx", "inputs", "order", "outputs", "scalars")
+
+    wanted = True
 
     def __init__(
         self,
@@ -87,6 +101,11 @@ class TapeNode:
         self.input_ctx = input_ctx
         self.order = next(_order)
 
+    def use_up(self) -> None:
+        """Lets go of all it holds, so that a loss that is kept does not keep its network."""
+        self.inputs = self.outputs = None
+        self.edges = ()
+
 
 def record_call(
     call: Call,
@@ -98,7 +117,10 @@ def record_call(
     input_ctx: Context | None = None,
 ) -> TapeNode | None:
     """Puts a call on the tape, if a gradient can flow through it to something that wants one."""
-    if call.no_gradient or not any(edge is not None for edge in edges):
+    if call.no_gradient:
+        return None
+    edges = tuple([e if e is not None and e.node.wanted else None for e in edges])
+    if not any(edges):
         return None
     return TapeNode(call, edges, scalars, inputs, outputs, ctx, input_ctx or ctx)
 
@@ -125,9 +147,19 @@ def _latest_first(node: TapeNode) -> int:
 def _seed(head: Any, grad: Any) -> Any:
     if grad is None:
         return head.ones_like()
+    if type(grad) is not type(head):
+        raise ParameterError(
+            f"backward: the gradient of an output must be an NDArray, got {type(grad).__name__}"
+        )
     if grad.shape != head.shape:
         raise ShapeError(
-            f"backward: the gradient of an output must have its shape {head.shape}, got {grad.shape}"
+            f"backward: the gradient of an output must have its shape {head.shape}, "
+            f"got {grad.shape}"
+        )
+    if grad.type is not head.type:
+        raise DTypeError(
+            f"backward: the gradient of an output must have its dtype, {head.type}, "
+            f"got {grad.type}; use astype"
         )
     return grad
 
@@ -156,25 +188,25 @@ def backward(
 
     Raises:
         MXNetError: a head was not computed while recording, or its tape is used up.
+        ShapeError, DTypeError: a head's gradient has another shape or dtype.
     """
+    if not heads:
+        raise ParameterError("backward: needs at least one array to differentiate, got none")
     wrap = type(heads[0]).from_value
     grads: dict[Edge, Any] = {}
     given = list(head_grads) if head_grads is not None else [None] * len(heads)
     if len(given) != len(heads):
-        raise MXNetError(f"backward: needs {len(heads)} head gradients, got {len(given)}")
+        raise ParameterError(f"backward: needs {len(heads)} head gradients, got {len(given)}")
     was = state.recording, state.training
     state.recording, state.training = create_graph, train_mode
     try:
         for head, grad in zip(heads, given, strict=True):
-            if head.edge is None:
-                raise MXNetError(
-                    "backward: this array was not computed inside `with autograd.record():` from "
-                    "an array with attach_grad(), so nothing has a gradient"
-                )
+            if head.edge is None or not head.edge.node.wanted:
+                raise MXNetError(_NOT_RECORDED)
             _accumulate(grads, head.edge, _seed(head, grad))
         nodes = _reachable([head.edge for head in heads])
         wanted = frozenset(targets)
-        kept = {edge: None for edge in targets}
+        kept: dict[Edge, Any] = dict.fromkeys(targets)
         for node in nodes:
             _step(node, grads, wrap, wanted, kept, create_graph)
         for edge in wanted & grads.keys():
@@ -185,7 +217,7 @@ def backward(
         state.recording, state.training = was
     if not retain_graph:
         for node in nodes:
-            node.inputs = node.outputs = None
+            node.use_up()
     recorder.note_backward()
     return [kept[edge] for edge in targets]
 
@@ -200,9 +232,7 @@ def _step(
 ) -> None:
     """Runs one node's rule and adds the results to the gradients of its inputs."""
     if node.inputs is None or node.outputs is None:
-        raise MXNetError(
-            "backward: the tape was used up by an earlier backward(); pass retain_graph=True there"
-        )
+        raise MXNetError(_USED_UP)
     outs = []
     for index in range(len(node.outputs)):
         edge = Edge(node, index)
@@ -223,9 +253,22 @@ def _step(
     back = Backward(
         node.call, inputs, outputs, outs, node.scalars, [edge is not None for edge in node.edges]
     )
-    for edge, grad in zip(node.edges, node.call.gradient(back), strict=False):
-        if edge is not None and grad is not None:
-            _accumulate(grads, edge, grad)
+    found = node.call.gradient(back)
+    for source, grad, x in zip(node.edges, found, inputs, strict=False):
+        if source is not None and grad is not None:
+            _accumulate(grads, source, _fitted(node.call, grad, x))
+
+
+def _fitted(call: Call, grad: Any, x: Any) -> Any:
+    """Returns a gradient in the dtype of what it is the gradient of; the shape must be right."""
+    if grad.type is x.type:
+        return grad
+    if grad.shape != x.shape:
+        raise ShapeError(
+            f"backward: the gradient rule of {call.name} must return a gradient of shape "
+            f"{x.shape} for an input of this shape, got {grad.shape}"
+        )
+    return grad.astype(x.inferred_dtype)
 
 
 def _accumulate(grads: dict[Edge, Any], edge: Edge, grad: Any) -> None:
@@ -236,8 +279,11 @@ def _accumulate(grads: dict[Edge, Any], edge: Edge, grad: Any) -> None:
 def _write_leaves(grads: dict[Edge, Any]) -> None:
     for edge, grad in grads.items():
         leaf = edge.node
-        if type(leaf) is not Leaf or leaf.req == "null":
+        if type(leaf) is not Leaf or not leaf.wanted:
             continue
+        target = leaf.grad
         if leaf.req == "add":
-            grad = leaf.grad + grad
-        leaf.grad.assign(grad)
+            with in_place:
+                target.assign(target + grad.as_in_context(target.context))
+        else:
+            target.assign(grad)

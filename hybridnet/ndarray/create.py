@@ -8,15 +8,11 @@ from typing import Any
 import numpy as np
 
 from hybridnet.base.context import Context, current_context
-from hybridnet.base.dtype import CODE_OF, FLOAT32, as_dtype
-from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
-from hybridnet.base.lazy import jax
-from hybridnet.base.tensor_type import tensor_type
+from hybridnet.base.dtype import FLOAT32, as_dtype
+from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ops import registry
-from hybridnet.runtime.devices import context_of
-from hybridnet.runtime.segment import Value
 
-from ._copy import put
+from ._copy import host_array, put
 from .ndarray import NDArray
 
 __all__ = [
@@ -25,9 +21,6 @@ __all__ = [
     "concatenate",
     "empty",
     "eye",
-    "from_dlpack",
-    "from_jax",
-    "from_numpy",
     "full",
     "linspace",
     "moveaxis",
@@ -44,73 +37,23 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     Args:
         source_array: the data; copied.
         ctx: where to; default the current context.
-        dtype: default that of an NDArray or NumPy array, float32 for anything else.
+        dtype: default that of an NDArray, and float32 for anything else, as in MXNet: for NumPy
+            arrays too.
 
     Returns:
         An array of the data's shape.
 
     Raises:
-        DTypeError: the data's dtype is none that hybridnet computes with.
-        ShapeError: the nested sequences are ragged.
+        DTypeError: `dtype` is none that hybridnet computes with.
+        ShapeError: nested sequences are ragged.
+        ParameterError: the data are no real numbers.
     """
     ctx = ctx or current_context()
     if isinstance(source_array, NDArray):
-        moved = source_array.detach().copyto(ctx)
+        moved = source_array.copyto(ctx)
         return moved if dtype is None else moved.astype(dtype, copy=False)
-    if dtype is None:
-        known = getattr(source_array, "dtype", None)
-        dtype = known if known is not None and np.dtype(known) in CODE_OF else None
-        if known is not None and dtype is None:
-            raise DTypeError(f"nd.array: cannot hold dtype {known}; give dtype=")
-        dtype = FLOAT32 if dtype is None else np.dtype(dtype)
-    try:
-        host = np.asarray(source_array, dtype=as_dtype(dtype))
-    except ValueError as error:
-        raise ShapeError(
-            f"nd.array: the data must be numbers in a regular shape: {error}"
-        ) from error
-    return NDArray.from_value(put(host, ctx), ctx)
-
-
-def from_numpy(ndarray: np.ndarray[Any, Any], zero_copy: bool = True) -> NDArray:
-    """Makes an array from a NumPy array, sharing its memory if it is suitably aligned.
-
-    With ``zero_copy`` the NumPy array becomes read-only, as in MXNet, because both may share
-    memory. Writing to the NDArray never changes the NumPy array.
-    """
-    if not zero_copy:
-        return array(ndarray)
-    if not ndarray.flags["C_CONTIGUOUS"]:
-        raise ParameterError("from_numpy: zero_copy needs a C-contiguous array")
-    as_dtype(ndarray.dtype)
-    ndarray.flags.writeable = False
-    return from_dlpack_capable(ndarray)
-
-
-def from_dlpack_capable(source: Any) -> NDArray:
-    """Makes an array that shares the memory of a DLPack exporter (NumPy, PyTorch, JAX, CuPy)."""
-    with jax.enable_x64(True):
-        shared = jax.dlpack.from_dlpack(source)
-    return from_jax(shared)
-
-
-def from_dlpack(dlpack: Any) -> NDArray:
-    """Makes an array from an object with ``__dlpack__``, without a copy.
-
-    The exporter must not change the memory as long as the array lives; writing to the array gives
-    it memory of its own and never changes the exporter's.
-    """
-    return from_dlpack_capable(dlpack)
-
-
-def from_jax(source: Any) -> NDArray:
-    """Makes an array from a JAX array on one device, without a copy."""
-    dtype = as_dtype(np.dtype(source.dtype))
-    (device,) = source.devices()
-    ctx = context_of(device)
-    return NDArray.from_value(
-        Value(tensor_type(tuple(source.shape), dtype), source, shared=True), ctx
-    )
+    wanted = FLOAT32 if dtype is None else as_dtype(dtype)
+    return NDArray.from_value(put(host_array(source_array, wanted, "nd.array"), ctx), ctx)
 
 
 def _shape(shape: Dims, name: str) -> tuple[int, ...]:

@@ -1,27 +1,28 @@
-"""`NDArray`: what users hold. A view of a Storage, with a dtype, a context and a place on the tape."""
+"""`NDArray`: what users hold. A view of a Storage, with a dtype and a place on the tape."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
 import numpy as np
 
 from hybridnet.base.context import Context, current_context
-from hybridnet.base.dtype import as_dtype
+from hybridnet.base.dtype import BOOL, INT64, as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
+from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops import registry
-from hybridnet.ops.call import Call
+from hybridnet.ops.call import Call, Types
 from hybridnet.ops.methods import FluentMethods
 from hybridnet.ops.operator import OpCall, Operator
 from hybridnet.runtime import generator, recorder
 from hybridnet.runtime.devices import device_of
 from hybridnet.runtime.segment import Value
-from hybridnet.runtime.storage import Storage
+from hybridnet.runtime.storage import Storage, in_place
 
 from . import _index, _tape
-from ._copy import CopyAcross, put
+from ._copy import CopyAcross, host_array, put
 from ._tape import Edge, Leaf
 
 __all__ = ["NDArray"]
@@ -30,6 +31,11 @@ _IN_PLACE: Final = (
     "{what}: an array that autograd has recorded cannot be changed in place inside "
     "`autograd.record()`; make a new array instead, or do it outside the scope (or under "
     "`autograd.pause()`)"
+)
+_UNTRACKED: Final = (
+    "{what}: inside `autograd.record()` a result that autograd has recorded can only replace a "
+    "whole array (x[:] = y): here its gradient would be lost; make a new array instead, or write "
+    "y.detach() if no gradient is meant"
 )
 
 
@@ -84,9 +90,10 @@ class NDArray(FluentMethods):
     ) -> Any:
         """Applies an operator to arrays; see `hybridnet.ops.handle.Operand`."""
         call, scalars = op.bind(attrs, _tape.state.training)
-        outputs = cls.apply_call(call, inputs, scalars, ctx)
         if out is not None:
-            return _write_out(call, outputs, out)
+            with in_place:
+                return _write_out(call, cls.apply_call(call, inputs, scalars, ctx), out)
+        outputs = cls.apply_call(call, inputs, scalars, ctx)
         if call.num_visible == 1:
             return outputs[0]
         return outputs[: call.num_visible]
@@ -117,17 +124,12 @@ class NDArray(FluentMethods):
                     raise _contexts_differ(call, inputs)
         elif ctx is None:
             ctx = current_context()
-        values = tuple([x.read() for x in inputs])
-        if call.takes_state:
-            state = generator.state_of(ctx)
-            types = (*types, state.type)
-            values = (*values, state.read())
-        made = recorder.record(ctx, call, values, scalars, call.infer(types))
-        if call.takes_state:
-            state.write(made[-1])
-        for index, output in call.mutates.items():
-            # A call may leave the state out (BatchNorm outside training gives it back unchanged).
-            inputs[index].write(made[output])
+        if call.takes_state or call.mutates:
+            with in_place:
+                types, values, made = _record_changing(call, inputs, scalars, types, ctx)
+        else:
+            values = tuple([x.read() for x in inputs])
+            made = recorder.record(ctx, call, values, scalars, call.infer(types))
         outputs = [cls.from_value(value, ctx) for value in made]
         if _tape.state.recording:
             edges = tuple([x._edge for x in inputs])
@@ -142,7 +144,9 @@ class NDArray(FluentMethods):
     @classmethod
     def full_like_scalar(cls, like: NDArray, value: int) -> NDArray:
         """Returns a 1-element array holding a whole number that a float64 cannot hold."""
-        host = np.full((1,), value, like._type.dtype)
+        dtype = INT64 if like._type.dtype == BOOL else like._type.dtype
+        number = value if -(2**63) <= value < 2**64 else float(value)
+        host = host_array([number], dtype, "arithmetic with a whole number")
         return cls.from_value(put(host, like.context), like.context)
 
     # -- reading and writing -----------------------------------------------------------------
@@ -162,16 +166,41 @@ class NDArray(FluentMethods):
             storage.write(value)
             return
         call, scalars = _index.VIEW_ASSIGN.bind({"offset": self._offset})
-        operands = (storage.read(), value)
-        storage.write(recorder.record(storage.ctx, call, operands, scalars, (storage.type,))[0])
+        with in_place:
+            operands = (storage.read(self), value)
+            storage.write(recorder.record(storage.ctx, call, operands, scalars, (storage.type,))[0])
 
     def assign(self, source: NDArray) -> None:
-        """Overwrites this array with another of the same shape, casting to its dtype."""
+        """Overwrites this array with another that broadcasts to its shape, casting it.
+
+        The tape sees nothing of it; see `replace`.
+        """
+        source = source.as_in_context(self.context)
         if source._type is not self._type:
-            source = _broadcast_cast(self, source)
-        if source.context is not self.context:
-            source = source.as_in_context(self.context)
+            source = _like(self.detach(), source.detach())
         self.write(source.read())
+
+    def replace(self, source: NDArray, what: str) -> None:
+        """Overwrites this array with another; while recording, its gradient goes to the other.
+
+        Args:
+            source: an array of the same shape.
+            what: how the user wrote this, for messages.
+
+        Raises:
+            MXNetError: this array has been recorded, or is only a part of one.
+        """
+        self.refuse_recorded(what)
+        if not _tape.state.recording or source._edge is None:
+            self.assign(source)
+            return
+        if self._offset is not None:
+            raise MXNetError(_UNTRACKED.format(what=what))
+        source = source.as_in_context(self.context)
+        if source._type is not self._type:
+            source = _like(self.detach(), source)
+        self.write(source.read())
+        self._edge = source._edge
 
     def view(self, offset: int, shape: tuple[int, ...]) -> NDArray:
         """Returns a view of ``prod(shape)`` elements of this array from `offset` on."""
@@ -187,7 +216,8 @@ class NDArray(FluentMethods):
             source = self.read()
             target = recorder.record(self.context, call, (source,), scalars, (made._type,))
             node = _tape.record_call(call, (self._edge,), scalars, (source,), target, self.context)
-            made._edge = Edge(node, 0)
+            if node is not None:
+                made._edge = Edge(node, 0)
         return made
 
     @property
@@ -267,7 +297,7 @@ class NDArray(FluentMethods):
         Raises:
             OpError: it could not be.
         """
-        recorder.ready_array(self.read()).block_until_ready()
+        recorder.wait(self.read())
 
     def wait_to_write(self) -> None:
         """Waits until everything recorded so far that reads this array has been launched."""
@@ -279,7 +309,7 @@ class NDArray(FluentMethods):
         Raises:
             OpError: it could not be computed.
         """
-        return np.array(recorder.ready_array(self.read()))
+        return np.array(recorder.wait(self.read()))
 
     def asscalar(self) -> Any:
         """Returns the one element as a NumPy scalar.
@@ -307,8 +337,9 @@ class NDArray(FluentMethods):
 
     def __bool__(self) -> bool:
         if self.size != 1:
-            raise ValueError(
-                f"the truth of an array of shape {self.shape} is ambiguous: it must have one element"
+            raise ShapeError(
+                f"the truth value of an NDArray of shape {self.shape} is ambiguous: "
+                "it must have one element"
             )
         return bool(self.asscalar())
 
@@ -344,43 +375,61 @@ class NDArray(FluentMethods):
         return _index.get(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._refuse_recorded("x[...] = value")
+        if _tape.state.recording:
+            self.refuse_recorded("x[...] = value")
+            if isinstance(value, NDArray) and value._edge is not None:
+                if not (isinstance(key, slice) and key == slice(None)) or value.shape != self.shape:
+                    raise MXNetError(_UNTRACKED.format(what="x[...] = value"))
+                self.replace(value, "x[:] = value")
+                return
         _index.assign(self, key, value)
 
     # -- in place ----------------------------------------------------------------------------
 
-    def _refuse_recorded(self, what: str) -> None:
+    def refuse_recorded(self, what: str) -> None:
+        """Raises MXNetError if this array may not be changed now, being part of what is recorded.
+
+        Args:
+            what: how the user wrote the change, for the message.
+        """
         if self._edge is not None and _tape.state.recording:
             raise MXNetError(_IN_PLACE.format(what=what))
 
-    def _update(self, result: Any, what: str) -> NDArray:
-        if result is NotImplemented:
-            raise TypeError(f"{what}: the right-hand side must be an NDArray or a number")
-        self._refuse_recorded(what)
-        if result.shape != self.shape:
-            raise ShapeError(
-                f"{what}: the result must keep the shape {self.shape}, got {result.shape}"
-            )
-        self.assign(result)
+    def _update(self, operation: Callable[[Any, Any], Any], other: Any, what: str) -> NDArray:
+        self.refuse_recorded(what)
+        with in_place:
+            result = operation(self, other)
+            if result is NotImplemented:
+                raise TypeError(
+                    f"{what}: the right-hand side must be an NDArray or a number, "
+                    f"got {type(other).__name__}"
+                )
+            if result.shape != self.shape:
+                raise ShapeError(
+                    f"{what}: the result must keep the shape {self.shape}, got {result.shape}"
+                )
+            if result._edge is not None:
+                raise MXNetError(_UNTRACKED.format(what=what))
+            self.assign(result)
         return self
 
     def __iadd__(self, other: Any) -> NDArray:  # type: ignore[misc]
-        return self._update(self.__add__(other), "+=")
+        return self._update(NDArray.__add__, other, "+=")
 
     def __isub__(self, other: Any) -> NDArray:  # type: ignore[misc]
-        return self._update(self.__sub__(other), "-=")
+        return self._update(NDArray.__sub__, other, "-=")
 
     def __imul__(self, other: Any) -> NDArray:  # type: ignore[misc]
-        return self._update(self.__mul__(other), "*=")
+        return self._update(NDArray.__mul__, other, "*=")
 
     def __itruediv__(self, other: Any) -> NDArray:  # type: ignore[misc]
-        return self._update(self.__truediv__(other), "/=")
+        return self._update(NDArray.__truediv__, other, "/=")
 
     def __imod__(self, other: Any) -> NDArray:  # type: ignore[misc]
-        return self._update(self.__mod__(other), "%=")
+        return self._update(NDArray.__mod__, other, "%=")
 
     def __ipow__(self, other: Any) -> NDArray:  # type: ignore[misc]
-        return self._update(self.__pow__(other), "**=")
+        return self._update(NDArray.__pow__, other, "**=")
 
     # -- copies and conversions --------------------------------------------------------------
 
@@ -402,8 +451,7 @@ class NDArray(FluentMethods):
         if other.shape != self.shape:
             raise ShapeError(f"copyto: shapes must be equal, got {self.shape} and {other.shape}")
         if other._storage is not self._storage or other._offset != self._offset:
-            other._refuse_recorded("copyto")
-            other.assign(self)
+            other.replace(self, "copyto")
         return other
 
     def as_in_context(self, context: Context) -> NDArray:
@@ -417,7 +465,8 @@ class NDArray(FluentMethods):
             node = _tape.record_call(
                 call, (self._edge,), (), (source,), (made.read(),), context, self.context
             )
-            made._edge = Edge(node, 0)
+            if node is not None:
+                made._edge = Edge(node, 0)
         return made
 
     as_in_ctx = as_in_context
@@ -427,7 +476,8 @@ class NDArray(FluentMethods):
         wanted = as_dtype(dtype)
         if not copy and wanted == self._type.dtype:
             return self
-        cast: NDArray = NDArray.apply_operator(registry.get("Cast"), (self,), {"dtype": wanted.name})
+        op = registry.get("Cast")
+        cast: NDArray = NDArray.apply_operator(op, (self,), {"dtype": wanted.name})
         return cast
 
     def detach(self) -> NDArray:
@@ -454,7 +504,8 @@ class NDArray(FluentMethods):
 
     def broadcast_to(self, shape: tuple[int, ...]) -> NDArray:
         """Returns the array with its axes of size 1 repeated to `shape`."""
-        out: NDArray = NDArray.apply_operator(registry.get("broadcast_to"), (self,), {"shape": shape})
+        op = registry.get("broadcast_to")
+        out: NDArray = NDArray.apply_operator(op, (self,), {"shape": shape})
         return out
 
     def __copy__(self) -> NDArray:
@@ -473,17 +524,23 @@ class NDArray(FluentMethods):
         device: tuple[Any, int] = recorder.ready_array(self.read()).__dlpack_device__()
         return device
 
+    def to_dlpack_for_read(self) -> Any:
+        """Returns a DLPack capsule of the memory, which must not be written to."""
+        return self.__dlpack__()
+
     def to_jax(self) -> Any:
         """Returns the value as a JAX array, without a copy; later writes here do not change it."""
-        return self._export()
+        with jax.enable_x64(True):
+            # A second array on the same memory: donating that one must not take ours away.
+            return jax.device_put(self._export(), device_of(self.context))
 
     def _export(self) -> Any:
-        # Launched first, so that no pending program may take the memory over.
-        recorder.flush_all()
         value = self.read()
-        array = recorder.ready_array(value)
-        array.block_until_ready()
+        array = recorder.wait(value)
+        # In this order: what is recorded after this line keeps off the memory, and what was
+        # recorded before it is launched while `value` still holds the array.
         value.shared = True
+        recorder.flush_all()
         return array
 
     # -- gradients ---------------------------------------------------------------------------
@@ -553,11 +610,33 @@ def _restore(host: np.ndarray[Any, Any], ctx: Context) -> NDArray:
     return NDArray.from_value(put(host, ctx), ctx)
 
 
-def _broadcast_cast(target: NDArray, source: NDArray) -> NDArray:
-    op = registry.get("_assign_cast")
-    if source.context is not target.context:
-        source = source.as_in_context(target.context)
-    return NDArray.apply_call(op.bind({})[0], (target.detach(), source.detach()), ())[0]  # type: ignore[no-any-return]
+def _like(target: NDArray, source: NDArray) -> NDArray:
+    """Returns an array with the values of `source` in the shape and dtype of `target`."""
+    call, scalars = registry.get("_assign_cast").bind({})
+    made: NDArray = NDArray.apply_call(call, (target, source), scalars)[0]
+    return made
+
+
+def _record_changing(
+    call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...], types: Types, ctx: Context
+) -> tuple[Types, tuple[Value, ...], list[Value]]:
+    """Records a call that overwrites inputs or the random state; the lock is held.
+
+    Returns:
+        The types and Values of its inputs, with the random state, and the Values it makes.
+    """
+    values = tuple([x.read() for x in inputs])
+    if call.takes_state:
+        state = generator.state_of(ctx)
+        types = (*types, state.type)
+        values = (*values, state.read())
+    made = recorder.record(ctx, call, values, scalars, call.infer(types))
+    if call.takes_state:
+        state.write(made[-1])
+    for index, output in call.mutates.items():
+        # A call may leave the state out (BatchNorm outside training gives it back unchanged).
+        inputs[index].write(made[output])
+    return types, values, made
 
 
 def _write_out(call: Call, outputs: list[Any], out: Any) -> Any:
@@ -566,6 +645,7 @@ def _write_out(call: Call, outputs: list[Any], out: Any) -> Any:
         raise ParameterError(
             f"{call.name}: out= takes at most {call.num_visible} arrays, got {len(targets)}"
         )
+    what = f"{call.name}(out=...)"
     for target, result in zip(targets, outputs, strict=False):
         if not isinstance(target, NDArray):
             raise ParameterError(f"{call.name}: out= needs an NDArray, got {type(target).__name__}")
@@ -573,10 +653,9 @@ def _write_out(call: Call, outputs: list[Any], out: Any) -> Any:
             raise ShapeError(
                 f"{call.name}: out= must have shape {result.shape}, got {target.shape}"
             )
-        target._refuse_recorded(f"{call.name}(out=...)")
-        target.assign(result)
-        if result._edge is not None:
-            target._edge = result._edge
+        if target.context is not result.context:
+            raise _contexts_differ(call, [result, target])
+        target.replace(result, what)
     return out
 
 
@@ -599,4 +678,3 @@ def _contexts_differ(call: Call, inputs: Sequence[NDArray]) -> MXNetError:
         f"{call.name}: all inputs must be on one context, got {where}; "
         "move them with as_in_context(...)"
     )
-

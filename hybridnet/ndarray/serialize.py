@@ -66,4 +66,6 @@ def _restore(loaded: Any) -> list[NDArray] | dict[str, NDArray]:
 def _check_arrays(values: Any) -> None:
     for one in values:
         if not isinstance(one, NDArray):
-            raise ParameterError(f"nd.save: every value must be an NDArray, got {type(one).__name__}")
+            raise ParameterError(
+                f"nd.save: every value must be an NDArray, got {type(one).__name__}"
+            )

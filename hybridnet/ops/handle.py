@@ -19,7 +19,15 @@ from . import registry
 from .call import Call
 from .operator import Operator
 
-__all__ = ["Operand", "documentation", "fluent", "operator_function", "signature_of", "split_arguments"]
+__all__ = [
+    "Operand",
+    "binary",
+    "documentation",
+    "fluent",
+    "operator_function",
+    "signature_of",
+    "split_arguments",
+]
 
 # Whole numbers beyond this are not exact as the float64 in which scalars travel.
 _EXACT: Final = 2**53
@@ -66,38 +74,38 @@ class Operand:
         raise NotImplementedError
 
     def __add__(self, other: Any) -> Any:
-        return _binary(self, other, "broadcast_add", "_plus_scalar")
+        return binary(self, other, "broadcast_add", "_plus_scalar")
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        return _binary(self, other, "broadcast_sub", "_minus_scalar")
+        return binary(self, other, "broadcast_sub", "_minus_scalar")
 
     def __rsub__(self, other: Any) -> Any:
-        return _binary(self, other, "broadcast_sub", "_rminus_scalar", swap=True)
+        return binary(self, other, "broadcast_sub", "_rminus_scalar", swap=True)
 
     def __mul__(self, other: Any) -> Any:
-        return _binary(self, other, "broadcast_mul", "_mul_scalar")
+        return binary(self, other, "broadcast_mul", "_mul_scalar")
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        return _binary(self, other, "broadcast_div", "_div_scalar")
+        return binary(self, other, "broadcast_div", "_div_scalar")
 
     def __rtruediv__(self, other: Any) -> Any:
-        return _binary(self, other, "broadcast_div", "_rdiv_scalar", swap=True)
+        return binary(self, other, "broadcast_div", "_rdiv_scalar", swap=True)
 
     def __mod__(self, other: Any) -> Any:
-        return _binary(self, other, "broadcast_mod", "_mod_scalar")
+        return binary(self, other, "broadcast_mod", "_mod_scalar")
 
     def __rmod__(self, other: Any) -> Any:
-        return _binary(self, other, "broadcast_mod", "_rmod_scalar", swap=True)
+        return binary(self, other, "broadcast_mod", "_rmod_scalar", swap=True)
 
     def __pow__(self, other: Any) -> Any:
-        return _binary(self, other, "broadcast_power", "_power_scalar")
+        return binary(self, other, "broadcast_power", "_power_scalar")
 
     def __rpow__(self, other: Any) -> Any:
-        return _binary(self, other, "broadcast_power", "_rpower_scalar", swap=True)
+        return binary(self, other, "broadcast_power", "_rpower_scalar", swap=True)
 
     def __neg__(self) -> Any:
         return _unary(self, "negative")
@@ -106,22 +114,22 @@ class Operand:
         return _unary(self, "abs")
 
     def __eq__(self, other: object) -> Any:
-        return _binary(self, other, "broadcast_equal", "_equal_scalar")
+        return binary(self, other, "broadcast_equal", "_equal_scalar")
 
     def __ne__(self, other: object) -> Any:
-        return _binary(self, other, "broadcast_not_equal", "_not_equal_scalar")
+        return binary(self, other, "broadcast_not_equal", "_not_equal_scalar")
 
     def __gt__(self, other: Any) -> Any:
-        return _binary(self, other, "broadcast_greater", "_greater_scalar")
+        return binary(self, other, "broadcast_greater", "_greater_scalar")
 
     def __ge__(self, other: Any) -> Any:
-        return _binary(self, other, "broadcast_greater_equal", "_greater_equal_scalar")
+        return binary(self, other, "broadcast_greater_equal", "_greater_equal_scalar")
 
     def __lt__(self, other: Any) -> Any:
-        return _binary(self, other, "broadcast_lesser", "_lesser_scalar")
+        return binary(self, other, "broadcast_lesser", "_lesser_scalar")
 
     def __le__(self, other: Any) -> Any:
-        return _binary(self, other, "broadcast_lesser_equal", "_lesser_equal_scalar")
+        return binary(self, other, "broadcast_lesser_equal", "_lesser_equal_scalar")
 
     # Equality is elementwise, so identity is what a dict can go by.
     __hash__ = object.__hash__
@@ -131,14 +139,27 @@ def _unary(operand: Operand, name: str) -> Any:
     return type(operand).apply_operator(registry.get(name), (operand,), {})
 
 
-def _binary(operand: Operand, other: Any, name: str, scalar: str, swap: bool = False) -> Any:
+def binary(operand: Operand, other: Any, name: str, scalar: str, swap: bool = False) -> Any:
+    """Applies an operator to an operand and another, or a number.
+
+    Args:
+        operand: one side.
+        other: the other side.
+        name: the operator for two operands.
+        scalar: its form for an operand and a number.
+        swap: whether `other` is the left side.
+
+    Returns:
+        The result; NotImplemented where `other` is neither operand nor number.
+    """
     kind = type(operand)
     if isinstance(other, Operand):
         pair = (other, operand) if swap else (operand, other)
         return kind.apply_operator(kind.binary_operator(name), pair, {})
     if isinstance(other, (Number, np.number, np.bool_)):
-        if isinstance(other, int) and abs(other) > _EXACT:
-            return _binary(operand, kind.full_like_scalar(operand, other), name, scalar, swap)
+        if isinstance(other, (int, np.integer)) and abs(int(other)) > _EXACT:
+            whole = kind.full_like_scalar(operand, int(other))
+            return binary(operand, whole, name, scalar, swap)
         op = registry.get(scalar)
         return kind.apply_operator(op, (operand,), {"scalar": float(other)})
     return NotImplemented

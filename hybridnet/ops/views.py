@@ -12,6 +12,7 @@ from hybridnet.base.attrs import Index, Scalar, Shape
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
+from .families import convert
 from .registry import operator
 
 __all__: list[str] = []
@@ -33,7 +34,7 @@ def view(base: Any, *, offset: Index, shape: Shape) -> Any:
 @operator("_view_assign", infer=lambda base, value: [base])
 def view_assign(base: Any, value: Any, *, offset: Index) -> Any:
     """Returns `base` with the elements from `offset` on replaced by those of `value`."""
-    value = value.astype(base.dtype)
+    value = convert(value, base.dtype)
     if value.size == base.size:
         return value.reshape(base.shape)
     flat = lax.dynamic_update_slice(base.reshape(-1), value.reshape(-1), (offset,))
@@ -43,13 +44,13 @@ def view_assign(base: Any, value: Any, *, offset: Index) -> Any:
 @operator("_assign_cast", infer=lambda base, value: [base])
 def assign_cast(base: Any, value: Any) -> Any:
     """Broadcasts `value` to the shape of `base`, in the dtype of `base`: ``base[:] = value``."""
-    return jnp.broadcast_to(value, base.shape).astype(base.dtype)
+    return jnp.broadcast_to(convert(value, base.dtype), base.shape)
 
 
 @operator("_fill", infer=lambda base: [base])
 def fill(base: Any, *, scalar: Scalar) -> Any:
     """Returns an array like `base` with every element equal to a number: ``base[:] = 1``."""
-    return jnp.full(base.shape, scalar.astype(base.dtype))
+    return jnp.full(base.shape, convert(scalar, base.dtype))
 
 
 def _size(shape: tuple[int, ...]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any, Final
 
@@ -58,10 +59,9 @@ def _configure_cpus() -> None:
     wanted = config.num_cpu_devices()
     # JAX's own setting stands where the user made one, and where nothing was asked of us.
     if wanted > 1 and jax.config.jax_num_cpu_devices < wanted:
-        try:
+        # JAX may be running already: `device_of` says so when a missing device is asked for.
+        with contextlib.suppress(RuntimeError):
             jax.config.update("jax_num_cpu_devices", wanted)
-        except RuntimeError:
-            pass  # JAX is running already: `device_of` says so when a missing device is asked for
 
 
 def _available(platform: str) -> list[Any]:

@@ -223,9 +223,10 @@ def wait_all() -> None:
         # A donated array is gone: its memory belongs to a later program.
         if array is not None and not array.is_deleted():
             _finished(array)
-    for error in list(_unreported.values())[:1]:
+    unreported = list(_unreported.values())
+    if unreported:
         _unreported.clear()
-        _raise(error)
+        _raise(unreported[0])
 
 
 def _after_fork_in_child() -> None:
