@@ -1,0 +1,30 @@
+"""``hybridnet info``: versions, devices, engine kind, cache folder."""
+
+from __future__ import annotations
+
+import platform
+
+import jax
+import jaxlib
+import numpy as np
+
+import hybridnet
+from hybridnet.base import config
+from hybridnet.base.context import Context
+from hybridnet.runtime.devices import device_of, num_devices
+
+__all__ = ["print_info"]
+
+
+def print_info() -> None:
+    """Prints what this installation is and runs on."""
+    print(f"hybridnet  {hybridnet.__version__}")
+    print(f"Python     {platform.python_version()} on {platform.platform()}")
+    print(f"JAX        {jax.__version__} (jaxlib {jaxlib.__version__})")
+    print(f"NumPy      {np.__version__}")
+    for kind in ("cpu", "gpu", "tpu"):
+        for number in range(num_devices(kind)):
+            device = device_of(Context(kind, number))
+            print(f"device     {kind}({number}): {device.device_kind}")
+    print(f"engine     {config.engine_type()}")
+    print(f"cache      {config.cache_dir()}")

@@ -1,0 +1,225 @@
+"""LeNet (LeCun et al. 1998, in MXNet's usual form) written three ways, with one training step each.
+
+Each way starts from the same weights and takes the same batches, so their losses must agree.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+
+from hybridnet import autograd, gluon, initializer, kv, nd, optimizer, random, sym
+from hybridnet.base.context import Context
+from hybridnet.function import function
+from hybridnet.ndarray import NDArray
+
+__all__ = [
+    "AbstractWay",
+    "Bound",
+    "Eager",
+    "Settings",
+    "Traced",
+    "initial_weights",
+    "lenet_block",
+    "lenet_symbol",
+]
+
+_MOMENTUM: Final = 0.9
+_WEIGHT_DECAY: Final = 1e-4
+_IMAGE: Final = (1, 28, 28)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the three ways have in common."""
+
+    batch_size: int
+    #: The learning rate.
+    lr: float
+    ctx: Context
+
+    def optimizer(self, **kwargs: Any) -> Any:
+        """Makes a way's own optimizer."""
+        return optimizer.SGD(
+            learning_rate=self.lr, momentum=_MOMENTUM, wd=_WEIGHT_DECAY, **kwargs
+        )
+
+
+def lenet_symbol() -> Any:
+    """Returns LeNet as a symbol with a softmax loss.
+
+    Inputs data (batch, 1, 28, 28) and softmax_label (batch,); output probabilities (batch, 10).
+    """
+    x = sym.Variable("data")
+    for number, filters in ((1, 20), (2, 50)):
+        x = sym.Convolution(x, kernel=(5, 5), num_filter=filters, name=f"conv{number}")
+        x = sym.Activation(x, act_type="tanh", name=f"tanh{number}")
+        x = sym.Pooling(x, pool_type="max", kernel=(2, 2), stride=(2, 2), name=f"pool{number}")
+    x = sym.Flatten(x, name="flatten")
+    x = sym.FullyConnected(x, num_hidden=500, name="fc1")
+    x = sym.Activation(x, act_type="tanh", name="tanh3")
+    x = sym.FullyConnected(x, num_hidden=10, name="fc2")
+    return sym.SoftmaxOutput(x, name="softmax")
+
+
+def lenet_block() -> gluon.HybridBlock:
+    """Returns LeNet as a block: images (batch, 1, 28, 28) to scores (batch, 10)."""
+    net = gluon.nn.HybridSequential()
+    with net.name_scope():
+        net.add(
+            gluon.nn.Conv2D(20, 5, activation="tanh", prefix="conv1_"),
+            gluon.nn.MaxPool2D(2, 2),
+            gluon.nn.Conv2D(50, 5, activation="tanh", prefix="conv2_"),
+            gluon.nn.MaxPool2D(2, 2),
+            gluon.nn.Flatten(),
+            gluon.nn.Dense(500, activation="tanh", prefix="fc1_"),
+            gluon.nn.Dense(10, prefix="fc2_"),
+        )
+    return net
+
+
+def initial_weights(seed: int) -> dict[str, np.ndarray[Any, Any]]:
+    """Returns LeNet's first weights by name: Xavier's for weights, 0 for biases."""
+    random.seed(seed)
+    symbol = lenet_symbol()
+    shapes, _, _ = symbol.infer_shape(data=(1, *_IMAGE))
+    fill = initializer.Xavier()
+    weights = {}
+    for name, shape in zip(symbol.list_arguments(), shapes, strict=True):
+        if name not in ("data", "softmax_label"):
+            array = nd.zeros(shape)
+            fill(initializer.InitDesc(name), array)
+            weights[name] = array.asnumpy()
+    return weights
+
+
+class AbstractWay(ABC):
+    """One way to write and train the network."""
+
+    title: str
+
+    @abstractmethod
+    def step(self, data: NDArray, label: NDArray) -> NDArray:
+        """Takes one training step; returns the loss of each digit before it, (batch,)."""
+
+    @abstractmethod
+    def predict(self, data: NDArray) -> NDArray:
+        """Returns scores or probabilities (batch, 10)."""
+
+    @abstractmethod
+    def weights(self) -> Mapping[str, NDArray]:
+        """Returns the weights by name."""
+
+
+def _fill(net: gluon.HybridBlock, weights: Mapping[str, Any], ctx: Context) -> None:
+    """Gives a block LeNet's weights, which end in the names of the symbol's."""
+    net.initialize(ctx=ctx)
+    for name, parameter in net.collect_params().items():
+        parameter.set_data(nd.array(weights[name.removeprefix(net.prefix)], ctx))
+
+
+@final
+class Eager(AbstractWay):
+    """Arrays and a loop: `nd`, `autograd.record`, `gluon.Trainer`."""
+
+    title = "eager loop"
+
+    def __init__(self, weights: Mapping[str, Any], settings: Settings) -> None:
+        self.net = lenet_block()
+        _fill(self.net, weights, settings.ctx)
+        self.loss = gluon.loss.SoftmaxCrossEntropyLoss()
+        self.trainer = gluon.Trainer(self.net.collect_params(), settings.optimizer())
+
+    def step(self, data: NDArray, label: NDArray) -> NDArray:
+        """Records forward and backward, and steps."""
+        with autograd.record():
+            loss = self.loss(self.net(data), label)
+        loss.backward()
+        self.trainer.step(data.shape[0])
+        result: NDArray = loss
+        return result
+
+    def predict(self, data: NDArray) -> NDArray:
+        """Runs the network."""
+        scores: NDArray = self.net(data)
+        return scores
+
+    def weights(self) -> Mapping[str, NDArray]:
+        """Returns the parameters."""
+        params = self.net.collect_params()
+        return {name.removeprefix(self.net.prefix): one.data() for name, one in params.items()}
+
+
+@final
+class Traced(AbstractWay):
+    """The eager step with one line more: `@hn.function`."""
+
+    title = "traced function"
+
+    def __init__(self, weights: Mapping[str, Any], settings: Settings) -> None:
+        self._eager = Eager(weights, settings)
+        self._step = function(self._eager.step, name="lenet_step")
+        self._predict = function(self._eager.predict, name="lenet_predict")
+
+    def step(self, data: NDArray, label: NDArray) -> NDArray:
+        """Replays the traced step."""
+        loss: NDArray = self._step(data, label)
+        return loss
+
+    def predict(self, data: NDArray) -> NDArray:
+        """Replays the traced network."""
+        scores: NDArray = self._predict(data)
+        return scores
+
+    def weights(self) -> Mapping[str, NDArray]:
+        """Returns the parameters."""
+        return self._eager.weights()
+
+
+@final
+class Bound(AbstractWay):
+    """A symbol bound to arrays, and a key-value store that applies the optimizer."""
+
+    title = "bound symbol"
+
+    def __init__(self, weights: Mapping[str, Any], settings: Settings) -> None:
+        self.symbol = lenet_symbol()
+        self._ctx = settings.ctx
+        shape = (settings.batch_size, *_IMAGE)
+        requests = {name: "write" for name in weights}
+        self.executor = self.symbol.simple_bind(
+            settings.ctx, data=shape, softmax_label=shape[:1], grad_req=requests
+        )
+        self.executor.copy_params_from({name: nd.array(one) for name, one in weights.items()})
+        self.store = kv.create("local")
+        self.store.set_optimizer(settings.optimizer(rescale_grad=1 / settings.batch_size))
+        self._names = list(weights)
+        for number, name in enumerate(self._names):
+            self.store.init(number, self.executor.arg_dict[name])
+
+    def step(self, data: NDArray, label: NDArray) -> NDArray:
+        """Runs the executor both ways, pushes the gradients and pulls the weights."""
+        executor = self.executor
+        (probabilities,) = executor.forward(is_train=True, data=data, softmax_label=label)
+        loss: NDArray = -nd.log(nd.pick(probabilities, label))
+        executor.backward()
+        for number, name in enumerate(self._names):
+            self.store.push(number, executor.grad_dict[name], priority=-number)
+            self.store.pull(number, executor.arg_dict[name], priority=-number)
+        return loss
+
+    def predict(self, data: NDArray) -> NDArray:
+        """Runs the executor, bound anew for another batch size."""
+        executor = self.executor
+        if executor.arg_dict["data"].shape != data.shape:
+            executor = executor.reshape(data=data.shape, softmax_label=data.shape[:1])
+        probabilities: NDArray = executor.forward(is_train=False, data=data)[0]
+        return probabilities
+
+    def weights(self) -> Mapping[str, NDArray]:
+        """Returns the bound weights."""
+        return {name: self.executor.arg_dict[name] for name in self._names}

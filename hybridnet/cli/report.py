@@ -1,0 +1,114 @@
+"""What ``hybridnet train`` shows: the progress bar, the table, the picture, and where files go."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from .train import Result
+
+#: Steps over which the ways' losses are compared.
+_COMPARED: Final = 50
+
+__all__ = ["output_folder", "plot_losses", "print_results", "progress"]
+
+
+@contextmanager
+def output_folder(folder: Path) -> Iterator[Path]:
+    """Gives a temporary folder whose files are moved to `folder` when the block ends well.
+
+    It is made beside them, so that moving is renaming; after an error nothing of it is left.
+
+    Raises:
+        OSError: the folder cannot be made or written to; raised before anything else is done.
+    """
+    made = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        temporary = Path(tempfile.mkdtemp(prefix=".lenet-", dir=folder))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(folder)) from error
+    done = False
+    try:
+        yield temporary
+        for name in sorted(os.listdir(temporary)):
+            os.replace(temporary / name, folder / name)
+        done = True
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if made and not done:
+            folder.rmdir()
+
+
+@contextmanager
+def progress(steps: int) -> Iterator[Callable[[str, int, float], None]]:
+    """Shows a progress bar on standard error; gives the function that moves it.
+
+    Args:
+        steps: of all ways together.
+    """
+    columns = (
+        TextColumn("{task.description:<16}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("loss {task.fields[loss]:.4f}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=steps, loss=float("nan"))
+
+        def advance(title: str, count: int, loss: float) -> None:
+            bar.update(task, advance=count, description=title, loss=loss)
+
+        yield advance
+
+
+def print_results(results: Sequence[Result]) -> None:
+    """Prints a row for each way, and how far their losses are apart."""
+    table = Table(title="LeNet, three ways from the same weights")
+    table.add_column("way")
+    for heading in ("accuracy", "test loss", "images/s", "first step", "steady step"):
+        table.add_column(heading, justify="right")
+    for one in results:
+        table.add_row(
+            one.title,
+            f"{one.accuracy:.2%}",
+            f"{one.test_loss:.4f}",
+            f"{one.images_per_second:,.0f}",
+            f"{one.first_step:.2f} s",
+            f"{1e3 * one.steady_step:.2f} ms",
+        )
+    console = Console()
+    console.print(table)
+    first = np.array(results[0].losses[:_COMPARED])
+    apart = max(
+        float(np.max(np.abs(np.array(one.losses[:_COMPARED]) - first) / first)) for one in results
+    )
+    console.print(
+        f"the loss curves differ by at most {apart:.1e} (relative) over the first {len(first)} steps"
+    )
+
+
+def plot_losses(results: Sequence[Result], path: Path) -> None:
+    """Draws the loss of every step, one curve for each way, as a PNG."""
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.subplots()
+    # The curves lie on each other: from wide and pale to thin, all can be seen.
+    for one, width, style in zip(results, (6, 3, 1), ("-", "-", "--"), strict=False):
+        axes.plot(one.losses, style, linewidth=width, label=one.title, alpha=0.7)
+    axes.set(title="LeNet on MNIST digits", xlabel="step", ylabel="mean loss", yscale="log")
+    axes.legend()
+    axes.grid(alpha=0.3)
+    figure.savefig(path, format="png", dpi=120)

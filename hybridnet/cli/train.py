@@ -1,0 +1,231 @@
+"""``hybridnet train``: LeNet on real digits three ways, timed, compared and saved."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import statistics
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from hybridnet import gluon, model, nd
+from hybridnet.base.errors import MXNetError
+from hybridnet.io.mnist import load_mnist
+from hybridnet.ndarray import NDArray
+from hybridnet.runtime.devices import device_of
+
+from .lenet import AbstractWay, Bound, Eager, Settings, Traced, initial_weights
+
+__all__ = ["Digits", "Result", "run_way", "train"]
+
+_VIZ: Final = ("rich", "matplotlib")
+
+
+@dataclass(frozen=True, eq=False)
+class Digits:
+    """Images as float32 (n, 1, 28, 28) in [0, 1], labels as float32 (n,)."""
+
+    train_images: np.ndarray[Any, Any]
+    train_labels: np.ndarray[Any, Any]
+    test_images: np.ndarray[Any, Any]
+    test_labels: np.ndarray[Any, Any]
+
+    @staticmethod
+    def load(folder: Path | None) -> Digits:
+        """Reads a folder of IDX files, or the bundled digits."""
+        images, labels, test_images, test_labels = load_mnist(folder)
+
+        def scaled(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+            return pixels.reshape(-1, 1, 28, 28).astype(np.float32) / 255
+
+        return Digits(
+            scaled(images),
+            labels.astype(np.float32),
+            scaled(test_images),
+            test_labels.astype(np.float32),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one way achieved."""
+
+    title: str
+    #: Mean loss of each step, before it.
+    losses: list[float]
+    #: Share of the test digits told right.
+    accuracy: float
+    #: Mean cross-entropy on the test digits.
+    test_loss: float
+    #: Seconds from the first call of a step until its loss was there.
+    first_step: float
+    #: Seconds for a step after the first epoch (in it, if there is one only): the median over
+    #: stretches of steps.
+    steady_step: float
+    images_per_second: float
+
+
+def train(options: Namespace) -> None:
+    """Runs the command.
+
+    Args:
+        options: data, epochs, batch_size, lr, ctx, seed and out, as `main` parses them.
+
+    Raises:
+        MXNetError: unfit data or settings; a missing extra.
+        OSError: files that cannot be read or written.
+    """
+    for name in _VIZ:
+        if importlib.util.find_spec(name) is None:
+            raise MXNetError(f"needs {name}: install hybridnet with its viz extra, hybridnet[viz]")
+    from . import report
+
+    device_of(options.ctx)
+    digits = Digits.load(options.data)
+    if len(digits.train_images) < options.batch_size:
+        raise MXNetError(
+            f"--batch-size {options.batch_size} is more than the {len(digits.train_images)} digits"
+        )
+    with report.output_folder(options.out) as files:
+        settings = Settings(options.batch_size, options.lr, options.ctx)
+        weights = initial_weights(options.seed)
+        steps = options.epochs * (len(digits.train_images) // options.batch_size)
+        results = []
+        ways: list[AbstractWay] = []
+        with report.progress(len(_WAYS) * steps) as advance:
+            for kind in _WAYS:
+                way = kind(weights, settings)
+                order = batches(digits, options)
+                results.append(run_way(way, digits, order, settings, options.epochs, advance))
+                ways.append(way)
+        report.print_results(results)
+        bound = next(way for way in ways if isinstance(way, Bound))
+        prefix = files / "lenet"
+        model.save_checkpoint(str(prefix), options.epochs, bound.symbol, bound.weights(), {})
+        accuracy = _score_checkpoint(prefix, options.epochs, digits, settings)
+        report.plot_losses(results, files / "lenet-loss.png")
+    print(f"checkpoint loaded back: test accuracy {accuracy:.2%}")
+    for name in sorted(os.listdir(options.out)):
+        if name.startswith("lenet"):
+            print(f"wrote {options.out / name}")
+
+
+_WAYS: Final[tuple[Callable[..., AbstractWay], ...]] = (Eager, Bound, Traced)
+
+
+def batches(digits: Digits, options: Namespace) -> Iterator[list[np.ndarray[Any, Any]]]:
+    """Yields, for each epoch, the numbers of the digits in each batch; a short rest is left out."""
+    generator = np.random.default_rng(options.seed)
+    count = len(digits.train_images)
+    while True:
+        order = generator.permutation(count)
+        whole = count - count % options.batch_size
+        yield np.split(order[:whole], whole // options.batch_size)
+
+
+def run_way(
+    way: AbstractWay,
+    digits: Digits,
+    order: Iterator[list[np.ndarray[Any, Any]]],
+    settings: Settings,
+    epochs: int,
+    advance: Callable[[str, int, float], None],
+) -> Result:
+    """Trains one way and scores it.
+
+    Args:
+        way: the network and its step.
+        digits: to train on and to be scored on.
+        order: the batches of each epoch.
+        settings: where and how.
+        epochs: how many.
+        advance: called with (title, steps done since, loss now), for a progress bar.
+    """
+    losses: list[float] = []
+    times: list[float] = []
+    first_step = 0.0
+    for epoch in range(epochs):
+        times_now = []
+        for chunk in _chunks(next(order), first=epoch == 0):
+            # The device has the digits before the clock starts: what is timed is the steps.
+            inputs = [
+                (
+                    nd.array(digits.train_images[rows], settings.ctx),
+                    nd.array(digits.train_labels[rows], settings.ctx),
+                )
+                for rows in chunk
+            ]
+            nd.waitall()
+            started = time.perf_counter()
+            pending = [way.step(data, label) for data, label in inputs]
+            # Nothing in the loop above waits; reading the last loss waits for all steps.
+            last = float(pending[-1].mean().asscalar())
+            elapsed = time.perf_counter() - started
+            if losses:
+                times_now.append(elapsed / len(chunk))
+            else:
+                first_step = elapsed
+            losses.extend(float(one.mean().asscalar()) for one in pending)
+            advance(way.title, len(chunk), last)
+        times = times_now or times
+    steady = statistics.median(times) if times else first_step
+    accuracy, test_loss = _score(way.predict, digits, settings)
+    return Result(
+        way.title,
+        losses,
+        accuracy,
+        test_loss,
+        first_step,
+        steady,
+        settings.batch_size / steady,
+    )
+
+
+def _chunks(batches: list[Any], first: bool) -> Iterator[list[Any]]:
+    """Cuts an epoch into stretches that are timed together; the very first step stands alone."""
+    if first:
+        yield batches[:1]
+        batches = batches[1:]
+    for start in range(0, len(batches), 10):
+        yield batches[start : start + 10]
+
+
+def _score(
+    predict: Callable[[NDArray], NDArray], digits: Digits, settings: Settings
+) -> tuple[float, float]:
+    """Returns the accuracy and the mean cross-entropy on the test digits."""
+    outputs = []
+    for start in range(0, len(digits.test_images), settings.batch_size):
+        part = nd.array(digits.test_images[start : start + settings.batch_size], settings.ctx)
+        outputs.append(predict(part).copy())
+    scores = np.concatenate([one.asnumpy() for one in outputs]).astype(np.float64)
+    labels = digits.test_labels.astype(int)
+    accuracy = float((scores.argmax(axis=1) == labels).mean())
+    if np.allclose(scores.sum(axis=1), 1, atol=1e-3) and scores.min() >= 0:
+        scores = np.log(np.maximum(scores, 1e-38))
+    shifted = scores - scores.max(axis=1, keepdims=True)
+    log_softmax = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return accuracy, float(-log_softmax[np.arange(len(labels)), labels].mean())
+
+
+def _score_checkpoint(prefix: Path, epoch: int, digits: Digits, settings: Settings) -> float:
+    """Loads a checkpoint as a stranger would, and scores it."""
+    net = gluon.SymbolBlock.imports(
+        f"{prefix}-symbol.json",
+        ["data", "softmax_label"],
+        f"{prefix}-{epoch:04d}.params",
+        ctx=settings.ctx,
+    )
+    net.hybridize()
+
+    def predict(data: NDArray) -> NDArray:
+        probabilities: NDArray = net(data, nd.zeros(data.shape[:1], settings.ctx))
+        return probabilities
+
+    return _score(predict, digits, settings)[0]

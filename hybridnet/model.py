@@ -1,0 +1,62 @@
+"""`model`: checkpoints of symbols, in the two files MXNet writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hybridnet import ndarray, symbol
+from hybridnet.base.errors import FormatError
+from hybridnet.ndarray import NDArray
+
+__all__ = ["load_checkpoint", "load_params", "save_checkpoint"]
+
+
+def save_checkpoint(
+    prefix: str,
+    epoch: int,
+    symbol: Any,
+    arg_params: Mapping[str, NDArray],
+    aux_params: Mapping[str, NDArray],
+    remove_amp_cast: bool = True,
+) -> None:
+    """Saves ``prefix-symbol.json`` and ``prefix-0005.params``; MXNet 1.9.1 reads both.
+
+    Args:
+        prefix: the beginning of both names.
+        epoch: the number in the second.
+        symbol: the network; None saves the arrays only.
+        arg_params: weights by name.
+        aux_params: auxiliary states by name.
+        remove_amp_cast: accepted; there are no such casts.
+    """
+    if symbol is not None:
+        symbol.save(f"{prefix}-symbol.json")
+    arrays = {f"arg:{name}": one for name, one in arg_params.items()}
+    arrays.update({f"aux:{name}": one for name, one in aux_params.items()})
+    ndarray.save(f"{prefix}-{epoch:04d}.params", arrays)
+
+
+def load_params(prefix: str, epoch: int) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+    """Loads the arrays of a checkpoint: weights, and auxiliary states, by name.
+
+    Raises:
+        FormatError: the file is damaged, or no checkpoint.
+        OSError: it cannot be read.
+    """
+    name = f"{prefix}-{epoch:04d}.params"
+    loaded = ndarray.load(name)
+    found: dict[str, dict[str, NDArray]] = {"arg": {}, "aux": {}}
+    for key, one in loaded.items() if isinstance(loaded, dict) else [("", None)]:
+        kind, _, rest = key.partition(":")
+        if kind not in found or not rest:
+            raise FormatError(f"{name}: names must be like 'arg:fc1_weight', got {key!r}")
+        found[kind][rest] = one
+    return found["arg"], found["aux"]
+
+
+def load_checkpoint(
+    prefix: str, epoch: int
+) -> tuple[Any, dict[str, NDArray], dict[str, NDArray]]:
+    """Loads a checkpoint: the symbol, weights, and auxiliary states."""
+    return (symbol.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch))
