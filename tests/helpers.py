@@ -76,6 +76,8 @@ def run_gradient(
     inputs = [Value(one) for one in arrays]
     if call.takes_state:
         inputs.append(Value(initial_state(seed)))
+    if call.no_gradient:
+        return [None] * len(inputs)
     outputs = Value.apply_call(call, inputs, scalars)
     grads = [None if one is None else Value(one) for one in heads]
     grads += [None] * (len(outputs) - len(grads))

@@ -107,6 +107,7 @@ def _leaky_gradient(back: Backward) -> Sequence[Any]:
     aliases=("_npx_leaky_relu",),
     takes=_leaky_inputs,
     outputs=_leaky_outputs,
+    visible=1,
     check=_leaky_check,
     infer=_leaky_types,
     complete=_leaky_shapes,
@@ -138,7 +139,7 @@ def leaky_relu(
         upper_bound: its greatest slope.
 
     Returns:
-        The shape and dtype of `data`; from 'rrelu' also the slopes, likewise.
+        The shape and dtype of `data`. (MXNet shows the slopes of 'rrelu' too, as a second output.)
     """
     if act_type == "rrelu":
         return _random_rectifier(data, lower_bound, upper_bound, train, state)

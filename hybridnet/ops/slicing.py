@@ -108,7 +108,8 @@ def _slice_like_shape(data: Any, shape_like: Any, axes: Sequence[int]) -> tuple[
     shape = list(data.shape)
     for axis in axes:
         mine = one_axis("slice_like", axis, data)
-        size = shape_like.shape[one_axis("slice_like", axis, shape_like)]
+        # As in MXNet, an axis from the end counts in data, whatever rank shape_like has.
+        size = shape_like.shape[one_axis("slice_like", mine, shape_like)]
         if size > shape[mine]:
             raise ShapeError(
                 f"slice_like: shape_like must not be larger than data, got data {data} and "
