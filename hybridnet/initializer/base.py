@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 
@@ -122,7 +122,7 @@ class Initializer:
             desc.global_init = self
         own = desc.attrs.get("__init__", "")
         if own:
-            create(own)._init_weight(desc, arr)
+            _fill(create(own), desc, arr)
             how = str(own)
         else:
             method = next((m for suffix, m in _SUFFIXES if desc.endswith(suffix)), "_init_default")
@@ -162,18 +162,29 @@ alias = registry.get_alias_func(Initializer, "initializer")
 _create = registry.get_create_func(Initializer, "initializer")
 
 
-def create(*args: Any, **kwargs: Any) -> Initializer:
+def create(*args: Any, **kwargs: Any) -> Any:
     """Makes an initializer by name: ``create('xavier', magnitude=2)``.
 
     Args:
-        args: first the name in any case, JSON from `Initializer.dumps`, or an initializer, which
-            is returned itself; then what the class takes.
+        args: first the name in any case, JSON from `Initializer.dumps`, or an initializer (also a
+            `Mixed`, a `Load`, or a function of a name and an array), which is returned itself;
+            then what the class takes.
         kwargs: what the class takes.
 
     Raises:
         ParameterError: no initializer has the name.
     """
-    return cast("Initializer", _create(*args, **kwargs))
+    if len(args) == 1 and not kwargs and callable(args[0]):
+        return args[0]
+    return _create(*args, **kwargs)
+
+
+def _fill(own: Any, desc: InitDesc, arr: NDArray) -> None:
+    """Fills an array with the initializer that was named for it alone."""
+    if isinstance(own, Initializer):
+        own._init_weight(desc, arr)
+    else:
+        own(str(desc), arr)
 
 
 def _magnitude(arr: NDArray) -> float:

@@ -11,6 +11,7 @@ from hybridnet.base.errors import FormatError, MXNetError, ParameterError
 from hybridnet.lr_scheduler import LRScheduler
 from hybridnet.ndarray import NDArray, array
 from hybridnet.runtime import recorder
+from hybridnet.runtime.trace import init_scope
 
 from ._states import dump_states, load_states
 from .optimizer import Index, Optimizer, create, is_low_precision
@@ -60,17 +61,15 @@ class Updater:
         """Makes a weight's state, or brings one that was loaded to where the weight is."""
         if self.states_synced.get(index):
             return
+        trace = recorder.current_trace()
         # A traced function that takes a first step must not begin with new states at every call.
-        trace = recorder.set_trace(None)
-        try:
-            if index not in self.states:
+        with init_scope():
+            if index in self.states:
+                state = self.sync_state_context(self.states[index], weight.context)
+            else:
                 if trace is not None and weight.storage.owner is trace:
                     self._refuse_copy(index, weight)
                 state = self.optimizer.create_state_multi_precision(index, weight)
-            else:
-                state = self.sync_state_context(self.states[index], weight.context)
-        finally:
-            recorder.set_trace(trace)
         self.states[index] = state
         self.states_synced[index] = True
 

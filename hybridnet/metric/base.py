@@ -1,0 +1,232 @@
+"""`EvalMetric`: what metrics share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hybridnet import registry
+from hybridnet.base.context import Context
+from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.ndarray import NDArray, array
+
+from ._tally import Tally
+
+__all__ = [
+    "EvalMetric",
+    "alias",
+    "check_label_shapes",
+    "create_registered",
+    "operands",
+    "pairs",
+    "register",
+]
+
+Arrays = NDArray | Sequence[NDArray]
+
+
+class EvalMetric:
+    """The base of metrics: the mean of something over all that was seen since the last `reset`.
+
+    A subclass defines `update`, which adds to `sum_metric` and `num_inst`. The metrics here do so
+    without waiting for the values: their sums stay on the device until `get`.
+
+    Args:
+        name: what it is called in reports.
+        output_names: which predictions `update_dict` hands on; default all.
+        label_names: which labels; default all.
+        kwargs: what the subclass was made with, for `get_config`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.name = str(name)
+        self.output_names = output_names
+        self.label_names = label_names
+        self._has_global_stats = kwargs.pop("has_global_stats", False)
+        self._kwargs = kwargs
+        self._sum, self._count = Tally(), Tally()
+        self._global_sum, self._global_count = Tally(), Tally()
+        self.reset()
+
+    # -- the sums ----------------------------------------------------------------------------
+
+    @property
+    def sum_metric(self) -> float:
+        """The sum since `reset` or `reset_local`; reading it waits."""
+        return self._sum.read()
+
+    @sum_metric.setter
+    def sum_metric(self, value: float) -> None:
+        self._sum.set(value)
+
+    @property
+    def num_inst(self) -> float:
+        """What the sum is divided by."""
+        return self._count.read()
+
+    @num_inst.setter
+    def num_inst(self, value: float) -> None:
+        self._count.set(value)
+
+    @property
+    def global_sum_metric(self) -> float:
+        """The sum since `reset`; reading it waits."""
+        return self._global_sum.read()
+
+    @global_sum_metric.setter
+    def global_sum_metric(self, value: float) -> None:
+        self._global_sum.set(value)
+
+    @property
+    def global_num_inst(self) -> float:
+        """What the global sum is divided by."""
+        return self._global_count.read()
+
+    @global_num_inst.setter
+    def global_num_inst(self, value: float) -> None:
+        self._global_count.set(value)
+
+    def _add(self, term: NDArray | float, count: NDArray | float, ctx: Context) -> None:
+        """Adds to the sums, which waits for nothing."""
+        self._sum.add(term, ctx)
+        self._count.add(count, ctx)
+        self._global_sum.add(term, ctx)
+        self._global_count.add(count, ctx)
+
+    def reset(self) -> None:
+        """Begins anew."""
+        self.reset_local()
+        self.global_sum_metric = 0.0
+        self.global_num_inst = 0
+
+    def reset_local(self) -> None:
+        """Begins the local sums anew; `get_global` goes on."""
+        self.sum_metric = 0.0
+        self.num_inst = 0
+
+    # -- updating and reading ----------------------------------------------------------------
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Takes in a batch.
+
+        Args:
+            labels: the labels, an array or a list of arrays.
+            preds: the predictions, an array for each array of labels.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define update(labels, preds)")
+
+    def update_dict(self, label: Mapping[str, NDArray], pred: Mapping[str, NDArray]) -> None:
+        """Takes in a batch of named arrays; see `output_names` and `label_names`."""
+        self.update(_chosen(label, self.label_names), _chosen(pred, self.output_names))
+
+    def _value(self, total: float, count: float) -> float:
+        """Returns the metric's value from its sums; `count` is not 0."""
+        return total / count
+
+    def get(self) -> tuple[Any, Any]:
+        """Returns the name and the value, nan before the first update; waits for it."""
+        count = self.num_inst
+        return self.name, self._value(self.sum_metric, count) if count else float("nan")
+
+    def get_global(self) -> tuple[Any, Any]:
+        """Returns the name and the value since `reset`, whatever `reset_local` did."""
+        if not self._has_global_stats:
+            return self.get()
+        count = self.global_num_inst
+        return self.name, self._value(self.global_sum_metric, count) if count else float("nan")
+
+    def get_name_value(self) -> list[tuple[str, float]]:
+        """Returns pairs of name and value."""
+        return _listed(self.get())
+
+    def get_global_name_value(self) -> list[tuple[str, float]]:
+        """Returns pairs of name and global value."""
+        return _listed(self.get_global())
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what `create` makes an equal metric of, as JSON."""
+        return {
+            **self._kwargs,
+            "metric": type(self).__name__,
+            "name": self.name,
+            "output_names": self.output_names,
+            "label_names": self.label_names,
+        }
+
+    def __str__(self) -> str:
+        return f"EvalMetric: {dict(self.get_name_value())}"
+
+
+register = registry.get_register_func(EvalMetric, "metric")
+alias = registry.get_alias_func(EvalMetric, "metric")
+create_registered = registry.get_create_func(EvalMetric, "metric")
+
+
+def check_label_shapes(
+    labels: Any, preds: Any, wrap: bool = False, shape: bool = False
+) -> tuple[Any, Any]:
+    """Checks that labels and predictions are equally many.
+
+    Args:
+        labels: an array, or a list of arrays.
+        preds: likewise.
+        wrap: make lists of single arrays.
+        shape: compare shapes, not lengths.
+
+    Returns:
+        Labels and predictions.
+
+    Raises:
+        ShapeError: they are not.
+    """
+    got = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
+    if got[0] != got[1]:
+        what = "shapes" if shape else "lengths"
+        raise ShapeError(
+            f"metric: the {what} of labels and predictions must be equal, got {got[0]} and {got[1]}"
+        )
+    if wrap:
+        labels = [labels] if isinstance(labels, NDArray) else labels
+        preds = [preds] if isinstance(preds, NDArray) else preds
+    return labels, preds
+
+
+def operands(arrays: Any) -> list[NDArray]:
+    """Returns one array, or several, as a list of NDArrays without a history."""
+    several = arrays if isinstance(arrays, (list, tuple)) else [arrays]
+    return [one.detach() if isinstance(one, NDArray) else array(one) for one in several]
+
+
+def pairs(labels: Any, preds: Any) -> list[tuple[NDArray, NDArray]]:
+    """Returns labels and predictions pairwise, without history, each pair on one device.
+
+    Raises:
+        ShapeError: they are not equally many.
+    """
+    labels, preds = operands(labels), operands(preds)
+    check_label_shapes(labels, preds)
+    return [
+        (label.as_in_context(pred.context), pred) for label, pred in zip(labels, preds, strict=True)
+    ]
+
+
+def _chosen(arrays: Mapping[str, NDArray], names: Sequence[str] | None) -> list[NDArray]:
+    if names is None:
+        return list(arrays.values())
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        raise ParameterError(
+            f"update_dict: the arrays must include {', '.join(names)}, got {', '.join(arrays)}"
+        )
+    return [arrays[name] for name in names]
+
+
+def _listed(got: tuple[Any, Any]) -> list[tuple[str, float]]:
+    names, values = (one if isinstance(one, list) else [one] for one in got)
+    return list(zip(names, values, strict=True))

@@ -1,0 +1,115 @@
+"""Several metrics as one, and making a metric of a name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hybridnet.base.errors import ParameterError
+from hybridnet.ndarray import NDArray
+
+from .base import EvalMetric, alias, create_registered, register
+from .custom import CustomMetric
+
+__all__ = ["CompositeEvalMetric", "create"]
+
+
+@alias("composite")
+@register
+class CompositeEvalMetric(EvalMetric):
+    """Several metrics, updated and read together.
+
+    Args:
+        metrics: metrics, or what `create` makes metrics of.
+        name: what it is called in reports.
+        output_names: which predictions `update_dict` hands on; default all.
+        label_names: which labels; default all.
+    """
+
+    def __init__(
+        self,
+        metrics: Sequence[Any] | None = None,
+        name: str = "composite",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        self.metrics: list[EvalMetric] = []
+        super().__init__(name, output_names, label_names)
+        for one in metrics or ():
+            self.add(one)
+
+    def add(self, metric: Any) -> None:
+        """Adds a metric, or what `create` makes of this."""
+        self.metrics.append(create(metric))
+
+    def get_metric(self, index: int) -> EvalMetric:
+        """Returns a metric by its position.
+
+        Raises:
+            ParameterError: there is none.
+        """
+        if not 0 <= index < len(self.metrics):
+            raise ParameterError(
+                f"get_metric: the index must be below {len(self.metrics)}, got {index}"
+            )
+        return self.metrics[index]
+
+    def update_dict(self, label: Mapping[str, NDArray], pred: Mapping[str, NDArray]) -> None:
+        """Hands the named arrays on to each metric; absent names are left out."""
+        if self.label_names is not None:
+            label = {name: label[name] for name in self.label_names if name in label}
+        if self.output_names is not None:
+            pred = {name: pred[name] for name in self.output_names if name in pred}
+        for one in self.metrics:
+            one.update_dict(label, pred)
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Takes in a batch, in each metric."""
+        for one in self.metrics:
+            one.update(labels, preds)
+
+    def reset(self) -> None:
+        """Begins anew, in each metric."""
+        for one in self.metrics:
+            one.reset()
+
+    def reset_local(self) -> None:
+        """Begins the local sums anew, in each metric."""
+        for one in self.metrics:
+            one.reset_local()
+
+    def get(self) -> tuple[list[str], list[float]]:
+        """Returns the names and the values."""
+        return _flat([one.get_name_value() for one in self.metrics])
+
+    def get_global(self) -> tuple[list[str], list[float]]:
+        """Returns the names and the global values."""
+        return _flat([one.get_global_name_value() for one in self.metrics])
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what the metric was made with, and each of its metrics' own."""
+        return {**super().get_config(), "metrics": [one.get_config() for one in self.metrics]}
+
+
+def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
+    """Makes a metric: ``create('acc')``, ``create(['acc', 'ce'])``.
+
+    Args:
+        metric: a registered name in any case, JSON, a function (see `CustomMetric`), a metric,
+            which is returned itself, or a list of these.
+        args, kwargs: what the metric takes.
+
+    Raises:
+        ParameterError: no metric has the name.
+    """
+    if isinstance(metric, (list, tuple)):
+        return CompositeEvalMetric([create(one, *args, **kwargs) for one in metric])
+    if callable(metric):
+        return CustomMetric(metric, *args, **kwargs)
+    made: EvalMetric = create_registered(metric, *args, **kwargs)
+    return made
+
+
+def _flat(listed: list[list[tuple[str, float]]]) -> tuple[list[str], list[float]]:
+    together = [one for each in listed for one in each]
+    return [name for name, _ in together], [value for _, value in together]
