@@ -10,9 +10,11 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
 
+from ._checks import require_floats, require_one_dtype
 from .operator import describe
 from .optimizer_ops import UPDATE, clipped, update
 from .registry import operator
+from .rules import check_same_shape
 
 __all__: list[str] = []
 
@@ -173,12 +175,16 @@ def adagrad_update(
 
 
 def _group_check(*types: TensorType, **_: Any) -> None:
+    names = ("weight", "grad", "history")
+    require_floats("_contrib_group_adagrad_update", names, types)
+    require_one_dtype("_contrib_group_adagrad_update", names, types)
     weight, grad, history = types
+    require_floats("_contrib_group_adagrad_update", ("weight",), types)
     rows = (*weight.shape[:1], *(1,) * (len(weight.shape) - 1))
     if grad.shape != weight.shape or history.shape != rows:
         raise ShapeError(
             "_contrib_group_adagrad_update: grad must have the shape of weight and history "
-            f"{rows}, got {describe(('weight', 'grad', 'history'), types)}"
+            f"{rows}, got {describe(names, types)}"
         )
 
 
@@ -211,11 +217,22 @@ def group_adagrad_update(
 # AdamW and LAMB ---------------------------------------------------------------------------------
 
 
+def _decoupled_check(*types: TensorType, **_: Any) -> None:
+    names = ("weight", "grad", "mean", "var")
+    require_floats("_adamw_update", names, types)
+    require_one_dtype("_adamw_update", names, types[:4])
+    check_same_shape("_adamw_update", names, types[:4])
+    if types[4].size != 1:
+        raise ShapeError(f"_adamw_update: rescale_grad must be one number, got {types[4]}")
+
+
 @operator(
     "_adamw_update",
     outputs=3,
     visible=1,
     mutates={"mean": 1, "var": 2},
+    check=_decoupled_check,
+    check=lambda *types, **_: require_floats("_adamw_update", ("weight",), types),
     infer=lambda weight, grad, mean, var, rescale_grad, **_: (weight, mean, var),
     no_gradient=UPDATE,
 )
@@ -297,7 +314,12 @@ def _phase2_types(weight: TensorType, *_: TensorType, **__: Any) -> Sequence[Ten
     return (weight,)
 
 
-@operator("lamb_update_phase2", infer=_phase2_types, no_gradient=UPDATE)
+@operator(
+    "lamb_update_phase2",
+    check=lambda *types, **_: require_floats("lamb_update_phase2", ("weight",), types),
+    infer=_phase2_types,
+    no_gradient=UPDATE,
+)
 def lamb_update_phase2(
     weight: Any,
     g: Any,
@@ -319,11 +341,11 @@ def lamb_update_phase2(
         lower_bound: see `r1`.
         upper_bound: see `r1`.
     """
-    r1, r2 = r1.reshape(()), r2.reshape(())
+    r1, r2 = (one.reshape(()).astype(weight.dtype) for one in (r1, r2))
     if lower_bound >= 0:
         r1 = jnp.maximum(r1, lower_bound)
     if upper_bound >= 0:
         r1 = jnp.minimum(r1, upper_bound)
     none = (r1 == 0) | (r2 == 0)
     ratio = jnp.where(none, 1, r1 / jnp.where(none, 1, r2))
-    return weight - lr * ratio.astype(weight.dtype) * g
+    return weight - lr * ratio * g

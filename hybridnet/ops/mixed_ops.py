@@ -13,6 +13,7 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
 
+from ._checks import require_floats
 from .optimizer_ops import UPDATE, nag_mom_update, sgd_mom_update, sgd_update, update
 from .registry import operator
 
@@ -98,11 +99,13 @@ def _several(name: str, momentum: bool, mixed: bool, preloaded: bool) -> None:
         }
 
     def check(*types: TensorType, num_weights: int, **params: Any) -> None:
+        require_floats(name, ("weight",), types)
         wanted = each * num_weights + 2 * preloaded
         if len(types) != wanted:
             raise ParameterError(
                 f"{name}: requires {wanted} inputs for num_weights={num_weights}, got {len(types)}"
             )
+        require_floats(name, ("data0",), types)
         for key in () if preloaded else ("lrs", "wds"):
             if len(params[key]) != num_weights:
                 raise ParameterError(
