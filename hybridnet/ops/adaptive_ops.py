@@ -14,7 +14,7 @@ from ._checks import require_floats, require_one_dtype
 from .operator import describe
 from .optimizer_ops import UPDATE, clipped, update
 from .registry import operator
-from .rules import check_same_shape
+from .rules import check_same_shape, same_type
 
 __all__: list[str] = []
 
@@ -179,7 +179,6 @@ def _group_check(*types: TensorType, **_: Any) -> None:
     require_floats("_contrib_group_adagrad_update", names, types)
     require_one_dtype("_contrib_group_adagrad_update", names, types)
     weight, grad, history = types
-    require_floats("_contrib_group_adagrad_update", ("weight",), types)
     rows = (*weight.shape[:1], *(1,) * (len(weight.shape) - 1))
     if grad.shape != weight.shape or history.shape != rows:
         raise ShapeError(
@@ -232,7 +231,6 @@ def _decoupled_check(*types: TensorType, **_: Any) -> None:
     visible=1,
     mutates={"mean": 1, "var": 2},
     check=_decoupled_check,
-    check=lambda *types, **_: require_floats("_adamw_update", ("weight",), types),
     infer=lambda weight, grad, mean, var, rescale_grad, **_: (weight, mean, var),
     no_gradient=UPDATE,
 )
@@ -310,16 +308,18 @@ def lamb_update_phase1(
     return first / (jnp.sqrt(second) + epsilon) + wd * weight, mean, var
 
 
-def _phase2_types(weight: TensorType, *_: TensorType, **__: Any) -> Sequence[TensorType]:
-    return (weight,)
+def _phase2_check(*types: TensorType, **_: Any) -> None:
+    names = ("weight", "g", "r1", "r2")
+    require_floats("lamb_update_phase2", names, types)
+    require_one_dtype("lamb_update_phase2", names[:2], types[:2])
+    check_same_shape("lamb_update_phase2", names[:2], types[:2])
+    if types[2].size != 1 or types[3].size != 1:
+        raise ShapeError(
+            f"lamb_update_phase2: r1 and r2 must be one number each, got {describe(names, types)}"
+        )
 
 
-@operator(
-    "lamb_update_phase2",
-    check=lambda *types, **_: require_floats("lamb_update_phase2", ("weight",), types),
-    infer=_phase2_types,
-    no_gradient=UPDATE,
-)
+@operator("lamb_update_phase2", check=_phase2_check, infer=same_type, no_gradient=UPDATE)
 def lamb_update_phase2(
     weight: Any,
     g: Any,
