@@ -22,16 +22,16 @@ from typing import Any
 
 from hybridnet.engine.completion import Completion as Completion
 from hybridnet.engine.engine import Engine as Engine
-from hybridnet.engine.engine import NaiveEngine as NaiveEngine
 from hybridnet.engine.engine import Observer as Observer
 from hybridnet.engine.engine import Statistics as Statistics
-from hybridnet.engine.engine import ThreadedEngine as ThreadedEngine
 from hybridnet.engine.errors import CompletionError as CompletionError
 from hybridnet.engine.errors import DeadlockError as DeadlockError
 from hybridnet.engine.errors import EngineError as EngineError
 from hybridnet.engine.errors import InternalError as InternalError
 from hybridnet.engine.errors import TaskError as TaskError
 from hybridnet.engine.errors import VarError as VarError
+from hybridnet.engine.kinds import NaiveEngine as NaiveEngine
+from hybridnet.engine.kinds import ThreadedEngine as ThreadedEngine
 from hybridnet.engine.manual import ManualPool as ManualPool
 from hybridnet.engine.process import get as get
 from hybridnet.engine.process import set_engine as set_engine

@@ -1,28 +1,4 @@
-"""The engines: events go into the schedule, ready tasks come out and go to a pool.
-
-Why this is correct. The schedule is changed only by the holder of `_lock`, in `_pump`. Nobody ever
-waits for that lock. Whoever has an event (a task pushed, a task ended, a Var deleted) appends it
-to `_inbox` and *tries* the lock. With the lock, it handles all events in the inbox, its own and
-those of others. Without it, there is a holder, and the holder looks at the inbox again after it has
-released the lock: the event was appended before the failed try, so it is seen. Hence
-
-- events are handled one at a time in the order of the inbox, which keeps every thread's own order;
-- a push may come from anywhere, even from a finalizer that the garbage collector runs while this
-  very thread holds the lock: it leaves its event, and the interrupted `_pump` finds it afterwards;
-- a worker with a completion is not held up by a thread that the GIL has put to sleep while holding
-  the lock: it leaves the event behind and goes on.
-
-An event leaves the inbox only after it was handled, so "the inbox is empty" means that everything
-this thread pushed is in the schedule; `wait_for_var` uses that to answer without the lock.
-
-User code (tasks, observers) runs outside the lock. Ready tasks are handed to the pool outside of it
-too, so two threads may hand theirs over in either order; the pool's heap restores the order by
-priority and push.
-
-Ctrl-C can raise between any two steps of the main thread. The inbox, the set of pending tasks, each
-task's state and the set of waits are each changed in single steps and in an order that loses
-nothing; `_recover` rebuilds the rest from these, and hands out again what may not have been handed
-out. A task that so reaches the pool twice runs once: `execute` takes only a ready one.
+"""The engine as its user sees it: Vars, tasks, waits. coordinator.py is where threads meet.
 
 Errors are values: a task's error is kept in the task, carried to the schedule, and raised where
 somebody waits.
@@ -34,26 +10,24 @@ import threading
 import time
 import weakref
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Any, Final
 
 from hybridnet.engine.completion import Completion
+from hybridnet.engine.coordinator import Coordinator
 from hybridnet.engine.errors import DeadlockError, EngineError, VarError
-from hybridnet.engine.pool import AbstractPool, InlinePool, ThreadPool
-from hybridnet.engine.schedule import Schedule, is_settled
+from hybridnet.engine.pool import AbstractPool, InlinePool
+from hybridnet.engine.schedule import is_settled
 from hybridnet.engine.task import (
     CLOSING,
     DROPPED,
     IDLE_LANE,
     LANES,
     LIVE,
-    NEW,
     READY,
     RUNNING,
     WAIT_LANE,
-    WAITING,
     Failure,
     Origin,
     Task,
@@ -61,7 +35,7 @@ from hybridnet.engine.task import (
     caller_origin,
 )
 
-__all__ = ["Engine", "NaiveEngine", "Observer", "Statistics", "ThreadedEngine", "live_engines"]
+__all__ = ["Engine", "Observer", "Statistics", "live_engines"]
 
 #: Called as `observer("task" or "failed", task name, lane, start, end)`, times in nanoseconds of
 #: `time.perf_counter_ns`, after each task that ran, in the thread that ended it.
@@ -113,12 +87,7 @@ class Engine(ABC):
     """
 
     def __init__(self, pool: AbstractPool) -> None:
-        self._pool = pool
-        self._renew_lock()
-        self._inbox: deque[Task | Var] = deque()
-        #: waits whose latch was not released yet.
-        self._waits: set[Task] = set()
-        self._schedule = Schedule()
+        self._core = Coordinator(pool)
         self._observer: Observer | None = None
         pool.bind(self)
         live_engines.add(self)
@@ -142,8 +111,7 @@ class Engine(ABC):
         """
         self._admit("delete_variable", (var,))
         var.state = CLOSING
-        self._inbox.append(var)
-        self._pump()
+        self._core.post(var)
 
     # Tasks
 
@@ -215,9 +183,9 @@ class Engine(ABC):
             if _holds(task, var):
                 return
         failure = None
-        if self._inbox or not is_settled(var):
-            wait = Task(None, (var,), lane=WAIT_LANE, latch=self._pool.new_latch())
-            self._await(wait, lane)
+        if self._core.inbox or not is_settled(var):
+            wait = Task(None, (var,), lane=WAIT_LANE, latch=self._core.pool.new_latch())
+            self._core.wait(wait, lane)
             failure = wait.failure
             if failure is None and wait.state is DROPPED:
                 failure = var.failure
@@ -234,25 +202,18 @@ class Engine(ABC):
                 notes. All count as reported then. The Vars they poisoned stay so until written.
             DeadlockError: inside a task, which would wait for its own end.
         """
-        task = _current.task
-        while task is not None:
-            if self._schedule.is_pending(task):
-                raise DeadlockError(
-                    f"wait_for_all requires a caller outside of tasks, got task {task.title!r}, "
-                    f"which would wait for its own end; wait for single Vars instead"
-                )
-            task = task.outer
-        if self._inbox or self._schedule.pending:
-            self._await(Task(None, lane=IDLE_LANE, latch=self._pool.new_latch()), None)
-        if self._schedule.failures:
+        self._refuse_in_task("wait_for_all")
+        if self._core.inbox or self._core.schedule.pending:
+            self._core.wait(Task(None, lane=IDLE_LANE, latch=self._core.pool.new_latch()), None)
+        if self._core.schedule.failures:
             self._raise_failures()
 
     # State
 
     def statistics(self) -> Statistics:
         """Counts since the start. Each is right; together they may be one task apart."""
-        self._pump()
-        schedule = self._schedule
+        self._core.pump()
+        schedule = self._core.schedule
         pushed, completed = schedule.pushed, schedule.completed
         return Statistics(
             pushed=pushed,
@@ -260,7 +221,7 @@ class Engine(ABC):
             failed=schedule.failed,
             skipped=schedule.skipped,
             pending=max(pushed - completed, 0),
-            threads=self._pool.threads,
+            threads=self._core.pool.threads,
         )
 
     def set_observer(self, observer: Observer | None) -> None:
@@ -278,13 +239,17 @@ class Engine(ABC):
 
         Returns:
             Whether all tasks ended in time.
+
+        Raises:
+            DeadlockError: inside a task, which would wait for its own end.
         """
-        idle = Task(None, lane=IDLE_LANE, latch=self._pool.new_latch())
-        ended = self._await(idle, None, timeout)
+        self._refuse_in_task("close")
+        idle = Task(None, lane=IDLE_LANE, latch=self._core.pool.new_latch())
+        ended = self._core.wait(idle, None, timeout)
         if not ended:
-            self._drop_all("the engine was closed")
-        pool, self._pool = self._pool, InlinePool()
-        self._pool.bind(self)
+            self._core.drop_all("the engine was closed")
+        pool, self._core.pool = self._core.pool, InlinePool()
+        self._core.pool.bind(self)
         pool.close()
         return ended
 
@@ -295,11 +260,11 @@ class Engine(ABC):
 
         Returns:
             Whether the task has ended, so that `finish` is due: not so for one that ends by its
-            `on_complete`, or was dropped, or handed to the pool twice (see `_recover`).
+            `on_complete`, or was dropped, or handed to the pool twice, see coordinator.py.
         """
         if task.state is not READY:
             return False
-        self._schedule.start(task)
+        self._core.schedule.start(task)
         current = _current
         task.outer = current.task
         if self._observer is not None:
@@ -325,8 +290,7 @@ class Engine(ABC):
         """Take note that the task has ended."""
         if self._observer is not None:
             self._observe(task)
-        self._inbox.append(task)
-        self._pump()
+        self._core.post(task)
 
     # Inside
 
@@ -355,19 +319,11 @@ class Engine(ABC):
         parent = _current.task
         if parent is not None:
             task.depth = parent.depth + 1
-        self._inbox.append(task)
-        self._pump()
-
-    def _renew_lock(self) -> None:
-        # A reentrant lock, not to enter twice but because it knows whether this thread has it: a
-        # finalizer asks so as not to interfere, and `_recover` since Ctrl-C can strike between the
-        # acquisition and the line after it. Condition uses the same method of it.
-        self._lock = threading.RLock()
-        self._is_owned: Callable[[], bool] = self._lock._is_owned  # type: ignore[attr-defined]
+        self._core.post(task)
 
     def _admit(self, caller: str, variables: tuple[Var, ...]) -> None:
         """Refuse Vars that are deleted, or that another engine is still working on."""
-        schedule = self._schedule
+        schedule = self._core.schedule
         for var in variables:
             if not isinstance(var, Var):
                 raise TypeError(f"{caller} requires Vars, got {var!r}")
@@ -381,84 +337,15 @@ class Engine(ABC):
                     )
                 var.owner = schedule
 
-    def _pump(self) -> None:
-        """Handle the events in the inbox, unless another thread, or a caller of ours, does."""
-        if self._is_owned():
-            return
-        inbox, lock = self._inbox, self._lock
-        try:
-            while inbox and lock.acquire(False):
-                todo: list[Task] = []
-                try:
-                    for _ in range(len(inbox)):
-                        todo += self._handle(inbox[0])
-                        inbox.popleft()
-                finally:
-                    lock.release()
-                for task in todo:
-                    self._dispatch(task)
-        except BaseException:
-            while True:  # here, so that the `try` begins before anything that Ctrl-C could strike
-                try:
-                    self._recover()
-                    break
-                except KeyboardInterrupt:
-                    continue
-            raise
-
-    def _handle(self, event: Task | Var) -> Sequence[Task]:
-        if isinstance(event, Var):
-            self._schedule.close(event)
-        elif event.state is NEW:
-            return self._schedule.push(event)
-        elif event.state is RUNNING:
-            return self._schedule.complete(event, event.error)
-        return ()
-
-    def _dispatch(self, task: Task) -> None:
-        """Act on what the schedule has decided about `task`."""
-        if task.latch is None:
-            if task.state is READY:
-                self._pool.submit(task)
-            return
-        if task.state is READY and task.lane is WAIT_LANE:
-            self._schedule.start(task)
-            self._inbox.append(task)  # its end; the loop of `_pump` goes on to handle it
-        if task in self._waits:
-            self._waits.discard(task)
-            task.latch.release()
-
-    def _recover(self) -> None:
-        """Put things right after an exception in `_pump`. If interrupted, call it again."""
-        if not self._is_owned():
-            self._lock.acquire()
-        todo = self._rebuild()
-        self._lock.release()
-        for task in todo:
-            self._dispatch(task)
-        self._pump()
-
-    def _rebuild(self) -> list[Task]:
-        """With the lock: rebuild the schedule; returns every task that may need a `_dispatch`."""
-        head = self._inbox[0] if self._inbox else None
-        known = isinstance(head, Task) and self._schedule.is_pending(head)
-        taken_in = known and isinstance(head, Task) and head.state is NEW
-        todo = list(self._schedule.rebuild())
-        if taken_in:  # in the schedule, but still in the inbox: it must not be pushed again
-            self._inbox.popleft()
-        for wait in list(self._waits):
-            ended = wait.state not in (NEW, WAITING)
-            if ended or (wait.lane is IDLE_LANE and not self._schedule.pending and not self._inbox):
-                todo.append(wait)
-        return todo
-
-    def _await(self, wait: Task, lane: str | None, timeout: float = -1) -> bool:
-        """Block until the schedule lets `wait` through."""
-        self._waits.add(wait)
-        self._inbox.append(wait)
-        self._pump()
-        assert wait.latch is not None
-        return self._pool.wait(wait.latch, lane, timeout)
+    def _refuse_in_task(self, caller: str) -> None:
+        task = _current.task
+        while task is not None:
+            if self._core.schedule.is_pending(task):
+                raise DeadlockError(
+                    f"{caller} requires a caller outside of tasks, got task {task.title!r}, "
+                    f"which would wait for its own end; wait for single Vars instead"
+                )
+            task = task.outer
 
     def _execute_async(self, task: Task, fn: Callable[..., Any]) -> None:
         completion = Completion(self._end_async, task)
@@ -466,7 +353,7 @@ class Engine(ABC):
             fn(completion)
         except BaseException as error:
             if not completion.claim():  # too late to fail the task, which has ended already
-                self._schedule.note_failure(task, error)
+                self._core.schedule.note_failure(task, error)
                 return
             self._end_async(task, error)
 
@@ -482,53 +369,43 @@ class Engine(ABC):
         try:
             observer(event, task.title, task.lane, task.start_ns, time.perf_counter_ns())
         except Exception as error:
-            self._schedule.note_failure(task, error)
+            self._core.schedule.note_failure(task, error)
 
     def _raise_failures(self) -> None:
-        failures = self._schedule.take_failures()
+        failures = self._core.schedule.take_failures()
         if not failures:
             return
         first, *others = failures
         error = first.to_error()
         for other in others[:_MAX_NOTES]:
             error.add_note(f"also: {other.describe()}")
-        unlisted = len(others[_MAX_NOTES:]) + self._schedule.take_lost()
+        unlisted = len(others[_MAX_NOTES:]) + self._core.schedule.take_lost()
         if unlisted:
             error.add_note(f"and {unlisted} more tasks failed")
         raise error from first.error
 
     # For process.py
 
-    def take_failures(self) -> list[Failure]:
-        """Remove and return the failures that no wait has raised."""
-        return self._schedule.take_failures()
-
     def hold(self, timeout: float) -> bool:
         """Before a fork: keep other threads out of the schedule; False if not in `timeout` s."""
-        return self._lock.acquire(True, timeout)
+        return self._core.hold(timeout)
 
     def unhold(self) -> None:
         """After a fork, in the parent: go on, with what came in meanwhile."""
-        self._lock.release()
-        self._pump()
+        self._core.unhold()
 
-    def _drop_all(self, reason: str) -> None:
-        with self._lock:
-            coming = [event for event in self._inbox if isinstance(event, Task)]
-            self._inbox.clear()
-            dropped = self._schedule.drop_all(coming, reason)
-        for task in dropped:
-            self._dispatch(task)
+    def take_failures(self) -> list[Failure]:
+        """Remove and return the failures that no wait has raised."""
+        return self._core.schedule.take_failures()
 
     def reset_after_fork(self) -> None:
         """In a forked child: forget the parent's tasks and threads, keep the Vars."""
-        self._renew_lock()
-        self._waits.clear()
-        self._pool = self._pool.fresh()
-        self._pool.bind(self)
+        self._core.reset_after_fork()
+        self._core.pool = self._core.pool.fresh()
+        self._core.pool.bind(self)
         _current.task = None
-        self._drop_all("it was pending in the parent process when this one was forked")
-        self._schedule.take_failures()
+        self._core.drop_all("it was pending in the parent process when this one was forked")
+        self._core.schedule.take_failures()
 
 
 def _holds(task: Task | None, var: Var) -> bool:
@@ -545,43 +422,3 @@ def _holds(task: Task | None, var: Var) -> bool:
             return True
         task = task.outer
     return False
-
-
-@final
-class NaiveEngine(Engine):
-    """Runs every task in the pushing thread, before `push` returns, if its Vars allow.
-
-    They always do, except where a task pushes another that conflicts with itself (that one runs
-    right after it), and behind a `push_async` task that is not complete (those run when it is).
-    Errors surface at the waits, as with every engine.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(InlinePool())
-
-    @property
-    def kind(self) -> str:
-        """`NaiveEngine`."""
-        return "NaiveEngine"
-
-
-@final
-class ThreadedEngine(Engine):
-    """Runs tasks in a few threads per lane.
-
-    Args:
-        pool: what carries the tasks out; by default a `ThreadPool`.
-        workers: threads per lane of the default pool, e.g. `{"compute": 4}`.
-    """
-
-    def __init__(
-        self, pool: AbstractPool | None = None, workers: Mapping[str, int] | None = None
-    ) -> None:
-        if pool is not None and workers is not None:
-            raise EngineError("ThreadedEngine requires a pool or workers, got both")
-        super().__init__(pool or ThreadPool(workers))
-
-    @property
-    def kind(self) -> str:
-        """`ThreadedEngine`."""
-        return "ThreadedEngine"

@@ -3,8 +3,8 @@
 Fork. The forking thread takes every engine's lock first, so no schedule is halfway through a
 change in the child. In the child there are no other threads; each engine forgets the tasks it had
 (their Vars are poisoned: their values would be half-made) and starts anew, with the same Vars. The
-parent goes on as if nothing had happened. A lock that cannot be had in time (a finalizer forks
-while its own thread holds it) is not waited for: the child rebuilds the Vars from nothing anyway.
+parent goes on as if nothing had happened. A lock that cannot be had in time is not waited for: the
+child rebuilds the Vars from nothing anyway.
 
 Exit. Python first runs `threading._register_atexit` callbacks (so does concurrent.futures), then
 joins non-daemon threads, then runs atexit callbacks, during which 3.12 and later refuse new
@@ -21,8 +21,9 @@ import sys
 import threading
 from typing import Final
 
-from hybridnet.engine.engine import Engine, NaiveEngine, ThreadedEngine, live_engines
+from hybridnet.engine.engine import Engine, live_engines
 from hybridnet.engine.errors import EngineError
+from hybridnet.engine.kinds import NaiveEngine, ThreadedEngine
 
 __all__ = ["KINDS", "get", "set_engine"]
 

@@ -190,7 +190,7 @@ def test_a_task_that_waits_for_its_own_var_gets_an_error(engine: Engine):
 
     def task():
         engine.wait_for_var(read)  # fine: it has been granted
-        for wait in (lambda: engine.wait_for_var(var), engine.wait_for_all):
+        for wait in (lambda: engine.wait_for_var(var), engine.wait_for_all, engine.close):
             try:
                 wait()
             except DeadlockError as error:
@@ -198,9 +198,10 @@ def test_a_task_that_waits_for_its_own_var_gets_an_error(engine: Engine):
 
     engine.push(task, reads=[read], writes=[var], name="selfish")
     engine.wait_for_all()
-    assert len(caught) == 2
+    assert len(caught) == 3
     assert "<Var w" in caught[0] and "'selfish'" in caught[0]
     assert caught[1].startswith("wait_for_all requires")
+    assert caught[2].startswith("close requires")
 
 
 def test_duplicate_vars_are_merged(engine: Engine):
