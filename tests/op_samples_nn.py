@@ -25,6 +25,29 @@ _DRAW: Final = {
     "negative_binomial": {"k": 3, "p": 0.4},
     "generalized_negative_binomial": {"mu": 2, "alpha": 0.3},
 }
+# How many arrays an update takes, and its parameters.
+_UPDATES: Final[dict[str, tuple[int, dict[str, Any]]]] = {
+    "sgd_update": (2, {"lr": 0.1, "wd": 0.01}),
+    "sgd_mom_update": (3, {"lr": 0.1, "momentum": 0.9}),
+    "nag_mom_update": (3, {"lr": 0.1, "momentum": 0.9}),
+    "signsgd_update": (2, {"lr": 0.1}),
+    "signum_update": (3, {"lr": 0.1, "momentum": 0.9, "wd_lh": 0.01}),
+    "adam_update": (4, {"lr": 0.1, "clip_gradient": 0.5}),
+    "rmsprop_update": (3, {"lr": 0.1, "gamma1": 0.9}),
+    "rmspropalex_update": (5, {"lr": 0.1}),
+    "ftrl_update": (4, {"lr": 0.1}),
+    "ftml_update": (5, {"lr": 0.1, "t": 3}),
+    "_sparse_adagrad_update": (3, {"lr": 0.1}),
+    "lamb_update_phase1": (4, {"t": 3, "wd": 0.1}),
+    "mp_sgd_update": (3, {"lr": 0.1}),
+    "mp_sgd_mom_update": (4, {"lr": 0.1, "momentum": 0.9}),
+    "mp_nag_mom_update": (4, {"lr": 0.1, "momentum": 0.9}),
+}
+# Learning rates and decays: parameters, or, of the preloaded operators, the last two inputs.
+_RATES: Final[dict[str, tuple[tuple[Any, ...], dict[str, Any]]]] = {
+    "": ((), {"lrs": (0.1, 0.2), "wds": (0.0, 0.1)}),
+    "preloaded_": ((np.array([0.1, 0.2]), np.array([0.0, 0.1])), {}),
+}
 
 
 def _drawn(kind: str, params: dict[str, Any]) -> dict[str, list[Sample]]:
@@ -100,9 +123,21 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     "GroupNorm": [sample(_CUBE, _CHANNELS[0][:2], _CHANNELS[1][:2], num_groups=2)],
     "L2Normalization": [sample(_CUBE, mode=mode) for mode in ("instance", "channel", "spatial")],
     "LRN": [sample(_IMAGE, nsize=3, alpha=0.1)],
-    "sgd_update": [sample(_X, _POSITIVE, lr=0.1, wd=0.01)],
-    "sgd_mom_update": [sample(_X, _POSITIVE, _POSITIVE, lr=0.1, momentum=0.9)],
-    "adam_update": [sample(_X, _POSITIVE, _POSITIVE, _POSITIVE, lr=0.1, clip_gradient=0.5)],
+    **{
+        name: [sample(*[_POSITIVE] * states, **attrs)] for name, (states, attrs) in _UPDATES.items()
+    },
+    "_adamw_update": [sample(*[_POSITIVE] * 4, np.array([0.5]), lr=0.1, eta=1.0)],
+    "_contrib_group_adagrad_update": [sample(_X, _X, _POSITIVE[:, :1], lr=0.1)],
+    "lamb_update_phase2": [sample(_X, _X, np.array([1.5]), np.array([0.5]), lr=0.1)],
+    **{
+        f"{prefix}multi_{kind}_update": [
+            sample(
+                *[_POSITIVE] * states * 2, *_RATES[prefix][0], **_RATES[prefix][1], num_weights=2
+            )
+        ]
+        for prefix in ("", "preloaded_")
+        for kind, states in (("sgd", 2), ("sgd_mom", 3), ("mp_sgd", 3), ("mp_sgd_mom", 4))
+    },
     **{key: value for kind, params in _DRAW.items() for key, value in _drawn(kind, params).items()},
     "_random_randint": [sample(low=-3, high=9, shape=(2, 3)), sample(low=0, high=2, dtype="int64")],
     "_sample_multinomial": [sample(np.array([[0.2, 0.8], [0.5, 0.5]]), skip=[0], shape=(3,))],
