@@ -21,30 +21,70 @@ __version__ = "0.1.0"
 
 #: Public name -> the module it stands for.
 _MODULES: Final = {
+    "attribute": "hybridnet.attribute",
     "autograd": "hybridnet.autograd",
     "base": "hybridnet.base",
     "context": "hybridnet.base.context",
     "engine": "hybridnet.engine",
+    "executor": "hybridnet.executor",
+    "gluon": "hybridnet.gluon",
+    "init": "hybridnet.initializer",
+    "initializer": "hybridnet.initializer",
+    "io": "hybridnet.io",
+    "kv": "hybridnet.kv",
+    "kvstore": "hybridnet.kvstore",
+    "lr_scheduler": "hybridnet.lr_scheduler",
+    "metric": "hybridnet.metric",
+    "model": "hybridnet.model",
+    "name": "hybridnet.name",
     "nd": "hybridnet.ndarray",
     "ndarray": "hybridnet.ndarray",
+    "optimizer": "hybridnet.optimizer",
+    "profiler": "hybridnet.profiler",
     "random": "hybridnet.random",
+    "rnd": "hybridnet.random",
+    "sym": "hybridnet.symbol",
+    "symbol": "hybridnet.symbol",
+    "visualization": "hybridnet.visualization",
+    "viz": "hybridnet.visualization",
 }
 #: Public name -> (module, name in it).
 _NAMES: Final = {
+    "AttrScope": ("hybridnet.attribute", "AttrScope"),
     "NDArray": ("hybridnet.ndarray", "NDArray"),
-    "function": ("hybridnet.function", "function"),
+    "Symbol": ("hybridnet.symbol", "Symbol"),
+    "function": ("hybridnet.tracing", "function"),
     "waitall": ("hybridnet.ndarray", "waitall"),
 }
 
 if TYPE_CHECKING:
+    from . import attribute as attribute
     from . import autograd as autograd
-    from . import ndarray as nd
+    from . import engine as engine
+    from . import executor as executor
+    from . import gluon as gluon
+    from . import initializer as initializer
+    from . import io as io
+    from . import kv as kv
+    from . import kvstore as kvstore
+    from . import lr_scheduler as lr_scheduler
+    from . import metric as metric
+    from . import model as model
+    from . import name as name
+    from . import ndarray as ndarray
+    from . import optimizer as optimizer
+    from . import profiler as profiler
     from . import random as random
-    from .function import function as function
+    from . import symbol as symbol
+    from . import visualization as visualization
+    from .attribute import AttrScope as AttrScope
+    from .base import context as context
     from .ndarray import NDArray as NDArray
     from .ndarray import waitall as waitall
+    from .symbol import Symbol as Symbol
+    from .tracing import function as function
 
-    ndarray = nd
+    init, nd, rnd, sym, viz = initializer, ndarray, random, symbol, visualization
 
 __all__ = [
     "Context",

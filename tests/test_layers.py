@@ -26,7 +26,7 @@ BELOW = {
     "lr_scheduler": ("registry",),
     "initializer": ("random", "registry"),
     "optimizer": ("lr_scheduler", "ndarray"),
-    "kv": ("kvstore", "optimizer"),
+    "kv": ("_kv_actions",),
     "_kv_actions": ("kvstore", "optimizer"),
     "metric": ("ndarray", "registry"),
     "name": ("base",),
@@ -34,15 +34,15 @@ BELOW = {
     # The symbolic front end reaches arrays through its executor, and nowhere else.
     "executor": ("ndarray",),
     "symbol": ("executor", "name", "attribute"),
-    "function": ("ndarray", "autograd"),
+    "tracing": ("ndarray", "autograd"),
     "io": ("ndarray",),
-    "gluon": ("function", "symbol", "autograd", "initializer", "kv"),
+    "gluon": ("tracing", "symbol", "autograd", "initializer", "kv"),
     "model": ("symbol", "ndarray"),
     "cli": ("gluon", "model", "io", "metric"),
 }
 #: Modules outside the house that only these floors may import.
 OUTSIDE = {
-    "jax": {"base", "ops", "graph", "runtime", "ndarray", "function", "cli"},
+    "jax": {"base", "ops", "graph", "runtime", "ndarray", "tracing", "cli"},
     "jaxlib": {"cli"},
     "numpy": set(BELOW) - {"engine"},
     "matplotlib": {"cli"},

@@ -14,7 +14,7 @@ import numpy as np
 
 from hybridnet import autograd, gluon, initializer, kv, nd, optimizer, random, sym
 from hybridnet.base.context import Context
-from hybridnet.function import function
+from hybridnet.tracing import function
 from hybridnet.ndarray import NDArray
 
 __all__ = [

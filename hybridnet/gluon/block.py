@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 from hybridnet import autograd, initializer, ndarray, symbol
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.function import Function
+from hybridnet.tracing import Function
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
