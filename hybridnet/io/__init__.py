@@ -1,0 +1,58 @@
+"""`io`: iterators over batches, and readers of data files.
+
+Names are loaded when first used: the readers (`hybridnet.io.idx`, `hybridnet.io.mnist`) need NumPy
+only, and processes that just read files import nothing else.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .idx import read_idx as read_idx
+    from .iterator import DataBatch as DataBatch
+    from .iterator import DataDesc as DataDesc
+    from .iterator import DataIter as DataIter
+    from .mnist import load_mnist as load_mnist
+    from .mnist_iter import MNISTIter as MNISTIter
+    from .ndarray_iter import NDArrayIter as NDArrayIter
+    from .wrappers import PrefetchingIter as PrefetchingIter
+    from .wrappers import ResizeIter as ResizeIter
+
+#: Public name -> the module it is in.
+_NAMES: Final = {
+    "DataBatch": "iterator",
+    "DataDesc": "iterator",
+    "DataIter": "iterator",
+    "MNISTIter": "mnist_iter",
+    "NDArrayIter": "ndarray_iter",
+    "PrefetchingIter": "wrappers",
+    "ResizeIter": "wrappers",
+    "load_mnist": "mnist",
+    "read_idx": "idx",
+}
+
+__all__ = [
+    "DataBatch",
+    "DataDesc",
+    "DataIter",
+    "MNISTIter",
+    "NDArrayIter",
+    "PrefetchingIter",
+    "ResizeIter",
+    "load_mnist",
+    "read_idx",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'hybridnet.io' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
