@@ -81,11 +81,14 @@ def main() -> None:
     options = parser.parse_args()
     times = measure(options.batch_size, options.rounds, options.steps)
     base = times["jax.jit"]
-    print(f"{'LeNet step, batch ' + str(options.batch_size):<28}{'median':>10}{'least':>10}{'ratio':>8}")
+    title = f"LeNet step, batch {options.batch_size}"
+    print(f"{title:<28}{'median':>10}{'least':>10}{'ratio':>8}")
     for name, values in times.items():
         ratio = float(np.median(values / base))
         verdict = "" if name == "jax.jit" else f"  target <= {TARGET}"
-        print(f"{name:<28}{np.median(values):>7.2f} ms{values.min():>7.2f} ms{ratio:>8.3f}{verdict}")
+        print(
+            f"{name:<28}{np.median(values):>7.2f} ms{values.min():>7.2f} ms{ratio:>8.3f}{verdict}"
+        )
 
 
 if __name__ == "__main__":

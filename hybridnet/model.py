@@ -47,7 +47,9 @@ def load_params(prefix: str, epoch: int) -> tuple[dict[str, NDArray], dict[str, 
     name = f"{prefix}-{epoch:04d}.params"
     loaded = ndarray.load(name)
     found: dict[str, dict[str, NDArray]] = {"arg": {}, "aux": {}}
-    for key, one in loaded.items() if isinstance(loaded, dict) else [("", None)]:
+    if not isinstance(loaded, dict):
+        raise FormatError(f"{name}: holds arrays without names, so no checkpoint")
+    for key, one in loaded.items():
         kind, _, rest = key.partition(":")
         if kind not in found or not rest:
             raise FormatError(f"{name}: names must be like 'arg:fc1_weight', got {key!r}")
@@ -55,8 +57,6 @@ def load_params(prefix: str, epoch: int) -> tuple[dict[str, NDArray], dict[str, 
     return found["arg"], found["aux"]
 
 
-def load_checkpoint(
-    prefix: str, epoch: int
-) -> tuple[Any, dict[str, NDArray], dict[str, NDArray]]:
+def load_checkpoint(prefix: str, epoch: int) -> tuple[Any, dict[str, NDArray], dict[str, NDArray]]:
     """Loads a checkpoint: the symbol, weights, and auxiliary states."""
     return (symbol.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch))

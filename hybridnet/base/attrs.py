@@ -308,7 +308,9 @@ def params_of(signature: inspect.Signature, hints: Mapping[str, Any]) -> tuple[P
     return tuple(found)
 
 
-def parse_params(owner: str, params: Mapping[str, Param], given: Mapping[str, Any]) -> dict[str, Any]:
+def parse_params(
+    owner: str, params: Mapping[str, Param], given: Mapping[str, Any]
+) -> dict[str, Any]:
     """Reads the parameters of one call, in declared order with defaults filled in.
 
     Args:

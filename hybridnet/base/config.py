@@ -39,7 +39,7 @@ def segment_limit() -> int:
 
 
 def cache_dir() -> Path:
-    """HYBRIDNET_CACHE_DIR: where files that can be made again are kept (default ~/.cache/hybridnet)."""
+    """HYBRIDNET_CACHE_DIR: folder of files that can be made again (default ~/.cache/hybridnet)."""
     text = os.environ.get("HYBRIDNET_CACHE_DIR", "").strip()
     if text:
         return Path(text).expanduser()

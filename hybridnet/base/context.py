@@ -53,7 +53,9 @@ class Context:
             return found
         if device_type not in cls.devstr2type:
             known = ", ".join(cls.devstr2type)
-            raise ParameterError(f"Context: device_type must be one of {known}, got {device_type!r}")
+            raise ParameterError(
+                f"Context: device_type must be one of {known}, got {device_type!r}"
+            )
         if not isinstance(device_id, int) or device_id < 0:
             raise ParameterError(f"Context: device_id must be an integer >= 0, got {device_id!r}")
         made = super().__new__(cls)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import platform
+from importlib.metadata import version
 
 import jax
-import jaxlib
 import numpy as np
 
 import hybridnet
@@ -20,7 +20,7 @@ def print_info() -> None:
     """Prints what this installation is and runs on."""
     print(f"hybridnet  {hybridnet.__version__}")
     print(f"Python     {platform.python_version()} on {platform.platform()}")
-    print(f"JAX        {jax.__version__} (jaxlib {jaxlib.__version__})")
+    print(f"JAX        {jax.__version__} (jaxlib {version('jaxlib')})")
     print(f"NumPy      {np.__version__}")
     for kind in ("cpu", "gpu", "tpu"):
         for number in range(num_devices(kind)):

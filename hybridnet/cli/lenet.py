@@ -14,8 +14,8 @@ import numpy as np
 
 from hybridnet import autograd, gluon, initializer, kv, nd, optimizer, random, sym
 from hybridnet.base.context import Context
-from hybridnet.tracing import function
 from hybridnet.ndarray import NDArray
+from hybridnet.tracing import function
 
 __all__ = [
     "AbstractWay",
@@ -44,9 +44,7 @@ class Settings:
 
     def optimizer(self, **kwargs: Any) -> Any:
         """Makes a way's own optimizer."""
-        return optimizer.SGD(
-            learning_rate=self.lr, momentum=_MOMENTUM, wd=_WEIGHT_DECAY, **kwargs
-        )
+        return optimizer.SGD(learning_rate=self.lr, momentum=_MOMENTUM, wd=_WEIGHT_DECAY, **kwargs)
 
 
 def lenet_symbol() -> Any:
@@ -190,7 +188,7 @@ class Bound(AbstractWay):
         self.symbol = lenet_symbol()
         self._ctx = settings.ctx
         shape = (settings.batch_size, *_IMAGE)
-        requests = {name: "write" for name in weights}
+        requests = dict.fromkeys(weights, "write")
         self.executor = self.symbol.simple_bind(
             settings.ctx, data=shape, softmax_label=shape[:1], grad_req=requests
         )

@@ -12,7 +12,6 @@ import hybridnet
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 
-
 __all__ = ["main"]
 
 #: The exit status of a usage or input error, as argparse has it.

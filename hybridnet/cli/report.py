@@ -97,7 +97,7 @@ def print_results(results: Sequence[Result]) -> None:
         float(np.max(np.abs(np.array(one.losses[:_COMPARED]) - first) / first)) for one in results
     )
     console.print(
-        f"the loss curves differ by at most {apart:.1e} (relative) over the first {len(first)} steps"
+        f"over the first {len(first)} steps the losses differ by at most {apart:.1e} (relative)"
     )
 
 

@@ -12,12 +12,12 @@ from typing import Any, Final, Self
 from hybridnet import autograd, initializer, ndarray, symbol
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.tracing import Function
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
+from hybridnet.tracing import Function
 
-from .summary import print_summary
 from .parameter import DeferredInitializationError, Parameter, ParameterDict, load_values
+from .summary import print_summary
 
 __all__ = ["Block", "HybridBlock"]
 
@@ -206,11 +206,22 @@ class Block:
         if not isinstance(loaded, dict):
             raise ParameterError(f"{filename}: holds arrays without names, so no parameters")
         params = self.structural_params()
-        if loaded and not any("." in name for name in loaded) and any("." in name for name in params):
+        if (
+            loaded
+            and not any("." in name for name in loaded)
+            and any("." in name for name in params)
+        ):
             params = dict(self.collect_params().items())
             loaded = {k.removeprefix("arg:").removeprefix("aux:"): v for k, v in loaded.items()}
         load_values(
-            params, loaded, str(filename), ctx, allow_missing, ignore_extra, cast_dtype, dtype_source
+            params,
+            loaded,
+            str(filename),
+            ctx,
+            allow_missing,
+            ignore_extra,
+            cast_dtype,
+            dtype_source,
         )
 
     # -- running -----------------------------------------------------------------------------
@@ -405,4 +416,3 @@ class HybridBlock(Block):
         whole.save(names[0])
         ndarray.save(names[1], arrays)
         return names
-

@@ -69,7 +69,9 @@ class Parameter:
         self.wd_mult = wd_mult
         self.init = init
         self._dtype = as_dtype(dtype)
-        self._shape = (shape,) if isinstance(shape, int) else None if shape is None else tuple(shape)
+        self._shape = (
+            (shape,) if isinstance(shape, int) else None if shape is None else tuple(shape)
+        )
         self._allow_deferred_init = allow_deferred_init
         self._differentiable = differentiable
         self._data: dict[Context, NDArray] = {}
@@ -162,16 +164,17 @@ class Parameter:
         """Makes the value, now that the shape is known; does nothing where there is one."""
         if self._deferred is None:
             return
-        if not _known(self._shape):
+        shape = self._shape
+        if shape is None or not _known(shape):
             raise ShapeError(
-                f"Parameter {self.name!r}: its shape {self._shape} could not be found from the input"
+                f"Parameter {self.name!r}: its shape {shape} could not be found from the input"
             )
         chosen, contexts, default_init, data = self._deferred
         self._deferred = None
         # Parameters outlive the trace in which the first input may arrive.
         with autograd.pause(), init_scope():
             if data is None:
-                data = ndarray.zeros(self._shape, cpu(), self._dtype)
+                data = ndarray.zeros(shape, cpu(), self._dtype)
                 attrs = {} if chosen is None else {"__init__": chosen}
                 fill = initializer.create(default_init)
                 fill(initializer.InitDesc(self.name, attrs), data)
@@ -493,7 +496,14 @@ class ParameterDict:
             for name, one in loaded.items()
         }
         load_values(
-            self._params, named, str(filename), ctx, allow_missing, ignore_extra, cast_dtype, dtype_source
+            self._params,
+            named,
+            str(filename),
+            ctx,
+            allow_missing,
+            ignore_extra,
+            cast_dtype,
+            dtype_source,
         )
 
 

@@ -29,9 +29,7 @@ class SymbolBlock(HybridBlock):
 
     def __init__(self, outputs: Any, inputs: Any, params: ParameterDict | None = None) -> None:
         super().__init__(prefix="", params=params)
-        self._whole = (
-            symbol.Group(list(outputs)) if isinstance(outputs, (list, tuple)) else outputs
-        )
+        self._whole = symbol.Group(list(outputs)) if isinstance(outputs, (list, tuple)) else outputs
         given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
         self._names = [one.name for one in given]
         aux = set(self._whole.list_auxiliary_states())

@@ -60,7 +60,9 @@ class Trainer:
         by_number = dict(enumerate(self._params))
         if isinstance(given, optimizer.Optimizer):
             if arguments:
-                raise ParameterError("Trainer: optimizer_params must be None with an optimizer object")
+                raise ParameterError(
+                    "Trainer: optimizer_params must be None with an optimizer object"
+                )
             given.param_dict = by_number
             return given
         return optimizer.create(given, param_dict=by_number, **arguments)
@@ -191,4 +193,3 @@ class Trainer:
         updaters = [self._kvstore.updater] if self._update_on_kvstore else self._updaters
         for updater in updaters:
             updater.set_states(states)
-

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,10 +42,9 @@ def split_data(
     step = size // num_slice
     bounds = [step * i for i in range(num_slice)] + [size]
     if batch_axis == 0:
-        return [data[begin:end] for begin, end in zip(bounds, bounds[1:], strict=False)]
+        return [data[begin:end] for begin, end in pairwise(bounds)]
     return [
-        data.slice_axis(axis=batch_axis, begin=begin, end=end)
-        for begin, end in zip(bounds, bounds[1:], strict=False)
+        data.slice_axis(axis=batch_axis, begin=begin, end=end) for begin, end in pairwise(bounds)
     ]
 
 

@@ -71,4 +71,3 @@ def host_scalars_of(graph: Graph) -> tuple[HostScalar, ...]:
         one for node in graph.nodes for one in node.scalars if type(one) is HostScalar
     )
     return tuple(found)
-

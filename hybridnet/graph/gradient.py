@@ -122,9 +122,7 @@ def gradients(
         for edge, grad in zip(node.inputs, node.call.gradient(back), strict=False):
             if grad is not None and edge.node in needed:
                 _accumulate(grads, edge, grad)
-    return [
-        grads[Edge(node, 0)].edge if Edge(node, 0) in grads else None for node in wanted
-    ]
+    return [grads[Edge(node, 0)].edge if Edge(node, 0) in grads else None for node in wanted]
 
 
 def _accumulate(grads: dict[Edge, EdgeHandle], edge: Edge, grad: EdgeHandle) -> None:
@@ -239,4 +237,3 @@ def _cut(
         for index in range(node.num_outputs):
             place[Edge(node, index)] = Edge(made, index)
     return tuple(moved(edge) for edge in outputs), residuals, used
-

@@ -48,7 +48,9 @@ class VjpCall(Call):
         """A gradient has the type of what it is the gradient of."""
         return tuple(types[i] for i in self.wanted)
 
-    def lower(self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
         """Differentiates the lowering at the inputs and applies it to the output gradients."""
         split = len(operands) - len(self.given)
         primals, cotangents = list(operands[:split]), operands[split:]
@@ -87,7 +89,9 @@ def _cotangent(output: Any, given: Any) -> Any:
 def vjp_gradient(back: Backward) -> list[Any]:
     """The default gradient rule: one `VjpCall` for all wanted inputs of floating dtype."""
     wanted = tuple(
-        i for i, (want, x) in enumerate(zip(back.wanted, back.inputs, strict=True)) if want and _floats(x)
+        i
+        for i, (want, x) in enumerate(zip(back.wanted, back.inputs, strict=True))
+        if want and _floats(x)
     )
     given = tuple(i for i, grad in enumerate(back.grads) if grad is not None)
     grads: list[Any] = [None] * len(back.inputs)

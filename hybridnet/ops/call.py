@@ -58,7 +58,9 @@ class Call(ABC):
         """
 
     @abstractmethod
-    def lower(self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
         """Computes the outputs with JAX: of arrays, or of the tracers of a program being built.
 
         Args:

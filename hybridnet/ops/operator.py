@@ -99,7 +99,9 @@ class Operator:
             scalars = tuple(
                 value
                 if type(value := attrs.get(name, param.default)) in (float, HostScalar)
-                else parse_params(self.name, {name: param}, {name: value} if name in attrs else {})[name]
+                else parse_params(self.name, {name: param}, {name: value} if name in attrs else {})[
+                    name
+                ]
                 for name, param in self.dynamic.items()
             )
             attrs = {name: value for name, value in attrs.items() if name not in self.dynamic}
@@ -176,7 +178,9 @@ class OpCall(Call):
             self._types.clear()
         return self._types.setdefault(types, self._infer(types))
 
-    def lower(self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
         """Runs the lowering; scalars are given in the dtype its floating inputs promote to."""
         op = self.operator
         keywords = dict(self.attrs)
@@ -267,7 +271,9 @@ def check_input_count(call: OpCall, count: int) -> None:
     op = call.operator
     if op.variadic:
         if count < op.required_inputs:
-            raise ParameterError(f"{op.name}: requires at least {op.required_inputs} input, got none")
+            raise ParameterError(
+                f"{op.name}: requires at least {op.required_inputs} input, got none"
+            )
         return
     names = call.input_names()
     least = min(op.required_inputs, len(names))

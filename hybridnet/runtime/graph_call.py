@@ -34,7 +34,16 @@ class GraphCall(Call):
         split: how it was made from a graph to be differentiated; None for any other.
     """
 
-    __slots__ = ("_backward", "_name", "_training", "graph", "hosts", "input_types", "output_types", "split")
+    __slots__ = (
+        "_backward",
+        "_name",
+        "_training",
+        "graph",
+        "hosts",
+        "input_types",
+        "output_types",
+        "split",
+    )
 
     def __init__(
         self,
@@ -71,7 +80,9 @@ class GraphCall(Call):
             )
         return self.output_types
 
-    def lower(self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
         """Runs the graph's nodes."""
         numbers = dict(zip(self.hosts, scalars, strict=True))
         return evaluate(self.graph, platform, operands, numbers)
@@ -99,7 +110,9 @@ class GraphCall(Call):
         assert self.split is not None
         if self._backward is None:
             split = self.split
-            types: list[TensorType] = list(self.output_types[len(self.output_types) - split.num_residuals :])
+            types: list[TensorType] = list(
+                self.output_types[len(self.output_types) - split.num_residuals :]
+            )
             types += [self.input_types[i] for i in split.uses]
             types += [self.output_types[i] for i in split.given]
             self._backward = GraphCall(split.backward, tuple(types), f"_backward_{self.name}")

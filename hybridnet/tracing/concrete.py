@@ -32,7 +32,16 @@ class ConcreteFunction:
         captured: the arrays from outside that it reads or writes.
     """
 
-    __slots__ = ("_inputs", "_num_results", "_results", "_sources", "_tree", "_writes", "call", "captured")
+    __slots__ = (
+        "_inputs",
+        "_num_results",
+        "_results",
+        "_sources",
+        "_tree",
+        "_writes",
+        "call",
+        "captured",
+    )
 
     def __init__(self, function: Callable[..., Any], arguments: Arguments, name: str) -> None:
         trace = Trace()
@@ -85,7 +94,7 @@ class ConcreteFunction:
         arrays = arguments.arrays
         if self._writes:
             self._refuse_captured(arrays)
-        operands = [arrays[one] if type(one) is int else one for one in self._inputs]
+        operands = [arrays[one] if isinstance(one, int) else one for one in self._inputs]
         numbers: dict[HostScalar, float] = {}
         for source, stand_ins in self._sources:
             numbers.update(zip(stand_ins, host_scalars(source, len(stand_ins)), strict=True))
@@ -93,20 +102,21 @@ class ConcreteFunction:
         scalars = tuple(numbers[one] for one in call.hosts)
         if _tape.state.recording:
             wanted = tuple(
-                i for i, x in enumerate(operands) if x.edge is not None and is_float(x.inferred_dtype)
+                i
+                for i, x in enumerate(operands)
+                if x.edge is not None and is_float(x.inferred_dtype)
             )
             if wanted:
                 call = call.training(wanted)
         outputs = NDArray.apply_call(call, operands, scalars)
         for place, output in zip(self._writes, outputs[self._num_results :], strict=False):
-            target = arrays[place] if type(place) is int else place
+            target = arrays[place] if isinstance(place, int) else place
             target.write(output.read())
         leaves = [
             outputs[what] if kind == "value" else arrays[what] if kind == "argument" else what
             for kind, what in self._results
         ]
         return self._tree.unflatten(leaves)
-
 
     def _refuse_captured(self, arrays: Sequence[NDArray]) -> None:
         """Raises if an argument is also read or written from outside: the two would part."""
@@ -149,7 +159,7 @@ def _formals(arrays: Sequence[NDArray], trace: Trace) -> list[NDArray]:
         formal = NDArray.from_value(Value(one.type), one.context)
         by_array[one] = formal
     for one, formal in by_array.items():
-        if one.grad is not None and one.grad in by_array:
+        if one.grad is not None and one.edge is not None and one.grad in by_array:
             formal.mark_variable(by_array[one.grad], one.edge.node.req)
     return list(by_array.values())
 
@@ -157,7 +167,7 @@ def _formals(arrays: Sequence[NDArray], trace: Trace) -> list[NDArray]:
 def _result(
     one: Any, value: Value | None, formals: Sequence[NDArray], trace: Trace, outputs: list[Value]
 ) -> tuple[str, Any]:
-    """Says what a leaf of the result is: an output's number, an argument's, or the object itself."""
+    """Says what a leaf of the result is: an output or argument by number, or the object itself."""
     if value is None:
         return "same", one
     for number, formal in enumerate(formals):

@@ -40,7 +40,8 @@ class Function:
             )
         functools.update_wrapper(self, python_function)
         self.python_function = python_function
-        self.name = name or getattr(python_function, "__name__", type(python_function).__name__)
+        found: str = getattr(python_function, "__name__", type(python_function).__name__)
+        self.name = name or found
         self._traces: OrderedDict[Any, ConcreteFunction] = OrderedDict()
         self._lock = threading.RLock()
         self._hits = 0

@@ -62,9 +62,7 @@ class PReLU(HybridBlock):
         in_channels: one slope for each channel, or 1 for one slope.
     """
 
-    def __init__(
-        self, alpha_initializer: Any = None, in_channels: int = 1, **kwargs: Any
-    ) -> None:
+    def __init__(self, alpha_initializer: Any = None, in_channels: int = 1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         chosen = initializer.Constant(0.25) if alpha_initializer is None else alpha_initializer
         self.alpha = self.params.get("alpha", shape=(in_channels,), init=chosen)

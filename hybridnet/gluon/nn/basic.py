@@ -134,7 +134,9 @@ class Dense(HybridBlock):
                 if use_bias
                 else None
             )
-            self.act = None if activation is None else Activation(activation, prefix=activation + "_")
+            self.act = (
+                None if activation is None else Activation(activation, prefix=activation + "_")
+            )
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         """Computes the layer."""
@@ -150,7 +152,7 @@ class Dense(HybridBlock):
         return out if self.act is None else self.act(out)
 
     def __repr__(self) -> str:
-        shape = self.weight.shape
+        shape = self.weight.shape or (0, 0)
         act = self.act if self.act is not None else "linear"
         return f"{type(self).__name__}({shape[1] or None} -> {shape[0]}, {act})"
 
@@ -202,7 +204,9 @@ class Embedding(HybridBlock):
     ) -> None:
         super().__init__(**kwargs)
         if sparse_grad:
-            raise ParameterError("Embedding: sparse_grad=True is not supported; gradients are dense")
+            raise ParameterError(
+                "Embedding: sparse_grad=True is not supported; gradients are dense"
+            )
         self._sizes = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
         self.weight = self.params.get(
             "weight",

@@ -99,7 +99,9 @@ class _Conv(HybridBlock):
                 if use_bias
                 else None
             )
-            self.act = None if activation is None else Activation(activation, prefix=activation + "_")
+            self.act = (
+                None if activation is None else Activation(activation, prefix=activation + "_")
+            )
 
     def _weight_shape(self, kernel: tuple[int, ...], groups: int, layout: str) -> tuple[int, ...]:
         if self._transposed:

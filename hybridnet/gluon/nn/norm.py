@@ -189,9 +189,7 @@ class InstanceNorm(_Norm):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            in_channels, center, scale, beta_initializer, gamma_initializer, **kwargs
-        )
+        super().__init__(in_channels, center, scale, beta_initializer, gamma_initializer, **kwargs)
         self._axis = axis
         self._epsilon = epsilon
 

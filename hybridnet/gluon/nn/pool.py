@@ -57,7 +57,9 @@ class _Pooling(HybridBlock):
         size = sizes_of(pool_size, self._ndim, f"{name}: pool_size")
         self._options: dict[str, Any] = {
             "kernel": size,
-            "stride": size if strides is None else sizes_of(strides, self._ndim, f"{name}: strides"),
+            "stride": size
+            if strides is None
+            else sizes_of(strides, self._ndim, f"{name}: strides"),
             "pad": sizes_of(padding, self._ndim, f"{name}: padding"),
             "pool_type": self._kind,
             "global_pool": global_pool,
@@ -137,7 +139,7 @@ class MaxPool3D(_Pooling):
 
 
 class AvgPool1D(_Pooling):
-    """The average over windows of one axis: pool_size, strides, padding, layout, ceil_mode, count_include_pad."""
+    """The average over windows of one axis: also takes count_include_pad."""
 
     _ndim = 1
     _kind = "avg"
@@ -152,11 +154,13 @@ class AvgPool1D(_Pooling):
         count_include_pad: bool = True,
         **kwargs: Any,
     ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs)
+        super().__init__(
+            pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs
+        )
 
 
 class AvgPool2D(_Pooling):
-    """The average over windows of two axes: pool_size, strides, padding, layout, ceil_mode, count_include_pad."""
+    """The average over windows of two axes: also takes count_include_pad."""
 
     _ndim = 2
     _kind = "avg"
@@ -171,11 +175,13 @@ class AvgPool2D(_Pooling):
         count_include_pad: bool = True,
         **kwargs: Any,
     ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs)
+        super().__init__(
+            pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs
+        )
 
 
 class AvgPool3D(_Pooling):
-    """The average over windows of three axes: pool_size, strides, padding, layout, ceil_mode, count_include_pad."""
+    """The average over windows of three axes: also takes count_include_pad."""
 
     _ndim = 3
     _kind = "avg"
@@ -190,7 +196,9 @@ class AvgPool3D(_Pooling):
         count_include_pad: bool = True,
         **kwargs: Any,
     ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs)
+        super().__init__(
+            pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs
+        )
 
 
 class GlobalMaxPool1D(_Pooling):
