@@ -80,7 +80,7 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
     except TypeError:
         found = None
     if found in CODE_OF:
-        return found
+        return found  # type: ignore[no-any-return]
     known = ", ".join(sorted(one.name for one in CODE_OF))
     raise DTypeError(f"dtype must be one of {known}, got {dtype!r}")
 

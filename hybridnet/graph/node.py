@@ -24,7 +24,7 @@ class Edge(NamedTuple):
     """One output of a node."""
 
     node: Node
-    index: int
+    index: int  # type: ignore[assignment]  # hides tuple.index, which edges do not need
 
 
 @final

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from hybridnet.base.tensor_type import TensorType
 
@@ -30,14 +30,11 @@ class Call(ABC):
         takes_state: whether its last input is the state of a random generator, and its last
             output the new state.
         mutates: input index -> output index: the input array is overwritten with that output.
-        no_gradient: why it has no gradient; empty when it has one.
     """
 
     __slots__ = ("__weakref__", "num_outputs", "num_scalars", "num_visible", "takes_state")
 
     mutates: Mapping[int, int] = _NOTHING
-    no_gradient: str = ""
-    train: ClassVar[bool | None] = None
 
     num_outputs: int
     num_visible: int
@@ -48,6 +45,11 @@ class Call(ABC):
     @abstractmethod
     def name(self) -> str:
         """The name in messages and printed graphs."""
+
+    @property
+    def no_gradient(self) -> str:
+        """Why it has no gradient; empty when it has one."""
+        return ""
 
     @abstractmethod
     def infer(self, types: Types) -> Types:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Number
 from typing import Any, Final
 
 import numpy as np
@@ -156,7 +155,7 @@ def binary(operand: Operand, other: Any, name: str, scalar: str, swap: bool = Fa
     if isinstance(other, Operand):
         pair = (other, operand) if swap else (operand, other)
         return kind.apply_operator(kind.binary_operator(name), pair, {})
-    if isinstance(other, (Number, np.number, np.bool_)):
+    if isinstance(other, (int, float, np.integer, np.floating, np.bool_)):
         if isinstance(other, (int, np.integer)) and abs(int(other)) > _EXACT:
             whole = kind.full_like_scalar(operand, int(other))
             return binary(operand, whole, name, scalar, swap)
