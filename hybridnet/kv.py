@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
-from hybridnet.base.params_file import atomic_write
+from hybridnet.base.files import atomic_write
 from hybridnet.kvstore import Key, Kind, KVStoreError, Store, find_kind
 from hybridnet.ndarray import NDArray
 from hybridnet.optimizer import get_updater
@@ -65,6 +65,11 @@ class KVStore:
     def num_workers(self) -> int:
         """The number of workers: 1."""
         return 1
+
+    @property
+    def updater(self) -> Updater | None:
+        """What pushes call; None while they replace the value."""
+        return self._actions.updater
 
     @staticmethod
     def is_capable(capability: str) -> bool:
@@ -236,7 +241,7 @@ class KVStore:
                     )
 
     def _optimizer_updater(self, caller: str) -> Any:
-        updater = self._actions.updater
+        updater = self.updater
         if not hasattr(updater, "get_states"):
             raise MXNetError(f"{caller}: the store has no optimizer; call set_optimizer first")
         return updater

@@ -111,7 +111,9 @@ def test_an_updater_gets_key_sum_and_value(store: kv.KVStore, key: Any):
     out = full(0)
     store.pushpull(key, full(1), out=out)
     assert out.asnumpy().tolist() == [9, 9]
+    assert store.updater is update
     store.set_updater(None)
+    assert store.updater is None
     store.push(key, full(1))
     assert pulled(store, key) == [1, 1]
 
@@ -335,7 +337,7 @@ def test_a_training_step_on_one_device_is_one_program(store: kv.KVStore):
 
 
 def test_a_traced_step_takes_the_store_along(store: kv.KVStore):
-    function = pytest.importorskip("hybridnet.function").function
+    function = pytest.importorskip("hybridnet.tracing").function
     store.init(0, full(1))
     store.set_updater(lambda key, merged, stored: stored.assign(stored - merged * 0.5))
     weight = full(1)
