@@ -7,6 +7,8 @@ import itertools
 import threading
 
 import pytest
+
+from hybridnet import engine as hn_engine
 from hybridnet.engine import (
     CompletionError,
     DeadlockError,
@@ -18,8 +20,6 @@ from hybridnet.engine import (
     ThreadedEngine,
     VarError,
 )
-
-from hybridnet import engine as hn_engine
 
 KINDS = {
     "naive": NaiveEngine,

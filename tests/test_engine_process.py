@@ -12,6 +12,7 @@ import tracemalloc
 import weakref
 
 import pytest
+
 from hybridnet.engine import NaiveEngine, TaskError, ThreadedEngine
 
 CALM = {"HYBRIDNET_ENGINE_TYPE": "ThreadedEngine"}

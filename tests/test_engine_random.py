@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from hybridnet.engine import LANES, Engine, ManualPool, NaiveEngine, TaskError, ThreadedEngine
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from hybridnet.engine import LANES, Engine, ManualPool, NaiveEngine, TaskError, ThreadedEngine
 
 SLOTS = 6  # few, so that tasks conflict
 PROGRAMS = 10_000

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from hybridnet.engine import InternalError
 from hybridnet.engine.schedule import ALLOWED, MAX_UNREPORTED, Schedule, is_settled
 from hybridnet.engine.task import IDLE_LANE, Task, Var

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hybridnet.engine import ManualPool, ThreadedEngine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hybridnet as hn
 from hybridnet import autograd, engine, kv, nd, optimizer
 from hybridnet.base.errors import MXNetError, OpError, ParameterError, ShapeError
+from hybridnet.engine import ManualPool, ThreadedEngine
 from hybridnet.runtime import recorder
 from hybridnet.runtime.programs import cache
 

@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from hybridnet.engine import Engine, ManualPool, NaiveEngine, TaskError, ThreadedEngine
 from hybridnet.kvstore import (
     Cell,
@@ -30,8 +33,6 @@ from hybridnet.kvstore import (
     known_kinds,
     register_kind,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 ENGINES: dict[str, Callable[[], Engine]] = {
     "naive": NaiveEngine,
