@@ -61,7 +61,10 @@ def assign(x: Any, key: Any, value: Any) -> None:
     items = _expand(x, key)
     if any(_is_array(one) for one in items):
         pattern, arrays = _advanced(x, items)
-        _rewrite(x, Scatter.of(*pattern), [_operand(x, value), *arrays])
+        operand = _operand(x, value)
+        (part,) = Gather.of(*pattern).infer((x.type, *(one.type for one in arrays)))
+        _check_broadcast(operand.shape, part.shape)
+        _rewrite(x, Scatter.of(*pattern), [operand, *arrays])
         return
     basic = _resolve(x, items)
     offset = _contiguous(x.shape, basic)
@@ -171,14 +174,39 @@ def _expand(x: Any, key: Any) -> list[Any]:
 def _split_masks(x: Any, items: list[Any]) -> list[Any]:
     """Replaces a boolean mask by the index arrays of its True elements (this waits for it)."""
     split: list[Any] = []
-    for item in items:
+    for position, item in enumerate(items):
         if isinstance(item, type(x)) and item.inferred_dtype == np.bool_:
             item = item.asnumpy()
         if isinstance(item, np.ndarray) and item.dtype == np.bool_:
+            _check_mask(x, items, position, item.shape)
             split.extend(np.nonzero(item))
         else:
             split.append(item)
     return split
+
+
+def _check_mask(x: Any, items: list[Any], position: int, shape: tuple[int, ...]) -> None:
+    """Raises IndexError unless a mask has the shape of the axes it selects from."""
+    before, after = items[:position], items[position + 1 :]
+    axis = _axes(x, before)
+    if any(item is Ellipsis for item in before):
+        axis = x.ndim - _axes(x, after) - len(shape)
+    wanted = x.shape[axis : axis + len(shape)]
+    if shape != wanted or not shape:
+        raise IndexError(
+            f"a mask must have the shape of the axes it selects from: {wanted}, got {shape}"
+        )
+
+
+def _axes(x: Any, items: list[Any]) -> int:
+    """Returns how many axes items of an index stand for, without an Ellipsis."""
+    count = 0
+    for item in items:
+        if item is None or item is Ellipsis:
+            continue
+        mask = isinstance(item, (type(x), np.ndarray)) and np.dtype(item.dtype) == np.bool_
+        count += len(item.shape) if mask else 1
+    return count
 
 
 def _resolve(x: Any, items: list[Any]) -> _Basic:

@@ -480,6 +480,30 @@ class NDArray(FluentMethods):
         cast: NDArray = NDArray.apply_operator(op, (self,), {"dtype": wanted.name})
         return cast
 
+    def as_nd_ndarray(self) -> NDArray:
+        """Returns this array; MXNet has a second kind of arrays, hybridnet one."""
+        return self
+
+    def tostype(self, stype: str) -> NDArray:
+        """Returns a copy with this storage type, which can be 'default' only.
+
+        Raises:
+            ParameterError: `stype` is another.
+        """
+        if stype != "default":
+            raise ParameterError(f"tostype: stype must be 'default' (dense), got {stype!r}")
+        return self.copy()
+
+    def slice_assign(self, rhs: Any, begin: Any, end: Any, step: Any = None) -> NDArray:
+        """Writes `rhs` to ``self[begin:end:step]``, one number for each axis; returns this array."""
+        steps = step or (None,) * len(begin)
+        self[tuple(slice(*one) for one in zip(begin, end, steps, strict=True))] = rhs
+        return self
+
+    def slice_assign_scalar(self, value: float, begin: Any, end: Any, step: Any = None) -> NDArray:
+        """Writes a number to ``self[begin:end:step]``; returns this array."""
+        return self.slice_assign(value, begin, end, step)
+
     def detach(self) -> NDArray:
         """Returns a view of the same memory that the tape knows nothing of."""
         made = object.__new__(NDArray)
@@ -531,15 +555,16 @@ class NDArray(FluentMethods):
     def to_jax(self) -> Any:
         """Returns the value as a JAX array, without a copy; later writes here do not change it."""
         with jax.enable_x64(True):
-            # A second array on the same memory: donating that one must not take ours away.
+            # An object of its own: JAX marks the very array that its user donates as deleted.
             return jax.device_put(self._export(), device_of(self.context))
 
     def _export(self) -> Any:
         value = self.read()
         array = recorder.wait(value)
         # In this order: what is recorded after this line keeps off the memory, and what was
-        # recorded before it is launched while `value` still holds the array.
-        value.shared = True
+        # recorded before it is launched while `value` still holds the array. XLA in turn donates
+        # no memory that a DLPack capsule refers to.
+        value.shared = array.__dlpack__()
         recorder.flush_all()
         return array
 

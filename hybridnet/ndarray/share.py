@@ -80,9 +80,11 @@ def from_jax(source: Any) -> NDArray:
         if source.format.layout.major_to_minor != tuple(range(source.ndim)):
             shared = jax.jit(jnp.copy)(source)  # programs expect C order
         else:
-            # A second array on the same memory: donating the first must not take this one away.
+            # An object of its own: JAX marks the very array that its user donates as deleted.
             shared = jax.device_put(source, device_of(ctx))
-    value = Value(tensor_type(tuple(source.shape), dtype), shared, shared=True)
+    # XLA donates no memory that a DLPack capsule refers to.
+    capsule = shared.__dlpack__()
+    value = Value(tensor_type(tuple(source.shape), dtype), shared, shared=capsule)
     return NDArray.from_value(value, ctx)
 
 

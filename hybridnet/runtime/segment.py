@@ -38,20 +38,20 @@ class Value:
         index: which of that segment's results it is.
         var: the engine's Var of the task that will make it; None when no task will.
         error: why it could not be made.
-        shared: whether somebody else (DLPack, a JAX user) holds the array's memory; such memory
-            is never donated.
+        shared: None, or what shows XLA that somebody else (DLPack, a JAX user) uses the array's
+            memory, too; such memory is never donated, neither here nor there.
     """
 
     __slots__ = ("__weakref__", "array", "error", "index", "segment", "shared", "type", "var")
 
-    def __init__(self, type: TensorType, array: Any = None, *, shared: bool = False) -> None:
+    def __init__(self, type: TensorType, array: Any = None, *, shared: Any = None) -> None:
         self.type = type
         self.array = array
         self.segment: Any = None
         self.index = -1
         self.var: Any = None
         self.error: BaseException | None = None
-        self.shared = shared
+        self.shared: Any = shared
 
 
 class Instruction(NamedTuple):
@@ -162,7 +162,7 @@ class Segment:
             self._slots[id(held)] = slot
             self.inputs.append(held)
             self.input_types.append(value.type)
-            if value.shared or held is value:
+            if value.shared is not None or held is value:
                 self.kept.add(slot)
         return ~slot
 
