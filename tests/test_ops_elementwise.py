@@ -21,7 +21,7 @@ _CASES = [
     ("ceil", np.ceil, _X),
     ("floor", np.floor, _X),
     ("trunc", np.trunc, _X),
-    ("fix", np.fix, _X),
+    ("fix", np.trunc, _X),
     ("negative", np.negative, _X),
     ("square", np.square, _X),
     ("sqrt", np.sqrt, _POSITIVE),

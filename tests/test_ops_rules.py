@@ -121,3 +121,28 @@ def test_unknown_operator_names_near_ones():
         MXNetError, match=r"no operator named 'broadcast_ad'; did you mean .*broadcast_add"
     ):
         get("broadcast_ad")
+
+
+@pytest.mark.parametrize(
+    "name,second,attrs",
+    [
+        ("relu", lambda x: 0 * x, {}),
+        ("max", lambda x: 0 * x, {}),
+        ("_power_scalar", lambda x: 6 * x, {"scalar": 3}),
+        ("sin", lambda x: -np.sin(x), {}),
+        ("exp", np.exp, {}),
+    ],
+)
+def test_second_derivatives(name, second, attrs):
+    x = np.array([0.4, 1.3, -0.8])
+    call, scalars = get(name).bind(attrs)
+    numbers = [np.float64(one) for one in scalars]
+
+    def first(x: Any) -> Any:
+        outputs, pull = jax.vjp(lambda x: call.lower("cpu", [x], numbers)[0], x)
+        return pull(np.ones(outputs.shape))[0]
+
+    with jax.enable_x64(True):
+        _, pull = jax.vjp(first, x)
+        got = pull(np.ones(3))[0]
+    np.testing.assert_allclose(got, second(x), atol=1e-12)

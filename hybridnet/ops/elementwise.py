@@ -131,7 +131,8 @@ unary("ones_like", lambda x: jnp.ones_like(x), "Ones of the same shape and dtype
       integers=True, booleans=True, no_gradient="its result does not depend on the elements")
 unary("_copy", lambda x: x, "The array itself: copies.", aliases=("identity",),
       integers=True, booleans=True, gradient=lambda back: [back.grads[0]])
-unary("BlockGrad", lambda x: lax.stop_gradient(x), "The array itself, through which no gradient flows back.",
+unary("BlockGrad", lambda x: lax.stop_gradient(x),
+      "The array itself, through which no gradient flows back.",
       aliases=("stop_gradient",), integers=True, booleans=True,
       no_gradient="stopping the gradient is what it is for")
 unary("make_loss", lambda x: _loss(x, lambda x: jnp.ones_like(x)),
