@@ -10,6 +10,7 @@ from . import batch_norm as batch_norm
 from . import broadcasting as broadcasting
 from . import comparison as comparison
 from . import conv as conv
+from . import coordinates as coordinates
 from . import creation as creation
 from . import elementwise as elementwise
 from . import indexing as indexing
