@@ -1,0 +1,51 @@
+"""`AttrScope`: attributes for all the symbols made in a ``with`` block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hybridnet.base.errors import ParameterError
+from hybridnet.base.scopes import ScopeStack
+
+__all__ = ["AttrScope"]
+
+_scopes: ScopeStack[AttrScope] = ScopeStack(lambda: AttrScope())
+
+
+class AttrScope:
+    """Gives its attributes to every symbol made inside: ``with AttrScope(ctx_group="dev1"): ...``.
+
+    Inner scopes add to outer ones and win over them. `AttrScope.current` is the scope in force.
+
+    Args:
+        attributes: the attributes, all strings; apart from MXNet's own (``ctx_group``,
+            ``lr_mult``, ``wd_mult``, ...) names begin and end with two underscores.
+
+    Raises:
+        ParameterError: a value is not a string.
+    """
+
+    #: The scope in force, with what it has from outer ones.
+    current = _scopes
+
+    def __init__(self, **attributes: str) -> None:
+        for name, value in attributes.items():
+            if not isinstance(value, str):
+                raise ParameterError(
+                    f"AttrScope: attributes must be strings, got {name}={value!r}; "
+                    f"write {name}={str(value)!r}"
+                )
+        self._attributes = attributes
+
+    def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:
+        """Returns this scope's attributes with the given ones added, which win."""
+        return {**self._attributes, **(attr or {})}
+
+    def __enter__(self) -> AttrScope:
+        joined = AttrScope()
+        joined._attributes = _scopes.innermost.get(self._attributes)
+        _scopes.enter(joined)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _scopes.leave()

@@ -1,0 +1,375 @@
+"""`Executor`: a symbol bound to arrays, which computes its outputs and its gradients.
+
+Forward and backward are each one call recorded into the caller's segment, like any operator. So a
+training loop that reads no value between forward, backward and the update of the parameters is
+launched as one program for each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from hybridnet.base.context import Context
+from hybridnet.base.dtype import is_float
+from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
+from hybridnet.graph.evaluate import infer_types
+from hybridnet.graph.text import to_text
+from hybridnet.ndarray import NDArray, array, ones, zeros
+from hybridnet.runtime import generator, recorder
+from hybridnet.runtime.graph_programs import GraphPrograms, Run
+from hybridnet.runtime.segment import Value
+
+if TYPE_CHECKING:
+    from hybridnet.symbol import Symbol
+
+__all__ = ["Executor"]
+
+_DRAWS_ANEW: Final = (
+    "backward: what forward(is_train=True) kept is used up (or there was no such forward), and "
+    "computing it again would draw other random numbers (Dropout and the like); call "
+    "forward(is_train=True) before each backward()"
+)
+
+Monitor = Callable[[str, NDArray], Any]
+
+
+@final
+class Executor:
+    """A symbol with the arrays it computes with. Made by `Symbol.bind` and `Symbol.simple_bind`.
+
+    Attributes:
+        arg_arrays: the arguments' arrays, in the order of `Symbol.list_arguments`.
+        grad_arrays: the arrays that `backward` writes gradients to, in the same order; None where
+            none is wanted.
+        aux_arrays: the auxiliary states, in the order of `Symbol.list_auxiliary_states`.
+        arg_dict: the arguments' arrays by name.
+        grad_dict: the gradient arrays by name.
+        aux_dict: the auxiliary states by name.
+    """
+
+    def __init__(
+        self,
+        symbol: Symbol,
+        ctx: Context,
+        args: Mapping[str, NDArray],
+        grads: Mapping[str, NDArray | None],
+        grad_req: Mapping[str, str],
+        aux: Mapping[str, NDArray],
+        programs: GraphPrograms,
+    ) -> None:
+        self._symbol = symbol
+        self._ctx = ctx
+        self._grad_req = dict(grad_req)
+        self._programs = self._unwatched = programs
+        self.arg_dict = dict(args)
+        self.grad_dict = dict(grads)
+        self.aux_dict = dict(aux)
+        self.arg_arrays = list(self.arg_dict.values())
+        self.grad_arrays = list(self.grad_dict.values())
+        self.aux_arrays = list(self.aux_dict.values())
+        names = symbol.list_inputs()
+        held = {**self.arg_dict, **self.aux_dict}
+        self._inputs = [held[name] for name in names]
+        self._types = tuple(one.type for one in self._inputs)
+        # Whole numbers have no gradient: their arrays stay as they are.
+        self._wanted = tuple(
+            number
+            for number, name in enumerate(names)
+            if self.grad_dict.get(name) is not None
+            and grad_req[name] != "null"
+            and is_float(self._types[number].dtype)
+        )
+        self._targets = [(self.grad_dict[names[i]], grad_req[names[i]]) for i in self._wanted]
+        self._outputs: list[NDArray] = []
+        # What the next backward starts from: the run, and the first operands of its gradient.
+        self._kept: tuple[Run, list[Value]] | None = None
+        self._monitor: tuple[Monitor, list[str]] | None = None
+        self._programs.inference(self._types)  # raises now where the arrays do not fit
+
+    # -- results -----------------------------------------------------------------------------
+
+    @property
+    def outputs(self) -> list[NDArray]:
+        """The outputs of the last forward; each forward writes into these same arrays."""
+        if not self._outputs:
+            types = self._programs.inference(self._types).call.output_types
+            self._outputs = [
+                zeros(one.shape, self._ctx, one.dtype)
+                for one in types[: self._programs.num_outputs]
+            ]
+        return self._outputs
+
+    @property
+    def output_dict(self) -> dict[str, NDArray]:
+        """The outputs by name."""
+        return dict(zip(self._symbol.list_outputs(), self.outputs, strict=True))
+
+    # -- computing ---------------------------------------------------------------------------
+
+    def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
+        """Computes the outputs, and in training updates the auxiliary states.
+
+        Args:
+            is_train: whether this is a training pass, after which `backward` may come.
+            kwargs: values for arguments by name, NDArrays or NumPy arrays, copied in first.
+
+        Returns:
+            `outputs`.
+
+        Raises:
+            ParameterError: there is no such argument, or a value is no array.
+            ShapeError: a value has another shape than its argument.
+        """
+        if is_train:
+            recorder.begin_step()
+        for name, value in kwargs.items():
+            self._feed(name, value)
+        self._kept = None
+        run = self._run(is_train)
+        values, made = self._record(run)
+        if is_train and self._wanted:
+            self._kept = run, self._operands(run, values, made)
+        for number, value in zip(run.writes, made[run.num_heads : run.num_results], strict=True):
+            if number < len(self._inputs):
+                self._inputs[number].write(value)
+            else:
+                generator.state_of(self._ctx).write(value)
+        self._show(made[: self._programs.num_outputs])
+        if self._monitor is not None:
+            callback, names = self._monitor
+            watched = made[self._programs.num_outputs : run.num_heads]
+            for name, value in zip(names, watched, strict=True):
+                callback(name, NDArray.from_value(value, self._ctx))
+        return self._outputs
+
+    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
+        """Computes the gradients of the arguments, from what the last forward kept.
+
+        What `forward(is_train=True)` kept is used up by this. Called again, or after a forward
+        outside training, it computes the forward pass anew on the present values of the arrays,
+        in training mode and without touching outputs or auxiliary states.
+
+        Args:
+            out_grads: gradients of the outputs: an NDArray, a list with one for each output, or a
+                dict by output name; None means ones. Loss layers (SoftmaxOutput, make_loss, ...)
+                give their own gradient and ignore it.
+            is_train: kept for MXNet's programs: the mode is that of the forward pass.
+
+        Raises:
+            ShapeError: a gradient has another shape than its output.
+            MXNetError: the forward pass must be computed anew, and draws random numbers.
+        """
+        if self._wanted:
+            self._backward(out_grads)
+        recorder.note_backward()
+
+    def _backward(self, out_grads: Any) -> None:
+        kept = self._kept
+        self._kept = None
+        if kept is None:
+            run = self._run(True)
+            if run.draws:
+                raise MXNetError(_DRAWS_ANEW)
+            kept = run, self._operands(run, *self._record(run))
+        run, operands = kept
+        call = run.call.backward_call()
+        heads = self._head_grads(run, out_grads)
+        made = recorder.record(self._ctx, call, (*operands, *heads), (), call.output_types)
+        assert run.call.split is not None
+        for (target, req), number in zip(self._targets, run.call.split.wanted, strict=True):
+            assert target is not None
+            if number is None:
+                if req == "write":
+                    target.assign(target.detach().zeros_like())  # no output depends on it
+                continue
+            grad = NDArray.from_value(made[number], self._ctx)
+            target.assign(target.detach() + grad if req == "add" else grad)
+
+    def _run(self, is_train: bool) -> Run:
+        if is_train:
+            return self._programs.training(self._types, self._wanted)
+        return self._programs.inference(self._types)
+
+    def _record(self, run: Run) -> tuple[list[Value], list[Value]]:
+        """Records the forward call; returns its inputs and outputs."""
+        values = [one.read() for one in self._inputs]
+        if run.draws:
+            values.append(generator.state_of(self._ctx).read())
+        call = run.call
+        return values, recorder.record(self._ctx, call, tuple(values), (), call.output_types)
+
+    @staticmethod
+    def _operands(run: Run, values: Sequence[Value], made: Sequence[Value]) -> list[Value]:
+        """Returns what the backward call takes beside the gradients of the outputs."""
+        assert run.call.split is not None
+        return [*made[run.num_results :], *(values[i] for i in run.call.split.uses)]
+
+    def _show(self, values: Sequence[Value]) -> None:
+        if self._outputs:
+            for output, value in zip(self._outputs, values, strict=True):
+                output.write(value)
+        else:
+            self._outputs = [NDArray.from_value(value, self._ctx) for value in values]
+
+    def _head_grads(self, run: Run, out_grads: Any) -> list[Value]:
+        """Returns the gradients of the outputs that have one."""
+        assert run.call.split is not None
+        types = run.call.output_types
+        names = self._symbol.list_outputs()
+        if isinstance(out_grads, NDArray):
+            out_grads = [out_grads]
+        elif isinstance(out_grads, Mapping):
+            out_grads = [out_grads.get(name) for name in names]
+        grads: list[Any] = [None] * len(names) if out_grads is None else list(out_grads)
+        if len(grads) != len(names):
+            raise ParameterError(
+                f"backward: needs a gradient for each of the outputs {', '.join(names)}, got "
+                f"{len(grads)}"
+            )
+        heads = []
+        for number in run.call.split.given:
+            wanted, grad = types[number], grads[number]
+            if grad is None:
+                grad = ones(wanted.shape, self._ctx, wanted.dtype)
+            elif not isinstance(grad, NDArray):
+                raise ParameterError(
+                    f"backward: the gradient of {names[number]} must be an NDArray, got "
+                    f"{type(grad).__name__}"
+                )
+            if grad.shape != wanted.shape:
+                raise ShapeError(
+                    f"backward: the gradient of {names[number]} must have its shape "
+                    f"{wanted.shape}, got {grad.shape}"
+                )
+            grad = grad.detach().astype(wanted.dtype, copy=False).as_in_context(self._ctx)
+            heads.append(grad.read())
+        return heads
+
+    # -- giving values -----------------------------------------------------------------------
+
+    def _feed(self, name: str, value: Any) -> None:
+        target = self.arg_dict.get(name)
+        if target is None:
+            raise ParameterError(
+                f"forward: the symbol has no argument {name!r}; it has {', '.join(self.arg_dict)}"
+            )
+        self._copy_in("forward: argument", name, target, value)
+
+    def _copy_in(self, what: str, name: str, target: NDArray, value: Any) -> None:
+        if not isinstance(value, (NDArray, np.ndarray)):
+            raise ParameterError(
+                f"{what} {name} must be an NDArray or a NumPy array, got {type(value).__name__}"
+            )
+        if value.shape != target.shape:
+            raise ShapeError(
+                f"{what} {name} must have shape {target.shape}, got {value.shape}; "
+                "Executor.reshape makes an executor for other shapes"
+            )
+        if isinstance(value, np.ndarray):
+            value = array(value, self._ctx, target.dtype)
+        target.assign(value.detach())
+
+    def copy_params_from(
+        self,
+        arg_params: Mapping[str, Any],
+        aux_params: Mapping[str, Any] | None = None,
+        allow_extra_params: bool = False,
+    ) -> None:
+        """Copies parameters into the arrays of the same names, casting.
+
+        Args:
+            arg_params: values of arguments by name.
+            aux_params: values of auxiliary states by name.
+            allow_extra_params: pass over names that the symbol does not have.
+
+        Raises:
+            ParameterError: the symbol does not have a name.
+            ShapeError: a shape differs.
+        """
+        for kind, given, held in (
+            ("argument", arg_params, self.arg_dict),
+            ("auxiliary state", aux_params or {}, self.aux_dict),
+        ):
+            for name, value in given.items():
+                if name in held:
+                    self._copy_in(f"copy_params_from: {kind}", name, held[name], value)
+                elif not allow_extra_params:
+                    raise ParameterError(
+                        f"copy_params_from: the symbol has no {kind} {name!r}; it has "
+                        f"{', '.join(held) or 'none'} (allow_extra_params=True passes over it)"
+                    )
+
+    # -- variants ----------------------------------------------------------------------------
+
+    def reshape(
+        self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any
+    ) -> Executor:
+        """Returns an executor of the same symbol for other shapes.
+
+        Arrays whose shape stays are shared with this one; the others are new, and zeros.
+
+        Args:
+            partial_shaping: whether arguments that are not named may change their shapes.
+            allow_up_sizing: whether arrays may become larger.
+            kwargs: new shapes by name.
+
+        Raises:
+            ShapeError: an argument changes or grows that may not, or shapes contradict each other.
+        """
+        shapes, _, aux_shapes = self._symbol.infer_shape(**kwargs)
+        if shapes is None:
+            raise ShapeError(f"reshape: {kwargs} does not tell the shapes of all arguments")
+        args: dict[str, NDArray] = {}
+        grads: dict[str, NDArray | None] = {}
+        for (name, old), shape in zip(self.arg_dict.items(), shapes, strict=True):
+            grad = self.grad_dict[name]
+            if shape != old.shape:
+                if name not in kwargs and not partial_shaping:
+                    raise ShapeError(
+                        f"reshape: the shape of {name} would change from {old.shape} to {shape}, "
+                        "so it could not be shared; name it too, or pass partial_shaping=True"
+                    )
+                if np.prod(shape) > old.size and not allow_up_sizing:
+                    raise ShapeError(
+                        f"reshape: {name} would grow from {old.shape} to {shape}; pass "
+                        "allow_up_sizing=True"
+                    )
+                old = zeros(shape, self._ctx, old.dtype)
+                grad = None if grad is None else zeros(shape, self._ctx, grad.dtype)
+            args[name], grads[name] = old, grad
+        aux = {
+            name: old if old.shape == shape else zeros(shape, self._ctx, old.dtype)
+            for (name, old), shape in zip(self.aux_dict.items(), aux_shapes, strict=True)
+        }
+        return Executor(self._symbol, self._ctx, args, grads, self._grad_req, aux, self._unwatched)
+
+    def set_monitor_callback(self, callback: Monitor | None, monitor_all: bool = False) -> None:
+        """Has a function called with name and value of every node's outputs, after each forward.
+
+        Args:
+            callback: gets the output's name (``fc1_output``) and an NDArray; None ends it.
+            monitor_all: also variables.
+        """
+        self._kept = self._monitor = None
+        self._programs = self._unwatched
+        if callback is None:
+            return
+        internals = self._symbol.get_internals()
+        watched = [
+            (name, edge)
+            for name, edge in zip(internals.list_outputs(), internals.edges, strict=True)
+            if monitor_all or not edge.node.is_variable
+        ]
+        self._monitor = callback, [name for name, _ in watched]
+        self._programs = GraphPrograms(
+            self._symbol.graph, self._symbol.name or "group", [edge for _, edge in watched]
+        )
+
+    def debug_str(self) -> str:
+        """Describes the nodes with the types of their values."""
+        graph = self._programs.inference(self._types).call.graph
+        types = self._programs.inference(self._types).call.input_types
+        return to_text(graph, infer_types(graph, types))

@@ -1,0 +1,66 @@
+"""Attributes of nodes as text: the operator's parameters, and what users attached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hybridnet.base.attrs import REQUIRED, HostScalar
+from hybridnet.base.errors import GraphError
+from hybridnet.ops.operator import OpCall
+
+from .node import Node
+
+__all__ = ["HIDDEN", "attributes_of", "parameters_of", "stored_name", "with_short_names"]
+
+#: Attributes that users write without the underscores that they are kept with.
+HIDDEN: Final = frozenset(
+    {"ctx_group", "force_mirroring", "lr_mult", "mirror_stage", "profiler_scope", "wd_mult"}
+)
+
+
+def stored_name(name: str) -> str:
+    """Returns the name under which an attribute is kept: ``__lr_mult__`` for ``lr_mult``."""
+    return f"__{name}__" if name in HIDDEN else name
+
+
+def with_short_names(attrs: Mapping[str, str]) -> dict[str, str]:
+    """Returns attributes as MXNet lists them: ``__lr_mult__`` also as ``lr_mult``."""
+    shown = dict(attrs)
+    for name, value in attrs.items():
+        if name[2:-2] in HIDDEN and name == stored_name(name[2:-2]):
+            shown[name[2:-2]] = value
+    return shown
+
+
+def parameters_of(node: Node) -> dict[str, Any]:
+    """Returns the operator's parameters that differ from their defaults; none for a variable.
+
+    Raises:
+        GraphError: one is a number that a traced function asks Python for.
+    """
+    call = node.call
+    if not isinstance(call, OpCall):
+        return {}
+    values = dict(call.attrs)
+    for name, value in zip(call.operator.dynamic, node.scalars, strict=True):
+        if isinstance(value, HostScalar):
+            raise GraphError(
+                f"node {node.name!r}: {name} is a number that Python computes at each call of a "
+                "traced function, so it cannot be written down"
+            )
+        values[name] = value
+    params = call.operator.params
+    return {
+        name: values[name]
+        for name, param in params.items()
+        if param.default is REQUIRED or repr(values[name]) != repr(param.default)
+    }
+
+
+def attributes_of(node: Node) -> dict[str, str]:
+    """Returns the parameters that differ from their defaults, and the user's attributes."""
+    found = {name: str(value) for name, value in parameters_of(node).items()}
+    if isinstance(node.call, OpCall) and node.call.operator.variadic:
+        found["num_args"] = str(len(node.inputs))
+    return {**found, **node.attrs}

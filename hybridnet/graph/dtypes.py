@@ -1,0 +1,209 @@
+"""Partial inference of dtypes, without shapes: from what is known of some variables to the rest.
+
+Operators have one rule for the types of their outputs, which wants shapes. Dtypes hardly ever
+depend on them, so the rule is asked about shapes made up until it accepts some.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hybridnet.base.dtype import as_dtype
+from hybridnet.base.errors import DTypeError, MXNetError
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ops._checks import wide
+from hybridnet.ops.call import Call
+from hybridnet.ops.operator import OpCall
+from hybridnet.ops.rules import promote_types
+
+from .node import Edge, Node
+from .shapes import infer_call
+
+__all__ = ["infer_dtypes"]
+
+DType = np.dtype[Any]
+
+# Dimensions tried, with many divisors; and the numbers of dimensions, the likeliest first.
+_SIZE: Final = 5040
+_RANKS: Final = (2, 4, 3, 1, 5)
+
+#: Inputs whose dtype says nothing about the others: by name, or by operator and name.
+_OWN: Final = frozenset(
+    {
+        "condition",
+        "index",
+        "indices",
+        "length",
+        "shape_like",
+        ("Embedding", "data"),
+        ("broadcast_like", "rhs"),
+        ("reshape_like", "rhs"),
+    }
+)
+#: Operators whose inputs after the first are float32 beside narrower data.
+_WIDE: Final = frozenset({"BatchNorm", "_contrib_SyncBatchNorm"})
+
+
+def infer_dtypes(
+    nodes: Sequence[Node], known: Mapping[Node, DType], default: DType | None = None
+) -> dict[Edge, DType | None]:
+    """Infers the dtypes of all values of a graph.
+
+    Args:
+        nodes: of the graph, each after its inputs.
+        known: dtypes of variables.
+        default: of variables about which nothing is known or follows; None leaves them open.
+
+    Returns:
+        For each output of each node its dtype, or None.
+
+    Raises:
+        DTypeError: an operator cannot take these dtypes; the message names the node.
+    """
+    inference = _Inference(nodes)
+    for node, dtype in known.items():
+        inference.dtypes[Edge(node, 0)] = dtype
+    inference.run()
+    if default is not None:
+        for node in nodes:
+            if node.is_variable and inference.dtypes[Edge(node, 0)] is None:
+                inference.dtypes[Edge(node, 0)] = default
+                inference.run()
+    return inference.dtypes
+
+
+class _Inference:
+    """What is known so far, and the steps that add to it."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.nodes = [node for node in nodes if not node.is_variable]
+        self.dtypes: dict[Edge, DType | None] = {
+            Edge(node, index): None for node in nodes for index in range(node.num_outputs)
+        }
+        self.changed = False
+        self.done: set[Node] = set()
+        self.probed: dict[Any, list[DType]] = {}
+
+    def run(self) -> None:
+        """Visits the nodes until nothing new is learned."""
+        order = self.nodes
+        while True:
+            self.changed = False
+            for node in order:
+                if node not in self.done:
+                    self.visit(node)
+            if not self.changed:
+                return
+            order = order[::-1]
+
+    def learn(self, edge: Edge, dtype: DType | None) -> None:
+        """Adds the dtype of a value, unless it is known."""
+        if dtype is not None and self.dtypes[edge] is None:
+            self.dtypes[edge] = dtype
+            self.changed = True
+
+    def visit(self, node: Node) -> None:
+        """Learns what one node tells."""
+        call = node.call
+        assert call is not None
+        edges = _followers(call, node.inputs)
+        known = [dtype for edge in edges if (dtype := self.dtypes[edge]) is not None]
+        output = self.dtypes[Edge(node, 0)]
+        if known:
+            for edge in edges:
+                self.learn(edge, known[0])
+        elif edges and output is not None:
+            self.guess(node, edges, output)
+        if isinstance(call, OpCall):
+            self.complete(node, call)
+        dtypes = [self.dtypes[edge] for edge in node.inputs]
+        if None not in dtypes:
+            for index, dtype in enumerate(self.probe(node, dtypes)):
+                self.learn(Edge(node, index), dtype)
+            self.done.add(node)
+
+    def guess(self, node: Node, edges: Sequence[Edge], output: DType) -> None:
+        """Learns that inputs have the output's dtype, if that would give the output this dtype."""
+        dtypes = [output if edge in edges else self.dtypes[edge] for edge in node.inputs]
+        takes_dtype = isinstance(node.call, OpCall) and "dtype" in node.call.attrs
+        if None in dtypes or takes_dtype:
+            return
+        if self.probe(node, dtypes)[0] == output:
+            for edge in edges:
+                self.learn(edge, output)
+
+    def complete(self, node: Node, call: OpCall) -> None:
+        """Learns what holds for single operators."""
+        if call.name in _WIDE:
+            data = self.dtypes[node.inputs[0]]
+            for edge in node.inputs[1:]:
+                self.learn(edge, None if data is None else wide(data))
+        elif call.name == "Embedding":
+            self.learn(node.inputs[1], as_dtype(call.attrs["dtype"]))
+
+    def probe(self, node: Node, dtypes: Sequence[Any]) -> list[DType]:
+        """Returns the dtypes of a node's outputs for these of its inputs."""
+        call = node.call
+        assert call is not None
+        key = (call, tuple(dtypes))
+        found = self.probed.get(key)
+        if found is None:
+            try:
+                found = self.probed[key] = _probe(call, dtypes)
+            except MXNetError as error:
+                raise type(error)(f"at node {node.name!r}: {error}") from error
+        return found
+
+
+def _followers(call: Call, edges: Sequence[Edge]) -> Sequence[Edge]:
+    """Returns the inputs that have one dtype unless the user says otherwise."""
+    if not isinstance(call, OpCall):
+        return edges
+    if call.name in _WIDE:
+        return edges[:1]
+    if call.operator.variadic:
+        return edges
+    names = call.input_names()
+    return [
+        edge
+        for name, edge in zip(names, edges, strict=False)
+        if name not in _OWN and (call.name, name) not in _OWN
+    ]
+
+
+def _probe(call: Call, dtypes: Sequence[DType]) -> list[DType]:
+    refused: DTypeError | None = None
+    for shapes in _made_up_shapes(call, len(dtypes)):
+        types = [tensor_type(*one) for one in zip(shapes, dtypes, strict=True)]
+        try:
+            return [one.dtype for one in infer_call(call, types)]
+        except DTypeError as error:
+            refused = error
+        except MXNetError:
+            # The shapes may be the reason; with no inputs there are none to blame.
+            if not dtypes:
+                raise
+    if refused is not None:
+        raise refused
+    # No shape would do (a reshape to a fixed size): the usual rule.
+    if isinstance(call, OpCall) and call.attrs.get("dtype"):
+        dtype = as_dtype(call.attrs["dtype"])
+    else:
+        dtype = promote_types([tensor_type((1,), one) for one in dtypes])
+    return [dtype] * call.num_outputs
+
+
+def _made_up_shapes(call: Call, count: int) -> Iterator[list[tuple[int, ...]]]:
+    """Yields shapes for the inputs of a call, one of which it will probably accept."""
+    if not count:
+        yield []
+        return
+    for rank, fewer in itertools.product(_RANKS, (0, 1)):
+        shapes: list[tuple[int, ...] | None] = [(_SIZE,) * rank, *[None] * (count - 1)]
+        if isinstance(call, OpCall) and call.operator.complete is not None:
+            shapes = list(call.operator.complete(shapes, **call.attrs))
+        yield [shape or (_SIZE,) * (rank - fewer) for shape in shapes]

@@ -1,0 +1,188 @@
+"""Partial inference of shapes: from what is known of some variables to all that follows from it.
+
+A shape is a tuple in which 0 stands for an unknown dimension, as in MXNet, or None when not even
+the number of dimensions is known. So a dimension that really is 0 cannot be inferred with; arrays
+of such shapes can still be bound and run.
+
+Nodes are visited forward and backward until nothing new is learned. At each, the operator's
+``complete`` rule fills in unknown inputs, its type rule gives the outputs, and operators that keep
+shapes also pass them from the output to the inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hybridnet.base.dtype import FLOAT32
+from hybridnet.base.errors import MXNetError, ShapeError
+from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.call import Call, Types
+from hybridnet.ops.operator import OpCall
+from hybridnet.ops.rules import same_type, unify
+
+from .node import Edge, Node
+from .transform import STATE
+
+__all__ = ["infer_shapes", "is_known"]
+
+Shape = tuple[int, ...]
+
+# An output dimension that comes out the same for two sizes of the unknown ones does not depend on
+# them. The sizes have many divisors, so that splitting and reshaping are possible.
+_SIZES: Final = (5040, 10080)
+
+
+def is_known(shape: Shape | None) -> bool:
+    """Whether every dimension is known."""
+    return shape is not None and 0 not in shape
+
+
+def infer_shapes(
+    nodes: Sequence[Node],
+    known: Mapping[Node, Shape],
+    dtypes: Mapping[Edge, np.dtype[Any] | None],
+) -> dict[Edge, Shape | None]:
+    """Infers the shapes of all values of a graph.
+
+    Args:
+        nodes: of the graph, each after its inputs.
+        known: shapes of variables, whole or in part.
+        dtypes: of all values; float32 is assumed where one is not known.
+
+    Returns:
+        For each output of each node its shape, as far as it is known.
+
+    Raises:
+        ShapeError, DTypeError: an operator's requirement cannot be met, or two shapes contradict
+            one another; the message names the node.
+    """
+    inference = _Inference(nodes, dtypes)
+    for node, shape in known.items():
+        inference.learn(Edge(node, 0), shape, node)
+    inference.run()
+    return inference.shapes
+
+
+class _Inference:
+    """What is known so far, and the steps that add to it."""
+
+    def __init__(self, nodes: Sequence[Node], dtypes: Mapping[Edge, Any]) -> None:
+        self.nodes = [node for node in nodes if not node.is_variable]
+        self.dtypes = dtypes
+        self.shapes: dict[Edge, Shape | None] = {
+            Edge(node, index): None for node in nodes for index in range(node.num_outputs)
+        }
+        self.changed = False
+        self.done: set[Node] = set()
+
+    def run(self) -> None:
+        """Visits the nodes until nothing new is learned."""
+        order = self.nodes
+        while True:
+            self.changed = False
+            for node in order:
+                if node not in self.done:
+                    self.visit(node)
+            if not self.changed:
+                return
+            order = order[::-1]
+
+    def learn(self, edge: Edge, shape: Shape | None, where: Node) -> None:
+        """Adds what was found out about a value."""
+        if shape is None:
+            return
+        before = self.shapes[edge]
+        joined: Shape | None = shape
+        if before is not None:
+            joined = _join(before, shape)
+            if joined is None:
+                raise ShapeError(
+                    f"at node {where.name!r}: {edge.node.name!r} must have shape {shape}, but it "
+                    f"has shape {before}"
+                )
+        if joined != before:
+            self.shapes[edge] = joined
+            self.changed = True
+
+    def visit(self, node: Node) -> None:
+        """Learns what one node tells."""
+        call = node.call
+        assert call is not None
+        if isinstance(call, OpCall):
+            self.complete(node, call)
+        shapes = [self.shapes[edge] for edge in node.inputs]
+        known = [shape for shape in shapes if shape is not None]
+        if len(known) < len(shapes):
+            return
+        if all(0 not in shape for shape in known):
+            outputs: Sequence[Shape | None] = [one.shape for one in self.infer(node, known)]
+            self.done.add(node)
+        else:
+            outputs = self.probe(node, known)
+        for index, shape in enumerate(outputs):
+            self.learn(Edge(node, index), shape, node)
+
+    def complete(self, node: Node, call: OpCall) -> None:
+        """Learns the shapes of inputs from those of others and, where it is kept, of the output."""
+        op = call.operator
+        if op.complete is not None:
+            shapes = [self.shapes[edge] for edge in node.inputs]
+            for edge, shape in zip(node.inputs, op.complete(shapes, **call.attrs), strict=True):
+                self.learn(edge, shape, node)
+        output = self.shapes[Edge(node, 0)]
+        if output is None or not node.inputs:
+            return
+        if op.infer is same_type:
+            self.learn(node.inputs[0], output, node)
+        elif op.complete is unify and is_known(output):
+            try:
+                made = self.infer(node, [output] * len(node.inputs))
+            except MXNetError:
+                return
+            # An operator may unite its inputs and yet give another shape (`stack`).
+            if made[0].shape == output:
+                for edge in node.inputs:
+                    self.learn(edge, output, node)
+
+    def infer(self, node: Node, shapes: Sequence[Shape]) -> Types:
+        """Returns the types of a node's outputs for these shapes of its inputs."""
+        types = [
+            tensor_type(shape, self.dtypes.get(edge) or FLOAT32)
+            for edge, shape in zip(node.inputs, shapes, strict=True)
+        ]
+        assert node.call is not None
+        try:
+            return infer_call(node.call, types)
+        except MXNetError as error:
+            raise type(error)(f"at node {node.name!r}: {error}") from error
+
+    def probe(self, node: Node, shapes: Sequence[Shape]) -> Sequence[Shape | None]:
+        """Returns the output shapes for inputs with unknown dimensions."""
+        found = []
+        for size in _SIZES:
+            try:
+                made = self.infer(node, [tuple(n or size for n in shape) for shape in shapes])
+            except MXNetError:
+                return []  # it depends on the size whether this is possible at all
+            found.append([one.shape for one in made])
+        return [
+            tuple(a if a == b else 0 for a, b in zip(one, other, strict=True))
+            if len(one) == len(other)
+            else None
+            for one, other in zip(*found, strict=True)
+        ]
+
+
+def infer_call(call: Call, types: Sequence[TensorType]) -> Types:
+    """Returns the types of a call's outputs, whose inputs lack the state of a random generator."""
+    return call.infer((*types, STATE) if call.takes_state else tuple(types))
+
+
+def _join(one: Shape, other: Shape) -> Shape | None:
+    """Returns what two partly known shapes tell together; None if they contradict."""
+    if len(one) != len(other) or any(a and b and a != b for a, b in zip(one, other, strict=True)):
+        return None
+    return tuple(a or b for a, b in zip(one, other, strict=True))

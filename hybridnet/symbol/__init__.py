@@ -1,0 +1,39 @@
+"""`sym`: expressions that are bound to arrays and then computed, and a function per operator.
+
+The functions are made from the operator registry (`hybridnet.ops`), so ``sym.relu`` is declared
+where the operator ``relu`` is, and its documentation is the operator's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import random as random
+from .create import *  # noqa: F403
+from .create import __all__ as _create_names
+from .functions import *  # noqa: F403
+from .functions import __all__ as _function_names
+from .functions import operator_functions as _operator_functions
+from .symbol import Group as Group
+from .symbol import Symbol as Symbol
+
+# Names written by hand win over operators of the same name: they take plain numbers too.
+_operators = {
+    name: function
+    for name, function in _operator_functions().items()
+    if name not in _create_names and name not in _function_names
+}
+globals().update(_operators)
+
+__all__ = [
+    "Group",
+    "Symbol",
+    "random",
+    *_create_names,
+    *(name for name in _function_names if name != "operator_functions"),
+    *_operators,
+]
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(f"hybridnet.sym has no function {name!r}")

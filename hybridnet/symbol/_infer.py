@@ -1,0 +1,127 @@
+"""Inference of shapes and dtypes for symbols: the arguments users give, the lists they get."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hybridnet.base.dtype import DTYPE_OF_CODE, FLOAT32, as_dtype
+from hybridnet.base.errors import ParameterError
+from hybridnet.graph.dtypes import infer_dtypes
+from hybridnet.graph.node import Edge, Graph, Node
+from hybridnet.graph.shapes import infer_shapes, is_known
+
+__all__ = ["inferred_dtypes", "inferred_shapes", "known_by_name", "warn_unknown"]
+
+Shape = tuple[int, ...]
+DType = np.dtype[Any]
+
+
+def known_by_name(
+    what: str, names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Returns what the user told about arguments, by position or by name.
+
+    Raises:
+        ParameterError: both ways were used, or an argument does not exist.
+    """
+    if args and kwargs:
+        raise ParameterError(f"{what}: give arguments by position or by name, not both")
+    if len(args) > len(names):
+        raise ParameterError(f"{what}: the symbol has {len(names)} arguments, got {len(args)}")
+    given = dict(zip(names, args, strict=False)) if args else dict(kwargs)
+    for name in given:
+        if name not in names:
+            raise ParameterError(
+                f"{what}: the symbol has no argument {name!r}; it has {', '.join(names) or 'none'}"
+            )
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def inferred_dtypes(
+    graph: Graph, given: Mapping[str, Any], default: DType | None = None
+) -> dict[Edge, DType | None]:
+    """Infers dtypes, from those given by name and those that variables were made with."""
+    known: dict[Node, DType] = {}
+    for node in graph.inputs:
+        if node.name in given:
+            known[node] = as_dtype(given[node.name])
+        elif "__dtype__" in node.attrs:
+            dtype = _stated_dtype(node)
+            if dtype is not None:
+                known[node] = dtype
+    return infer_dtypes(graph.nodes, known, default)
+
+
+def inferred_shapes(
+    graph: Graph, given: Mapping[str, Any], dtypes: Mapping[Edge, DType | None] | None = None
+) -> dict[Edge, Shape | None]:
+    """Infers shapes, from those given by name and those that variables were made with.
+
+    Raises:
+        ParameterError: a shape is no tuple of whole numbers.
+    """
+    known: dict[Node, Shape] = {}
+    for node in graph.inputs:
+        if node.name in given:
+            known[node] = _shape(node.name, given[node.name])
+        elif "__shape__" in node.attrs:
+            known[node] = _stated_shape(node)
+    if dtypes is None:
+        dtypes = inferred_dtypes(graph, {}, FLOAT32)
+    return infer_shapes(graph.nodes, known, dtypes)
+
+
+def warn_unknown(what: str, values: Mapping[str, Any]) -> None:
+    """Warns that inference did not come to an end, as MXNet does, listing what is not known."""
+    listed = "".join(f"\n\t{name}: {value}" for name, value in values.items())
+    warnings.warn(
+        f"Cannot decide {what} for the following arguments (0s in a shape are unknown "
+        f"dimensions). Consider providing them as input:{listed}",
+        stacklevel=4,
+    )
+
+
+def unknown_shapes(names: Sequence[str], shapes: Sequence[Shape | None]) -> dict[str, Any]:
+    """Returns the shapes that are not wholly known, by name."""
+    pairs = zip(names, shapes, strict=True)
+    return {name: shape or () for name, shape in pairs if not is_known(shape)}
+
+
+def _shape(name: str, value: Any) -> Shape:
+    if not isinstance(value, (tuple, list)) or not all(
+        isinstance(one, (int, np.integer)) and one >= 0 for one in value
+    ):
+        raise ParameterError(f"the shape of {name!r} must be a tuple of integers, got {value!r}")
+    return tuple(int(one) for one in value)
+
+
+def _stated_shape(node: Node) -> Shape:
+    text = node.attrs["__shape__"]
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        value = text
+    if isinstance(value, int):
+        value = (value,)
+    if isinstance(value, (tuple, list)):
+        # Since version 1.5 -1 may stand for an unknown dimension too.
+        value = tuple(0 if one == -1 else one for one in value)
+    return _shape(node.name, value)
+
+
+def _stated_dtype(node: Node) -> DType | None:
+    text = node.attrs["__dtype__"]
+    try:
+        code = int(text)
+    except ValueError:
+        return as_dtype(text)
+    if code == -1:
+        return None
+    if code not in DTYPE_OF_CODE:
+        raise ParameterError(f"variable {node.name!r}: there is no dtype with the code {code}")
+    return DTYPE_OF_CODE[code]

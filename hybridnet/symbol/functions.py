@@ -1,0 +1,121 @@
+"""The functions of `sym`: one for each operator, and arithmetic that also takes plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Number
+from typing import Any
+
+from hybridnet.base.errors import ParameterError
+from hybridnet.ops import registry
+from hybridnet.ops.handle import documentation, signature_of, split_arguments
+from hybridnet.ops.operator import Operator
+
+from .symbol import Symbol
+
+__all__ = [
+    "hypot",
+    "maximum",
+    "minimum",
+    "operator_functions",
+    "pow",
+    "power",
+    "split_v2",
+]
+
+
+def _either(lhs: Any, rhs: Any, symbols: str, scalar: str, reverse: str) -> Any:
+    """Applies the operator on two symbols, or the scalar form when one of them is a number."""
+    if isinstance(lhs, Symbol) and isinstance(rhs, Symbol):
+        return Symbol.apply_operator(registry.get(symbols), (lhs, rhs), {})
+    if isinstance(lhs, Symbol) and isinstance(rhs, Number):
+        operand, number, name = lhs, rhs, scalar
+    elif isinstance(lhs, Number) and isinstance(rhs, Symbol):
+        operand, number, name = rhs, lhs, reverse
+    else:
+        raise ParameterError(
+            f"{symbols}: needs two symbols, or one and a number, got {type(lhs).__name__} and "
+            f"{type(rhs).__name__}"
+        )
+    hint = name.replace("_scalar", "scalar")
+    return Symbol.apply_operator(registry.get(name), (operand,), {"scalar": number}, hint=hint)
+
+
+def maximum(left: Any, right: Any) -> Any:
+    """Returns the larger of each pair; one of the two may be a number."""
+    return _either(left, right, "_maximum", "_maximum_scalar", "_maximum_scalar")
+
+
+def minimum(left: Any, right: Any) -> Any:
+    """Returns the smaller of each pair; one of the two may be a number."""
+    return _either(left, right, "_minimum", "_minimum_scalar", "_minimum_scalar")
+
+
+def hypot(left: Any, right: Any) -> Any:
+    """Returns ``sqrt(left**2 + right**2)``; one of the two may be a number."""
+    return _either(left, right, "_hypot", "_hypot_scalar", "_hypot_scalar")
+
+
+def power(base: Any, exp: Any) -> Any:
+    """Returns `base` to the power of `exp`; one of the two may be a number."""
+    return _either(base, exp, "_power", "_power_scalar", "_rpower_scalar")
+
+
+pow = power
+
+
+def split_v2(
+    ary: Symbol,
+    indices_or_sections: int | Sequence[int],
+    axis: int = 0,
+    squeeze_axis: bool = False,
+) -> Symbol:
+    """Splits along an axis.
+
+    Args:
+        ary: what to split.
+        indices_or_sections: into how many equal parts, or the positions to split at.
+        axis: which axis.
+        squeeze_axis: drop it, where the parts have size 1 on it.
+    """
+    if isinstance(indices_or_sections, int):
+        cuts = {"indices": (), "sections": indices_or_sections}
+    else:
+        cuts = {"indices": (0, *indices_or_sections), "sections": 0}
+    attrs = {**cuts, "axis": axis, "squeeze_axis": squeeze_axis}
+    return Symbol.apply_operator(registry.get("_split_v2"), (ary,), attrs)
+
+
+def symbol_function(op: Operator, public: str) -> Callable[..., Symbol]:
+    """Makes the function users call: ``sym.FullyConnected(x, num_hidden=3, name="fc")``.
+
+    Args:
+        op: the operator.
+        public: the name it is called by, after which nodes are named.
+    """
+
+    def function(*args: Any, **kwargs: Any) -> Symbol:
+        name = kwargs.pop("name", None)
+        attr = kwargs.pop("attr", None)
+        out = kwargs.pop("out", None)
+        extra = {}
+        if op.variadic and "num_args" in kwargs:
+            extra["num_args"] = kwargs.pop("num_args")
+        inputs, attrs = split_arguments(op, args, kwargs)
+        return Symbol.apply_operator(
+            op, inputs, {**attrs, **extra}, name=name, out=out, attr=attr, hint=public
+        )
+
+    function.__name__ = function.__qualname__ = public
+    function.__doc__ = documentation(op)
+    function.__signature__ = signature_of(op)  # type: ignore[attr-defined]
+    return function
+
+
+def operator_functions() -> dict[str, Callable[..., Symbol]]:
+    """Returns a function for each public operator name."""
+    return {
+        name: symbol_function(op, name)
+        for name, op in registry.REGISTRY.items()
+        if not name.startswith("_")
+    }

@@ -1,0 +1,539 @@
+"""`Symbol`: what users hold of a graph. Some outputs of its nodes, to compute with or to bind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NoReturn, final
+
+import numpy as np
+
+from hybridnet.base.context import Context, current_context
+from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.files import atomic_write
+from hybridnet.executor import Executor
+from hybridnet.graph import json
+from hybridnet.graph.attributes import attributes_of, stored_name, with_short_names
+from hybridnet.graph.node import Edge, Graph, Node, topological
+from hybridnet.graph.shapes import is_known
+from hybridnet.ops import registry
+from hybridnet.ops.call import Call
+from hybridnet.ops.methods import FluentMethods
+from hybridnet.ops.operator import OpCall, Operator
+
+from . import _infer
+from ._bind import bind, simple_bind
+from ._compose import annotate, make_node, substitute
+from ._debug import debug_string
+from ._gradient import gradient_edges
+
+__all__ = ["Group", "Symbol"]
+
+#: Python's arithmetic on two symbols wants equal shapes, as in MXNet; on two arrays it broadcasts.
+_ELEMENTWISE: Final = {
+    "broadcast_add": "elemwise_add",
+    "broadcast_div": "elemwise_div",
+    "broadcast_equal": "_equal",
+    "broadcast_greater": "_greater",
+    "broadcast_greater_equal": "_greater_equal",
+    "broadcast_lesser": "_lesser",
+    "broadcast_lesser_equal": "_lesser_equal",
+    "broadcast_mod": "_mod",
+    "broadcast_mul": "elemwise_mul",
+    "broadcast_not_equal": "_not_equal",
+    "broadcast_power": "_power",
+    "broadcast_sub": "elemwise_sub",
+}
+
+
+@final
+class Symbol(FluentMethods):
+    """Outputs of a graph that is not computed yet.
+
+    Make variables with `var`, apply operators to them, and compute with `bind`, `simple_bind` or
+    `eval`. A symbol of several outputs (`Group`, ``split``) can be indexed and iterated over.
+    """
+
+    __slots__ = ("__weakref__", "_edges", "_programs")
+
+    def __init__(self, edges: Sequence[Edge]) -> None:
+        self._edges = tuple(edges)
+        # What executors have compiled for this graph, kept for the next ones.
+        self._programs: Any = None
+
+    # -- making ------------------------------------------------------------------------------
+
+    @classmethod
+    def apply_operator(
+        cls,
+        op: Operator,
+        inputs: Sequence[Any],
+        attrs: Mapping[str, Any],
+        *,
+        name: str | None = None,
+        out: Any = None,
+        attr: Mapping[str, str] | None = None,
+        hint: str | None = None,
+    ) -> Symbol:
+        """Adds a node; see `hybridnet.ops.handle.Operand`.
+
+        Args:
+            op: the operator.
+            inputs: symbols of one output each; None where one was not given.
+            attrs: the operator's parameters.
+            name: of the node.
+            out: must be None: symbols hold no memory to write into.
+            attr: attributes of the node.
+            hint: what the name begins with if none is given.
+        """
+        if out is not None:
+            raise ParameterError(f"{op.name}: symbols take no out=; use the result")
+        edges = [None if one is None else _single(op.name, one) for one in inputs]
+        node = make_node(op, edges, attrs, name=name, attr=attr, hint=hint)
+        visible = node.call.num_visible if node.call is not None else 1
+        return cls([Edge(node, index) for index in range(visible)])
+
+    @classmethod
+    def apply_call(
+        cls, call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...] = ()
+    ) -> list[Any]:
+        """Adds a node for a bound call; returns all its outputs, hidden ones too."""
+        node = Node(call, tuple(_single(call.name, one) for one in inputs), call.name, scalars, {})
+        return [cls([Edge(node, index)]) for index in range(call.num_outputs)]
+
+    @classmethod
+    def binary_operator(cls, name: str) -> Operator:
+        """Returns the operator on equal shapes: what Python's arithmetic on symbols stands for."""
+        return registry.get(_ELEMENTWISE.get(name, name))
+
+    # -- what it is --------------------------------------------------------------------------
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """The outputs, as edges (for the inside of hybridnet)."""
+        return self._edges
+
+    @property
+    def graph(self) -> Graph:
+        """The graph: its inputs are in the order of `list_inputs`."""
+        nodes = topological(self._edges)
+        return Graph(tuple(node for node in nodes if node.is_variable), self._edges)
+
+    @property
+    def name(self) -> str | None:
+        """The name of the node, None for a group of several."""
+        nodes = {edge.node for edge in self._edges}
+        return nodes.pop().name if len(nodes) == 1 else None
+
+    @property
+    def inferred_dtype(self) -> np.dtype[Any] | None:
+        """Not known before the symbol is bound."""
+        return None
+
+    def list_arguments(self) -> list[str]:
+        """Returns the names of the variables that are given values: data and parameters."""
+        auxiliary = self._auxiliary()
+        return [node.name for node in self.graph.inputs if node not in auxiliary]
+
+    def list_auxiliary_states(self) -> list[str]:
+        """Returns the names of the variables that operators overwrite, such as moving averages."""
+        auxiliary = self._auxiliary()
+        return [node.name for node in self.graph.inputs if node in auxiliary]
+
+    def list_inputs(self) -> list[str]:
+        """Returns the names of all variables, in depth-first order."""
+        return [node.name for node in self.graph.inputs]
+
+    def list_outputs(self) -> list[str]:
+        """Returns the names of the outputs: ``fc1_output``."""
+        return [_output_name(edge) for edge in self._edges]
+
+    def get_internals(self) -> Symbol:
+        """Returns a symbol of the outputs of all nodes, from which one can be picked by name."""
+        return Symbol(
+            [
+                Edge(node, index)
+                for node in topological(self._edges)
+                for index in range(1 if node.call is None else node.call.num_visible)
+            ]
+        )
+
+    def get_children(self) -> Symbol | None:
+        """Returns a symbol of the inputs of this one's nodes; None for variables."""
+        nodes = dict.fromkeys(edge.node for edge in self._edges)
+        edges = [edge for node in nodes for edge in node.inputs]
+        return Symbol(edges) if edges else None
+
+    def _auxiliary(self) -> set[Node]:
+        return {
+            node.inputs[position].node
+            for node in topological(self._edges)
+            if node.call is not None
+            for position in node.call.mutates
+        }
+
+    # -- as a sequence of outputs ------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._edges)
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return (Symbol([edge]) for edge in self._edges)
+
+    def __getitem__(self, key: Any) -> Symbol:
+        if isinstance(key, str):
+            found = [i for i, name in enumerate(self.list_outputs()) if name == key]
+            if len(found) != 1:
+                count = "several outputs" if found else "no output"
+                raise ParameterError(
+                    f"the symbol has {count} with the name {key!r}; it has "
+                    f"{', '.join(self.list_outputs())}"
+                )
+            key = found[0]
+        if isinstance(key, slice):
+            return Symbol(self._edges[key])
+        try:
+            return Symbol([self._edges[key]])
+        except IndexError:
+            raise IndexError(f"the symbol has {len(self)} outputs, and no output {key}") from None
+
+    # -- attributes --------------------------------------------------------------------------
+
+    def attr(self, key: str) -> str | None:
+        """Returns an attribute of the node, or None."""
+        return self.list_attr().get(key)
+
+    def list_attr(self) -> dict[str, str]:
+        """Returns the node's attributes and parameters, as text; none for a group."""
+        nodes = {edge.node for edge in self._edges}
+        return with_short_names(attributes_of(nodes.pop())) if len(nodes) == 1 else {}
+
+    def attr_dict(self) -> dict[str, dict[str, str]]:
+        """Returns the attributes of every node that has some, by node name."""
+        found = {node.name: attributes_of(node) for node in topological(self._edges)}
+        return {name: with_short_names(attrs) for name, attrs in found.items() if attrs}
+
+    def _set_attr(self, **attributes: str) -> None:
+        """Adds attributes to the node, for every symbol that has it."""
+        for key, value in attributes.items():
+            if not isinstance(value, str):
+                raise ParameterError(f"attributes must be strings, got {key}={value!r}")
+            for node in {edge.node for edge in self._edges}:
+                if isinstance(node.call, OpCall) and key in node.call.operator.params:
+                    raise ParameterError(
+                        f"{key} is a parameter of {node.call.name}, which is fixed; make the "
+                        "symbol anew"
+                    )
+                annotate(node, stored_name(key), value)
+
+    # -- composition -------------------------------------------------------------------------
+
+    def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
+        """Returns this symbol with other symbols in the place of its variables.
+
+        Args:
+            args: for the variables in the order of `list_inputs`.
+            name: of the node, if there is one.
+            kwargs: for variables by name; not both.
+
+        Raises:
+            ParameterError: there is no such variable, or a value is not a symbol of one output.
+        """
+        inputs = self.graph.inputs
+        names = list(dict.fromkeys(node.name for node in inputs))
+        given = _infer.known_by_name(f"composing {self!r}", names, args, kwargs)
+        values = {key: _single(f"composing {self!r}", one) for key, one in given.items()}
+        place = {node: values[node.name] for node in inputs if node.name in values}
+        return Symbol(substitute(self._edges, place, name))
+
+    def __copy__(self) -> Symbol:
+        return Symbol(self._edges)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Symbol:
+        return _read(self.tojson(remove_amp_cast=False))
+
+    def __reduce__(self) -> Any:
+        return _read, (self.tojson(remove_amp_cast=False),)
+
+    # -- methods that arrays have too --------------------------------------------------------
+
+    def __neg__(self) -> Any:
+        return self * -1.0
+
+    def __bool__(self) -> NoReturn:
+        raise MXNetError(
+            "a symbol has no truth value: what it stands for is not computed yet; use sym.where, "
+            "or decide outside the graph"
+        )
+
+    def astype(self, dtype: Any) -> Symbol:
+        """Returns the values in another dtype."""
+        op = registry.get("Cast")
+        return Symbol.apply_operator(op, (self,), {"dtype": dtype}, hint="cast")
+
+    def reshape(self, *shape: Any, **kwargs: Any) -> Symbol:
+        """Returns the values in another shape; see ``sym.reshape`` for the codes."""
+        if shape:
+            whole = shape[0] if isinstance(shape[0], (tuple, list)) else shape
+            kwargs["shape"] = tuple(whole)
+        name = kwargs.pop("name", None)
+        return Symbol.apply_operator(registry.get("Reshape"), (self,), kwargs, name=name)
+
+    def as_nd_ndarray(self) -> Symbol:
+        """Returns itself."""
+        return self
+
+    # -- inference ---------------------------------------------------------------------------
+
+    def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Infers all shapes from some.
+
+        Args:
+            args: shapes of arguments in order, None for unknown ones.
+            kwargs: or by name. 0 stands for an unknown dimension.
+
+        Returns:
+            Lists of the shapes of arguments, outputs and auxiliary states; three times None, with
+            a warning, if some cannot be told.
+
+        Raises:
+            ShapeError: shapes contradict one another; the message names the node.
+        """
+        args_found, outputs, aux = self.infer_shape_partial(*args, **kwargs)
+        if all(is_known(one) for one in (*args_found, *outputs, *aux)):
+            return args_found, outputs, aux
+        pairs = zip(self.list_arguments(), args_found, strict=True)
+        _infer.warn_unknown("shape", {name: one for name, one in pairs if not is_known(one)})
+        return None, None, None
+
+    def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Infers what can be told, as `infer_shape`; () is a shape of which nothing is known."""
+        graph = self.graph
+        names = self.list_inputs() if kwargs else self.list_arguments()
+        given = _infer.known_by_name("infer_shape", names, args, kwargs)
+        shapes = _infer.inferred_shapes(graph, given)
+        return self._in_three({edge: shape or () for edge, shape in shapes.items()})
+
+    def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Infers all dtypes from some, as `infer_shape` does shapes.
+
+        Returns:
+            Lists of NumPy scalar types; three times None if some cannot be told.
+
+        Raises:
+            DTypeError: an operator cannot take these dtypes; the message names the node.
+        """
+        args_found, outputs, aux = self.infer_type_partial(*args, **kwargs)
+        if None not in (*args_found, *outputs, *aux):
+            return args_found, outputs, aux
+        pairs = zip(self.list_arguments(), args_found, strict=True)
+        _infer.warn_unknown("type", {name: one for name, one in pairs if one is None})
+        return None, None, None
+
+    def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Infers what can be told, as `infer_type`; None is a dtype that is not known."""
+        names = self.list_inputs() if kwargs else self.list_arguments()
+        given = _infer.known_by_name("infer_type", names, args, kwargs)
+        dtypes = _infer.inferred_dtypes(self.graph, given)
+        return self._in_three(
+            {edge: None if dtype is None else dtype.type for edge, dtype in dtypes.items()}
+        )
+
+    def _in_three(self, found: Mapping[Edge, Any]) -> tuple[list[Any], list[Any], list[Any]]:
+        """Returns what was found for arguments, outputs and auxiliary states."""
+        auxiliary = self._auxiliary()
+        inputs = self.graph.inputs
+        return (
+            [found[Edge(node, 0)] for node in inputs if node not in auxiliary],
+            [found[edge] for edge in self._edges],
+            [found[Edge(node, 0)] for node in inputs if node in auxiliary],
+        )
+
+    # -- files and pictures ------------------------------------------------------------------
+
+    def tojson(self, remove_amp_cast: bool = True) -> str:
+        """Returns the graph in MXNet's JSON.
+
+        Args:
+            remove_amp_cast: leave out the casts that mixed precision put in.
+        """
+        return json.dumps(_without_amp_casts(self.graph) if remove_amp_cast else self._edges)
+
+    def save(self, fname: str | os.PathLike[str], remove_amp_cast: bool = True) -> None:
+        """Writes the graph to a file, in MXNet's JSON; the file appears whole or not at all."""
+        with atomic_write(Path(fname)) as file:
+            file.write(self.tojson(remove_amp_cast).encode())
+
+    def debug_str(self) -> str:
+        """Describes every node in words."""
+        return debug_string(self._edges)
+
+    def __repr__(self) -> str:
+        if self.name is not None:
+            return f"<Symbol {self.name}>"
+        return f"<Symbol group [{', '.join(edge.node.name for edge in self._edges)}]>"
+
+    # -- computing ---------------------------------------------------------------------------
+
+    def gradient(self, wrt: Sequence[str]) -> Symbol:
+        """Returns the gradients of the sum of all outputs, as a symbol.
+
+        Args:
+            wrt: names of arguments.
+
+        Returns:
+            One output for each, of the argument's shape: zeros where nothing depends on it.
+
+        Raises:
+            ParameterError: there is no such argument.
+            GraphError: an operator's gradient needs shapes; give them to the variables
+                (``var("x", shape=...)``).
+        """
+        graph = self.graph
+        by_name = {node.name: node for node in graph.inputs}
+        names = [wrt] if isinstance(wrt, str) else list(wrt)
+        for name in names:
+            if name not in by_name:
+                raise ParameterError(
+                    f"gradient: the symbol has no argument {name!r}; it has {', '.join(by_name)}"
+                )
+        return Symbol(gradient_edges(graph, [by_name[name] for name in names]))
+
+    def bind(
+        self,
+        ctx: Context,
+        args: Any,
+        args_grad: Any = None,
+        grad_req: Any = "write",
+        aux_states: Any = None,
+        group2ctx: Mapping[str, Context] | None = None,
+        shared_exec: Executor | None = None,
+    ) -> Executor:
+        """Returns an executor that computes with these arrays.
+
+        Args:
+            ctx: where.
+            args: the arguments: NDArrays in order, or by name.
+            args_grad: arrays that `backward` writes gradients to: in order, or by name, where
+                some may be missing.
+            grad_req: 'write', 'add' or 'null', for all, for each in order, or by name.
+            aux_states: the auxiliary states, as `args`.
+            group2ctx: ``ctx_group`` -> context; all must be `ctx`.
+            shared_exec: without meaning here: memory is XLA's affair.
+
+        Raises:
+            ParameterError: an array is missing, or on another context.
+            ShapeError, DTypeError: the arrays do not fit; the message names the node.
+        """
+        return bind(self, ctx, args, args_grad, grad_req, aux_states, group2ctx)
+
+    def simple_bind(
+        self,
+        ctx: Context,
+        grad_req: Any = "write",
+        type_dict: Mapping[str, Any] | None = None,
+        stype_dict: Mapping[str, str] | None = None,
+        group2ctx: Mapping[str, Context] | None = None,
+        shared_arg_names: Sequence[str] | None = None,
+        shared_exec: Executor | None = None,
+        shared_buffer: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Executor:
+        """Returns an executor with arrays of its own, of the shapes that follow from some.
+
+        All arrays are zeros at first. Shapes of names that the symbol does not have are ignored,
+        as in MXNet, so that labels can be given to a network without loss.
+
+        Args:
+            ctx: where.
+            grad_req: as for `bind`; names left out of a dict get 'null'.
+            type_dict: dtypes by name; the rest follow, or are float32.
+            stype_dict: storage types by name; all must be 'default'.
+            group2ctx: as for `bind`.
+            shared_arg_names: arguments whose arrays are those of `shared_exec`.
+            shared_exec: where they, and auxiliary states of the same type, come from.
+            shared_buffer: arrays by name to use for the other arguments where they fit; new
+                arrays are added to it.
+            kwargs: shapes by name.
+
+        Raises:
+            MXNetError: the shapes do not tell all others, or contradict one another.
+        """
+        return simple_bind(
+            self,
+            ctx,
+            grad_req,
+            type_dict,
+            stype_dict,
+            group2ctx,
+            shared_arg_names,
+            shared_exec,
+            shared_buffer,
+            kwargs,
+        )
+
+    def eval(self, ctx: Context | None = None, **kwargs: Any) -> list[Any]:
+        """Computes the outputs for these arrays.
+
+        Args:
+            ctx: where; default the current context.
+            kwargs: NDArrays by name.
+        """
+        auxiliary = self.list_auxiliary_states()
+        args = {name: array for name, array in kwargs.items() if name not in auxiliary}
+        states = {name: array for name, array in kwargs.items() if name in auxiliary}
+        executor = self.bind(ctx or current_context(), args, None, "null", states)
+        return executor.forward()
+
+
+def Group(symbols: Sequence[Symbol]) -> Symbol:
+    """Returns one symbol with the outputs of several.
+
+    Raises:
+        ParameterError: `symbols` is empty or holds something else.
+    """
+    listed = list(symbols) if isinstance(symbols, (list, tuple, Symbol)) else []
+    if not listed or not all(isinstance(one, Symbol) for one in listed):
+        raise ParameterError(f"Group: needs a list of symbols, got {symbols!r}")
+    return Symbol([edge for one in listed for edge in one.edges])
+
+
+def _read(text: str) -> Symbol:
+    return Symbol(json.loads(text))
+
+
+def _single(where: str, operand: Any) -> Edge:
+    """Returns the one output of a symbol that is used as an input."""
+    if not isinstance(operand, Symbol):
+        raise ParameterError(
+            f"{where}: every input must be a Symbol, got {type(operand).__name__}; bind arrays as "
+            "values of variables"
+        )
+    if len(operand.edges) != 1:
+        raise ParameterError(
+            f"{where}: an input must be a symbol of one output, got {operand!r} with "
+            f"{len(operand)}; pick one by index"
+        )
+    return operand.edges[0]
+
+
+def _output_name(edge: Edge) -> str:
+    node, call = edge.node, edge.node.call
+    if call is None:
+        return node.name
+    names = call.operator.output_names if isinstance(call, OpCall) else ("output",)
+    if call.num_visible == 1 and edge.index == 0:
+        return f"{node.name}_{names[0]}"
+    if len(names) > 1 and edge.index < len(names):
+        return f"{node.name}_{names[edge.index]}"
+    return f"{node.name}_output{edge.index}"
+
+
+def _without_amp_casts(graph: Graph) -> tuple[Edge, ...]:
+    def change(node: Node, inputs: tuple[Edge, ...]) -> Node | Sequence[Edge]:
+        if node.call is not None and node.call.name in ("amp_cast", "amp_multicast"):
+            return inputs
+        return node.with_inputs(inputs)
+
+    return graph.map(change).outputs
