@@ -38,6 +38,9 @@ BELOW = {
     "io": ("ndarray",),
     "gluon": ("tracing", "symbol", "autograd", "initializer", "kv"),
     "model": ("symbol", "ndarray"),
+    "profiler": ("_profile_events", "runtime"),
+    "_profile_events": (),
+    "visualization": ("symbol",),
     "cli": ("gluon", "model", "io", "metric"),
 }
 #: Modules outside the house that only these floors may import.
@@ -45,7 +48,7 @@ OUTSIDE = {
     "jax": {"base", "ops", "graph", "runtime", "ndarray", "tracing", "cli"},
     "jaxlib": {"cli"},
     "numpy": set(BELOW) - {"engine"},
-    "matplotlib": {"cli"},
+    "matplotlib": {"cli", "visualization"},
     "rich": {"cli"},
 }
 #: Floors that may import nothing but the standard library and their own.

@@ -21,7 +21,7 @@ from typing import Any, Final
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError
 
-from . import devices
+from . import devices, observe
 from .programs import Failed, cache
 from .segment import Segment, Value
 
@@ -189,6 +189,9 @@ def wait(value: Value) -> Any:
         OpError: it could not be computed.
         MXNetError: it belongs to a trace, or this process was forked.
     """
+    if observe.observer is not None:
+        with observe.span("wait", str(value.type)):
+            return _finished(ready_array(value))
     return _finished(ready_array(value))
 
 
@@ -213,16 +216,17 @@ def wait_all() -> None:
     Raises:
         OpError: something failed, and no wait has raised that yet; the first such failure.
     """
-    flush_all()
-    try:
-        engine.wait_for_all()
-    except engine.TaskError as error:
-        raise OpError(str(error)) from error.__cause__
-    for ref in _recent.copy():
-        array = ref()
-        # A donated array is gone: its memory belongs to a later program.
-        if array is not None and not array.is_deleted():
-            _finished(array)
+    with observe.span("wait", "everything"):
+        flush_all()
+        try:
+            engine.wait_for_all()
+        except engine.TaskError as error:
+            raise OpError(str(error)) from error.__cause__
+        for ref in _recent.copy():
+            array = ref()
+            # A donated array is gone: its memory belongs to a later program.
+            if array is not None and not array.is_deleted():
+                _finished(array)
     unreported = list(_unreported.values())
     if unreported:
         _unreported.clear()

@@ -26,6 +26,7 @@ from hybridnet.base.errors import MXNetError, OpError
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
 
+from . import observe
 from .devices import platform_of, sharding_of
 from .segment import Code, Instruction
 
@@ -137,10 +138,14 @@ class ProgramCache:
             compiled is None and len(code.instructions) > 1
         ):
             self._cold += 1
-            return self._step_by_step(code, inputs, scalars)
+            with observe.span("steps", code):
+                return self._step_by_step(code, inputs, scalars)
         if compiled is None:
             compiled = self._compile(code, program)
         self._hot += 1
+        if observe.observer is not None:
+            with observe.span("program", code):
+                return _dispatch(compiled, inputs, scalars)
         return _dispatch(compiled, inputs, scalars)
 
     def statistics(self) -> CacheStatistics:
@@ -199,7 +204,7 @@ class ProgramCache:
         shapes.append(jax.ShapeDtypeStruct((count,), _FLOAT64, sharding=sharding))
         # 64-bit types exist while the program is built and nowhere else: the process's own JAX
         # configuration is not ours to change.
-        with jax.enable_x64(True):
+        with observe.span("compile", code), jax.enable_x64(True):
             jitted = jax.jit(
                 lower(code),
                 donate_argnums=code.donated,

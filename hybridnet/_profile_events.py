@@ -1,0 +1,187 @@
+"""What the profiler has recorded, as events in rows, as sums, as a table, and as a Chrome trace."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+__all__ = ["COLUMNS", "Record", "Span", "chrome_trace", "events_of", "statistics", "table"]
+
+# The names of the engine's threads: this, and their lane.
+_WORKER_THREAD: Final = "hybridnet-"
+_TITLES: Final = {
+    "task": "Engine tasks",
+    "program": "Program launches",
+    "steps": "Launches instruction by instruction",
+    "compile": "Compilations",
+    "wait": "Waits for values",
+}
+#: What `dumps` shows and sorts by: the heading and the width of its column.
+COLUMNS: Final = {
+    "count": ("Count", 10),
+    "total": ("Total", 14),
+    "min": ("Min", 12),
+    "max": ("Max", 12),
+    "avg": ("Avg", 12),
+}
+_NAME_WIDTH: Final = 56
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Something that took time.
+
+    Attributes:
+        kind: "task", "program", "steps", "compile" or "wait".
+        name: of the task or the program, or the type of the value.
+        row: the thread, as a row of a picture; events of one row lie beside or within each other.
+        start: microseconds since the profiler first ran.
+        duration: microseconds.
+        facts: "lane" and "failed" of a task; "instructions" and "device" of a program.
+    """
+
+    kind: str
+    name: str
+    row: str
+    start: float
+    duration: float
+    facts: Mapping[str, Any]
+
+
+class Record(NamedTuple):
+    """An event as it comes in; times in nanoseconds of `perf_counter_ns`."""
+
+    kind: str
+    name: str
+    thread: tuple[int, str]
+    start: int
+    end: int
+    facts: Mapping[str, Any]
+
+
+def events_of(records: Sequence[Record], origin: int) -> list[Span]:
+    """Returns the records as events, by start; of two that start together the longer comes first.
+
+    Args:
+        records: in any order.
+        origin: nanoseconds; the zero of the events' times.
+    """
+    ordered = sorted(records, key=lambda one: (one.start, -one.end))
+    return [
+        Span(
+            one.kind,
+            one.name,
+            row,
+            (one.start - origin) / 1e3,
+            (one.end - one.start) / 1e3,
+            one.facts,
+        )
+        for one, row in zip(ordered, _rows(ordered), strict=True)
+    ]
+
+
+def _rows(records: Sequence[Record]) -> list[str]:
+    """Names the row of each record; the records are ordered by start, the longer first.
+
+    A row is a thread. Tasks that end by a callback may overlap others of the thread they ended in:
+    these get a row beside it, since in one row spans must follow or contain each other.
+    """
+    rows: list[str] = []
+    # By thread, for each of its rows the ends of the spans that the next one may lie within.
+    open_spans: dict[tuple[int, str], list[list[int]]] = {}
+    labels: dict[tuple[tuple[int, str], int], str] = {}
+    used: dict[str, int] = {}
+    for one in records:
+        beside = open_spans.setdefault(one.thread, [])
+        for ends in beside:
+            while ends and ends[-1] <= one.start:
+                ends.pop()
+        number = next(
+            (i for i, ends in enumerate(beside) if not ends or one.end <= ends[-1]), len(beside)
+        )
+        if number == len(beside):
+            beside.append([])
+        beside[number].append(one.end)
+        place = (one.thread, number)
+        if place not in labels:
+            name = one.thread[1].removeprefix(_WORKER_THREAD)
+            used[name] = used.get(name, 0) + 1
+            labels[place] = name if used[name] == 1 else f"{name} {used[name]}"
+        rows.append(labels[place])
+    return rows
+
+
+Statistics = dict[str, dict[str, dict[str, float]]]
+
+
+def statistics(events: Sequence[Span], sort_by: str, ascending: bool) -> Statistics:
+    """Sums up events: kind -> name -> count and times in milliseconds."""
+    times: dict[str, dict[str, list[float]]] = {}
+    for one in events:
+        times.setdefault(one.kind, {}).setdefault(one.name, []).append(one.duration / 1e3)
+    result: Statistics = {}
+    for kind in _TITLES:
+        rows = {
+            name: {
+                "count": len(found),
+                "total": sum(found),
+                "min": min(found),
+                "max": max(found),
+                "avg": sum(found) / len(found),
+            }
+            for name, found in times.get(kind, {}).items()
+        }
+        if rows:
+            result[kind] = dict(
+                sorted(rows.items(), key=lambda row: row[1][sort_by], reverse=not ascending)
+            )
+    return result
+
+
+def table(sums: Statistics) -> str:
+    """Returns the sums as text, a table for each kind."""
+    lines = ["", "Profile Statistics (times in ms)"]
+    for kind, rows in sums.items():
+        title = _TITLES[kind]
+        heads = "".join(f"{head:>{width}}" for head, width in COLUMNS.values())
+        lines += ["", title, "=" * len(title), f"{'Name':<{_NAME_WIDTH}}{heads}"]
+        for name, row in rows.items():
+            cells = "".join(
+                f"{row[key]:>{width}}" if key == "count" else f"{row[key]:>{width}.4f}"
+                for key, (_, width) in COLUMNS.items()
+            )
+            lines.append(f"{name:<{_NAME_WIDTH}}{cells}")
+    return "\n".join(lines) + "\n"
+
+
+def chrome_trace(events: Sequence[Span]) -> dict[str, Any]:
+    """Returns the trace in Chrome's Trace Event Format: complete events, and names of rows."""
+    process = os.getpid()
+    numbers: dict[str, int] = {}
+    spans = []
+    for one in events:
+        row = numbers.setdefault(one.row, len(numbers))
+        spans.append(
+            {
+                "ph": "X",
+                "name": one.name,
+                "cat": one.kind,
+                "ts": one.start,
+                "dur": one.duration,
+                "pid": process,
+                "tid": row,
+                "args": dict(one.facts),
+            }
+        )
+    names: list[dict[str, Any]] = [
+        {"ph": "M", "name": "process_name", "pid": process, "args": {"name": "hybridnet"}}
+    ]
+    for label, row in numbers.items():
+        for what, value in (("thread_name", label), ("thread_sort_index", row)):
+            key = "name" if what == "thread_name" else "sort_index"
+            names.append(
+                {"ph": "M", "name": what, "pid": process, "tid": row, "args": {key: value}}
+            )
+    return {"traceEvents": names + spans, "displayTimeUnit": "ms"}

@@ -1,0 +1,237 @@
+"""The profiler: what it records, and the forms in which it gives that back."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import numpy as np
+import pytest
+
+import hybridnet as hn
+from hybridnet import engine, nd, profiler
+from hybridnet._profile_events import Record, events_of
+from hybridnet.base.errors import ParameterError
+from hybridnet.runtime import observe
+from hybridnet.runtime.programs import cache
+
+
+@pytest.fixture(autouse=True)
+def quiet(tmp_path, monkeypatch):
+    """Each test begins and ends with a profiler that is off and has no events."""
+    monkeypatch.chdir(tmp_path)
+    profiler.set_state("stop")
+    profiler.dumps(reset=True)
+    yield
+    profiler.resume()
+    profiler.set_state("stop")
+    profiler.set_config(filename="profile.json")
+    profiler.dumps(reset=True)
+
+
+def chain(x: nd.NDArray, length: int) -> nd.NDArray:
+    for _ in range(length):
+        x = nd.sin(x) + 1
+    return x
+
+
+def of_kind(kind: str) -> list[profiler.Span]:
+    return [one for one in profiler.events() if one.kind == kind]
+
+
+def test_nobody_listens_unless_it_runs():
+    assert observe.observer is None
+    chain(nd.ones((3,)), 2).asnumpy()
+    assert profiler.events() == []
+    profiler.set_state("run")
+    assert observe.observer is not None
+    profiler.set_state("stop")
+    assert observe.observer is None
+    chain(nd.ones((3,)), 2).asnumpy()
+    engine.push(lambda: None)
+    nd.waitall()
+    assert profiler.events() == []
+
+
+def test_results_are_the_same_with_and_without():
+    x = np.linspace(0, 1, 12).reshape(3, 4)
+    want = np.sin(np.sin(x) + 1) + 1
+    with profiler.profile():
+        got = chain(nd.array(x, dtype="float64"), 2).asnumpy()
+    np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def test_launches_compilations_and_waits_are_counted():
+    x = nd.ones((7, 11))
+    x.wait_to_read()
+    before = cache.statistics()
+    with profiler.profile():
+        for _ in range(2):
+            for _ in range(2):
+                chain(x, 3).wait_to_read()
+            nd.waitall()  # for the compilation in the background, too
+    after = cache.statistics()
+    assert len(of_kind("compile")) == after.compilations - before.compilations > 0
+    # A launch that runs step by step counts once as cold, and each of its programs as hot.
+    assert len(of_kind("program")) == after.hot - before.hot >= 4
+    assert len(of_kind("steps")) == after.cold - before.cold
+    waits = of_kind("wait")
+    assert [one.name for one in waits] == 2 * ["float32[7,11]", "float32[7,11]", "everything"]
+    whole = [one for one in of_kind("program") if one.facts["instructions"] == 6]
+    assert whole and all(one.facts["device"] == "cpu(0)" for one in whole)
+    assert {one.name for one in whole} == {"sin, _plus_scalar"}
+    # All in this thread, a program within the wait that launched it.
+    first = waits[0]
+    assert of_kind("program")[0].start >= first.start
+    assert {one.row for one in waits} == {threading.current_thread().name}
+
+
+def test_long_programs_are_counted_in_their_name():
+    with profiler.profile():
+        x = nd.ones((2, 2))
+        nd.sqrt(nd.exp(nd.cos(nd.sin(nd.tanh(x + 1))))).wait_to_read()
+    names = {one.name for one in profiler.events() if one.facts.get("instructions") == 7}
+    assert names == {"_ones, _plus_scalar, tanh + 4 more"}
+
+
+def test_tasks_have_names_lanes_and_failures():
+    var = engine.new_variable()
+
+    def bad() -> None:
+        raise ValueError("bad")
+
+    with profiler.profile():
+        engine.push(lambda: None, writes=[var], lane="io", name="read digits")
+        engine.wait_for_var(var)
+        engine.push(bad, writes=[var], lane="copy")
+        with pytest.raises(engine.TaskError):
+            engine.wait_for_var(var)
+    good, failed = of_kind("task")
+    assert (good.name, good.row, good.facts) == (
+        "read digits",
+        "io",
+        {"lane": "io", "failed": False},
+    )
+    assert failed.facts == {"lane": "copy", "failed": True}
+    assert good.start + good.duration <= failed.start
+    engine.push(lambda: None, writes=[var])  # a value again: nothing is left to report
+    nd.waitall()
+
+
+def test_rows_hold_spans_that_follow_or_contain_each_other():
+    """Tasks a and b end by callbacks in one thread and overlap; c lies within b.
+
+    a: |-----|        d and e are in threads of the same name.
+    b:    |-------|
+    c:      |--|
+    """
+    one, two = (1, "hybridnet-io"), (2, "hybridnet-io")
+    records = [
+        Record("task", "a", one, 0, 60, {}),
+        Record("task", "b", one, 30, 110, {}),
+        Record("task", "c", one, 50, 80, {}),
+        Record("task", "d", two, 10, 20, {}),
+        Record("task", "e", one, 110, 120, {}),
+    ]
+    rows = {event.name: event.row for event in events_of(records[::-1], 0)}
+    assert rows == {"a": "io", "d": "io 2", "b": "io 3", "c": "io 3", "e": "io"}
+    first = events_of(records, 10)[1]
+    assert (first.name, first.start, first.duration) == ("d", 0.0, 0.01)
+
+
+def test_the_trace_is_chromes_format(tmp_path):
+    path = tmp_path / "trace.json"
+    with profiler.profile(path):
+        engine.push(lambda: None, lane="io", name="task")
+        chain(nd.ones((3,)), 1).wait_to_read()
+        nd.waitall()
+    trace = json.loads(path.read_text())
+    spans = [one for one in trace["traceEvents"] if one["ph"] == "X"]
+    names = [one for one in trace["traceEvents"] if one["ph"] == "M"]
+    assert len(spans) == len(profiler.events())
+    assert {one["cat"] for one in spans} >= {"task", "program", "wait"}
+    for one in spans:
+        assert one["ts"] >= 0 and one["dur"] >= 0
+        assert isinstance(one["pid"], int) and isinstance(one["tid"], int)
+    rows = {one["tid"]: one["args"]["name"] for one in names if one["name"] == "thread_name"}
+    assert set(rows) == {one["tid"] for one in spans}
+    assert "io" in rows.values() and threading.current_thread().name in rows.values()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_dump_writes_where_it_was_told_and_the_next_run_starts_anew(tmp_path):
+    profiler.set_config(profile_all=True, aggregate_stats=True, filename=str(tmp_path / "a.json"))
+    profiler.set_state("run")
+    nd.ones((2,)).wait_to_read()
+    profiler.dump(finished=False)
+    first = len(json.loads((tmp_path / "a.json").read_text())["traceEvents"])
+    nd.ones((2,)).wait_to_read()
+    profiler.dump()
+    assert len(json.loads((tmp_path / "a.json").read_text())["traceEvents"]) > first
+    assert observe.observer is None
+    profiler.set_state("run")
+    assert profiler.events() == []
+
+
+def test_runs_add_up_and_pauses_leave_out():
+    profiler.set_state("run")
+    nd.ones((2,)).wait_to_read()
+    profiler.pause()
+    nd.ones((3,)).wait_to_read()
+    profiler.resume()
+    nd.ones((4,)).wait_to_read()
+    profiler.set_state("stop")
+    nd.ones((5,)).wait_to_read()
+    profiler.set_state("run")
+    nd.ones((6,)).wait_to_read()
+    names = [one.name for one in of_kind("wait")]
+    assert names == ["float32[2]", "float32[4]", "float32[6]"]
+
+
+def test_an_unwritable_file_leaves_nothing(tmp_path):
+    profiler.set_config(filename=str(tmp_path / "missing" / "trace.json"))
+    with pytest.raises(FileNotFoundError):
+        profiler.dump()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_sum_up():
+    with profiler.profile():
+        for _ in range(3):
+            nd.ones((2,)).wait_to_read()
+        nd.ones((9,)).wait_to_read()
+    sums = json.loads(profiler.dumps(format="json", sort_by="count"))
+    assert [row["count"] for row in sums["wait"].values()] == [3, 1]
+    for rows in sums.values():
+        for row in rows.values():
+            assert row["min"] <= row["avg"] <= row["max"] <= row["total"] * (1 + 1e-9)
+            assert row["total"] == pytest.approx(row["avg"] * row["count"])
+    times = [one.duration / 1e3 for one in of_kind("wait") if one.name == "float32[2]"]
+    assert sums["wait"]["float32[2]"]["total"] == pytest.approx(sum(times))
+    ascending = json.loads(profiler.dumps(format="json", sort_by="count", ascending=True))
+    assert list(ascending["wait"]) == list(sums["wait"])[::-1]
+    lines = profiler.dumps(reset=True).splitlines()
+    row = next(line for line in lines if line.startswith("float32[2]"))
+    assert row.split()[:2] == ["float32[2]", "3"]
+    assert profiler.events() == []
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: profiler.set_config(file="x"), "set_config: has no file; known are .*filename"),
+        (lambda: profiler.set_state("go"), "must be 'run' or 'stop', got 'go'"),
+        (lambda: profiler.set_state("run", "server"), "profile_process must be 'worker'"),
+        (lambda: profiler.dumps(format="xml"), "format must be 'table' or 'json'"),
+        (lambda: profiler.dumps(sort_by="size"), "sort_by must be one of count, total"),
+    ],
+)
+def test_wrong_arguments_say_what_is_right(call, message):
+    with pytest.raises(ParameterError, match=message):
+        call()
+
+
+def test_a_profile_within_a_run_is_refused():
+    profiler.set_state("run")
+    with pytest.raises(hn.MXNetError, match="running already"), profiler.profile():
+        pass
