@@ -16,7 +16,15 @@ import numpy as np
 
 from hybridnet.base.lazy import jax, jnp, lax
 
-__all__ = ["STATE_SHAPE", "initial_state", "keep_mask", "next_key", "normals", "uniforms"]
+__all__ = [
+    "STATE_SHAPE",
+    "children",
+    "initial_state",
+    "keep_mask",
+    "next_key",
+    "normals",
+    "uniforms",
+]
 
 #: The shape of a state; its dtype is uint32.
 STATE_SHAPE: Final = (3,)
@@ -48,6 +56,12 @@ def next_key(state: Any) -> tuple[Any, Any]:
     """
     key = jax.random.fold_in(jax.random.wrap_key_data(state[:2], impl="threefry2x32"), state[2])
     return key, state + np.array([0, 0, 1], np.uint32)
+
+
+def children(key: Any, count: int) -> list[Any]:
+    """Returns keys made from one (which is not to be drawn from itself any more)."""
+    # Not `jax.random.split`, whose result depends on the user's JAX configuration.
+    return [jax.random.fold_in(key, index) for index in range(count)]
 
 
 def keep_mask(key: Any, shape: tuple[int, ...], keep: float) -> Any:
