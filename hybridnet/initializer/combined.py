@@ -73,12 +73,11 @@ class Load:
         default_init: Fill | None = None,
         verbose: bool = False,
     ) -> None:
-        if not isinstance(param, Mapping):
-            param = nd.load(param)
-        if not isinstance(param, Mapping):
+        found = param if isinstance(param, Mapping) else nd.load(param)
+        if isinstance(found, list):
             raise ParameterError("Load: the file must hold arrays with names, got a list of them")
         self.param = {
-            name.removeprefix("arg:").removeprefix("aux:"): value for name, value in param.items()
+            name.removeprefix("arg:").removeprefix("aux:"): value for name, value in found.items()
         }
         self.default_init = default_init
         self.verbose = verbose

@@ -130,7 +130,8 @@ class PearsonCorrelation(EvalMetric):
             raise ParameterError(f"{name}: average must be 'macro' or 'micro', got {average!r}")
         # Sums of x, y, x*x, y*y and x*y, for 'micro'.
         self._moments = tuple(Tally() for _ in range(5))
-        super().__init__(name, output_names, label_names, average=average)
+        self._global_moments = tuple(Tally() for _ in range(5))
+        super().__init__(name, output_names, label_names, average=average, has_global_stats=True)
         self.average = average
 
     def update(self, labels: Any, preds: Any) -> None:
@@ -147,22 +148,44 @@ class PearsonCorrelation(EvalMetric):
                 spread = (x.square().sum() * y.square().sum()).sqrt()
                 self._add((x * y).sum() / spread, 1, pred.context)
                 continue
-            for tally, one in zip(self._moments, (x, y, x * x, y * y, x * y), strict=True):
-                tally.add(one.sum(), pred.context)
+            for tallies in (self._moments, self._global_moments):
+                for tally, one in zip(tallies, (x, y, x * x, y * y, x * y), strict=True):
+                    tally.add(one.sum(), pred.context)
             self._add(0.0, label.size, pred.context)
 
-    def reset_local(self) -> None:
+    def reset(self) -> None:
         """Begins anew."""
+        super().reset()
+        for tally in self._global_moments:
+            tally.set(0)
+
+    def reset_local(self) -> None:
+        """Begins the local sums anew; `get_global` goes on."""
         super().reset_local()
         for tally in self._moments:
             tally.set(0)
 
-    def _value(self, total: float, count: float) -> float:
+    def get(self) -> tuple[Any, Any]:
+        """Returns the name and the value, nan before the first update; waits for it."""
         if self.average == "macro":
-            return total / count
-        x, y, xx, yy, xy = (tally.read() / count for tally in self._moments)
-        spread = math.sqrt((xx - x * x) * (yy - y * y))
-        return (xy - x * y) / spread if spread else float("nan")
+            return super().get()
+        return self.name, _correlation(self._moments, self.num_inst)
+
+    def get_global(self) -> tuple[Any, Any]:
+        """Returns the name and the value since `reset`, whatever `reset_local` did."""
+        if self.average == "macro":
+            return super().get_global()
+        return self.name, _correlation(self._global_moments, self.global_num_inst)
+
+
+def _correlation(moments: Sequence[Tally], count: float) -> float:
+    """Returns the correlation from the sums of x, y, x*x, y*y and x*y; nan if there is none."""
+    if not count:
+        return math.nan
+    x, y, xx, yy, xy = (tally.read() / count for tally in moments)
+    # Rounding may leave a little less than nothing of the variance of a constant.
+    spread = math.sqrt(max((xx - x * x) * (yy - y * y), 0.0))
+    return (xy - x * y) / spread if spread else math.nan
 
 
 def _wide(data: NDArray) -> NDArray:

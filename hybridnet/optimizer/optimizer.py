@@ -1,6 +1,6 @@
 """`Optimizer`: what every update rule shares, which is counting, rates, decay and precision.
 
-A traced function (`hybridnet.function`) records an update once and runs it many times, so numbers
+A traced function (`hybridnet.tracing`) records an update once and runs it many times, so numbers
 that change from step to step may not be computed where the update is recorded. The built-in
 optimizers take them from `Optimizer.steps`, which asks for them at every run. An optimizer of your
 own that computes with `_get_lr` and `_index_update_count` works in eager programs, as in MXNet; to

@@ -120,7 +120,7 @@ class Updater:
             FormatError: the bytes are damaged, or a pickle.
         """
         ctx = current_context()
-        whole = load_states(states, lambda host: array(host, ctx))
+        whole = load_states(states, lambda host: array(host, ctx, host.dtype))
         try:
             restored, counts = whole["states"], whole["counts"]
             num_update, settings = whole["num_update"], whole["optimizer"]
