@@ -165,7 +165,8 @@ def _convolution_shapes(shapes: Shapes, **params: Any) -> Shapes:
 
 def _convolution_cost(data: TensorType, weight: TensorType, *_: Any, **params: Any) -> float:
     (output,) = _convolution_types(data, weight, **params)
-    return 2.0 * output.size * weight.size / params["num_filter"]
+    filters: int = params["num_filter"]
+    return 2.0 * output.size * weight.size / filters
 
 
 @operator(
