@@ -51,6 +51,11 @@ class Call(ABC):
         """Why it has no gradient; empty when it has one."""
         return ""
 
+    @property
+    def weight(self) -> int:
+        """How many operators compiling it is like compiling."""
+        return 1
+
     @abstractmethod
     def infer(self, types: Types) -> Types:
         """Returns the types of the outputs.

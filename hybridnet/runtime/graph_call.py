@@ -72,6 +72,11 @@ class GraphCall(Call):
         """The name of the function, block or symbol."""
         return self._name
 
+    @property
+    def weight(self) -> int:
+        """Its operators."""
+        return sum(node.call.weight for node in self.graph.nodes if node.call is not None)
+
     def infer(self, types: Types) -> Types:
         """Returns the types of the outputs; the inputs must have the types it was made for."""
         if types != self.input_types:

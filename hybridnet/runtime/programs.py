@@ -165,11 +165,13 @@ class ProgramCache:
 
     def _whole_is_cheaper(self, code: Code) -> bool:
         """Whether compiling a new structure takes less than compiling its missing parts."""
-        parts = set(_parts(code))
         with self._lock:
-            found = [self._programs.get(part) for part in parts]
-        missing = sum(one is None or one.compiled is None for one in found)
-        return missing >= _WHOLE_SHARE * len(code.instructions)
+            missing = sum(
+                part.instructions[0].call.weight
+                for part in set(_parts(code))
+                if part not in self._programs or self._programs[part].compiled is None
+            )
+        return missing >= _WHOLE_SHARE * sum(call.weight for call, _ in code.instructions)
 
     def _find(self, code: Code) -> _Program:
         with self._lock:
