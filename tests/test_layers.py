@@ -40,7 +40,9 @@ BELOW = {
     "model": ("symbol", "ndarray"),
     "profiler": ("_profile_events", "runtime"),
     "_profile_events": (),
-    "visualization": ("symbol",),
+    "visualization": ("_network_drawing",),
+    "_network_drawing": ("_network",),
+    "_network": ("symbol",),
     "cli": ("gluon", "model", "io", "metric"),
 }
 #: Modules outside the house that only these floors may import.
@@ -48,7 +50,7 @@ OUTSIDE = {
     "jax": {"base", "ops", "graph", "runtime", "ndarray", "tracing", "cli"},
     "jaxlib": {"cli"},
     "numpy": set(BELOW) - {"engine"},
-    "matplotlib": {"cli", "visualization"},
+    "matplotlib": {"cli"},
     "rich": {"cli"},
 }
 #: Floors that may import nothing but the standard library and their own.

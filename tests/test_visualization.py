@@ -1,0 +1,234 @@
+"""Pictures and tables of networks, against what MXNet 1.9.1 prints and draws for the same ones."""
+
+from __future__ import annotations
+
+import importlib
+from itertools import pairwise
+
+import graphviz
+import matplotlib
+import pytest
+from matplotlib import pyplot
+
+from hybridnet import sym, viz
+from hybridnet._network import FAMILIES
+from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
+from hybridnet.ops.registry import REGISTRY
+
+matplotlib.use("agg")
+
+SHAPE = {"data": (2, 1, 8, 8)}
+
+
+@pytest.fixture
+def network():
+    """data -> c1 -> bn -> r1 -> p1 -> flatten0 -> fc -> softmax <- softmax_label."""
+    x = sym.Convolution(sym.var("data"), kernel=(3, 3), num_filter=4, name="c1")
+    x = sym.BatchNorm(x, name="bn")
+    x = sym.Activation(x, act_type="relu", name="r1")
+    x = sym.Pooling(x, kernel=(2, 2), stride=(2, 2), pool_type="max", name="p1")
+    x = sym.FullyConnected(sym.Flatten(x, name="flatten0"), num_hidden=10, name="fc")
+    return sym.SoftmaxOutput(x, name="softmax")
+
+
+@pytest.fixture
+def axes():
+    figure, ax = pyplot.subplots()
+    yield ax
+    pyplot.close(figure)
+
+
+#: (child, parent, label) of each line that MXNet 1.9.1 draws for `network`.
+MXNET_LINES = {
+    ("c1", "data", "1x8x8"),
+    ("bn", "c1", "4x6x6"),
+    ("r1", "bn", "4x6x6"),
+    ("p1", "r1", "4x6x6"),
+    ("flatten0", "p1", "4x3x3"),
+    ("fc", "flatten0", "36"),
+    ("softmax", "fc", "10"),
+    ("softmax", "softmax_label", '""'),
+}
+
+
+def lines_of(digraph) -> set[tuple[str, str, str]]:
+    found = set()
+    for line in digraph.body:
+        ends, _, attrs = line.strip().partition(" [")
+        if " -> " in ends:
+            child, parent = ends.split(" -> ")
+            label = attrs.partition("label=")[2].split(" ")[0]
+            found.add((child, parent, label.strip('"') or '""'))
+    return found
+
+
+def test_plot_network_has_mxnets_nodes_lines_and_labels(network):
+    digraph = viz.plot_network(network, title="net", save_format="svg", shape=SHAPE)
+    assert isinstance(digraph, graphviz.Digraph)
+    assert (digraph.name, digraph.format) == ("net", "svg")
+    assert lines_of(digraph) == MXNET_LINES
+    for label in ("Convolution\n3x3/1, 4", "Activation\nrelu", "Pooling\nmax, 2x2/2x2"):
+        assert f'label="{label}"' in digraph.source
+    assert 'label="FullyConnected\n10"' in digraph.source
+    assert "c1_weight" not in digraph.source and "bn_moving_mean" not in digraph.source
+
+
+def test_plot_network_shows_weights_dtypes_and_styles_at_wish(network):
+    source = viz.plot_network(
+        network,
+        dtype={"data": "float32"},
+        hide_weights=False,
+        node_attrs={"width": "9", "fontname": "Helvetica"},
+    ).source
+    assert "c1 -> c1_weight [" in source and "bn -> bn_moving_mean [" in source
+    assert "width=9" in source and "width=1.7" not in source and "fontname=Helvetica" in source
+    assert "label=float32" in source
+
+
+def test_nodes_of_one_name_stay_apart():
+    """b's gradient adds two products, which are both named broadcast_mul."""
+    a, b = sym.var("a", shape=(1,)), sym.var("b", shape=(1,))
+    gradient = ((sym.exp(a) + b) * (b + 1)).gradient(["a", "b"])
+    internals = gradient.get_internals()
+    drawn = viz.plot_network(gradient)
+    boxes = [line for line in drawn.body if "->" not in line]
+    assert len(boxes) == len({edge.node for edge in internals.edges})
+    assert "broadcast_add -> broadcast_mul [" in drawn.source
+    assert 'broadcast_add -> "broadcast_mul#2" [' in drawn.source
+
+
+def test_print_summary_has_mxnets_table(network, capsys):
+    viz.print_summary(network, shape=SHAPE, line_length=100)
+    lines = capsys.readouterr().out.splitlines()
+    rows = [line.split() for line in lines if line[0] not in "_="]
+    assert rows == [
+        ["Layer", "(type)", "Output", "Shape", "Param", "#", "Previous", "Layer"],
+        ["data", "(null)", "1x8x8", "0"],
+        ["c1", "(Convolution)", "4x6x6", "40", "data"],
+        ["bn", "(BatchNorm)", "4x6x6", "8", "c1"],
+        ["r1", "(Activation)", "4x6x6", "0", "bn"],
+        ["p1", "(Pooling)", "4x3x3", "0", "r1"],
+        ["flatten0", "(Flatten)", "36", "0", "p1"],
+        ["fc", "(FullyConnected)", "10", "370", "flatten0"],
+        ["softmax_label", "(null)", "0"],
+        ["softmax", "(SoftmaxOutput)", "10", "0", "fc"],
+        ["softmax_label"],
+        ["Total", "params:", "418"],
+        ["Auxiliary", "states:", "8"],
+    ]
+    assert {len(line) for line in lines if line[0] in "_="} == {100}
+
+
+def test_print_summary_columns_end_where_they_are_told(network, capsys):
+    viz.print_summary(network, SHAPE, line_length=60, positions=[20, 30, 40, 60])
+    lines = capsys.readouterr().out.splitlines()
+    (row,) = [line for line in lines if line.startswith("fc")]
+    # The first cell is cut, so that the second begins in its column.
+    assert row == "fc (FullyConnected) 10        370       flatten0"
+
+
+def test_print_summary_without_shapes_says_what_is_missing(network, capsys):
+    viz.print_summary(network)
+    out = capsys.readouterr().out
+    assert "Total params: unknown; give shape= for it" in out
+
+
+def test_shared_weights_are_counted_once(capsys):
+    weight = sym.var("w_weight")
+    x = sym.var("data")
+    for name in ("one", "two"):
+        x = sym.FullyConnected(x, weight, num_hidden=4, no_bias=True, name=name)
+    viz.print_summary(x, {"data": (3, 4)})
+    assert "Total params: 16\n" in capsys.readouterr().out
+
+
+def test_draw_network_puts_each_layer_below_its_inputs(network, axes):
+    assert viz.draw_network(network, SHAPE, axes) is axes
+    heights = {one.get_text().split("\n")[0]: one.get_position()[1] for one in axes.texts}
+    heights.pop("", None)  # arrows
+    layers = ["data", "c1", "bn", "r1", "p1", "flatten0", "fc", "softmax"]
+    assert [heights[one] for one in layers] == list(range(8))
+    assert heights.keys() == {*layers, "softmax_label"}
+    # An input stands just above its first use.
+    assert heights["softmax_label"] == heights["fc"]
+    assert axes.yaxis_inverted()
+    words = {one.get_text() for one in axes.texts}
+    assert "c1\nConvolution 3x3/1, 4\n(2, 4, 6, 6)" in words
+    axes.figure.canvas.draw()
+
+
+def test_boxes_of_a_row_do_not_overlap_and_long_links_pass_beside(axes):
+    """A residual block: the link from x to the sum leads past three layers."""
+    x = sym.relu(sym.var("data"), name="x")
+    y = sym.tanh(sym.exp(sym.sin(x, name="one"), name="two"), name="three")
+    wide = [sym.cos(y, name=f"wide{i}") for i in range(4)]
+    viz.draw_network(sym.add_n(x, *wide, name="sum"), ax=axes)
+    places = {one.get_text().split("\n")[0]: one.get_position() for one in axes.texts}
+    across = sorted(places[f"wide{i}"][0] for i in range(4))
+    assert all(right - left >= 1 - 1e-9 for left, right in pairwise(across))
+    longest = max(axes.lines, key=lambda line: len(line.get_xdata()))
+    points = list(zip(*longest.get_data(), strict=True))
+    assert points[0] == places["x"]
+    rows = {name: place for name, place in places.items() if name}
+    for point in points[1:]:
+        beside = [place[0] for place in rows.values() if place[1] == point[1]]
+        assert beside and all(abs(point[0] - one) >= 0.7 - 1e-9 for one in beside)
+
+
+def test_draw_network_makes_a_figure_where_none_is_given():
+    ax = viz.draw_network(sym.var("alone"))
+    assert [one.get_text() for one in ax.texts] == ["alone"]
+    pyplot.close(ax.figure)
+
+
+def test_colors_tell_operators_that_exist():
+    for _, operators in FAMILIES.values():
+        assert set(operators) - {"null"} <= {one.name for one in REGISTRY.values()}
+
+
+@pytest.mark.parametrize("draw", [viz.plot_network, viz.print_summary, viz.draw_network])
+def test_wrong_arguments_say_what_is_right(draw, network):
+    name = draw.__name__
+    with pytest.raises(ParameterError, match=f"{name}: needs a Symbol, got int"):
+        draw(3)
+    with pytest.raises(ParameterError, match=f"{name}: shape must be a dict .* got tuple"):
+        draw(network, shape=(2, 1, 8, 8))
+    with pytest.raises(ShapeError, match=f"{name}: .* does not tell the shapes of data"):
+        draw(network, shape={"softmax_label": (2,)})
+    with pytest.raises(MXNetError, match="no argument 'dat'"):
+        draw(network, shape={"dat": (2, 1, 8, 8)})
+
+
+def test_positions_must_be_increasing(network):
+    with pytest.raises(ParameterError, match="4 increasing numbers"):
+        viz.print_summary(network, positions=[0.5, 0.4, 0.9, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("draw", "package"),
+    [
+        (viz.plot_network, "graphviz"),
+        (viz.draw_network, "networkx"),
+        (viz.draw_network, "matplotlib"),
+    ],
+)
+def test_a_missing_package_is_named(draw, package, network, monkeypatch):
+    real = importlib.import_module
+
+    def missing(name, *args):
+        if name.partition(".")[0] == package:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return real(name, *args)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    message = rf"{draw.__name__}: needs {package}; .* pip install 'hybridnet\[viz\]'"
+    with pytest.raises(ImportError, match=message):
+        draw(network)
+
+
+@pytest.mark.parametrize("way", ["render", "pipe"])
+def test_a_missing_dot_has_a_way_out(way, network, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MXNetError, match=r"program dot of Graphviz.*draw_network"):
+        getattr(viz.plot_network(network), way)()
