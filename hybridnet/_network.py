@@ -53,8 +53,16 @@ FAMILIES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     ),
     "loss": (
         "#f8cfe4",
-        ("LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput")
-        + ("SoftmaxOutput", "log_softmax", "make_loss", "softmax", "softmax_cross_entropy"),
+        (
+            "LinearRegressionOutput",
+            "LogisticRegressionOutput",
+            "MAERegressionOutput",
+            "SoftmaxOutput",
+            "log_softmax",
+            "make_loss",
+            "softmax",
+            "softmax_cross_entropy",
+        ),
     ),
     "arithmetic": ("#c5e3bd", ()),
 }
