@@ -120,6 +120,9 @@ def softmax_output(
     Returns:
         The softmax, the shape and dtype of `data`.
     """
+    if data.ndim == 2 and not multi_output:
+        # As the operator softmax has it: XLA sums in another order with an axis more.
+        return masked_softmax(data, axis=1)
     rows = _rows(data, multi_output, preserve_shape)
     return masked_softmax(rows, axis=1).reshape(data.shape)
 
