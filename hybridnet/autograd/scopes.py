@@ -185,21 +185,19 @@ def grad(
         MXNetError: the heads do not depend on a variable, or were not recorded.
     """
     wanted = [variables] if isinstance(variables, NDArray) else list(variables)
-    edges = []
     for index, variable in enumerate(wanted):
         if variable.edge is None or not variable.edge.node.wanted:
             raise MXNetError(
                 f"grad: variable {index} was neither marked with attach_grad() nor recorded, so "
                 "nothing can be differentiated by it"
             )
-        edges.append(variable.edge)
     found = _tape.backward(
         _listed(heads),
         None if head_grads is None else _listed(head_grads),
         retain_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
         train_mode=train_mode,
-        targets=edges,
+        targets=wanted,
     )
     for index, one in enumerate(found):
         if one is None:

@@ -57,14 +57,15 @@ class Leaf:
         grad: the NDArray that receives it; None where it is returned instead.
         req: 'write', 'add' or 'null'.
         wanted: whether anything is to be computed for it.
+        flows: the same: whether a gradient that reaches it would be used.
     """
 
-    __slots__ = ("grad", "req", "wanted")
+    __slots__ = ("flows", "grad", "req", "wanted")
 
     def __init__(self, grad: Any, req: str) -> None:
         self.grad = grad
         self.req = req
-        self.wanted = req != "null"
+        self.wanted = self.flows = req != "null"
 
 
 class TapeNode:
@@ -72,13 +73,26 @@ class TapeNode:
 
     Attributes:
         edges: for each input where it came from; None for what needs no gradient.
-        inputs, outputs: the Values; None once the tape was used up.
+        flows: whether a gradient can reach a variable through it. Where operators without a
+            gradient (sign, comparisons, BlockGrad) are in the way, that of the variable is 0.
+        inputs, outputs: the Values; None once the tape was used up. Operators without a gradient
+            keep none.
         ctx: of the outputs.
         input_ctx: of the inputs; another one only for a copy between devices.
         order: ascending with time, so that descending is a reverse topological order.
     """
 
-    __slots__ = ("call", "ctx", "edges", "input_ctx", "inputs", "order", "outputs", "scalars")
+    __slots__ = (
+        "call",
+        "ctx",
+        "edges",
+        "flows",
+        "input_ctx",
+        "inputs",
+        "order",
+        "outputs",
+        "scalars",
+    )
 
     wanted = True
 
@@ -96,7 +110,11 @@ class TapeNode:
         self.edges = edges
         self.scalars = scalars
         self.inputs: tuple[Value, ...] | None = inputs
-        self.outputs: Sequence[Value] | None = outputs
+        self.outputs: Sequence[Value | None] | None = outputs
+        self.flows = any(e.node.flows for e in edges if e is not None)
+        if call.no_gradient:
+            self.flows = False
+            self.inputs, self.outputs = (), (None,) * len(outputs)
         self.ctx = ctx
         self.input_ctx = input_ctx
         self.order = next(_order)
@@ -116,9 +134,7 @@ def record_call(
     ctx: Context,
     input_ctx: Context | None = None,
 ) -> TapeNode | None:
-    """Puts a call on the tape, if a gradient can flow through it to something that wants one."""
-    if call.no_gradient:
-        return None
+    """Puts a call on the tape, if it depends on something that wants a gradient."""
     edges = tuple([e if e is not None and e.node.wanted else None for e in edges])
     if not any(edges):
         return None
@@ -171,7 +187,7 @@ def backward(
     retain_graph: bool = False,
     create_graph: bool = False,
     train_mode: bool = True,
-    targets: Sequence[Edge] = (),
+    targets: Sequence[Any] = (),
 ) -> list[Any]:
     """Propagates gradients from `heads` to the marked variables.
 
@@ -181,10 +197,11 @@ def backward(
         retain_graph: keep the tape, to walk it again.
         create_graph: record the walk itself, for higher orders.
         train_mode: whether operators on the way behave as in training.
-        targets: edges whose gradients are returned instead of being written to `grad` arrays.
+        targets: NDArrays on the tape, whose gradients are returned instead of being written to
+            `grad` arrays.
 
     Returns:
-        The gradients of the targets, None where nothing depends on one.
+        The gradients of the targets, None where no head depends on one.
 
     Raises:
         MXNetError: a head was not computed while recording, or its tape is used up.
@@ -205,21 +222,27 @@ def backward(
                 raise MXNetError(_NOT_RECORDED)
             _accumulate(grads, head.edge, _seed(head, grad))
         nodes = _reachable([head.edge for head in heads])
-        wanted = frozenset(targets)
-        kept: dict[Edge, Any] = dict.fromkeys(targets)
+        wanted = frozenset([one.edge for one in targets])
+        kept: dict[Edge, Any] = {}
         for node in nodes:
             _step(node, grads, wrap, wanted, kept, create_graph)
         for edge in wanted & grads.keys():
             kept[edge] = grads[edge]
-        if not targets:
-            _write_leaves(grads)
+        # In order, so that each step of a training loop records the same.
+        reached = dict.fromkeys(edge for node in nodes for edge in node.edges if edge is not None)
+        if targets:
+            for one in targets:
+                if kept.get(one.edge) is None and one.edge in reached:
+                    kept[one.edge] = one.zeros_like()
+        else:
+            _write_leaves(grads, reached)
     finally:
         state.recording, state.training = was
     if not retain_graph:
         for node in nodes:
             node.use_up()
     recorder.note_backward()
-    return [kept[edge] for edge in targets]
+    return [kept.get(one.edge) for one in targets]
 
 
 def _step(
@@ -240,7 +263,7 @@ def _step(
         if edge in wanted:
             kept[edge] = grad
         outs.append(grad)
-    if all(one is None for one in outs):
+    if node.call.no_gradient or all(one is None for one in outs):
         return
     inputs = [
         wrap(value, node.input_ctx, edge if create_graph else None)
@@ -276,14 +299,15 @@ def _accumulate(grads: dict[Edge, Any], edge: Edge, grad: Any) -> None:
     grads[edge] = grad if before is None else before + grad
 
 
-def _write_leaves(grads: dict[Edge, Any]) -> None:
-    for edge, grad in grads.items():
+def _write_leaves(grads: dict[Edge, Any], reached: dict[Edge, None]) -> None:
+    """Gives the variables their gradients: zeros where none came, although a head depends on it."""
+    for edge in {**grads, **reached}:
         leaf = edge.node
         if type(leaf) is not Leaf or not leaf.wanted:
             continue
-        target = leaf.grad
-        if leaf.req == "add":
+        target, grad = leaf.grad, grads.get(edge)
+        if leaf.req == "write":
+            target.assign(target.zeros_like() if grad is None else grad)
+        elif grad is not None:
             with in_place:
                 target.assign(target + grad.as_in_context(target.context))
-        else:
-            target.assign(grad)

@@ -191,7 +191,7 @@ class NDArray(FluentMethods):
             MXNetError: this array has been recorded, or is only a part of one.
         """
         self.refuse_recorded(what)
-        if not _tape.state.recording or source._edge is None:
+        if not _tape.state.recording or not source.carries_gradient:
             self.assign(source)
             return
         if self._offset is not None:
@@ -224,6 +224,11 @@ class NDArray(FluentMethods):
     def edge(self) -> Edge | None:
         """Where the value came from, on the tape; None when nothing was recorded."""
         return self._edge
+
+    @property
+    def carries_gradient(self) -> bool:
+        """Whether it is on the tape, and a gradient can flow through it to a variable."""
+        return self._edge is not None and self._edge.node.flows
 
     def set_edge(self, edge: Edge | None) -> None:
         """Sets the place on the tape (for the inside of hybridnet)."""
@@ -377,7 +382,7 @@ class NDArray(FluentMethods):
     def __setitem__(self, key: Any, value: Any) -> None:
         if _tape.state.recording:
             self.refuse_recorded("x[...] = value")
-            if isinstance(value, NDArray) and value._edge is not None:
+            if isinstance(value, NDArray) and value.carries_gradient:
                 if not (isinstance(key, slice) and key == slice(None)) or value.shape != self.shape:
                     raise MXNetError(_UNTRACKED.format(what="x[...] = value"))
                 self.replace(value, "x[:] = value")
@@ -392,7 +397,7 @@ class NDArray(FluentMethods):
         Args:
             what: how the user wrote the change, for the message.
         """
-        if self._edge is not None and _tape.state.recording:
+        if _tape.state.recording and self.carries_gradient:
             raise MXNetError(_IN_PLACE.format(what=what))
 
     def _update(self, operation: Callable[[Any, Any], Any], other: Any, what: str) -> NDArray:
@@ -408,7 +413,7 @@ class NDArray(FluentMethods):
                 raise ShapeError(
                     f"{what}: the result must keep the shape {self.shape}, got {result.shape}"
                 )
-            if result._edge is not None:
+            if result.carries_gradient:
                 raise MXNetError(_UNTRACKED.format(what=what))
             self.assign(result)
         return self
