@@ -34,8 +34,8 @@ def num_cpu_devices() -> int:
 
 
 def segment_limit() -> int:
-    """HYBRIDNET_SEGMENT_LIMIT: operators recorded before a launch is forced (default 4096)."""
-    return _integer("HYBRIDNET_SEGMENT_LIMIT", 4096, 1)
+    """HYBRIDNET_SEGMENT_LIMIT: operators recorded before a launch is forced (default 1024)."""
+    return _integer("HYBRIDNET_SEGMENT_LIMIT", 1024, 1)
 
 
 def cache_dir() -> Path:

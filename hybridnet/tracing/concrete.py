@@ -9,6 +9,7 @@ from hybridnet.base.attrs import HostScalar
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError
 from hybridnet.ndarray import NDArray, _tape
+from hybridnet.runtime import recorder
 from hybridnet.runtime.graph_call import GraphCall
 from hybridnet.runtime.segment import Value
 from hybridnet.runtime.storage import Storage
@@ -116,6 +117,10 @@ class ConcreteFunction:
             outputs[what] if kind == "value" else arrays[what] if kind == "argument" else what
             for kind, what in self._results
         ]
+        if not _tape.state.recording:
+            # A unit of work that the user named: it starts now, whatever follows. While recording,
+            # the backward pass belongs to it.
+            recorder.mark()
         return self._tree.unflatten(leaves)
 
     def _refuse_captured(self, arrays: Sequence[NDArray]) -> None:

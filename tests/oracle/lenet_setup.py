@@ -13,8 +13,8 @@ import numpy as np
 
 BATCH_SIZE = 64
 STEPS = 20
-# Small enough that rounding differences stay rounding differences for 20 steps: ReLU and max
-# pooling make the loss a kinked function of the weights, and at 0.1 an ulp grows to 1e-4 by then.
+# Small enough that rounding differences stay rounding differences for 20 steps: max pooling makes
+# the loss a kinked function of the weights, and at a higher rate an ulp can grow to 1e-4 by then.
 LEARNING_RATE = 0.02
 MOMENTUM = 0.9
 WEIGHT_DECAY = 1e-4  # on every parameter, biases too, as gluon.Trainer does

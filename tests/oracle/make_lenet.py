@@ -27,13 +27,13 @@ def lenet_symbol() -> mx.sym.Symbol:
     net = mx.sym.Variable("data")
     for index, filters in ((1, 20), (2, 50)):
         net = mx.sym.Convolution(net, kernel=(5, 5), num_filter=filters, name=f"conv{index}")
-        net = mx.sym.Activation(net, act_type="relu", name=f"relu{index}")
+        net = mx.sym.Activation(net, act_type="tanh", name=f"tanh{index}")
         net = mx.sym.Pooling(
             net, kernel=(2, 2), stride=(2, 2), pool_type="max", name=f"pool{index}"
         )
     net = mx.sym.Flatten(net, name="flatten")
     net = mx.sym.FullyConnected(net, num_hidden=500, name="fc1")
-    net = mx.sym.Activation(net, act_type="relu", name="relu3")
+    net = mx.sym.Activation(net, act_type="tanh", name="tanh3")
     net = mx.sym.FullyConnected(net, num_hidden=10, name="fc2")
     return mx.sym.SoftmaxOutput(net, name="softmax")
 
@@ -80,11 +80,11 @@ def train_gluon(images: np.ndarray, labels: np.ndarray, steps: int) -> list:
     nn = mx.gluon.nn
     net = nn.HybridSequential(prefix="")
     net.add(
-        nn.Conv2D(20, 5, activation="relu", in_channels=1, prefix="conv1_"),
+        nn.Conv2D(20, 5, activation="tanh", in_channels=1, prefix="conv1_"),
         nn.MaxPool2D(2, 2),
-        nn.Conv2D(50, 5, activation="relu", in_channels=20, prefix="conv2_"),
+        nn.Conv2D(50, 5, activation="tanh", in_channels=20, prefix="conv2_"),
         nn.MaxPool2D(2, 2),
-        nn.Dense(500, activation="relu", in_units=800, prefix="fc1_"),
+        nn.Dense(500, activation="tanh", in_units=800, prefix="fc1_"),
         nn.Dense(10, in_units=500, prefix="fc2_"),
     )
     net.initialize()
