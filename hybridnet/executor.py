@@ -8,7 +8,7 @@ launched as one program for each step.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final, Protocol, final
 
 import numpy as np
 
@@ -16,14 +16,12 @@ from hybridnet.base.context import Context
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.graph.evaluate import infer_types
+from hybridnet.graph.node import Edge, Graph
 from hybridnet.graph.text import to_text
 from hybridnet.ndarray import NDArray, array, ones, zeros
 from hybridnet.runtime import generator, recorder
 from hybridnet.runtime.graph_programs import GraphPrograms, Run
 from hybridnet.runtime.segment import Value
-
-if TYPE_CHECKING:
-    from hybridnet.symbol import Symbol
 
 __all__ = ["Executor"]
 
@@ -34,6 +32,34 @@ _DRAWS_ANEW: Final = (
 )
 
 Monitor = Callable[[str, NDArray], Any]
+
+
+class Bound(Protocol):
+    """What an executor asks of a symbol."""
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, its inputs in the order of `list_inputs`."""
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """The outputs."""
+
+    @property
+    def name(self) -> str | None:
+        """The name, for messages."""
+
+    def list_inputs(self) -> list[str]:
+        """Returns the names of all variables."""
+
+    def list_outputs(self) -> list[str]:
+        """Returns the names of the outputs."""
+
+    def get_internals(self) -> Bound:
+        """Returns a symbol of the outputs of all nodes."""
+
+    def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Returns the shapes of arguments, outputs and auxiliary states."""
 
 
 @final
@@ -52,7 +78,7 @@ class Executor:
 
     def __init__(
         self,
-        symbol: Symbol,
+        symbol: Bound,
         ctx: Context,
         args: Mapping[str, NDArray],
         grads: Mapping[str, NDArray | None],
@@ -143,6 +169,8 @@ class Executor:
             watched = made[self._programs.num_outputs : run.num_heads]
             for name, value in zip(names, watched, strict=True):
                 callback(name, NDArray.from_value(value, self._ctx))
+        if not is_train:
+            recorder.mark()  # a unit of work: what is predicted starts now
         return self._outputs
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:

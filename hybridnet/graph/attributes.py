@@ -36,6 +36,8 @@ def with_short_names(attrs: Mapping[str, str]) -> dict[str, str]:
 def parameters_of(node: Node) -> dict[str, Any]:
     """Returns the operator's parameters that differ from their defaults; none for a variable.
 
+    The number beside an array (``x + 1``) is there whatever it is.
+
     Raises:
         GraphError: one is a number that a traced function asks Python for.
     """
@@ -54,7 +56,9 @@ def parameters_of(node: Node) -> dict[str, Any]:
     return {
         name: values[name]
         for name, param in params.items()
-        if param.default is REQUIRED or repr(values[name]) != repr(param.default)
+        if name == "scalar"
+        or param.default is REQUIRED
+        or repr(values[name]) != repr(param.default)
     }
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from hybridnet.base.dtype import as_dtype
+from hybridnet.base.dtype import FLOAT32, FLOAT64, as_dtype
 from hybridnet.base.errors import DTypeError, MXNetError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops._checks import wide
@@ -26,10 +26,14 @@ from .shapes import infer_call
 __all__ = ["infer_dtypes"]
 
 DType = np.dtype[Any]
+_T = TypeVar("_T")
 
 # Dimensions tried, with many divisors; and the numbers of dimensions, the likeliest first.
 _SIZE: Final = 5040
 _RANKS: Final = (2, 4, 3, 1, 5)
+
+# An output that has the same dtype for both of these does not depend on the unknown inputs.
+_TRIALS: Final = (FLOAT32, FLOAT64)
 
 #: Inputs whose dtype says nothing about the others: by name, or by operator and name.
 _OWN: Final = frozenset(
@@ -121,18 +125,31 @@ class _Inference:
         if isinstance(call, OpCall):
             self.complete(node, call)
         dtypes = [self.dtypes[edge] for edge in node.inputs]
-        if None not in dtypes:
-            for index, dtype in enumerate(self.probe(node, dtypes)):
-                self.learn(Edge(node, index), dtype)
+        for index, dtype in enumerate(self.outputs(node, dtypes)):
+            self.learn(Edge(node, index), dtype)
+        # Identity, since a dtype equals None when it is NumPy's default one.
+        if all(dtype is not None for dtype in dtypes):
             self.done.add(node)
+
+    def outputs(self, node: Node, dtypes: Sequence[DType | None]) -> Sequence[DType | None]:
+        """Returns the dtypes of a node's outputs, as far as they are known."""
+        if all(dtype is not None for dtype in dtypes):
+            return self.probe(node, dtypes)
+        try:
+            one, other = (
+                self.probe(node, [trial if dtype is None else dtype for dtype in dtypes])
+                for trial in _TRIALS
+            )
+        except MXNetError:
+            return []
+        return [a if a == b else None for a, b in zip(one, other, strict=True)]
 
     def guess(self, node: Node, edges: Sequence[Edge], output: DType) -> None:
         """Learns that inputs have the output's dtype, if that would give the output this dtype."""
         dtypes = [output if edge in edges else self.dtypes[edge] for edge in node.inputs]
-        takes_dtype = isinstance(node.call, OpCall) and "dtype" in node.call.attrs
-        if None in dtypes or takes_dtype:
+        if isinstance(node.call, OpCall) and "dtype" in node.call.attrs:
             return
-        if self.probe(node, dtypes)[0] == output:
+        if all(dtype is not None for dtype in dtypes) and self.probe(node, dtypes)[0] == output:
             for edge in edges:
                 self.learn(edge, output)
 
@@ -159,7 +176,7 @@ class _Inference:
         return found
 
 
-def _followers(call: Call, edges: Sequence[Edge]) -> Sequence[Edge]:
+def _followers(call: Call, edges: Sequence[_T]) -> Sequence[_T]:
     """Returns the inputs that have one dtype unless the user says otherwise."""
     if not isinstance(call, OpCall):
         return edges
@@ -193,7 +210,8 @@ def _probe(call: Call, dtypes: Sequence[DType]) -> list[DType]:
     if isinstance(call, OpCall) and call.attrs.get("dtype"):
         dtype = as_dtype(call.attrs["dtype"])
     else:
-        dtype = promote_types([tensor_type((1,), one) for one in dtypes])
+        counted = _followers(call, range(len(dtypes))) or range(len(dtypes))
+        dtype = promote_types([tensor_type((1,), dtypes[index]) for index in counted])
     return [dtype] * call.num_outputs
 
 

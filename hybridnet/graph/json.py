@@ -249,6 +249,8 @@ class _Reader:
             check_input_count(call, len(inputs))
         except MXNetError as error:
             raise FormatError(f"symbol JSON: {where}: {error}") from error
+        except (MemoryError, RecursionError) as error:
+            raise FormatError(f"symbol JSON: {where}: a parameter is nested too deep") from error
         return Node(call, tuple(inputs), name, scalars, kept)
 
 

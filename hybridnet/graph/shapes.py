@@ -150,7 +150,7 @@ class _Inference:
     def infer(self, node: Node, shapes: Sequence[Shape]) -> Types:
         """Returns the types of a node's outputs for these shapes of its inputs."""
         types = [
-            tensor_type(shape, self.dtypes.get(edge) or FLOAT32)
+            tensor_type(shape, FLOAT32 if (dtype := self.dtypes.get(edge)) is None else dtype)
             for edge, shape in zip(node.inputs, shapes, strict=True)
         ]
         assert node.call is not None

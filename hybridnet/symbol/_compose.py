@@ -118,7 +118,8 @@ def make_node(
     edges = _all_inputs(call, named, inputs, count)
     made = Node(call, (), named, scalars, attrs)
     copied = attributes_of(made) if None in edges else {}
-    copied.pop("num_args", None)
+    if op.variadic:
+        copied["num_args"] = str(len(edges))
     input_names = _input_names(call, len(edges))
     complete = [
         Edge(variable(f"{named}_{input_name}", copied), 0) if edge is None else edge

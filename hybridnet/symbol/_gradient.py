@@ -67,12 +67,13 @@ def _known_types(graph: Graph) -> dict[Node, Types] | None:
     """Returns the types of all nodes, if those that variables were made with tell them."""
     dtypes = inferred_dtypes(graph, {}, FLOAT32)
     shapes = inferred_shapes(graph, {}, dtypes)
-    if not all(is_known(shape) for shape in shapes.values()):
-        return None
-    return {
-        node: tuple(
-            tensor_type(shapes[Edge(node, i)] or (), dtypes[Edge(node, i)] or FLOAT32)
-            for i in range(node.num_outputs)
-        )
-        for node in graph.nodes
-    }
+    types: dict[Node, Types] = {}
+    for node in graph.nodes:
+        known = []
+        for index in range(node.num_outputs):
+            shape, dtype = shapes[Edge(node, index)], dtypes[Edge(node, index)]
+            if shape is None or dtype is None or not is_known(shape):
+                return None
+            known.append(tensor_type(shape, dtype))
+        types[node] = tuple(known)
+    return types

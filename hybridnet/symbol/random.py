@@ -71,9 +71,7 @@ def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, **kwargs
     return normal(loc, scale, shape or None, dtype, **kwargs)
 
 
-def randint(
-    low: int, high: int, shape: Any = None, dtype: Any = "int32", **kwargs: Any
-) -> Symbol:
+def randint(low: int, high: int, shape: Any = None, dtype: Any = "int32", **kwargs: Any) -> Symbol:
     """Draws whole numbers from [low, high), each as likely."""
     attrs = {"low": low, "high": high, "dtype": as_dtype(dtype or "int32").name}
     if shape is not None:

@@ -325,7 +325,7 @@ class Symbol(FluentMethods):
             DTypeError: an operator cannot take these dtypes; the message names the node.
         """
         args_found, outputs, aux = self.infer_type_partial(*args, **kwargs)
-        if None not in (*args_found, *outputs, *aux):
+        if all(one is not None for one in (*args_found, *outputs, *aux)):
             return args_found, outputs, aux
         pairs = zip(self.list_arguments(), args_found, strict=True)
         _infer.warn_unknown("type", {name: one for name, one in pairs if one is None})
