@@ -2,3 +2,7 @@
 
 Nothing here imports JAX; everything here can be imported by a data-loading worker at no cost.
 """
+
+from .errors import MXNetError as MXNetError
+
+__all__ = ["MXNetError"]
