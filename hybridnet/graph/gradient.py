@@ -6,20 +6,20 @@ The rules are those of the eager tape, run on handles that add nodes instead of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.base.errors import GraphError
+from hybridnet.base.errors import GraphError, ShapeError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.call import Backward, Call, Types
 from hybridnet.ops.methods import FluentMethods
 from hybridnet.ops.operator import Operator
+from hybridnet.ops.registry import get
 
-from .node import Edge, Graph, Node, variable
+from .node import Edge, Graph, Node
 
-__all__ = ["EdgeHandle", "GradientGraph", "differentiate", "gradients"]
+__all__ = ["REROUTED", "EdgeHandle", "gradients"]
 
 
 @final
@@ -83,6 +83,45 @@ class EdgeHandle(FluentMethods):
         return
 
 
+@final
+class _Rerouted(Call):
+    """Its first input, with the gradient of its second, which has the same type.
+
+    On the tape an array's value and where its gradient goes are two things, which part when the
+    array is overwritten outside recording. In a graph this is how they part.
+    """
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.num_outputs = self.num_visible = 1
+        self.num_scalars = 0
+        self.takes_state = False
+
+    @property
+    def name(self) -> str:
+        """As it is printed."""
+        return "_rerouted"
+
+    def infer(self, types: Types) -> Types:
+        """The type of the first input."""
+        return types[:1]
+
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
+        """The first input."""
+        return (operands[0],)
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """All of it goes to the second input."""
+        return [None, back.grads[0]]
+
+
+#: See `_Rerouted`; a single one will do.
+REROUTED: Final = _Rerouted()
+
+
 def gradients(
     graph: Graph,
     wanted: Sequence[Node],
@@ -119,10 +158,24 @@ def gradients(
             node.scalars,
             [edge.node in needed for edge in node.inputs],
         )
-        for edge, grad in zip(node.inputs, node.call.gradient(back), strict=False):
+        found = zip(node.inputs, back.inputs, node.call.gradient(back), strict=False)
+        for edge, x, grad in found:
             if grad is not None and edge.node in needed:
-                _accumulate(grads, edge, grad)
+                _accumulate(grads, edge, _fitted(node, grad, x))
     return [grads[Edge(node, 0)].edge if Edge(node, 0) in grads else None for node in wanted]
+
+
+def _fitted(node: Node, grad: EdgeHandle, x: EdgeHandle) -> EdgeHandle:
+    """Returns a gradient in the dtype of what it is the gradient of; the shape must be right."""
+    if grad.type is x.type or grad.type is None or x.type is None:
+        return grad
+    if grad.type.shape != x.type.shape:
+        raise ShapeError(
+            f"at node {node.name!r}: the gradient rule must return a gradient of shape "
+            f"{x.type.shape} for an input of this shape, got {grad.type.shape}"
+        )
+    cast: EdgeHandle = grad.apply_operator(get("Cast"), [grad], {"dtype": x.type.dtype.name})
+    return cast
 
 
 def _accumulate(grads: dict[Edge, EdgeHandle], edge: Edge, grad: EdgeHandle) -> None:
@@ -137,103 +190,3 @@ def _needed(graph: Graph, wanted: Sequence[Node]) -> set[Node]:
         if any(edge.node in needed for edge in node.inputs):
             needed.add(node)
     return needed
-
-
-@dataclass(frozen=True, eq=False)
-class GradientGraph:
-    """A graph split for training: forward with what backward needs, and backward.
-
-    Attributes:
-        forward: the graph with the residuals as further outputs.
-        backward: its inputs are the residuals, then the forward inputs it uses, then the head
-            gradients; its outputs the gradients of the wanted inputs.
-        num_residuals: how many there are.
-        uses: which of the forward inputs backward uses, by number.
-        given: which outputs have a head gradient, by number.
-        positions: the wanted inputs, by number.
-        wanted: for each of them the number of the output of `backward`, or None.
-    """
-
-    forward: Graph
-    backward: Graph
-    num_residuals: int
-    uses: tuple[int, ...]
-    given: tuple[int, ...]
-    positions: tuple[int, ...]
-    wanted: tuple[int | None, ...]
-
-
-def differentiate(
-    graph: Graph,
-    wanted: Sequence[int],
-    given: Sequence[int],
-    types: dict[Node, Types] | None = None,
-) -> GradientGraph:
-    """Splits a graph into forward and backward.
-
-    Args:
-        graph: what to differentiate.
-        wanted: the inputs whose gradients are asked for, by number.
-        given: the outputs whose gradients will be given, by number.
-        types: of the graph's nodes, where known.
-    """
-    heads = {index: variable(f"head_grad{index}") for index in given}
-    if types is not None:
-        for index, node in heads.items():
-            edge = graph.outputs[index]
-            types[node] = (types[edge.node][edge.index],)
-    found = gradients(
-        graph,
-        [graph.inputs[i] for i in wanted],
-        {index: Edge(node, 0) for index, node in heads.items()},
-        types,
-    )
-    outputs = [edge for edge in found if edge is not None]
-    forward_nodes = set(graph.nodes) | set(graph.inputs)
-    backward, residuals, used = _cut(outputs, forward_nodes)
-    inputs = {node: index for index, node in enumerate(graph.inputs)}
-    uses = sorted(inputs[node] for node in used)
-    numbers = iter(range(len(outputs)))
-    return GradientGraph(
-        forward=Graph(graph.inputs, (*graph.outputs, *residuals)),
-        backward=Graph(
-            (*residuals.values(), *(graph.inputs[i] for i in uses), *heads.values()), backward
-        ),
-        num_residuals=len(residuals),
-        uses=tuple(uses),
-        given=tuple(given),
-        positions=tuple(wanted),
-        wanted=tuple(None if edge is None else next(numbers) for edge in found),
-    )
-
-
-def _cut(
-    outputs: Sequence[Edge], forward: set[Node]
-) -> tuple[tuple[Edge, ...], dict[Edge, Node], set[Node]]:
-    """Separates new nodes from the forward ones they read.
-
-    Returns:
-        The outputs over new variables, the residuals (forward edge -> the variable that stands for
-        it), and the forward variables that are read as they are.
-    """
-    residuals: dict[Edge, Node] = {}
-    used: set[Node] = set()
-    place: dict[Edge, Edge] = {}
-
-    def moved(edge: Edge) -> Edge:
-        if edge.node not in forward:
-            return place.get(edge, edge)
-        if edge.node.is_variable:
-            used.add(edge.node)
-            return edge
-        if edge not in residuals:
-            residuals[edge] = variable(f"{edge.node.name}_output{edge.index}")
-        return Edge(residuals[edge], 0)
-
-    for node in Graph((), tuple(outputs)).nodes:
-        if node in forward or node.is_variable:
-            continue
-        made = node.with_inputs(tuple(moved(edge) for edge in node.inputs))
-        for index in range(node.num_outputs):
-            place[Edge(node, index)] = Edge(made, index)
-    return tuple(moved(edge) for edge in outputs), residuals, used

@@ -30,11 +30,13 @@ class Call(ABC):
         takes_state: whether its last input is the state of a random generator, and its last
             output the new state.
         mutates: input index -> output index: the input array is overwritten with that output.
+        weight: how many operators compiling it is like compiling.
     """
 
     __slots__ = ("__weakref__", "num_outputs", "num_scalars", "num_visible", "takes_state")
 
     mutates: Mapping[int, int] = _NOTHING
+    weight: int = 1
 
     num_outputs: int
     num_visible: int
@@ -50,11 +52,6 @@ class Call(ABC):
     def no_gradient(self) -> str:
         """Why it has no gradient; empty when it has one."""
         return ""
-
-    @property
-    def weight(self) -> int:
-        """How many operators compiling it is like compiling."""
-        return 1
 
     @abstractmethod
     def infer(self, types: Types) -> Types:

@@ -7,18 +7,22 @@ caller's segment like any operator; so a training step made of them can still be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, Final, final
+from weakref import WeakValueDictionary
 
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.evaluate import evaluate, host_scalars_of, infer_types
-from hybridnet.graph.gradient import GradientGraph, differentiate
 from hybridnet.graph.node import Graph
-from hybridnet.ops.backward import vjp_gradient
+from hybridnet.graph.split import GradientGraph, differentiate, joint_gradient, narrowed
+from hybridnet.graph.structure import structure_of, with_open_scalars
 from hybridnet.ops.call import Backward, Call, Types
 
-__all__ = ["GraphCall"]
+__all__ = ["GraphCall", "shared_call"]
+
+#: For each wanted input the number of the output that is its gradient, or None.
+_Numbers = tuple[int | None, ...]
 
 
 @final
@@ -30,12 +34,15 @@ class GraphCall(Call):
     Attributes:
         graph: what is run.
         input_types: of its inputs.
+        output_types: of its outputs.
         hosts: the numbers it asks Python for at each run; given as scalars.
         split: how it was made from a graph to be differentiated; None for any other.
+        weight: the number of its operators.
     """
 
     __slots__ = (
         "_backward",
+        "_joint",
         "_name",
         "_training",
         "graph",
@@ -43,6 +50,7 @@ class GraphCall(Call):
         "input_types",
         "output_types",
         "split",
+        "weight",
     )
 
     def __init__(
@@ -58,6 +66,7 @@ class GraphCall(Call):
         self._name = name
         self.hosts = host_scalars_of(graph)
         self.split = split
+        self.weight = sum(node.call.weight for node in graph.nodes if node.call is not None)
         self.num_outputs = len(graph.outputs)
         self.num_visible = self.num_outputs if num_visible is None else num_visible
         self.num_scalars = len(self.hosts)
@@ -65,17 +74,13 @@ class GraphCall(Call):
         types = infer_types(graph, input_types)
         self.output_types: Types = tuple(types[e.node][e.index] for e in graph.outputs)
         self._training: dict[tuple[int, ...], GraphCall] = {}
-        self._backward: GraphCall | None = None
+        self._backward: dict[tuple[int, ...], tuple[GraphCall, GradientGraph] | None] = {}
+        self._joint: dict[tuple[tuple[int, ...], ...], tuple[GraphCall, _Numbers]] = {}
 
     @property
     def name(self) -> str:
         """The name of the function, block or symbol."""
         return self._name
-
-    @property
-    def weight(self) -> int:
-        """Its operators."""
-        return sum(node.call.weight for node in self.graph.nodes if node.call is not None)
 
     def infer(self, types: Types) -> Types:
         """Returns the types of the outputs; the inputs must have the types it was made for."""
@@ -92,6 +97,8 @@ class GraphCall(Call):
         numbers = dict(zip(self.hosts, scalars, strict=True))
         return evaluate(self.graph, platform, operands, numbers)
 
+    # -- its gradient ------------------------------------------------------------------------
+
     def training(self, wanted: tuple[int, ...]) -> GraphCall:
         """Returns the call that also keeps what its gradient needs, as hidden outputs.
 
@@ -107,44 +114,113 @@ class GraphCall(Call):
             made = self._training.setdefault(wanted, made)
         return made
 
-    def backward_call(self) -> GraphCall:
+    def backward_call(self, given: tuple[int, ...] | None = None) -> GraphCall:
         """Returns the gradient of a call made by `training`, as a call.
 
         Its inputs are the residuals, the forward inputs it uses, and the head gradients.
+
+        Args:
+            given: the outputs that have a gradient, by number; default all that may have one.
+
+        Raises:
+            ShapeError: the forward call does not keep what these need.
         """
         assert self.split is not None
-        if self._backward is None:
+        found = self._backward_of(self.split.given if given is None else given)
+        if found is None:
+            raise ShapeError(f"{self.name}: keeps too little for the gradient of outputs {given}")
+        return found[0]
+
+    def _backward_of(self, given: tuple[int, ...]) -> tuple[GraphCall, GradientGraph] | None:
+        """Returns the backward call and the split it is of; None where too little is kept."""
+        if given not in self._backward:
             split = self.split
-            types: list[TensorType] = list(
-                self.output_types[len(self.output_types) - split.num_residuals :]
-            )
-            types += [self.input_types[i] for i in split.uses]
-            types += [self.output_types[i] for i in split.given]
-            self._backward = GraphCall(split.backward, tuple(types), f"_backward_{self.name}")
-        return self._backward
+            assert split is not None
+            if given != split.given:
+                split = narrowed(split, given, infer_types(self.graph, self.input_types))
+            made = None if split is None else (self._make_backward(split), split)
+            self._backward.setdefault(given, made)
+        return self._backward[given]
+
+    def _make_backward(self, split: GradientGraph) -> GraphCall:
+        types: list[TensorType] = list(self.output_types[self._first_residual(split) :])
+        types += [self.input_types[i] for i in split.uses]
+        types += [self.output_types[i] for i in split.given]
+        return GraphCall(split.backward, tuple(types), f"_backward_{self.name}")
+
+    def _first_residual(self, split: GradientGraph) -> int:
+        return self.num_outputs - split.num_residuals
+
+    def _joint_call(
+        self, wanted: tuple[int, ...], given: tuple[int, ...]
+    ) -> tuple[GraphCall, _Numbers]:
+        """Returns the gradient as a call of the inputs, which computes the graph again."""
+        made = self._joint.get((wanted, given))
+        if made is None:
+            known = infer_types(self.graph, self.input_types)
+            graph, numbers = joint_gradient(self.graph, wanted, given, known)
+            types = (*self.input_types, *(self.output_types[i] for i in given))
+            call = GraphCall(graph, types, f"_backward_{self.name}")
+            made = self._joint.setdefault((wanted, given), (call, numbers))
+        return made
 
     def gradient(self, back: Backward) -> Sequence[Any]:
-        """Runs the backward graph on what the forward call kept."""
-        split = self.split
-        if split is None:
-            return vjp_gradient(back)
-        first = self.num_outputs - split.num_residuals
-        if any(one is not None for i, one in enumerate(back.grads) if i not in split.given):
-            # The gradient of a gradient also reaches the residuals.
-            return vjp_gradient(back)
-        heads = [
-            back.outputs[i].zeros_like() if back.grads[i] is None else back.grads[i]
-            for i in split.given
-        ]
-        operands = [*back.outputs[first:], *(back.inputs[i] for i in split.uses), *heads]
-        call = self.backward_call()
-        numbers = dict(zip(self.hosts, back.scalars, strict=True))
-        grads = back.apply(call, operands, tuple(numbers[one] for one in call.hosts))
+        """Runs the backward graph on what the forward call kept.
+
+        Where it kept too little (the gradient of a gradient also reaches what was kept), the
+        forward graph is computed again.
+        """
+        given = tuple(i for i, one in enumerate(back.grads) if one is not None)
+        heads = [back.grads[i] for i in given]
+        kept = None
+        if self.split is not None and set(given) <= set(self.split.given):
+            kept = self._backward_of(given)
+        if kept is not None:
+            call, split = kept
+            positions, numbers = split.positions, split.wanted
+            operands = [*back.outputs[self._first_residual(split) :]]
+            operands += [back.inputs[i] for i in split.uses]
+        else:
+            positions = tuple(
+                i
+                for i, one in enumerate(self.input_types)
+                if back.wanted[i] and is_float(one.dtype)
+            )
+            call, numbers = self._joint_call(positions, given)
+            operands = list(back.inputs)
+        if all(number is None for number in numbers):
+            return [None] * len(back.inputs)
+        scalars = dict(zip(self.hosts, back.scalars, strict=True))
+        grads = back.apply(call, [*operands, *heads], tuple(scalars[one] for one in call.hosts))
         result: list[Any] = [None] * len(back.inputs)
-        for position, number in zip(split.positions, split.wanted, strict=True):
+        for position, number in zip(positions, numbers, strict=True):
             if number is not None:
                 result[position] = grads[number]
         return result
 
     def __repr__(self) -> str:
         return f"{self.name}[{len(self.graph.nodes)} nodes]"
+
+
+_shared: Final[WeakValueDictionary[Any, GraphCall]] = WeakValueDictionary()
+
+
+def shared_call(
+    graph: Graph, input_types: Types, name: str, num_visible: int
+) -> tuple[GraphCall, tuple[Any, ...]]:
+    """Returns the call of a graph that is the same for all graphs of this structure.
+
+    Programs are found by the identity of their calls, so a function that is traced again, or each
+    instance's method, runs the programs that are there. What the call keeps alive holds neither
+    arrays nor what is asked for numbers.
+
+    Returns:
+        The call, and the graph's scalars in the order in which the call takes them.
+    """
+    structure, scalars = structure_of(graph)
+    key = (name, num_visible, input_types, structure)
+    made = _shared.get(key)
+    if made is None:
+        made = GraphCall(with_open_scalars(graph), input_types, name, num_visible)
+        made = _shared.setdefault(key, made)
+    return made, scalars

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from hybridnet.base.dtype import is_float
 from hybridnet.graph.evaluate import infer_types
-from hybridnet.graph.gradient import differentiate
 from hybridnet.graph.node import Edge, Graph
+from hybridnet.graph.split import differentiate
 from hybridnet.graph.transform import STATE, Prepared, prepare
 from hybridnet.ops.call import Types
 

@@ -1,0 +1,189 @@
+"""A graph and its gradient as two graphs that can run apart, or as one.
+
+The gradient reads values of the forward pass. Run apart, these are the forward graph's residuals:
+further outputs of it, and inputs of the backward graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hybridnet.ops.call import Types
+
+from .gradient import gradients
+from .node import Edge, Graph, Node, variable
+
+__all__ = ["GradientGraph", "differentiate", "joint_gradient", "narrowed"]
+
+
+@dataclass(frozen=True, eq=False)
+class GradientGraph:
+    """A graph split for training: forward with what backward needs, and backward.
+
+    Attributes:
+        forward: the graph with the residuals as further outputs.
+        backward: its inputs are the residuals, then the forward inputs it uses, then the head
+            gradients; its outputs the gradients of the wanted inputs.
+        num_residuals: how many there are.
+        uses: which of the forward inputs backward uses, by number.
+        given: which outputs have a head gradient, by number.
+        positions: the wanted inputs, by number.
+        wanted: for each of them the number of the output of `backward`, or None.
+    """
+
+    forward: Graph
+    backward: Graph
+    num_residuals: int
+    uses: tuple[int, ...]
+    given: tuple[int, ...]
+    positions: tuple[int, ...]
+    wanted: tuple[int | None, ...]
+
+
+def differentiate(
+    graph: Graph,
+    wanted: Sequence[int],
+    given: Sequence[int],
+    types: dict[Node, Types] | None = None,
+) -> GradientGraph:
+    """Splits a graph into forward and backward.
+
+    Args:
+        graph: what to differentiate.
+        wanted: the inputs whose gradients are asked for, by number.
+        given: the outputs whose gradients will be given, by number.
+        types: of the graph's nodes, where known.
+    """
+    heads, numbers, outputs = _input_gradients(graph, wanted, given, types)
+    residuals: dict[Edge, Node] = {}
+    backward, uses = _cut(graph, outputs, residuals)
+    return GradientGraph(
+        forward=Graph(graph.inputs, (*graph.outputs, *residuals)),
+        backward=Graph(
+            (*residuals.values(), *(graph.inputs[i] for i in uses), *heads.values()), backward
+        ),
+        num_residuals=len(residuals),
+        uses=uses,
+        given=tuple(given),
+        positions=tuple(wanted),
+        wanted=numbers,
+    )
+
+
+def narrowed(
+    split: GradientGraph, given: Sequence[int], types: dict[Node, Types] | None = None
+) -> GradientGraph | None:
+    """Returns a split with the same forward graph, where fewer outputs have a gradient.
+
+    A gradient that is not there is not the same as zeros: what is computed from it need not be,
+    and zero times infinity is not zero.
+
+    Args:
+        split: what `differentiate` returned.
+        given: the outputs whose gradients will be given, by number.
+        types: of the nodes of the forward graph, where known.
+
+    Returns:
+        None if the gradient needs more of the forward graph than it keeps.
+    """
+    graph = split.forward
+    heads, numbers, outputs = _input_gradients(graph, split.positions, given, types)
+    kept = graph.outputs[len(graph.outputs) - split.num_residuals :]
+    residuals = {edge: variable(f"residual{number}") for number, edge in enumerate(kept)}
+    backward, uses = _cut(graph, outputs, residuals)
+    if len(residuals) > split.num_residuals:
+        return None
+    inputs = (*residuals.values(), *(graph.inputs[i] for i in uses), *heads.values())
+    return replace(
+        split, backward=Graph(inputs, backward), uses=uses, given=tuple(given), wanted=numbers
+    )
+
+
+def joint_gradient(
+    graph: Graph,
+    wanted: Sequence[int],
+    given: Sequence[int],
+    types: dict[Node, Types] | None = None,
+) -> tuple[Graph, tuple[int | None, ...]]:
+    """Returns a graph from inputs and head gradients to gradients; it computes forward again.
+
+    Args:
+        graph: what to differentiate.
+        wanted: the inputs whose gradients are asked for, by number.
+        given: the outputs whose gradients will be given, by number.
+        types: of the graph's nodes, where known.
+
+    Returns:
+        The graph, whose inputs are those of `graph` and then the head gradients; and for each
+        wanted input the number of the output that is its gradient, or None.
+    """
+    heads, numbers, outputs = _input_gradients(graph, wanted, given, types)
+    return Graph((*graph.inputs, *heads.values()), tuple(outputs)), numbers
+
+
+def _input_gradients(
+    graph: Graph,
+    wanted: Sequence[int],
+    given: Sequence[int],
+    types: dict[Node, Types] | None,
+) -> tuple[dict[int, Node], tuple[int | None, ...], list[Edge]]:
+    """Differentiates with respect to inputs by number, from new variables as head gradients.
+
+    Returns:
+        The variables by output; for each wanted input the number of its gradient among the edges,
+        or None; and the edges.
+    """
+    heads = {index: variable(f"head_grad{index}") for index in given}
+    if types is not None:
+        for index, node in heads.items():
+            edge = graph.outputs[index]
+            types[node] = (types[edge.node][edge.index],)
+    found = gradients(
+        graph,
+        [graph.inputs[i] for i in wanted],
+        {index: Edge(node, 0) for index, node in heads.items()},
+        types,
+    )
+    outputs = [edge for edge in found if edge is not None]
+    count = iter(range(len(outputs)))
+    return heads, tuple(None if edge is None else next(count) for edge in found), outputs
+
+
+def _cut(
+    graph: Graph, outputs: Sequence[Edge], residuals: dict[Edge, Node]
+) -> tuple[tuple[Edge, ...], tuple[int, ...]]:
+    """Separates new nodes from those of a graph, which they read.
+
+    Args:
+        graph: the forward graph.
+        outputs: edges of new nodes.
+        residuals: forward edge -> the variable that stands for it; those that are missing are
+            added.
+
+    Returns:
+        The outputs over the residuals' variables, and the numbers of the graph's inputs that are
+        read as they are.
+    """
+    forward = {*graph.nodes, *graph.inputs}
+    used: set[Node] = set()
+    place: dict[Edge, Edge] = {}
+
+    def moved(edge: Edge) -> Edge:
+        if edge.node not in forward:
+            return place.get(edge, edge)
+        if edge.node.is_variable:
+            used.add(edge.node)
+            return edge
+        if edge not in residuals:
+            residuals[edge] = variable(f"{edge.node.name}_output{edge.index}")
+        return Edge(residuals[edge], 0)
+
+    for node in Graph((), tuple(outputs)).nodes:
+        if node in forward or node.is_variable:
+            continue
+        made = node.with_inputs(tuple(moved(edge) for edge in node.inputs))
+        for index in range(node.num_outputs):
+            place[Edge(node, index)] = Edge(made, index)
+    cut = tuple(moved(edge) for edge in outputs)
+    return cut, tuple(i for i, node in enumerate(graph.inputs) if node in used)

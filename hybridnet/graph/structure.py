@@ -1,0 +1,47 @@
+"""What makes two graphs run alike: their calls and edges, apart from names and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hybridnet.base.attrs import HostScalar
+
+from .node import Edge, Graph, Node
+
+__all__ = ["structure_of", "with_open_scalars"]
+
+
+def structure_of(graph: Graph) -> tuple[Hashable, tuple[Any, ...]]:
+    """Takes a graph apart into its structure and its scalars.
+
+    Returns:
+        What is equal for graphs that differ only in names and scalars; and the scalars, in the
+        order of the nodes.
+    """
+    numbers = {node: number for number, node in enumerate(graph.inputs)}
+    calls = []
+    scalars: list[Any] = []
+    for node in graph.nodes:
+        if node.call is None:
+            continue
+        calls.append((node.call, tuple((numbers[edge.node], edge.index) for edge in node.inputs)))
+        scalars.extend(node.scalars)
+        numbers[node] = len(numbers)
+    outputs = tuple((numbers[edge.node], edge.index) for edge in graph.outputs)
+    return (len(graph.inputs), tuple(calls), outputs), tuple(scalars)
+
+
+def with_open_scalars(graph: Graph) -> Graph:
+    """Returns the graph with each scalar to be given at each run, in the order of the nodes."""
+
+    def change(node: Node, inputs: tuple[Edge, ...]) -> Node:
+        scalars = tuple(HostScalar(_nothing, index) for index in range(len(node.scalars)))
+        return replace(node, inputs=inputs, scalars=scalars)
+
+    return graph.map(change)
+
+
+def _nothing() -> Sequence[float]:
+    return ()
