@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 
@@ -20,6 +21,8 @@ from hybridnet.runtime.programs import cache
 def quiet(tmp_path, monkeypatch):
     """Each test begins and ends with a profiler that is off and has no events."""
     monkeypatch.chdir(tmp_path)
+    with contextlib.suppress(hn.MXNetError):
+        nd.waitall()  # for compilations that other tests began, and whatever they left failing
     profiler.set_state("stop")
     profiler.dumps(reset=True)
     yield
