@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
 import numpy as np
 
+from hybridnet import nd
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops._random_state import initial_state
 from hybridnet.ops.call import Backward, Call
@@ -144,3 +150,45 @@ def assert_gradient(
                 continue
             wanted = numeric_gradient(loss, arrays, index)
             np.testing.assert_allclose(grads[index], wanted, rtol=rtol, atol=atol)
+
+
+def heat(function: Callable[[], Any], rounds: int = 4) -> Any:
+    """Runs a function until every segment it records runs as one compiled program.
+
+    Returns:
+        What its last run returned.
+    """
+    for _ in range(rounds):
+        result = function()
+        nd.waitall()  # compilations in the background, too
+    return result
+
+
+def in_thread(function: Callable[[], Any]) -> Any:
+    """Runs a function in a thread of its own; returns its result or raises its error."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(function).result()
+
+
+def run_script(script: str, *, timeout: float = 120, **environ: str) -> str:
+    """Runs Python code in a process of its own, which must end well and without noise.
+
+    Args:
+        script: the code; it is dedented.
+        timeout: seconds.
+        environ: environment variables to set.
+
+    Returns:
+        What it printed.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env={**os.environ, **environ},
+        check=False,
+    )
+    assert not done.stderr, done.stderr
+    assert done.returncode == 0
+    return done.stdout

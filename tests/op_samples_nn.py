@@ -144,8 +144,8 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     "_shuffle": [sample(_CUBE)],
     "_view": [sample(_CUBE, offset=3, shape=(2, 4))],
     "_view_assign": [sample(_CUBE, _X * 2, offset=5)],
-    "_assign_cast": [sample(_CUBE, random(4, 1, seed=1))],
-    "_fill": [sample(_CUBE, scalar=2.5)],
+    "_assign_cast": [sample(random(4, 1, seed=1), shape=(2, 4, 3), dtype="float64")],
+    "_fill": [sample(shape=(2, 3), dtype="float64", scalar=2.5)],
 }
 
 #: Operators whose gradient rule is not the derivative of their result, and what it is instead.

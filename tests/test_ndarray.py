@@ -355,8 +355,8 @@ def test_contexts_and_copies_between_them():
 
 def test_arrays_of_two_contexts_do_not_mix():
     x, y = nd.zeros(2), nd.zeros(2, ctx=cpu(1))
-    with pytest.raises(MXNetError, match=r"broadcast_add: all inputs must be on one context, got "
-                                         r"cpu\(0\), cpu\(1\); move them with as_in_context"):  # fmt: skip
+    message = r"broadcast_add: .* one context, got cpu\(0\), cpu\(1\); move them with as_in_context"
+    with pytest.raises(MXNetError, match=message):
         x + y
     with pytest.raises(MXNetError, match="must be on one context"):
         nd.broadcast_add(x, x, out=y)
@@ -365,10 +365,10 @@ def test_arrays_of_two_contexts_do_not_mix():
 def test_a_context_that_is_not_there():
     with pytest.raises(MXNetError, match=r"cpu\(9\): this process has 2 CPU device\(s\); set "
                                          "HYBRIDNET_NUM_CPU_DEVICES=10"):  # fmt: skip
-        nd.zeros((2,), ctx=cpu(9)).asnumpy()
+        nd.zeros((2,), ctx=cpu(9))
     if not mx.num_gpus():
         with pytest.raises(MXNetError, match=r"gpu\(0\): this process has no gpu device"):
-            nd.zeros((2,), ctx=mx.gpu()).asnumpy()
+            nd.zeros((2,), ctx=mx.gpu())
 
 
 # Conversions

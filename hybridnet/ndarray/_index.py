@@ -100,12 +100,14 @@ def reshape(x: Any, shape: tuple[Any, ...], options: dict[str, Any]) -> Any:
 
 def _overwrite(part: Any, value: Any) -> None:
     """Fills an array or a view with a number or the values of another array."""
-    kind = type(part)
     if isinstance(value, (int, float, np.number, np.bool_)) and not _too_long(value):
-        call, scalars = _FILL.bind({"scalar": float(value)})
-        part.write(kind.apply_call(call, [part], scalars)[0].read())
+        attrs = {"shape": part.shape, "dtype": part.inferred_dtype.name, "scalar": float(value)}
+        call, scalars = _FILL.bind(attrs)
+        part.write(type(part).apply_call(call, [], scalars, part.context)[0].read())
         return
     operand = _operand(part, value)
+    if operand.shape == part.shape and part.is_same_part(operand):
+        return  # ``x[i] += 1`` ends so: the row, which was changed in place, is assigned to itself
     _check_broadcast(operand.shape, part.shape)
     surplus = operand.ndim - part.ndim
     if surplus > 0:  # leading axes of size 1 may be more than the part has

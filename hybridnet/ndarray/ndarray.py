@@ -37,6 +37,11 @@ _UNTRACKED: Final = (
     "whole array (x[:] = y): here its gradient would be lost; make a new array instead, or write "
     "y.detach() if no gradient is meant"
 )
+_MARKED_IN_TRACE: Final = (
+    "attach_grad: a traced function (hn.function or hybridize()) cannot make an array from outside "
+    "a variable, as it would do so while it is traced and not when it runs; attach the gradient "
+    "before the call"
+)
 
 
 @final
@@ -122,8 +127,9 @@ class NDArray(FluentMethods):
             for storage in storages:
                 if storage.ctx is not ctx:
                     raise _contexts_differ(call, inputs)
-        elif ctx is None:
-            ctx = current_context()
+        else:
+            ctx = ctx or current_context()
+            device_of(ctx)  # a device that does not exist is an error here, not at the wait
         if call.takes_state or call.mutates:
             with in_place:
                 types, values, made = _record_changing(call, inputs, scalars, types, ctx)
@@ -163,7 +169,7 @@ class NDArray(FluentMethods):
         """Overwrites this array's part of the storage with a Value of its type."""
         storage = self._storage
         if self._offset is None:
-            storage.write(value)
+            storage.write(value, self)
             return
         call, scalars = _index.VIEW_ASSIGN.bind({"offset": self._offset})
         with in_place:
@@ -177,8 +183,9 @@ class NDArray(FluentMethods):
         """
         source = source.as_in_context(self.context)
         if source._type is not self._type:
-            source = _like(self.detach(), source.detach())
-        self.write(source.read())
+            source = _like(self, source.detach())
+        with in_place:
+            self.write(source.read())
 
     def replace(self, source: NDArray, what: str) -> None:
         """Overwrites this array with another; while recording, its gradient goes to the other.
@@ -198,7 +205,7 @@ class NDArray(FluentMethods):
             raise MXNetError(_UNTRACKED.format(what=what))
         source = source.as_in_context(self.context)
         if source._type is not self._type:
-            source = _like(self.detach(), source)
+            source = _like(self, source)
         self.write(source.read())
         self._edge = source._edge
 
@@ -211,6 +218,9 @@ class NDArray(FluentMethods):
         whole = made._type is self._storage.type
         made._offset = None if whole else start
         made._edge = None
+        trace = recorder.current_trace()
+        if trace is not None and self._storage.owner is not trace:
+            trace.link(made, self)
         if _tape.state.recording and self._edge is not None:
             call, scalars = _index.VIEW.bind({"shape": shape, "offset": offset})
             source = self.read()
@@ -233,6 +243,10 @@ class NDArray(FluentMethods):
     def set_edge(self, edge: Edge | None) -> None:
         """Sets the place on the tape (for the inside of hybridnet)."""
         self._edge = edge
+
+    def is_same_part(self, other: NDArray) -> bool:
+        """Whether this and another of its shape are views of the same part of one storage."""
+        return self._storage is other._storage and (self._offset or 0) == (other._offset or 0)
 
     @property
     def offset(self) -> int | None:
@@ -455,7 +469,7 @@ class NDArray(FluentMethods):
             raise TypeError(f"copyto: needs an NDArray or a Context, got {type(other).__name__}")
         if other.shape != self.shape:
             raise ShapeError(f"copyto: shapes must be equal, got {self.shape} and {other.shape}")
-        if other._storage is not self._storage or other._offset != self._offset:
+        if not other.is_same_part(self):
             other.replace(self, "copyto")
         return other
 
@@ -500,7 +514,7 @@ class NDArray(FluentMethods):
         return self.copy()
 
     def slice_assign(self, rhs: Any, begin: Any, end: Any, step: Any = None) -> NDArray:
-        """Writes `rhs` to ``self[begin:end:step]``, one number for each axis; returns this array."""
+        """Writes `rhs` to ``self[begin:end:step]``, which have a number for each axis."""
         steps = step or (None,) * len(begin)
         self[tuple(slice(*one) for one in zip(begin, end, steps, strict=True))] = rhs
         return self
@@ -596,6 +610,9 @@ class NDArray(FluentMethods):
             raise ParameterError(f"grad_req must be 'write', 'add' or 'null', got {grad_req!r}")
         if grad.shape != self.shape:
             raise ShapeError(f"the gradient array must have shape {self.shape}, got {grad.shape}")
+        trace = recorder.current_trace()
+        if trace is not None and self._storage.owner is not trace:
+            raise MXNetError(_MARKED_IN_TRACE)
         self._edge = Edge(Leaf(grad, grad_req), 0)
 
     @property
@@ -642,8 +659,9 @@ def _restore(host: np.ndarray[Any, Any], ctx: Context) -> NDArray:
 
 def _like(target: NDArray, source: NDArray) -> NDArray:
     """Returns an array with the values of `source` in the shape and dtype of `target`."""
-    call, scalars = registry.get("_assign_cast").bind({})
-    made: NDArray = NDArray.apply_call(call, (target, source), scalars)[0]
+    attrs = {"shape": target._type.shape, "dtype": target._type.dtype.name}
+    call, scalars = registry.get("_assign_cast").bind(attrs)
+    made: NDArray = NDArray.apply_call(call, (source,), scalars)[0]
     return made
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybridnet.base.attrs import Index, Scalar, Shape
+from hybridnet.base.attrs import DType, Index, Scalar, Shape
+from hybridnet.base.dtype import as_dtype
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
@@ -41,16 +42,24 @@ def view_assign(base: Any, value: Any, *, offset: Index) -> Any:
     return flat.reshape(base.shape)
 
 
-@operator("_assign_cast", infer=lambda base, value: [base])
-def assign_cast(base: Any, value: Any) -> Any:
-    """Broadcasts `value` to the shape of `base`, in the dtype of `base`: ``base[:] = value``."""
-    return jnp.broadcast_to(convert(value, base.dtype), base.shape)
+# What is overwritten is not an input of these two: an array whose value could not be computed, or
+# is still awaited, is well again once it is overwritten.
 
 
-@operator("_fill", infer=lambda base: [base])
-def fill(base: Any, *, scalar: Scalar) -> Any:
-    """Returns an array like `base` with every element equal to a number: ``base[:] = 1``."""
-    return jnp.full(base.shape, convert(scalar, base.dtype))
+def _given_type(*_: TensorType, shape: tuple[int, ...], dtype: str) -> list[TensorType]:
+    return [tensor_type(shape, as_dtype(dtype))]
+
+
+@operator("_assign_cast", infer=_given_type)
+def assign_cast(value: Any, *, shape: Shape, dtype: DType) -> Any:
+    """Broadcasts `value` to a shape, in another dtype: ``x[:] = value``."""
+    return jnp.broadcast_to(convert(value, as_dtype(dtype)), shape)
+
+
+@operator("_fill", infer=_given_type, no_gradient="it has no inputs")
+def fill(*, shape: Shape, dtype: DType, scalar: Scalar) -> Any:
+    """Makes an array with every element equal to a number: ``x[:] = 1``."""
+    return jnp.full(shape, convert(scalar, as_dtype(dtype)))
 
 
 def _size(shape: tuple[int, ...]) -> int:

@@ -1,0 +1,252 @@
+"""The runtime and the process it is in: import, fork, interrupts, the end of the interpreter."""
+
+from __future__ import annotations
+
+import pytest
+from helpers import run_script
+
+
+def test_import_starts_no_thread_and_loads_no_jax():
+    out = run_script(
+        """
+        import sys, threading
+        import hybridnet as mx
+        from hybridnet import autograd, nd
+        from hybridnet.ndarray import NDArray
+        x = mx.cpu(1), nd.exp, nd.random.uniform, autograd.record, mx.random.seed
+        print(threading.active_count(), "jax" in sys.modules, "torch" in sys.modules)
+        nd.zeros((2,)).asnumpy()
+        print("jax" in sys.modules)
+        """
+    )
+    assert out.split() == ["1", "False", "False", "True"]
+
+
+def test_the_number_of_cpu_devices():
+    script = """
+        from hybridnet import cpu, nd
+        print([nd.zeros((1,), ctx=cpu(i)).asnumpy().size for i in range(3)])
+        """
+    environ = {"JAX_NUM_CPU_DEVICES": "1", "HYBRIDNET_NUM_CPU_DEVICES": "3"}
+    assert run_script(script, **environ) == "[1, 1, 1]\n"
+
+
+def test_naive_engine_by_environment():
+    run_script(
+        """
+        import numpy as np
+        from hybridnet import autograd, nd, engine
+        assert engine.get().kind == "NaiveEngine"
+        x = nd.array([1.0, 2, 3])
+        x.attach_grad()
+        for _ in range(3):
+            with autograd.record():
+                y = (x * x).sum()
+            y.backward()
+            assert x.grad.read().array is not None
+            x -= 0.1 * x.grad
+        np.testing.assert_allclose(x.asnumpy(), [0.512, 1.024, 1.536], rtol=1e-6)
+        np.testing.assert_allclose(y.asscalar(), 5.7344, rtol=1e-6)
+        nd.waitall()
+        """,
+        HYBRIDNET_ENGINE_TYPE="NaiveEngine",
+    )
+
+
+FORK = """
+    import os, sys, warnings
+    import numpy as np
+    from hybridnet import autograd, nd
+    from hybridnet.base.errors import MXNetError
+
+    warnings.simplefilter("ignore")  # JAX warns at every fork
+
+    def child(work):
+        number = os.fork()
+        if number == 0:
+            try:
+                work()
+                sys.stdout.flush()
+                os._exit(0)
+            except BaseException as error:
+                print("child:", type(error).__name__, error)
+                sys.stdout.flush()
+                os._exit(1)
+        return os.waitpid(number, 0)[1]
+"""
+
+
+def test_a_forked_child_computes_with_numpy_and_says_so_where_it_cannot():
+    out = run_script(
+        FORK
+        + """
+    x = nd.ones((3,)) + 1      # pending at the fork
+    y = nd.ones((4,)) * 2
+    y.asnumpy()                # computed
+    for _ in range(3):
+        (y * 3).asnumpy()      # hot
+        nd.waitall()
+
+    def refuses():
+        host = np.arange(4.0) * 2
+        assert host.sum() == 12
+        for use in (lambda: (y * 3).asnumpy(), lambda: x.asnumpy(), lambda: y.asnumpy(),
+                    lambda: nd.zeros((2,)).asnumpy(), lambda: nd.array([1.0]), nd.waitall):
+            try:
+                use()
+            except MXNetError as error:
+                assert "forked" in str(error), error
+            else:
+                assert use is nd.waitall
+
+    print(child(refuses))
+    print(x.asnumpy().tolist(), (y * 3).asnumpy().tolist())
+    """
+    )
+    assert out == "0\n[2.0, 2.0, 2.0] [6.0, 6.0, 6.0, 6.0]\n"
+
+
+def test_a_child_forked_before_anything_was_computed_can_compute():
+    out = run_script(
+        FORK
+        + """
+    def computes():
+        assert (nd.ones((3,)) + 1).asnumpy().tolist() == [2, 2, 2]
+
+    print(child(computes), child(computes))
+    print((nd.ones((3,)) + 1).asnumpy().tolist())
+    """
+    )
+    assert out == "0 0\n[2.0, 2.0, 2.0]\n"
+
+
+def test_a_fork_while_other_threads_are_at_work():
+    out = run_script(
+        FORK
+        + """
+    import threading
+    stop = threading.Event()
+    total = nd.zeros((3,))
+    float(total[0])  # a child forked while a thread imports JAX would wait for that import
+
+    def busy():
+        global total
+        while not stop.is_set():
+            total += 1
+            total[1] += 1
+            float(total[0])
+
+    threads = [threading.Thread(target=busy) for _ in range(2)]
+    for one in threads:
+        one.start()
+
+    def refuses():
+        try:
+            nd.zeros((2,)).asnumpy()
+        except MXNetError:
+            return
+        raise AssertionError("computed in a forked child")
+
+    print([child(refuses) for _ in range(5)])
+    stop.set()
+    for one in threads:
+        one.join()
+    """
+    )
+    assert out == "[0, 0, 0, 0, 0]\n"
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "x = nd.ones((3,)) + 1",
+        "y = nd.dot(nd.ones((700, 700)), nd.ones((700, 700)))\nrecorder.mark()",
+        "x = nd.ones((3,))\nx.attach_grad()\nwith autograd.record(): y = x * 2\ny.backward()",
+        # The second launch of a structure begins its compilation in the background.
+        "def f(x):\n"
+        "    for _ in range(40): x = nd.tanh(x) * 2 - x\n"
+        "    return x\n"
+        "x = nd.ones((50,))\n"
+        "f(x).asnumpy(); f(x).asnumpy()",
+        "x = nd.ones((3,)).as_in_context(cpu(1)) * 2\nrecorder.mark()",
+        "import threading\n"
+        "threading.Thread(target=lambda: print((nd.ones((3,)) + 1).asnumpy().sum())).start()",
+        "raise SystemExit(0)",
+    ],
+)
+def test_the_interpreter_ends_quietly(work):
+    setup = "from hybridnet import autograd, cpu, nd\nfrom hybridnet.runtime import recorder\n"
+    for _ in range(2):
+        run_script(setup + work, HYBRIDNET_NUM_CPU_DEVICES="2")
+
+
+def test_compilations_that_have_not_begun_do_not_hold_up_the_end():
+    out = run_script(
+        """
+        import atexit
+        from hybridnet import nd
+        from hybridnet.runtime.programs import cache
+
+        x = nd.ones((50,))
+        for length in range(20, 60):
+            for _ in range(2):
+                y = x
+                for _ in range(length):
+                    y = nd.tanh(y) * 2 - y
+                y.asnumpy()
+        before = cache.statistics().compilations
+        atexit.register(lambda: print(cache.statistics().compilations - before <= 2))
+        """
+    )
+    assert out == "True\n"
+
+
+def test_a_keyboard_interrupt_ends_a_wait_and_nothing_else():
+    out = run_script(
+        """
+        import os, signal, sys, threading
+        import jax, numpy as np
+        from hybridnet import cpu, nd
+        from hybridnet.runtime.host_task import push_task
+
+        gate = threading.Event()
+        main = threading.get_ident()
+        like = nd.zeros((3,))
+        like.wait_to_read()
+
+        def make():
+            gate.wait()
+            return [jax.device_put(np.ones(3, np.float32), jax.devices()[0])]
+
+        (value,) = push_task(make, [], (like.type,))
+        late = nd.NDArray.from_value(value, cpu(0))
+
+        def is_waiting():
+            frame = sys._current_frames()[main]
+            while frame is not None:
+                if frame.f_code.co_name in ("wait_for_var", "wait_for_all"):
+                    return True
+                frame = frame.f_back
+            return False
+
+        def interrupt():
+            while not is_waiting():
+                pass
+            os.kill(os.getpid(), signal.SIGINT)
+
+        for wait in (lambda: (late + 1).asnumpy(), nd.waitall):
+            thread = threading.Thread(target=interrupt)
+            thread.start()
+            try:
+                wait()
+                print("not interrupted")
+            except KeyboardInterrupt:
+                print("interrupted")
+            thread.join()
+        print((nd.ones((2,)) + 1).asnumpy().tolist())
+        gate.set()
+        print((late + 1).asnumpy().tolist())
+        nd.waitall()
+        """
+    )
+    assert out == "interrupted\ninterrupted\n[2.0, 2.0]\n[2.0, 2.0, 2.0]\n"
