@@ -1,7 +1,7 @@
 """Runs the benchmarks one after another, each in a process of its own; each prints its ratios.
 
-    python benchmarks/run.py            # all
-    python benchmarks/run.py lenet      # some, by name
+python benchmarks/run.py            # all
+python benchmarks/run.py lenet      # some, by name
 """
 
 from __future__ import annotations

@@ -58,6 +58,8 @@ _NAMES: Final = {
 }
 
 if TYPE_CHECKING:
+    import hybridnet.visualization as visualization
+
     from . import attribute as attribute
     from . import autograd as autograd
     from . import engine as engine
@@ -76,7 +78,6 @@ if TYPE_CHECKING:
     from . import profiler as profiler
     from . import random as random
     from . import symbol as symbol
-    from . import visualization as visualization
     from .attribute import AttrScope as AttrScope
     from .base import context as context
     from .ndarray import NDArray as NDArray

@@ -37,19 +37,64 @@ MODULES = (
 )
 
 #: What programs written for MXNet 1.9 say after ``import mxnet as mx``.
-MXNET_NAMES = """
-    mx.nd.array mx.nd.zeros mx.nd.NDArray mx.nd.save mx.nd.load mx.nd.waitall mx.nd.random.uniform
-    mx.nd.FullyConnected mx.nd.Convolution mx.nd.softmax mx.nd.sgd_mom_update mx.sym.Variable
-    mx.sym.var mx.sym.Group mx.sym.load mx.sym.load_json mx.symbol.Symbol mx.autograd.record
-    mx.autograd.Function mx.gluon.nn.Dense mx.gluon.Trainer mx.gluon.loss.L2Loss mx.gluon.Parameter
-    mx.gluon.utils.split_and_load mx.init.Xavier mx.initializer.Normal mx.optimizer.SGD
-    mx.optimizer.create mx.lr_scheduler.FactorScheduler mx.metric.Accuracy mx.metric.create
-    mx.kv.create mx.kvstore.create mx.io.NDArrayIter mx.io.MNISTIter mx.io.DataBatch
-    mx.model.save_checkpoint mx.model.load_checkpoint mx.viz.plot_network mx.viz.print_summary
-    mx.cpu mx.gpu mx.Context mx.current_context mx.num_gpus mx.random.seed mx.AttrScope
-    mx.name.NameManager mx.name.Prefix mx.attribute.AttrScope mx.executor.Executor
-    mx.profiler.set_config mx.profiler.set_state mx.profiler.dump mx.base.MXNetError mx.waitall
-""".split()
+MXNET_NAMES = [
+    "mx.nd.array",
+    "mx.nd.zeros",
+    "mx.nd.NDArray",
+    "mx.nd.save",
+    "mx.nd.load",
+    "mx.nd.waitall",
+    "mx.nd.random.uniform",
+    "mx.nd.FullyConnected",
+    "mx.nd.Convolution",
+    "mx.nd.softmax",
+    "mx.nd.sgd_mom_update",
+    "mx.sym.Variable",
+    "mx.sym.var",
+    "mx.sym.Group",
+    "mx.sym.load",
+    "mx.sym.load_json",
+    "mx.symbol.Symbol",
+    "mx.autograd.record",
+    "mx.autograd.Function",
+    "mx.gluon.nn.Dense",
+    "mx.gluon.Trainer",
+    "mx.gluon.loss.L2Loss",
+    "mx.gluon.Parameter",
+    "mx.gluon.utils.split_and_load",
+    "mx.init.Xavier",
+    "mx.initializer.Normal",
+    "mx.optimizer.SGD",
+    "mx.optimizer.create",
+    "mx.lr_scheduler.FactorScheduler",
+    "mx.metric.Accuracy",
+    "mx.metric.create",
+    "mx.kv.create",
+    "mx.kvstore.create",
+    "mx.io.NDArrayIter",
+    "mx.io.MNISTIter",
+    "mx.io.DataBatch",
+    "mx.model.save_checkpoint",
+    "mx.model.load_checkpoint",
+    "mx.viz.plot_network",
+    "mx.viz.print_summary",
+    "mx.cpu",
+    "mx.gpu",
+    "mx.Context",
+    "mx.current_context",
+    "mx.num_gpus",
+    "mx.random.seed",
+    "mx.AttrScope",
+    "mx.name.NameManager",
+    "mx.name.Prefix",
+    "mx.attribute.AttrScope",
+    "mx.executor.Executor",
+    "mx.profiler.set_config",
+    "mx.profiler.set_state",
+    "mx.profiler.dump",
+    "mx.base.MXNetError",
+    "mx.waitall",
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

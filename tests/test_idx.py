@@ -78,8 +78,14 @@ GOOD = idx_bytes(np.arange(6, dtype=np.int32).reshape(2, 3))
         (GOOD[:4] + b"\0\xff\xff\xff" + GOOD[8:], "need 201326580 bytes"),
         (gzip.compress(GOOD, mtime=0)[:-9], "the gzip data must be whole"),
         (gzip.compress(GOOD, mtime=0)[:-8] + b"\0" * 8, "the gzip data must be whole, got CRC"),
-        (gzip.compress(GOOD, mtime=0) + b"x", "the gzip data must be whole, got Not a gzipped file"),
-        (gzip.compress(GOOD[:-1], mtime=0), r"int32 values of shape \(2, 3\): 24 bytes are needed, got 23"),
+        (
+            gzip.compress(GOOD, mtime=0) + b"x",
+            "the gzip data must be whole, got Not a gzipped file",
+        ),
+        (
+            gzip.compress(GOOD[:-1], mtime=0),
+            r"int32 values of shape \(2, 3\): 24 bytes are needed, got 23",
+        ),
         (gzip.compress(GOOD + b"x", mtime=0), "the file must end after"),
         (b"\x1f\x8b", "the gzip data must be whole"),
     ],

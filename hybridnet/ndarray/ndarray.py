@@ -38,9 +38,9 @@ _UNTRACKED: Final = (
     "y.detach() if no gradient is meant"
 )
 _MARKED_IN_TRACE: Final = (
-    "attach_grad: a traced function (hn.function or hybridize()) cannot make an array from outside "
-    "a variable, as it would do so while it is traced and not when it runs; attach the gradient "
-    "before the call"
+    "attach_grad: a traced function (hn.function or hybridize()) cannot make an argument or an array "
+    "from outside a variable, as it would do so while it is traced and not when it runs; attach the "
+    "gradient before the call, or to a copy"
 )
 
 
@@ -432,22 +432,22 @@ class NDArray(FluentMethods):
             self.assign(result)
         return self
 
-    def __iadd__(self, other: Any) -> NDArray:  # type: ignore[misc]
+    def __iadd__(self, other: Any) -> NDArray:
         return self._update(NDArray.__add__, other, "+=")
 
-    def __isub__(self, other: Any) -> NDArray:  # type: ignore[misc]
+    def __isub__(self, other: Any) -> NDArray:
         return self._update(NDArray.__sub__, other, "-=")
 
-    def __imul__(self, other: Any) -> NDArray:  # type: ignore[misc]
+    def __imul__(self, other: Any) -> NDArray:
         return self._update(NDArray.__mul__, other, "*=")
 
-    def __itruediv__(self, other: Any) -> NDArray:  # type: ignore[misc]
+    def __itruediv__(self, other: Any) -> NDArray:
         return self._update(NDArray.__truediv__, other, "/=")
 
-    def __imod__(self, other: Any) -> NDArray:  # type: ignore[misc]
+    def __imod__(self, other: Any) -> NDArray:
         return self._update(NDArray.__mod__, other, "%=")
 
-    def __ipow__(self, other: Any) -> NDArray:  # type: ignore[misc]
+    def __ipow__(self, other: Any) -> NDArray:
         return self._update(NDArray.__pow__, other, "**=")
 
     # -- copies and conversions --------------------------------------------------------------
@@ -543,7 +543,8 @@ class NDArray(FluentMethods):
         Raises:
             ShapeError: the sizes differ.
         """
-        return _index.reshape(self, shape, kwargs)
+        viewed: NDArray = _index.reshape(self, shape, kwargs)
+        return viewed
 
     def broadcast_to(self, shape: tuple[int, ...]) -> NDArray:
         """Returns the array with its axes of size 1 repeated to `shape`."""
@@ -611,7 +612,7 @@ class NDArray(FluentMethods):
         if grad.shape != self.shape:
             raise ShapeError(f"the gradient array must have shape {self.shape}, got {grad.shape}")
         trace = recorder.current_trace()
-        if trace is not None and self._storage.owner is not trace:
+        if trace is not None and not trace.owns(self._storage):
             raise MXNetError(_MARKED_IN_TRACE)
         self._edge = Edge(Leaf(grad, grad_req), 0)
 

@@ -211,7 +211,8 @@ def _by_patches(x: Array, w: Array, windows: _Windows, num_group: int) -> Array:
     else:
         grouped = w.reshape(num_group, w.shape[0] // num_group, -1)
         y = grouped @ patches.reshape(num_group, -1, math.prod(shape))
-    return y.reshape(w.shape[0], *shape)
+    result: Array = y.reshape(w.shape[0], *shape)
+    return result
 
 
 def _by_products(x: Array, w: Array, windows: _Windows, num_group: int) -> Array:
@@ -317,9 +318,8 @@ def deconvolution(
         convolution, weight=weight, kernel=kernel, stride=stride, dilate=dilate, pad=pads,
         num_group=num_group, layout=layout, platform=platform,
     )  # fmt: skip
-    (y,) = jax.linear_transpose(forward, jax.ShapeDtypeStruct((data.shape[0], *shape), data.dtype))(
-        data
-    )
+    source = jax.ShapeDtypeStruct((data.shape[0], *shape), data.dtype)
+    y: Array = jax.linear_transpose(forward, source)(data)[0]
     return y if bias is None else y + _along_channel(bias, n, channel_last)
 
 

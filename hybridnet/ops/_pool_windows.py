@@ -13,7 +13,7 @@ first greatest is the first of all.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -158,7 +158,10 @@ def sum_windows(
     """Sum of every window; arguments as in :func:`max_windows`."""
     if _is_native(axes, platform):
         zero = np.zeros((), data.dtype)
-        return lax.reduce_window(data, zero, lax.add, *_native_arguments(axes, channel_last))
+        total: Array = lax.reduce_window(
+            data, zero, lax.add, *_native_arguments(axes, channel_last)
+        )
+        return total
     x = batch_last(data, channel_last)
     for i in reversed(range(len(axes))):
         axis, dim = axes[i], i + 1
@@ -193,7 +196,7 @@ def _native_max(data: Array, axes: list[WindowAxis], channel_last: bool) -> Arra
     # JAX knows the gradient of this reduction only from the neutral element, which is -inf.
     floating = jnp.issubdtype(data.dtype, jnp.floating)
     start = np.asarray(-np.inf if floating else _lowest(data.dtype), data.dtype)
-    y = lax.reduce_window(data, start, lax.max, *_native_arguments(axes, channel_last))
+    y: Array = lax.reduce_window(data, start, lax.max, *_native_arguments(axes, channel_last))
     if floating and any(a.has_empty_window for a in axes):
         return jnp.where(jnp.isneginf(y), _lowest(data.dtype), y)
     return y
@@ -267,7 +270,7 @@ def _max_tiles(x: Array, dim: int) -> Array:
         best, which = pick(primals[0])
         return best, jnp.where(which == numbers, tangents[0], 0).sum(dim + 1)
 
-    return cast("Array", greatest(x))
+    return greatest(x)
 
 
 def _max_taps(x: Array, dim: int, axis: WindowAxis) -> Array:
@@ -282,4 +285,4 @@ def _max_taps(x: Array, dim: int, axis: WindowAxis) -> Array:
         )
         return best, sum(rest, start=first)
 
-    return cast("Array", greatest(x))
+    return greatest(x)

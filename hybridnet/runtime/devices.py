@@ -58,7 +58,7 @@ def _configure_cpus() -> None:
     """Asks JAX for the virtual CPU devices; possible only before its first use in the process."""
     wanted = config.num_cpu_devices()
     # JAX's own setting stands where the user made one, and where nothing was asked of us.
-    if wanted > 1 and jax.config.jax_num_cpu_devices < wanted:
+    if wanted > 1 and jax.config.values["jax_num_cpu_devices"] < wanted:
         # JAX may be running already: `device_of` says so when a missing device is asked for.
         with contextlib.suppress(RuntimeError):
             jax.config.update("jax_num_cpu_devices", wanted)
