@@ -18,6 +18,7 @@ from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Edge, Graph
 from hybridnet.graph.text import to_text
+from hybridnet.graph.transform import STATE, prepare
 from hybridnet.ndarray import NDArray, array, ones, zeros
 from hybridnet.runtime import generator, recorder
 from hybridnet.runtime.graph_programs import GraphPrograms, Run
@@ -203,9 +204,9 @@ class Executor:
                 raise MXNetError(_DRAWS_ANEW)
             kept = run, self._operands(run, *self._record(run))
         run, operands = kept
-        call = run.call.backward_call()
-        heads = self._head_grads(run, out_grads)
-        made = recorder.record(self._ctx, call, (*operands, *heads), (), call.output_types)
+        call, scalars = run.backward()
+        operands += self._head_grads(run, out_grads)
+        made = recorder.record(self._ctx, call, tuple(operands), scalars, call.output_types)
         assert run.call.split is not None
         for (target, req), number in zip(self._targets, run.call.split.wanted, strict=True):
             assert target is not None
@@ -213,8 +214,12 @@ class Executor:
                 if req == "write":
                     target.assign(target.detach().zeros_like())  # no output depends on it
                 continue
-            grad = NDArray.from_value(made[number], self._ctx)
-            target.assign(target.detach() + grad if req == "add" else grad)
+            value = made[number]
+            if req == "write" and value.type is target.type:
+                target.write(value)
+            else:
+                grad = NDArray.from_value(value, self._ctx)
+                target.assign(target.detach() + grad if req == "add" else grad)
 
     def _run(self, is_train: bool) -> Run:
         if is_train:
@@ -227,7 +232,8 @@ class Executor:
         if run.draws:
             values.append(generator.state_of(self._ctx).read())
         call = run.call
-        return values, recorder.record(self._ctx, call, tuple(values), (), call.output_types)
+        made = recorder.record(self._ctx, call, tuple(values), run.scalars, call.output_types)
+        return values, made
 
     @staticmethod
     def _operands(run: Run, values: Sequence[Value], made: Sequence[Value]) -> list[Value]:
@@ -398,6 +404,6 @@ class Executor:
 
     def debug_str(self) -> str:
         """Describes the nodes with the types of their values."""
-        graph = self._programs.inference(self._types).call.graph
-        types = self._programs.inference(self._types).call.input_types
-        return to_text(graph, infer_types(graph, types))
+        ready = prepare(self._symbol.graph, False)
+        types = (*self._types, STATE) if ready.draws else self._types
+        return to_text(ready.graph, infer_types(ready.graph, types))

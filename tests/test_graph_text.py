@@ -14,7 +14,8 @@ from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import FormatError, GraphError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.evaluate import infer_types
-from hybridnet.graph.node import Edge, Graph
+from hybridnet.graph.gradient import REROUTED
+from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.graph.text import parse, same_graph, to_text
 from hybridnet.graph.transform import prepare
 
@@ -39,6 +40,14 @@ def test_what_it_looks_like():
         "return %5\n"
     )
     assert same_graph(parse(to_text(graph, types)), graph)
+
+
+def test_rerouted_gradients_read_back():
+    x, y = (sym.var(name).edges[0] for name in "xy")
+    node = Node(REROUTED, (x, y), REROUTED.name)
+    graph = Graph((x.node, y.node), (Edge(node, 0),))
+    assert "%2 = _rerouted(%0, %1)" in to_text(graph)
+    assert same_graph(parse(to_text(graph)), graph)
 
 
 def test_training_state_and_gradients_read_back():

@@ -27,6 +27,7 @@ from hybridnet.ops.operator import OpCall
 from hybridnet.ops.registry import REGISTRY
 
 from .attributes import parameters_of
+from .gradient import REROUTED
 from .node import Edge, Graph, Node, topological, variable
 from .transform import vjp_call
 
@@ -199,8 +200,10 @@ def _keywords(tree: ast.Call) -> dict[str, Any]:
     return found
 
 
-def _operator_call(function: Any, keywords: dict[str, Any]) -> tuple[OpCall, tuple[Any, ...]]:
+def _operator_call(function: Any, keywords: dict[str, Any]) -> tuple[Call, tuple[Any, ...]]:
     name = ast.unparse(function)
+    if name == REROUTED.name and not keywords:
+        return REROUTED, ()
     op = REGISTRY.get(name)
     if op is None:
         raise FormatError(f"there is no operator {name!r}")

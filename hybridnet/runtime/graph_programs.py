@@ -1,22 +1,21 @@
 """The calls a graph is run with: made at need, one for each mode and types of its inputs, and kept.
 
 Programs are found by the identity of their calls, so whoever runs a graph again (a symbol bound
-twice, an executor reshaped back and forth) must get the same calls again.
+twice, an executor reshaped back and forth) must get the same calls again; and graphs of one
+structure share them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from hybridnet.base.dtype import is_float
-from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Edge, Graph
-from hybridnet.graph.split import differentiate
 from hybridnet.graph.transform import STATE, Prepared, prepare
 from hybridnet.ops.call import Types
 
-from .graph_call import GraphCall
+from .graph_call import GraphCall, shared_call
 
 __all__ = ["GraphPrograms", "Run"]
 
@@ -28,12 +27,14 @@ class Run:
     Attributes:
         call: takes the graph's inputs, then the random state if `draws`; gives the heads, the
             values of the inputs in `writes`, and in training the residuals.
+        scalars: the numbers that it takes beside its inputs.
         num_heads: how many outputs the graph has.
         writes: the inputs, by number, that are overwritten after the run.
         draws: whether random numbers are drawn.
     """
 
     call: GraphCall
+    scalars: tuple[Any, ...]
     num_heads: int
     writes: tuple[int, ...]
     draws: bool
@@ -42,6 +43,12 @@ class Run:
     def num_results(self) -> int:
         """Heads and new values of inputs; what follows in the outputs are residuals."""
         return self.num_heads + len(self.writes)
+
+    def backward(self) -> tuple[GraphCall, tuple[Any, ...]]:
+        """Returns the gradient of a call made for training, and the numbers that it takes."""
+        call = self.call.backward_call()
+        numbers = dict(zip(self.call.hosts, self.scalars, strict=True))
+        return call, tuple(numbers[one] for one in call.hosts)
 
 
 class GraphPrograms:
@@ -66,17 +73,10 @@ class GraphPrograms:
         Raises:
             ShapeError, DTypeError: they do not fit; the message names the node.
         """
-        key = (types, None)
-        made = self._made.get(key)
-        if made is None:
-            ready = self._prepare(False)
-            call = GraphCall(ready.graph, _with_state(types, ready), self._name, self.num_outputs)
-            run = Run(call, ready.num_heads, ready.writes, ready.draws)
-            made = self._made.setdefault(key, run)
-        return made
+        return self._made.get((types, None)) or self._make(types, None)
 
     def training(self, types: Types, wanted: tuple[int, ...]) -> Run:
-        """Returns the run in training, whose call has a `backward_call`.
+        """Returns the run in training, whose call has a gradient.
 
         Args:
             types: of the inputs.
@@ -85,28 +85,19 @@ class GraphPrograms:
         Raises:
             ShapeError, DTypeError: they do not fit; the message names the node.
         """
-        key = (types, wanted)
-        made = self._made.get(key)
-        if made is None:
-            ready = self._prepare(True)
-            input_types = _with_state(types, ready)
-            known = infer_types(ready.graph, input_types)
-            # The graph's own outputs alone have gradients, not what is written or watched.
-            given = [
-                index
-                for index, edge in enumerate(ready.graph.outputs[: self.num_outputs])
-                if is_float(known[edge.node][edge.index].dtype)
-            ]
-            split = differentiate(ready.graph, wanted, given, known)
-            call = GraphCall(split.forward, input_types, self._name, self.num_outputs, split)
-            run = Run(call, ready.num_heads, ready.writes, ready.draws)
-            made = self._made.setdefault(key, run)
-        return made
+        return self._made.get((types, wanted)) or self._make(types, wanted)
 
-    def _prepare(self, train: bool) -> Prepared:
-        made = self._prepared.get(train)
-        return made or self._prepared.setdefault(train, prepare(self._graph, train))
-
-
-def _with_state(types: Types, ready: Prepared) -> Types:
-    return (*types, STATE) if ready.draws else types
+    def _make(self, types: Types, wanted: tuple[int, ...] | None) -> Run:
+        train = wanted is not None
+        if train not in self._prepared:
+            self._prepared[train] = prepare(self._graph, train)
+        ready = self._prepared[train]
+        types_of_all = (*types, STATE) if ready.draws else types
+        # What is written or watched is no visible output, so that it gets no gradient.
+        call, scalars = shared_call(ready.graph, types_of_all, self._name, self.num_outputs)
+        if wanted is not None:
+            numbers = dict(zip(call.hosts, scalars, strict=True))
+            call = call.training(wanted)
+            scalars = tuple(numbers[one] for one in call.hosts)
+        run = Run(call, scalars, ready.num_heads, ready.writes, ready.draws)
+        return self._made.setdefault((types, wanted), run)
