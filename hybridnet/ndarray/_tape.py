@@ -80,6 +80,8 @@ class TapeNode:
         ctx: of the outputs.
         input_ctx: of the inputs; another one only for a copy between devices.
         order: ascending with time, so that descending is a reverse topological order.
+        wanted: False once it is used up: what it computed is a constant for what is recorded
+            later, as in MXNet.
     """
 
     __slots__ = (
@@ -92,9 +94,8 @@ class TapeNode:
         "order",
         "outputs",
         "scalars",
+        "wanted",
     )
-
-    wanted = True
 
     def __init__(
         self,
@@ -118,11 +119,13 @@ class TapeNode:
         self.ctx = ctx
         self.input_ctx = input_ctx
         self.order = next(_order)
+        self.wanted = True
 
     def use_up(self) -> None:
         """Lets go of all it holds, so that a loss that is kept does not keep its network."""
         self.inputs = self.outputs = None
         self.edges = ()
+        self.wanted = self.flows = False
 
 
 def record_call(
@@ -219,7 +222,8 @@ def backward(
     try:
         for head, grad in zip(heads, given, strict=True):
             if head.edge is None or not head.edge.node.wanted:
-                raise MXNetError(_NOT_RECORDED)
+                used = head.edge is not None and type(head.edge.node) is TapeNode
+                raise MXNetError(_USED_UP if used else _NOT_RECORDED)
             _accumulate(grads, head.edge, _seed(head, grad))
         nodes = _reachable([head.edge for head in heads])
         wanted = frozenset([one.edge for one in targets])
