@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from hybridnet.cli.main import main
+from hybridnet.cli.main import program as main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

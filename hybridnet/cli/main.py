@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import hybridnet
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 
-__all__ = ["main"]
+from .interrupt import interruptible
+
+__all__ = ["main", "program"]
 
 #: The exit status of a usage or input error, as argparse has it.
 _USAGE: Final = 2
@@ -75,6 +78,18 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def program() -> NoReturn:
+    """Runs the command of this process and ends it."""
+    status = main()
+    if status == _INTERRUPTED:
+        # XLA may be compiling still, in threads of its own that crash when a process ends in
+        # order. All files are in their places by now.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status.
 
@@ -82,16 +97,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: as on the command line; default the process's own.
     """
     options = _parser().parse_args(arguments)
-    # Imported here and not above: these bring in JAX, which takes a second that help does not.
     try:
-        if options.command == "info":
-            from .info import print_info
-
-            print_info()
-        else:
-            from .train import train
-
-            train(options)
+        with interruptible():
+            _run(options)
     except (MXNetError, OSError) as error:
         print(f"hybridnet {options.command}: {_one_line(error)}", file=sys.stderr)
         return _USAGE
@@ -99,6 +107,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"hybridnet {options.command}: interrupted", file=sys.stderr)
         return _INTERRUPTED
     return 0
+
+
+def _run(options: argparse.Namespace) -> None:
+    # Imported here and not above: these bring in JAX, which takes a second that help does not.
+    if options.command == "info":
+        from .info import print_info
+
+        print_info()
+    else:
+        from .train import train
+
+        train(options)
 
 
 def _one_line(error: Exception) -> str:

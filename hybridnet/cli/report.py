@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +15,8 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+
+from hybridnet.base.errors import MXNetError
 
 if TYPE_CHECKING:
     from .train import Result
@@ -29,17 +31,20 @@ __all__ = ["output_folder", "plot_losses", "print_results", "progress"]
 def output_folder(folder: Path) -> Iterator[Path]:
     """Gives a temporary folder whose files are moved to `folder` when the block ends well.
 
-    It is made beside them, so that moving is renaming; after an error nothing of it is left.
+    It is made beside them, so that moving is renaming; after an error nothing of it is left, nor of
+    the folders made for it.
 
     Raises:
-        OSError: the folder cannot be made or written to; raised before anything else is done.
+        MXNetError: the folder cannot be made or written to; raised before anything else is done.
     """
-    made = not folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=".lenet-", dir=folder))
     except OSError as error:
-        raise OSError(error.errno, error.strerror, str(folder)) from error
+        _remove_empty(made)
+        why = "it is no folder" if isinstance(error, FileExistsError) else error.strerror
+        raise MXNetError(f"--out {folder}: cannot be written to: {why}") from error
     done = False
     try:
         yield temporary
@@ -48,7 +53,13 @@ def output_folder(folder: Path) -> Iterator[Path]:
         done = True
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-        if made and not done:
+        if not done:
+            _remove_empty(made)
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    for folder in folders:
+        with suppress(OSError):
             folder.rmdir()
 
 

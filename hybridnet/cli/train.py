@@ -20,6 +20,7 @@ from hybridnet.io.mnist import load_mnist
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.devices import device_of
 
+from . import interrupt
 from .lenet import AbstractWay, Bound, Eager, Settings, Traced, initial_weights
 
 __all__ = ["Digits", "Result", "run_way", "train"]
@@ -38,8 +39,23 @@ class Digits:
 
     @staticmethod
     def load(folder: Path | None) -> Digits:
-        """Reads a folder of IDX files, or the bundled digits."""
+        """Reads a folder of IDX files, or the bundled digits.
+
+        Raises:
+            MXNetError: they are no digits of 28 by 28.
+            OSError: a file cannot be read.
+        """
         images, labels, test_images, test_labels = load_mnist(folder)
+        for what, pixels, classes in (
+            ("training", images, labels),
+            ("test", test_images, test_labels),
+        ):
+            if len(pixels) == 0 or pixels.shape[1:] != (28, 28) or classes.max() > 9:
+                raise MXNetError(
+                    f"--data {folder}: the {what} set must hold images of 28 by 28 with labels "
+                    f"from 0 to 9, got {pixels.shape[0]} of {pixels.shape[1]} by "
+                    f"{pixels.shape[2]} with labels up to {classes.max(initial=0)}"
+                )
 
         def scaled(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
             return pixels.reshape(-1, 1, 28, 28).astype(np.float32) / 255
@@ -110,6 +126,7 @@ def train(options: Namespace) -> None:
         model.save_checkpoint(str(prefix), options.epochs, bound.symbol, bound.weights(), {})
         accuracy = _score_checkpoint(prefix, options.epochs, digits, settings)
         report.plot_losses(results, files / "lenet-loss.png")
+        interrupt.check()
     print(f"checkpoint loaded back: test accuracy {accuracy:.2%}")
     for name in sorted(os.listdir(options.out)):
         if name.startswith("lenet"):
@@ -173,6 +190,7 @@ def run_way(
                 first_step = elapsed
             losses.extend(float(one.mean().asscalar()) for one in pending)
             advance(way.title, len(chunk), last)
+            interrupt.check()
         times = times_now or times
     steady = statistics.median(times) if times else first_step
     accuracy, test_loss = _score(way.predict, digits, settings)
