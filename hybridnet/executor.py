@@ -123,10 +123,14 @@ class Executor:
         """The outputs of the last forward; each forward writes into these same arrays."""
         if not self._outputs:
             types = self._programs.inference(self._types).call.output_types
-            self._outputs = [
-                zeros(one.shape, self._ctx, one.dtype)
-                for one in types[: self._programs.num_outputs]
-            ]
+            trace = recorder.set_trace(None)  # they outlive a traced function that runs forward
+            try:
+                self._outputs = [
+                    zeros(one.shape, self._ctx, one.dtype)
+                    for one in types[: self._programs.num_outputs]
+                ]
+            finally:
+                recorder.set_trace(trace)
         return self._outputs
 
     @property
@@ -242,8 +246,8 @@ class Executor:
         return [*made[run.num_results :], *(values[i] for i in run.call.split.uses)]
 
     def _show(self, values: Sequence[Value]) -> None:
-        if self._outputs:
-            for output, value in zip(self._outputs, values, strict=True):
+        if self._outputs or recorder.current_trace() is not None:
+            for output, value in zip(self.outputs, values, strict=True):
                 output.write(value)
         else:
             self._outputs = [NDArray.from_value(value, self._ctx) for value in values]

@@ -282,6 +282,26 @@ def test_eval():
         dense().eval(data=arrays["data"])
 
 
+def test_a_traced_function_may_run_an_executor():
+    executor = (sym.var("x") * sym.var("w")).simple_bind(CPU, x=(2,), w=(2,))
+    executor.arg_dict["w"][:] = 2
+
+    @mx.function
+    def step(x):
+        (out,) = executor.forward(is_train=True, x=x)
+        executor.backward()
+        executor.arg_dict["w"][:] = executor.arg_dict["w"] + executor.grad_dict["w"]
+        return out
+
+    weight = np.array([2.0, 2.0])
+    for data in ([1.0, 3.0], [5.0, 7.0]):
+        out = step(nd.array(data)).asnumpy()
+        np.testing.assert_array_equal(out, weight * data)
+        np.testing.assert_array_equal(executor.outputs[0].asnumpy(), weight * data)
+        weight = weight + data
+        np.testing.assert_array_equal(executor.arg_dict["w"].asnumpy(), weight)
+
+
 # -- misuse ----------------------------------------------------------------------------------
 
 
