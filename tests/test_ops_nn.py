@@ -53,6 +53,12 @@ def test_dense_refuses(shapes, attrs, error, message):
         get("FullyConnected").bind(attrs)[0].infer(_types(*shapes))
 
 
+@pytest.mark.parametrize("shape", [(0, 3, 2), (0, 6)])
+def test_dense_of_an_empty_batch_is_empty(shape):
+    (made,) = run_op("FullyConnected", _array(*shape), _array(4, 6), num_hidden=4, no_bias=True)
+    assert made.shape == (0, 4)
+
+
 def test_dense_refuses_mixed_dtypes():
     call, _ = get("FullyConnected").bind({"num_hidden": 4, "no_bias": True})
     with pytest.raises(DTypeError, match=r"must have one dtype, got data float32.*float16"):

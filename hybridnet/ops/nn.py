@@ -108,7 +108,7 @@ def fully_connected(
         (batch, num_hidden), or (..., num_hidden) with flatten=False.
     """
     if flatten:
-        data = data.reshape(data.shape[0], -1)
+        data = data.reshape(data.shape[0], math.prod(data.shape[1:]))
     last = data.ndim - 1
     output = lax.dot_general(data, weight, (((last,), (1,)), ((), ())))
     return output if bias is None else output + bias
