@@ -19,7 +19,7 @@ from hybridnet.runtime import recorder
 from hybridnet.runtime.segment import Value
 from hybridnet.runtime.storage import in_place
 
-__all__ = ["Edge", "Leaf", "TapeNode", "backward", "record_call", "state"]
+__all__ = ["Edge", "Leaf", "TapeNode", "backward", "order", "record_call", "state"]
 
 
 class _State(threading.local):
@@ -31,11 +31,17 @@ class _State(threading.local):
 
 
 state: Final = _State()
-_order: Final = itertools.count()
+#: Numbers tape nodes in order of time.
+order: Final = itertools.count()
 
 _NOT_RECORDED: Final = (
     "backward: this array was not computed inside `with autograd.record():` from an array with "
     "attach_grad(), so nothing has a gradient"
+)
+_BEFORE_TRACE: Final = (
+    "backward: a traced function (hn.function or hybridize()) cannot take gradients back through "
+    "what was recorded outside it; call backward() outside too, or let the function compute the "
+    "whole loss"
 )
 _USED_UP: Final = (
     "backward: what was recorded is used up by an earlier backward(); to differentiate it twice, "
@@ -54,7 +60,8 @@ class Leaf:
     """A variable whose gradient is wanted: where the gradient goes, and how.
 
     Attributes:
-        grad: the NDArray that receives it; None where it is returned instead.
+        grad: the NDArray that receives it; None for what stands, in a trace, for something that
+            was recorded outside.
         req: 'write', 'add' or 'null'.
         wanted: whether anything is to be computed for it.
         flows: the same: whether a gradient that reaches it would be used.
@@ -118,7 +125,7 @@ class TapeNode:
             self.inputs, self.outputs = (), (None,) * len(outputs)
         self.ctx = ctx
         self.input_ctx = input_ctx
-        self.order = next(_order)
+        self.order = next(order)
         self.wanted = True
 
     def use_up(self) -> None:
@@ -226,6 +233,9 @@ def backward(
                 raise MXNetError(_USED_UP if used else _NOT_RECORDED)
             _accumulate(grads, head.edge, _seed(head, grad))
         nodes = _reachable([head.edge for head in heads])
+        trace = recorder.current_trace()
+        if trace is not None and nodes and nodes[-1].order < trace.began:
+            raise MXNetError(_BEFORE_TRACE)
         wanted = frozenset([one.edge for one in targets])
         kept: dict[Edge, Any] = {}
         for node in nodes:
@@ -310,6 +320,8 @@ def _write_leaves(grads: dict[Edge, Any], reached: dict[Edge, None]) -> None:
         if type(leaf) is not Leaf or not leaf.wanted:
             continue
         target, grad = leaf.grad, grads.get(edge)
+        if target is None:
+            raise MXNetError(_BEFORE_TRACE)
         if leaf.req == "write":
             target.assign(target.zeros_like() if grad is None else grad)
         elif grad is not None:

@@ -117,7 +117,7 @@ def record(
         launch(segment)
         for value in made:
             wait(value)
-    elif len(segment.instructions) >= _thread.limit or segment.size >= _SIZE_LIMIT:
+    elif segment.weight >= _thread.limit or segment.size >= _SIZE_LIMIT:
         launch(segment)
     return made
 

@@ -92,6 +92,7 @@ class Segment:
         results: weak references to the Values of the results, by number.
         scalars: the numbers that the instructions take beside their inputs, in order.
         size: bytes of all results, for the memory bound.
+        weight: of all instructions, for the bound on what is compiled.
         open: whether it can still be appended to.
         traced: whether it belongs to a trace, and so is never launched.
     """
@@ -111,6 +112,7 @@ class Segment:
         "scalars",
         "size",
         "traced",
+        "weight",
     )
 
     def __init__(self, ctx: Context) -> None:
@@ -126,6 +128,7 @@ class Segment:
         self.result_types: list[TensorType] = []
         self.scalars: list[Any] = []
         self.size = 0
+        self.weight = 0
         self._slots: dict[int, int] = {}
 
     def append(
@@ -138,6 +141,7 @@ class Segment:
                 tuple([v.index if v.segment is self else self._input(v) for v in values]),
             )
         )
+        self.weight += call.weight
         if scalars:
             self.scalars.extend(scalars)
         made = []

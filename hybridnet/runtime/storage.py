@@ -63,10 +63,15 @@ class Storage:
         seen: Value = trace.read(self, handle)
         return seen
 
-    def write(self, value: Value) -> None:
-        """Makes this its Value."""
+    def write(self, value: Value, handle: Any = None) -> None:
+        """Makes this its Value.
+
+        Args:
+            value: of its type.
+            handle: the array through which it is written, where that is the whole of it.
+        """
         trace = recorder.current_trace()
         if trace is None or self.owner is trace:
             self.value = value
         else:
-            trace.write(self, value)
+            trace.write(self, value, handle)

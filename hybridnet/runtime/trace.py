@@ -9,37 +9,75 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final, NamedTuple, final
 
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
+from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.ops.call import Call, Types
 
 from . import recorder
 from .segment import Segment, Value
 
-__all__ = ["Trace", "graph_of", "host_scalars", "init_scope"]
+__all__ = ["Captured", "GraphBuilder", "Trace", "host_scalars", "init_scope"]
+
+_ANOTHER: Final = (
+    "{name}: an array of another trace was used here: one that a traced function kept, or that a "
+    "thread made while it traced; return it from the function instead"
+)
 
 
+class Captured(NamedTuple):
+    """Something outside that a trace read.
+
+    Attributes:
+        value: what stands for it in the trace.
+        storage: whose value it is.
+        handle: the array through which it was read first; None for the state of a random
+            generator.
+        edge: where on the tape the array was.
+    """
+
+    value: Value
+    storage: Any
+    handle: Any
+    edge: Any
+
+
+@final
 class Trace:
     """One tracing of one function.
 
+    Args:
+        began: the place in the tape's order at which it begins.
+
     Attributes:
-        ctx: the device that everything in it is on; known at the first array.
+        began: the same.
+        ctx: the device that everything in it is on; known at the first operator.
         segment: what has been recorded.
-        sources: what is asked for numbers at each call, and how many it gives.
+        sources: what is asked for numbers at each call, and what stands for these.
+        formals: the storages of what stands for arguments.
+        rewired: storages from outside that were overwritten, as a whole, with something that is
+            on the trace's own tape: the array through which, and where there it is; known after
+            the trace has ended.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, began: int = 0) -> None:
+        self.began = began
         self.ctx: Context | None = None
-        self.segment = Segment(Context("cpu", 0))
-        self.segment.traced = True
-        self._reads: dict[tuple[Any, bool], Value] = {}
-        self._handles: dict[Value, Any] = {}
-        self._writes: dict[Any, Value] = {}
+        self.segment = _traced_segment()
         self.sources: list[tuple[Callable[[], Sequence[float]], list[HostScalar]]] = []
+        self.rewired: dict[Any, Any] = {}
+        # Values that stand for something outside say by this that they have no array.
+        self._outside = _traced_segment()
+        self.formals: set[Any] = set()
+        self._reads: dict[tuple[Any, Any], Captured] = {}
+        self._handles: dict[int, Any] = {}
+        self._writes: dict[Any, Value] = {}
+        self._written: dict[int, tuple[Any, Any]] = {}
+        self._roots: dict[int, tuple[Any, Any]] = {}
         self._outer: Any = None
 
     def __enter__(self) -> Trace:
@@ -48,6 +86,28 @@ class Trace:
 
     def __exit__(self, *exc: object) -> None:
         recorder.set_trace(self._outer)
+        # Arrays from outside must not keep a place on the trace's tape, which ends here.
+        for handle, edge in self._written.values():
+            if handle.edge is not edge:
+                self.rewired[handle.storage] = (handle, handle.edge)
+                handle.set_edge(edge)
+
+    def close(self) -> None:
+        """Lets go of everything outside."""
+        for held in (self.formals, self.rewired, self._reads, self._handles):
+            held.clear()
+        for held in (self._writes, self._written, self._roots):
+            held.clear()
+
+    def owns(self, storage: Any) -> bool:
+        """Whether a Storage was made in this trace, by the function."""
+        return storage.owner is self and storage not in self.formals
+
+    def placeholder(self, type: TensorType) -> Value:
+        """Returns a Value that stands for something outside."""
+        value = Value(type)
+        value.segment = self._outside
+        return value
 
     def append(
         self, ctx: Context, call: Call, values: tuple[Value, ...], scalars: Any, types: Types
@@ -62,41 +122,67 @@ class Trace:
             )
         for value in values:
             foreign = value.segment
-            if foreign is not None and foreign is not self.segment:
-                # A value from before the trace (autograd keeps some): a constant of this trace.
-                if foreign.traced:
-                    raise MXNetError(f"{call.name}: an array of another trace was used here")
-                recorder.launch(foreign)
-        self.segment.size += sum(one.nbytes for one in types)
+            if foreign is None or foreign is self.segment or foreign is self._outside:
+                continue
+            if foreign.traced:
+                raise MXNetError(_ANOTHER.format(name=call.name))
+            recorder.launch(foreign)  # made before the trace: a constant of it
         return self.segment.append(call, values, scalars, types)
+
+    def link(self, view: Any, base: Any) -> None:
+        """Notes that an array is a view of another, for both to be read through the latter."""
+        self._roots[id(view)] = (view, self.root(base))
+
+    def root(self, handle: Any) -> Any:
+        """Returns the array from outside that an array is a view of, or that array itself."""
+        found = self._roots.get(id(handle))
+        return handle if found is None else found[1]
 
     def read(self, storage: Any, handle: Any = None) -> Value:
         """Returns what a Storage from outside holds now, in the trace.
 
         Args:
             storage: what is read.
-            handle: the array through which; its place on the tape decides whether a gradient
-                will flow out of the traced function this way.
+            handle: the array through which; gradients will flow out of the traced function to
+                where it is on the tape.
         """
-        value = self._writes.get(storage)
-        if value is not None:
-            return value
-        key = (storage, handle is not None and handle.edge is not None)
-        value = self._reads.get(key)
-        if value is None:
-            value = self._reads[key] = Value(storage.type)
-            self._handles[value] = handle
-        return value
+        edge = None
+        if handle is not None:
+            handle = self.root(handle)
+            self._handles[id(handle)] = handle
+            edge = handle.edge
+        written = self._writes.get(storage)
+        if written is not None and edge is None:
+            return written
+        found = self._reads.get((storage, edge))
+        if found is None:
+            value = self.placeholder(storage.type)
+            found = self._reads[storage, edge] = Captured(value, storage, handle, edge)
+        return found.value if written is None else written
 
-    def write(self, storage: Any, value: Value) -> None:
-        """Notes that a Storage from outside is overwritten."""
+    def write(self, storage: Any, value: Value, handle: Any = None) -> None:
+        """Notes that a Storage from outside is overwritten.
+
+        Args:
+            storage: what is written.
+            value: what it holds from now on.
+            handle: the array through which, where that is the whole of it.
+        """
+        if handle is not None:
+            self._written.setdefault(id(handle), (handle, handle.edge))
         self._writes[storage] = value
 
-    def captured(self) -> dict[Value, tuple[Any, Any]]:
-        """Returns, for each Value that stands for something outside, the Storage and the array."""
-        return {
-            value: (storage, self._handles[value]) for (storage, _), value in self._reads.items()
-        }
+    def captured(self) -> list[Captured]:
+        """Returns what was read from outside."""
+        return list(self._reads.values())
+
+    def depend(self, handles: Sequence[Any]) -> None:
+        """Notes arrays from outside through which a function that was called here reads."""
+        self._handles.update((id(one), one) for one in handles if one is not None)
+
+    def handles(self) -> list[Any]:
+        """Returns the arrays through which it was read, and those that were overwritten whole."""
+        return [*self._handles.values(), *(handle for handle, _ in self._written.values())]
 
     def written(self) -> list[tuple[Any, Value]]:
         """Returns the storages from outside that were written, and their last Values."""
@@ -107,6 +193,12 @@ class Trace:
         made = [HostScalar(source, index) for index in range(count)]
         self.sources.append((source, made))
         return made
+
+
+def _traced_segment() -> Segment:
+    segment = Segment(Context("cpu", 0))
+    segment.traced = True
+    return segment
 
 
 def host_scalars(source: Callable[[], Sequence[float]], count: int) -> list[Any]:
@@ -140,41 +232,59 @@ def init_scope() -> Iterator[None]:
         recorder.set_trace(trace)
 
 
-def graph_of(segment: Segment, outputs: Sequence[Value]) -> tuple[Graph, list[Value]]:
+@final
+class GraphBuilder:
     """Turns a segment into a graph.
 
     Args:
         segment: what was recorded.
-        outputs: results of it, or Values from outside that are passed through.
+        connect: for each instruction gets its call, the number of its first result and its inputs;
+            returns the inputs it is to have.
 
-    Returns:
-        The graph, and the Values of its inputs: those that stood for something, and constants.
+    Attributes:
+        results: where each of the segment's results is in the graph; it grows while `connect` is
+            called.
     """
-    values = [
-        held if type(held) is Value else Value(one, held)
-        for held, one in zip(segment.inputs, segment.input_types, strict=True)
-    ]
-    slots = {id(held): slot for slot, held in enumerate(segment.inputs)}
-    for value in outputs:
-        if value.segment is not segment:
-            held = value if value.array is None else value.array
-            if slots.setdefault(id(held), len(values)) == len(values):
-                values.append(value)
-    variables = [variable(f"input{slot}") for slot in range(len(values))]
-    results: list[Edge] = []
-    position = 0
-    for number, (call, operands) in enumerate(segment.instructions):
-        scalars = tuple(segment.scalars[position : position + call.num_scalars])
-        position += call.num_scalars
-        inputs = tuple(results[i] if i >= 0 else Edge(variables[~i], 0) for i in operands)
-        node = Node(call, inputs, f"{call.name.lower()}{number}", scalars)
-        results.extend(Edge(node, index) for index in range(call.num_outputs))
-    edges = [
-        results[value.index]
-        if value.segment is segment
-        else Edge(variables[slots[id(value if value.array is None else value.array)]], 0)
-        for value in outputs
-    ]
-    graph = Graph(tuple(variables), tuple(edges))
-    graph.verify()
-    return graph, values
+
+    def __init__(
+        self,
+        segment: Segment,
+        connect: Callable[[GraphBuilder, Call, int, list[Edge]], Sequence[Edge]] | None = None,
+    ) -> None:
+        self._segment = segment
+        self._inputs: dict[int, tuple[Node, Value]] = {}
+        self.results: list[Edge] = []
+        for held, one in zip(segment.inputs, segment.input_types, strict=True):
+            self._input(held if type(held) is Value else Value(one, held))
+        variables = [node for node, _ in self._inputs.values()]
+        position = 0
+        for number, (call, operands) in enumerate(segment.instructions):
+            scalars = tuple(segment.scalars[position : position + call.num_scalars])
+            position += call.num_scalars
+            inputs = [self.results[i] if i >= 0 else Edge(variables[~i], 0) for i in operands]
+            if connect is not None:
+                inputs = list(connect(self, call, len(self.results), inputs))
+            node = Node(call, tuple(inputs), f"{call.name.lower()}{number}", scalars)
+            self.results.extend(Edge(node, index) for index in range(call.num_outputs))
+
+    def _input(self, value: Value) -> Node:
+        # A constant is known by its array, as in the segment.
+        key = id(value if value.array is None else value.array)
+        found = self._inputs.get(key)
+        if found is None:
+            found = self._inputs[key] = (variable(f"input{len(self._inputs)}"), value)
+        return found[0]
+
+    def edge(self, value: Value) -> Edge:
+        """Returns where a Value is in the graph; one from outside becomes an input."""
+        if value.segment is self._segment:
+            return self.results[value.index]
+        return Edge(self._input(value), 0)
+
+    def graph(self, outputs: Sequence[Edge]) -> tuple[Graph, list[Value]]:
+        """Returns the graph of these outputs, and the Values of its inputs: those it needs."""
+        needed = set(Graph((), tuple(outputs)).nodes)
+        inputs = [(node, value) for node, value in self._inputs.values() if node in needed]
+        graph = Graph(tuple(node for node, _ in inputs), tuple(outputs))
+        graph.verify()
+        return graph, [value for _, value in inputs]

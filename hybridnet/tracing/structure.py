@@ -2,48 +2,136 @@
 
 from __future__ import annotations
 
-import dis
-import types
-from collections.abc import Callable, Sequence
+import weakref
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.base.lazy import jax
 from hybridnet.ndarray import NDArray, array
 from hybridnet.ndarray._tape import Leaf
 
-__all__ = ["Arguments", "Identity", "environment_key", "flatten"]
+__all__ = ["Arguments", "Identity", "flatten", "static_key", "unflatten"]
 
-_PLAIN: Final = (bool, int, float, complex, str, bytes, type(None))
+_EXACT: Final = (bool, int, str, bytes, type(None), range)
+_INEXACT: Final = (float, complex)
+
+#: What is left of a structure without its leaves: None for a leaf, else the type of a container,
+#: what else it needs (the keys of a dict, the factory of a defaultdict), and what is in it.
+Tree = tuple[Any, Any, tuple[Any, ...]] | None
 
 
-def flatten(structure: Any) -> tuple[list[Any], Any]:
-    """Takes nested lists, tuples, dicts and named tuples apart; None is a leaf.
+def flatten(structure: Any) -> tuple[list[Any], Tree]:
+    """Takes nested lists, tuples, named tuples and dicts apart; anything else is a leaf.
 
-    Returns:
-        The leaves, and what puts leaves together again (``tree.unflatten``).
+    Dicts keep the order of their keys.
     """
-    leaves, tree = jax.tree_util.tree_flatten(structure, is_leaf=lambda x: x is None)
-    return leaves, tree
+    leaves: list[Any] = []
+    return leaves, _flatten(structure, leaves)
+
+
+def _flatten(one: Any, leaves: list[Any]) -> Tree:
+    kind = type(one)
+    if kind is tuple or kind is list or _is_named_tuple(one):
+        return (kind, None, tuple([_flatten(part, leaves) for part in one]))
+    if kind is dict or kind is OrderedDict or kind is defaultdict:
+        extra = (getattr(one, "default_factory", None), tuple(one))
+        return (kind, extra, tuple([_flatten(part, leaves) for part in one.values()]))
+    leaves.append(one)
+    return None
+
+
+def _is_named_tuple(one: Any) -> bool:
+    return isinstance(one, tuple) and hasattr(one, "_fields")
+
+
+def unflatten(tree: Tree, leaves: Sequence[Any]) -> Any:
+    """Puts a structure together again."""
+    return _unflatten(tree, iter(leaves))
+
+
+def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
+    if tree is None:
+        return next(leaves)
+    kind, extra, parts = tree
+    made = [_unflatten(part, leaves) for part in parts]
+    if kind is list:
+        return made
+    if kind is tuple:
+        return tuple(made)
+    if extra is None:
+        return kind(*made)
+    factory, keys = extra
+    pairs = zip(keys, made, strict=True)
+    return defaultdict(factory, pairs) if kind is defaultdict else kind(pairs)
 
 
 @final
 class Identity:
-    """Stands for an object that is compared by identity (and keeps it alive)."""
+    """Stands for an object that is compared by identity.
 
-    __slots__ = ("held",)
+    It holds the object, until it becomes part of a kept key: then it does so no more if it can,
+    and says when the object is gone.
+    """
+
+    __slots__ = ("_hash", "_held", "_ref")
 
     def __init__(self, held: Any) -> None:
-        self.held = held
+        self._held = held
+        self._ref: Callable[[], Any] | None = None
+        self._hash = id(held)
+
+    def get(self) -> Any:
+        """Returns the object; None if it is gone."""
+        return self._held if self._ref is None else self._ref()
+
+    def let_go(self, gone: Callable[[Any], None]) -> None:
+        """Holds the object no more, if it can be referred to weakly.
+
+        Args:
+            gone: called when the object is gone.
+        """
+        try:
+            self._ref = weakref.ref(self._held, gone)
+        except TypeError:
+            return
+        self._held = None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Identity) and other.held is self.held
+        if not isinstance(other, Identity):
+            return False
+        held = self.get()
+        return held is not None and held is other.get()
 
     def __hash__(self) -> int:
-        return id(self.held)
+        return self._hash
 
 
+def static_key(value: Any, identities: list[Identity]) -> Any:
+    """Returns what stands for a Python value in a key: itself with its type, or its identity.
+
+    Args:
+        value: no array.
+        identities: an object that is known by its identity only is added.
+    """
+    kind = type(value)
+    if isinstance(value, np.generic):
+        return (kind, value.tobytes())
+    if isinstance(value, _EXACT):
+        # 1, 1.0 and True are equal and hash alike, but do not trace alike.
+        return (kind, value)
+    if isinstance(value, _INEXACT):
+        return (kind, repr(value))  # tells 0.0 from -0.0, and not NaN from itself
+    if kind is slice:
+        parts = (value.start, value.stop, value.step)
+        return (kind, *(static_key(one, identities) for one in parts))
+    made = Identity(value)
+    identities.append(made)
+    return made
+
+
+@final
 class Arguments:
     """The arguments of one call, flattened.
 
@@ -51,89 +139,50 @@ class Arguments:
         arrays: the NDArrays among them, each once; then the gradient arrays of those that are
             variables, since a function that records and differentiates writes these too.
         key: what the trace depends on.
+        identities: those of the objects in the key.
         tree: puts leaves together.
         leaves: the leaves; an array stands at `places` as its number in `arrays`.
+        grads: for the arrays that are variables, by number, the number of the gradient array.
     """
 
-    __slots__ = ("arrays", "key", "leaves", "num_given", "places", "tree")
+    __slots__ = ("arrays", "grads", "identities", "key", "leaves", "places", "tree")
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        leaves, self.tree = flatten((args, kwargs))
+        self.leaves, self.tree = flatten((args, kwargs))
         self.arrays: list[NDArray] = []
-        self.leaves = leaves
         self.places: dict[int, int] = {}
+        self.grads: dict[int, int] = {}
+        self.identities: list[Identity] = []
         numbers: dict[int, int] = {}
         keys: list[Any] = [self.tree]
-        for position, leaf in enumerate(leaves):
+        for position, leaf in enumerate(self.leaves):
             if isinstance(leaf, np.ndarray):
-                leaf = leaves[position] = array(leaf)
+                leaf = self.leaves[position] = array(leaf)
             if not isinstance(leaf, NDArray):
-                keys.append(static_key(leaf))
+                keys.append(static_key(leaf, self.identities))
                 continue
-            number = numbers.setdefault(id(leaf), len(self.arrays))
-            if number == len(self.arrays):
-                self.arrays.append(leaf)
+            number = self._number(leaf, numbers)
             self.places[position] = number
             keys.append(number)
-        self.num_given = len(self.arrays)
-        for one in self.arrays[: self.num_given]:
-            keys.append((one.type, one.context, _requirement(one)))
-            if one.grad is not None and id(one.grad) not in numbers:
-                self.arrays.append(one.grad)
+        for number, one in enumerate(self.arrays[:]):
+            if one.grad is not None:
+                self.grads[number] = self._number(one.grad, numbers)
+            keys.append((one.type, one.context, requirement(one), self.grads.get(number)))
         self.key = tuple(keys)
 
+    def _number(self, one: NDArray, numbers: dict[int, int]) -> int:
+        number = numbers.setdefault(id(one), len(self.arrays))
+        if number == len(self.arrays):
+            self.arrays.append(one)
+        return number
 
-def _requirement(one: NDArray) -> str | None:
+
+def requirement(one: NDArray) -> str | None:
+    """Returns an array's grad_req; 'recorded' for a result on the tape, None for neither."""
     edge = one.edge
-    return edge.node.req if edge is not None and type(edge.node) is Leaf else None
-
-
-def static_key(value: Any) -> Any:
-    """Returns what stands for a Python value in a key: itself with its type, or its identity."""
-    if isinstance(value, _PLAIN):
-        # 1, 1.0 and True are equal and hash alike, but do not trace alike.
-        return (type(value), value)
-    return Identity(value)
-
-
-def environment_key(function: Callable[..., Any]) -> tuple[Any, ...]:
-    """Returns the arrays and plain numbers that a function finds in its closure and globals.
-
-    A trace holds what these names meant when it was made; a name that means something else now
-    makes a new trace.
-    """
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return ()
-    found: list[Any] = []
-    for cell in function.__closure__ or ():
-        try:
-            found.append(_named(cell.cell_contents))
-        except ValueError:
-            found.append(None)  # not assigned yet
-    scope = function.__globals__
-    for name in _global_names(code):
-        found.append(_named(scope.get(name)))
-    return tuple(found)
-
-
-def _named(value: Any) -> Any:
-    if isinstance(value, NDArray):
-        return Identity(value)
-    if isinstance(value, _PLAIN):
-        return (type(value), value)
-    return None
-
-
-_names: Final[dict[types.CodeType, Sequence[str]]] = {}
-
-
-def _global_names(code: types.CodeType) -> Sequence[str]:
-    found = _names.get(code)
-    if found is None:
-        names = [one.argval for one in dis.get_instructions(code) if one.opname == "LOAD_GLOBAL"]
-        for constant in code.co_consts:
-            if isinstance(constant, types.CodeType):
-                names.extend(_global_names(constant))
-        found = _names.setdefault(code, tuple(dict.fromkeys(names)))
-    return found
+    if edge is None:
+        return None
+    if type(edge.node) is Leaf:
+        req: str = edge.node.req
+        return req
+    return "recorded"

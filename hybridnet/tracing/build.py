@@ -1,0 +1,330 @@
+"""Making a trace: the function runs once on arrays that stand for its arguments."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from hybridnet.base.attrs import HostScalar
+from hybridnet.base.context import Context
+from hybridnet.base.errors import MXNetError
+from hybridnet.graph.node import Graph
+from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ops.call import Types
+from hybridnet.runtime.segment import Value
+from hybridnet.runtime.trace import Captured, GraphBuilder, Trace, init_scope
+
+from .routes import Routes
+from .structure import Arguments, Tree, flatten, unflatten
+
+__all__ = ["Output", "Outside", "Part", "Plan", "Write", "build", "on_tape"]
+
+_VIEW: Final = (
+    "{name}: a traced function used a view (a slice or reshape) of an outside array that autograd "
+    "has recorded; pass the view as an argument, or take it inside the function"
+)
+
+
+@final
+class Outside:
+    """An array from outside.
+
+    Attributes:
+        memory: an array on the same memory, which is nowhere on the tape.
+    """
+
+    __slots__ = ("_handle", "memory")
+
+    def __init__(self, memory: NDArray, handle: NDArray | None) -> None:
+        self.memory = memory
+        # Weakly, so that an array is seen to be gone, which the function would find no more.
+        self._handle = None if handle is None else weakref.ref(handle)
+
+    def get(self) -> NDArray:
+        """Returns the array as it was found, with its place on the tape, if it is still there."""
+        handle = None if self._handle is None else self._handle()
+        return self.memory if handle is None else handle
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An output of a trace's graph.
+
+    Attributes:
+        tracked: whether it is one of those that gradients can be asked of, which come first.
+        index: its number among those, or among the others.
+    """
+
+    tracked: bool
+    index: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A result that is an array: a whole one, or a view of one.
+
+    Attributes:
+        source: of what: an argument, by number, an array from outside, or an output.
+        offset: where the view begins; None for the very array.
+        shape: of the view.
+        tracked: whether the view is on the tape.
+    """
+
+    source: int | Outside | Output
+    offset: int | None
+    shape: tuple[int, ...]
+    tracked: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Write:
+    """An array that the function overwrites.
+
+    Attributes:
+        target: an argument, by number, or an array from outside.
+        output: what it becomes; tracked if the array takes over the output's place on the tape.
+    """
+
+    target: int | Outside
+    output: Output
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a trace has found.
+
+    Attributes:
+        graph: from the inputs to the outputs.
+        inputs: where they come from: an argument, by number, an array from outside, a constant.
+        types: of the inputs.
+        num_tracked: how many of the outputs, from the first, gradients can be asked of.
+        results: the leaves of the result: a `Part`, or any other object itself.
+        tree: puts them together.
+        writes: what is overwritten.
+        sources: what is asked for numbers at each call, and what stands for these in the graph.
+        ctx: where it runs; None where nothing says it.
+        handles: the arrays through which it reached outside, and whether gradients are wanted
+            of them.
+    """
+
+    graph: Graph
+    inputs: tuple[int | Outside | NDArray, ...]
+    types: Types
+    num_tracked: int
+    results: tuple[Any, ...]
+    tree: Tree
+    writes: tuple[Write, ...]
+    sources: tuple[tuple[Callable[[], Sequence[float]], list[HostScalar]], ...]
+    ctx: Context | None
+    handles: tuple[tuple[weakref.ref[NDArray], bool], ...]
+
+
+def build(function: Callable[..., Any], arguments: Arguments, name: str) -> Plan:
+    """Runs a function once and returns what it did.
+
+    Args:
+        function: what to trace.
+        arguments: of the kind that it is traced for.
+        name: for messages.
+    """
+    trace = Trace(next(_tape.order))
+    before = _tape.state.recording, _tape.state.training
+    try:
+        with trace:
+            formals = _formals(arguments, trace)
+            leaves = list(arguments.leaves)
+            for position, number in arguments.places.items():
+                leaves[position] = formals[number].array
+            args, kwargs = unflatten(arguments.tree, leaves)
+            results, tree = flatten(function(*args, **kwargs))
+            values = {
+                id(one): one.read()
+                for one in results
+                if isinstance(one, NDArray) and trace.owns(one.storage)
+            }
+        return _Planner(trace, formals, name).plan(results, values, tree)
+    finally:
+        _tape.state.recording, _tape.state.training = before
+        trace.close()
+
+
+@final
+class _Formal:
+    """What stands for an argument inside a trace.
+
+    Attributes:
+        array: the array that the function is given.
+        start: what it holds at first.
+        place: where it is on the tape at first.
+    """
+
+    __slots__ = ("array", "place", "start")
+
+    def __init__(self, one: NDArray, trace: Trace) -> None:
+        self.start = trace.placeholder(one.type)
+        self.array = NDArray.from_value(self.start, one.context)
+        self.place: _tape.Edge | None = None
+        trace.formals.add(self.array.storage)
+
+
+def _formals(arguments: Arguments, trace: Trace) -> list[_Formal]:
+    """Makes what stands for the arguments inside the trace.
+
+    Each has a storage of its own, and a place on the tape where its argument has one.
+    """
+    formals = [_Formal(one, trace) for one in arguments.arrays]
+    for number, (formal, one) in enumerate(zip(formals, arguments.arrays, strict=True)):
+        if one.edge is not None:
+            grad = arguments.grads.get(number)
+            req = one.edge.node.req if type(one.edge.node) is _tape.Leaf else "write"
+            leaf = _tape.Leaf(None if grad is None else formals[grad].array, req)
+            formal.place = _tape.Edge(leaf, 0)
+            formal.array.set_edge(formal.place)
+    return formals
+
+
+@final
+class _Planner:
+    """Finds out what a trace did."""
+
+    def __init__(self, trace: Trace, formals: list[_Formal], name: str) -> None:
+        self._trace = trace
+        self._formals = formals
+        self._name = name
+        self._numbers = {one.array.storage: number for number, one in enumerate(formals)}
+        # The outputs of the graph: those that gradients can be asked of come first.
+        self._tracked: list[tuple[Value, _tape.Edge]] = []
+        self._plain: list[Value] = []
+
+    def plan(self, results: list[Any], values: dict[int, Value], tree: Tree) -> Plan:
+        """Makes the plan.
+
+        Args:
+            results: the leaves of what the function returned.
+            values: what those of them hold that are arrays made inside, by their ids.
+            tree: puts the leaves together.
+        """
+        trace = self._trace
+        captured = {one.value: one for one in trace.captured()}
+        leaves = {one.place: one.start for one in self._formals if one.place is not None}
+        leaves |= {one.edge: value for value, one in captured.items() if one.edge is not None}
+        arrays = [one for one in results if isinstance(one, NDArray)]
+        ends = [one.edge for one in arrays if trace.owns(one.storage)]
+        ends += [one.array.edge for one in self._formals]
+        ends += [edge for _, edge in trace.rewired.values()]
+        routes = Routes(trace, leaves, [edge for edge in ends if edge is not None])
+        parts = self._parts(arrays, values, routes)
+        writes = self._writes(routes)
+        builder = GraphBuilder(trace.segment, routes.connect if routes.tracked else None)
+        edges = [routes.joined(builder, builder.edge(one), edge) for one, edge in self._tracked]
+        edges += [builder.edge(value) for value in self._plain]
+        graph, inputs = builder.graph(edges)
+        ctx = trace.ctx or next((one.context for one in arrays if trace.owns(one.storage)), None)
+        starts = {one.start: number for number, one in enumerate(self._formals)}
+        places: list[int | Outside | NDArray] = []
+        for value in inputs:
+            if value in starts:
+                places.append(starts[value])
+            elif value in captured:
+                places.append(self._outside(captured[value]))
+            else:
+                assert ctx is not None  # a constant is an input of something, or a result
+                with init_scope():
+                    places.append(NDArray.from_value(value, ctx))
+        return Plan(
+            graph=graph,
+            inputs=tuple(places),
+            types=tuple(value.type for value in inputs),
+            num_tracked=len(self._tracked),
+            results=tuple(parts.get(id(one), one) for one in results),
+            tree=tree,
+            writes=writes,
+            sources=tuple(trace.sources),
+            ctx=ctx,
+            handles=tuple((weakref.ref(one), on_tape(one)) for one in trace.handles()),
+        )
+
+    def _outside(self, captured: Captured) -> Outside:
+        """Returns what is read, at each call, where this was."""
+        whole = NDArray.from_storage(captured.storage)
+        if captured.edge is None or not captured.edge.node.wanted or not self._tracked:
+            return Outside(whole, None)
+        handle = captured.handle
+        if handle.offset is not None or handle.type is not whole.type:
+            raise MXNetError(_VIEW.format(name=self._name))
+        return Outside(whole, handle)
+
+    # -- results -----------------------------------------------------------------------------
+
+    def _parts(
+        self, arrays: list[NDArray], values: dict[int, Value], routes: Routes
+    ) -> dict[int, Part]:
+        """Says, for the arrays among the results by id, what they are."""
+        parts: dict[int, Part] = {}
+        made: dict[Any, dict[int, NDArray]] = {}
+        for one in arrays:
+            if self._trace.owns(one.storage):
+                made.setdefault(one.storage, {})[id(one)] = one
+            else:
+                parts[id(one)] = self._given(one)
+        for group in made.values():
+            whole = next((one for one in group.values() if one.offset is None), None)
+            if whole is None or len(group) == 1:
+                for key, one in group.items():
+                    parts[key] = _part(self._output(values[key], one.edge, routes), None, one)
+                continue
+            # Several arrays that share memory still do.
+            source = self._output(values[id(whole)], whole.edge, routes)
+            for key, one in group.items():
+                offset = None if one is whole else one.offset or 0
+                parts[key] = _part(source, offset, one)
+        return parts
+
+    def _given(self, one: NDArray) -> Part:
+        """Says what a result is that was not made inside: an argument, something from outside."""
+        number = self._numbers.get(one.storage)
+        if number is not None:
+            whole = one is self._formals[number].array
+            return _part(number, None if whole else one.offset or 0, one)
+        root = self._trace.root(one)
+        offset = None if root is one else (one.offset or 0) - (root.offset or 0)
+        return _part(Outside(root.detach(), root), offset, one)
+
+    def _output(self, value: Value, edge: _tape.Edge | None, routes: Routes) -> Output:
+        """Adds an output to the graph."""
+        if edge is not None and edge in routes.tracked:
+            self._tracked.append((value, edge))
+            return Output(True, len(self._tracked) - 1)
+        self._plain.append(value)
+        return Output(False, len(self._plain) - 1)
+
+    # -- writes ------------------------------------------------------------------------------
+
+    def _writes(self, routes: Routes) -> tuple[Write, ...]:
+        """Says what is overwritten."""
+        writes = []
+        for number, formal in enumerate(self._formals):
+            value = formal.array.storage.value
+            if value is not formal.start:
+                edge = None if formal.array.edge is formal.place else formal.array.edge
+                writes.append(Write(number, self._output(value, edge, routes)))
+        for storage, value in self._trace.written():
+            handle, edge = self._trace.rewired.get(storage, (None, None))
+            target = Outside(NDArray.from_storage(storage), handle)
+            writes.append(Write(target, self._output(value, edge, routes)))
+        return tuple(writes)
+
+
+def _part(source: Any, offset: int | None, one: NDArray) -> Part:
+    return Part(source, offset, one.shape, one.edge is not None)
+
+
+def on_tape(one: NDArray) -> bool:
+    """Whether a gradient is wanted of an array."""
+    return one.edge is not None and one.edge.node.wanted

@@ -1,0 +1,131 @@
+"""Where gradients flow in a traced function: along its tape, as in an eager program.
+
+The graph of a trace says what is computed from what. Where the function paused recording, detached
+an array, or overwrote one outside recording, its tape says something else of gradients. What the
+tape says is written into the graph, with operators that stop a gradient or send it elsewhere, so
+that the gradient of the graph is that of the tape, at every order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import final
+
+from hybridnet.graph.gradient import REROUTED
+from hybridnet.graph.node import Edge, Node
+from hybridnet.ndarray import _tape
+from hybridnet.ops import registry
+from hybridnet.ops.call import Call
+from hybridnet.runtime.segment import Value
+from hybridnet.runtime.trace import GraphBuilder, Trace
+
+__all__ = ["Routes"]
+
+
+@final
+class Routes:
+    """The gradient's routes in one trace.
+
+    Args:
+        trace: the trace.
+        leaves: places on the tape of what comes from outside -> the Value that stands for it.
+        ends: places on the tape of what the function gives to its caller.
+
+    Attributes:
+        tracked: those of `ends` from which a gradient can be asked for.
+    """
+
+    def __init__(
+        self, trace: Trace, leaves: Mapping[_tape.Edge, Value], ends: Sequence[_tape.Edge]
+    ) -> None:
+        self._trace = trace
+        self._leaves = leaves
+        self._live: dict[Node, bool] = {}
+        self._taped: dict[int, _tape.TapeNode] = {}
+        self.tracked = frozenset(edge for edge in ends if self._walk(edge))
+
+    def _walk(self, end: _tape.Edge) -> bool:
+        """Notes the tape from one end on; returns whether a gradient can be asked for there."""
+        nodes = []
+        arrives = False
+        seen = {end}
+        stack = [end]
+        while stack:
+            edge = stack.pop()
+            if edge in self._leaves:
+                arrives = True
+                continue
+            node = edge.node
+            if type(node) is not _tape.TapeNode or node.order < self._trace.began:
+                continue
+            if node.outputs is None:
+                return False  # used up by a backward() inside the function
+            nodes.append(node)
+            sources = [one for one in node.edges if one is not None and one not in seen]
+            seen.update(sources)
+            stack.extend(sources)
+        if arrives:
+            for node in nodes:
+                first = node.outputs[0] if node.outputs else None
+                if first is not None:  # else it has no gradient
+                    self._taped[first.index] = node
+        return arrives
+
+    def connect(
+        self, builder: GraphBuilder, call: Call, number: int, inputs: list[Edge]
+    ) -> Sequence[Edge]:
+        """Returns an instruction's inputs, through which gradients flow as on the tape."""
+        if not self._live:
+            for value in self._leaves.values():
+                self._live[builder.edge(value).node] = True
+        for edge in inputs:
+            self._is_live(edge)
+        node = self._taped.get(number)
+        if node is None:
+            return inputs
+        places = [*node.edges, *[None] * (len(inputs) - len(node.edges))]
+        return [
+            self.joined(builder, edge, place) for edge, place in zip(inputs, places, strict=True)
+        ]
+
+    def joined(self, builder: GraphBuilder, edge: Edge, place: _tape.Edge | None) -> Edge:
+        """Returns a value whose gradient flows to a place on the tape.
+
+        Args:
+            builder: what makes the graph.
+            edge: the value in the graph.
+            place: where the array that holds it was on the tape; None for nowhere.
+        """
+        source = self._source(builder, place)
+        if source == edge:
+            return edge
+        if source is None:
+            if not self._is_live(edge):
+                return edge
+            block, _ = registry.get("BlockGrad").bind({})
+            return Edge(Node(block, (edge,), f"stop_{edge.node.name}"), 0)
+        return Edge(Node(REROUTED, (edge, source), f"rerouted_{edge.node.name}"), 0)
+
+    def _source(self, builder: GraphBuilder, place: _tape.Edge | None) -> Edge | None:
+        """Returns where a place on the tape is in the graph; None if no gradient goes there."""
+        if place is None:
+            return None
+        value = self._leaves.get(place)
+        if value is None and type(place.node) is _tape.TapeNode and place.node.outputs:
+            value = place.node.outputs[place.index]
+            if value is not None and value.segment is not self._trace.segment:
+                value = None
+        return None if value is None else builder.edge(value)
+
+    def _is_live(self, edge: Edge) -> bool:
+        """Whether the graph would take a gradient from here on to something outside.
+
+        Asked of each instruction's inputs in turn, so that it never goes deep.
+        """
+        node = edge.node
+        found = self._live.get(node)
+        if found is None:
+            blocks = node.call is None or bool(node.call.no_gradient)
+            found = not blocks and any(self._is_live(one) for one in node.inputs)
+            self._live[node] = found
+        return found
