@@ -4,64 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any
 
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.ndarray import NDArray, _tape
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.runtime import recorder
 
+from ._function_call import FunctionCall
 from .scopes import pause
 
 __all__ = ["Function"]
-
-
-@final
-class _FunctionCall(Call):
-    """A `Function` on the tape; it never becomes part of a program, its operations do."""
-
-    __slots__ = ("function",)
-
-    def __init__(self, function: Function, num_outputs: int) -> None:
-        self.function = function
-        self.num_outputs = self.num_visible = num_outputs
-        self.num_scalars = 0
-        self.takes_state = False
-
-    @property
-    def name(self) -> str:
-        """The name of the user's class."""
-        return type(self.function).__name__
-
-    def infer(self, types: Types) -> Types:
-        """Not asked: the outputs exist already."""
-        raise MXNetError(f"{self.name} cannot be part of a graph")
-
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
-        """Not asked: the operations inside are recorded one by one."""
-        raise MXNetError(f"{self.name} cannot be part of a graph")
-
-    def gradient(self, back: Backward) -> Sequence[Any]:
-        """Calls the user's `backward` with the gradients; zeros where nothing depends on one."""
-        grads = [
-            output.zeros_like() if grad is None else grad
-            for grad, output in zip(back.grads, back.outputs, strict=True)
-        ]
-        self.function._reconnect(back)
-        result = self.function.backward(*grads)
-        found = list(result) if isinstance(result, (list, tuple)) else [result]
-        if len(found) != len(back.inputs):
-            raise MXNetError(
-                f"{self.name}.backward must return {len(back.inputs)} gradients, one for each "
-                f"input of forward, got {len(found)}"
-            )
-        for one in found:
-            if one is not None and not isinstance(one, NDArray):
-                raise ParameterError(
-                    f"{self.name}.backward must return NDArrays, got {type(one).__name__}"
-                )
-        return found
 
 
 class Function(ABC):
@@ -86,8 +38,10 @@ class Function(ABC):
     """
 
     _saved: tuple[NDArray, ...] = ()
-    # Where each saved array came from: input i is i, output i is ~i, anything else None.
+    # Where each saved array is found on the way back: input i is i, output i is ~i; None for an
+    # array that is kept as it is. In a traced function these are inputs of the call too.
     _places: tuple[int | None, ...] = ()
+    _num_inputs = 0
     _recorded = False
 
     def save_for_backward(self, *args: NDArray) -> None:
@@ -132,8 +86,25 @@ class Function(ABC):
         results = [result] if single else list(result)
         # Fresh handles: forward may return one of its inputs, which has its own place on the tape.
         outputs = [one.detach() for one in results]
+        places = [_place(one, inputs, results) for one in self._saved]
+        outputs = self._record(inputs, outputs, places)
+        return outputs[0] if single else type(result)(outputs)
+
+    def _record(
+        self, inputs: Sequence[NDArray], outputs: list[NDArray], places: list[int | None]
+    ) -> list[NDArray]:
+        """Puts this on the tape; returns the outputs with their places there."""
+        call = FunctionCall(self, len(inputs), len(outputs), inputs[0].context)
+        self._num_inputs = len(inputs)
+        if recorder.current_trace() is not None:
+            others = [i for i, place in enumerate(places) if place is None]
+            operands = [*inputs, *outputs, *(self._saved[i].detach() for i in others)]
+            for number, i in enumerate(others, len(inputs) + len(outputs)):
+                places[i] = number
+            self._places, self._recorded, self._saved = tuple(places), True, ()
+            return NDArray.apply_call(call, operands)
         node = _tape.record_call(
-            _FunctionCall(self, len(outputs)),
+            call,
             tuple(x.edge for x in inputs),
             (),
             tuple(x.read() for x in inputs),
@@ -142,31 +113,33 @@ class Function(ABC):
             inputs[0].context,
         )
         if node is not None:
-            self._recorded = True
-            self._places = tuple(_place(one, inputs, results) for one in self._saved)
+            self._places, self._recorded = tuple(places), True
             for index, output in enumerate(outputs):
                 output.set_edge(_tape.Edge(node, index))
-        return outputs[0] if single else type(result)(outputs)
+        return outputs
 
-    def _reconnect(self, back: Backward) -> None:
-        """Makes the saved inputs and outputs those of the tape.
+    def run_backward(
+        self, inputs: Sequence[NDArray], outputs: Sequence[NDArray], grads: Sequence[NDArray]
+    ) -> Any:
+        """Runs `backward` with the saved arrays as the tape has them (for the inside of autograd).
 
         These have the values that `forward` saw, whatever was done to the arrays since, and their
         own place on the tape, so that the walk back can itself be recorded.
         """
         saved = []
-        for array, place in zip(self._saved, self._places, strict=True):
+        for index, place in enumerate(self._places):
+            if _tape.state.recording and (place is None or place >= self._num_inputs):
+                raise MXNetError(
+                    f"{type(self).__name__}: create_graph=True needs every array given to "
+                    "save_for_backward to be an input or an output of forward; compute others "
+                    "again in backward"
+                )
             if place is None:
-                if _tape.state.recording:
-                    raise MXNetError(
-                        f"{type(self).__name__}: create_graph=True needs every array given to "
-                        "save_for_backward to be an input or an output of forward; compute "
-                        "others again in backward"
-                    )
-                saved.append(array)
+                saved.append(self._saved[index])
             else:
-                saved.append(back.inputs[place] if place >= 0 else back.outputs[~place])
+                saved.append(inputs[place] if place >= 0 else outputs[~place])
         self._saved = tuple(saved)
+        return self.backward(*grads)
 
 
 def _place(array: NDArray, inputs: Sequence[Any], results: Sequence[Any]) -> int | None:
