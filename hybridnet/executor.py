@@ -154,8 +154,7 @@ class Executor:
             ParameterError: there is no such argument, or a value is no array.
             ShapeError: a value has another shape than its argument.
         """
-        if is_train:
-            recorder.begin_step()
+        recorder.mark()
         for name, value in kwargs.items():
             self._feed(name, value)
         self._kept = None
@@ -197,7 +196,6 @@ class Executor:
         """
         if self._wanted:
             self._backward(out_grads)
-        recorder.note_backward()
 
     def _backward(self, out_grads: Any) -> None:
         kept = self._kept

@@ -255,7 +255,6 @@ def backward(
     if not retain_graph:
         for node in nodes:
             node.use_up()
-    recorder.note_backward()
     return [kept.get(one.edge) for one in targets]
 
 

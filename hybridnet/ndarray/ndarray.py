@@ -38,9 +38,9 @@ _UNTRACKED: Final = (
     "y.detach() if no gradient is meant"
 )
 _MARKED_IN_TRACE: Final = (
-    "attach_grad: a traced function (hn.function or hybridize()) cannot make an argument or an array "
-    "from outside a variable, as it would do so while it is traced and not when it runs; attach the "
-    "gradient before the call, or to a copy"
+    "attach_grad: a traced function (hn.function or hybridize()) cannot make an argument or an "
+    "array from outside a variable, as it would do so while it is traced and not when it runs; "
+    "attach the gradient before the call, or to a copy"
 )
 
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from hybridnet.base import config
@@ -23,14 +25,13 @@ from .launch import TRACED, flush_all, launch, note_open, ready_array, wait, wai
 from .segment import Segment, Value
 
 __all__ = [
-    "begin_step",
+    "aside",
     "current_trace",
     "flush",
     "flush_all",
     "is_naive",
     "launch",
     "mark",
-    "note_backward",
     "ready_array",
     "record",
     "set_naive",
@@ -49,8 +50,6 @@ class _Thread(threading.local):
     def __init__(self) -> None:
         self.segments: dict[Context, Segment] = {}
         self.trace: Any = None
-        # A backward pass is in the open segments: the next training pass starts new ones.
-        self.stepped = False
         self.limit = config.segment_limit()
 
 
@@ -134,24 +133,8 @@ def set_trace(trace: Any) -> Any:
     return was
 
 
-def note_backward() -> None:
-    """Notes that a backward pass was recorded (see `begin_step`)."""
-    _thread.stepped = True
-
-
-def begin_step() -> None:
-    """Called where a training pass begins: launches the step before it, if one is pending.
-
-    An optimizer's step launches by itself (`mark`); this serves loops that update by hand, so that
-    their segments begin and end at the same place each time round.
-    """
-    if _thread.stepped:
-        mark()
-
-
 def flush() -> None:
     """Launches everything this thread has recorded."""
-    _thread.stepped = False
     segments = list(_thread.segments.values())
     _thread.segments.clear()
     for segment in segments:
@@ -159,19 +142,36 @@ def flush() -> None:
 
 
 def mark() -> None:
-    """A natural end of a stretch of work (an optimizer step): launches what was recorded.
+    """A natural border between stretches of work: launches what was recorded.
 
-    Inside a trace it does nothing: there the whole function is one stretch.
+    Such are the end of an optimizer's step, and the beginning of a training pass or of a traced
+    call. So a step's segment begins and ends at the same place each time round, the first included,
+    and is compiled once. Inside a trace it does nothing: there the whole function is one stretch.
     """
     if _thread.trace is None:
         flush()
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """A scope outside any trace whose work is launched by itself, as it ends.
+
+    What is made in it lasts, and does not make this stretch of work differ from the next: states of
+    an optimizer and parameters, which are made in the middle of a first step.
+    """
+    trace, segments = _thread.trace, _thread.segments
+    _thread.trace, _thread.segments = None, {}
+    try:
+        yield
+        flush()
+    finally:
+        _thread.trace, _thread.segments = trace, segments
 
 
 def _after_fork_in_child() -> None:
     """What the parent had recorded is the parent's; see `devices.refuse_forked`."""
     _thread.segments.clear()
     _thread.trace = None
-    _thread.stepped = False
 
 
 if hasattr(os, "register_at_fork"):

@@ -225,11 +225,8 @@ def host_scalars(source: Callable[[], Sequence[float]], count: int) -> list[Any]
 @contextmanager
 def init_scope() -> Iterator[None]:
     """A scope outside any trace: what is made in it lasts (optimizer states, parameters)."""
-    trace = recorder.set_trace(None)
-    try:
+    with recorder.aside():
         yield
-    finally:
-        recorder.set_trace(trace)
 
 
 @final

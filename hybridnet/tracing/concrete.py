@@ -90,6 +90,11 @@ class ConcreteFunction:
         arrays = arguments.arrays
         if self._writes:
             self._refuse_shared(arrays)
+        recording = _tape.state.recording
+        if not recording:
+            # A unit of work that the user named: it begins here, and starts as it ends, whatever
+            # follows. While recording, the backward pass belongs to it.
+            recorder.mark()
         operands: list[NDArray] = [
             arrays[one] if isinstance(one, int) else one.get() if type(one) is Outside else one
             for one in self._inputs
@@ -98,7 +103,6 @@ class ConcreteFunction:
         if trace is not None:
             trace.depend([ref() for ref, _ in self._handles])
         call, scalars = self.call, self._numbers()
-        recording = _tape.state.recording
         # What the function recorded is on the caller's tape, and nothing else.
         _tape.state.recording = self._num_tracked > 0
         try:
@@ -121,8 +125,6 @@ class ConcreteFunction:
         finally:
             _tape.state.recording = recording
         if not recording:
-            # A unit of work that the user named: it starts now, whatever follows. While recording,
-            # the backward pass belongs to it.
             recorder.mark()
         return unflatten(self._tree, leaves)
 
