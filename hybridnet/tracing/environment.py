@@ -2,8 +2,8 @@
 
 A trace holds what these names meant when it was made, so a name that means something else now must
 make a new trace. What the names are is read off the function's code once: the variables that it
-loads, and the attributes that it reads from them (``self.scale``, ``config.rate``). What they mean
-is looked up at each call, in dicts, without running any code.
+loads, and what it reads from them by name (``self.scale``, ``config["rate"]``, ``weights[0]``).
+What they mean is looked up at each call, in dicts, without running any code.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import dis
 import functools
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, final
+from typing import Any, Final, NamedTuple, final
 from weakref import WeakKeyDictionary
 
 from hybridnet.ndarray import NDArray
@@ -24,12 +24,16 @@ __all__ = ["environment_key"]
 #: Packages whose functions and modules are as they are.
 _FIXED: Final = frozenset({"builtins", "functools", "hybridnet", "jax", "math", "numpy"})
 _MISSING: Final = object()
-# A list or dict with more in it than this, or deeper than this, is known by its identity alone.
-_MAX_ITEMS: Final = 64
-_MAX_DEPTH: Final = 3
 
-#: A variable and the attributes read from it, one from another.
-_Path = tuple[str, ...]
+
+class _Item(NamedTuple):
+    """A constant with which a list or dict is indexed."""
+
+    key: Any
+
+
+#: What is read, one from another, beginning with a variable: attributes by name, and items.
+_Path = tuple[str | _Item, ...]
 
 
 def environment_key(
@@ -68,43 +72,38 @@ class _Visit:
         names = function.__code__.co_varnames
         local = {**dict(zip(names, args, strict=False)), **kwargs}
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-        for root, *attributes in _paths(function.__code__):
-            name = root[1:]
-            if root[0] == "g":
-                self._follow(function.__globals__.get(name, _MISSING), attributes)
+        for is_global, name, path in _paths(function.__code__):
+            if is_global:
+                self._follow(function.__globals__.get(name, _MISSING), path)
             elif name in local:
                 # The arguments themselves are in the key already.
-                if attributes and not isinstance(local[name], NDArray):
-                    self._step(local[name], attributes)
+                if path and not isinstance(local[name], NDArray):
+                    self._step(local[name], path)
             elif name in cells:
                 try:
-                    self._follow(cells[name].cell_contents, attributes)
+                    self._follow(cells[name].cell_contents, path)
                 except ValueError:  # not assigned yet
                     self.found.append(None)
 
-    def _follow(self, value: Any, attributes: Sequence[str], bound: Sequence[Any] = ()) -> None:
+    def _follow(self, value: Any, path: _Path, bound: Sequence[Any] = ()) -> None:
         """Adds a value and what is read from it."""
         if value is _MISSING:
             self.found.append(None)
             return
         if not isinstance(value, types.ModuleType):
-            self.found.append(self._key(value, 0))
+            self.found.append(static_key(value, self._identities))
         if _is_followed(value):
             self.function(value, bound, {})
-        elif attributes and not isinstance(value, NDArray):
-            self._step(value, attributes)
+        elif path and not isinstance(value, NDArray):
+            self._step(value, path)
 
-    def _step(self, owner: Any, attributes: Sequence[str]) -> None:
-        value, is_method = _attribute(owner, attributes[0])
-        self._follow(value, attributes[1:], (owner,) if is_method else ())
-
-    def _key(self, value: Any, depth: int) -> Any:
-        kind = type(value)
-        if kind in (list, tuple, dict) and len(value) <= _MAX_ITEMS and depth < _MAX_DEPTH:
-            items = value.values() if kind is dict else value
-            keys = tuple(value) if kind is dict else None
-            return (kind, keys, *[self._key(one, depth + 1) for one in items])
-        return static_key(value, self._identities)
+    def _step(self, owner: Any, path: _Path) -> None:
+        first = path[0]
+        if isinstance(first, _Item):
+            value, is_method = _item(owner, first.key), False
+        else:
+            value, is_method = _attribute(owner, first)
+        self._follow(value, path[1:], (owner,) if is_method else ())
 
 
 def _plain_function(function: Any, args: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
@@ -165,38 +164,64 @@ def _attribute(owner: Any, name: str) -> tuple[Any, bool]:
     return _MISSING, False
 
 
-_known: Final[WeakKeyDictionary[types.CodeType, tuple[_Path, ...]]] = WeakKeyDictionary()
+def _item(owner: Any, key: Any) -> Any:
+    """Returns what a list, tuple or dict holds."""
+    try:
+        if isinstance(owner, dict):
+            return dict.get(owner, key, _MISSING)
+        if type(owner) in (list, tuple):
+            return owner[key]
+    except (TypeError, IndexError):
+        pass
+    return _MISSING
 
 
-def _paths(code: types.CodeType) -> tuple[_Path, ...]:
-    """Returns the variables that a code loads, each with the attributes it reads from it.
+#: A variable that a code loads: whether it is a global, its name, and what is read from it.
+_Load = tuple[bool, str, _Path]
 
-    A variable begins with 'g' if it is a global, with 'l' if it is local or a closure's.
-    """
-    paths = _known.get(code)
-    if paths is None:
-        paths = _known.setdefault(code, tuple(dict.fromkeys(_load_paths(code))))
-    return paths
+_known: Final[WeakKeyDictionary[types.CodeType, tuple[_Load, ...]]] = WeakKeyDictionary()
 
 
-def _load_paths(code: types.CodeType) -> Iterator[_Path]:
-    path: list[str] = []
+def _paths(code: types.CodeType) -> tuple[_Load, ...]:
+    """Returns the variables that a code, and what is defined in it, loads."""
+    found = _known.get(code)
+    if found is None:
+        found = _known.setdefault(code, tuple(dict.fromkeys(_loads(code))))
+    return found
+
+
+def _loads(code: types.CodeType) -> Iterator[_Load]:
+    variable: tuple[bool, str] | None = None
+    path: list[str | _Item] = []
+    index: _Item | None = None
     for one in dis.get_instructions(code):
         operation = one.opname
-        if operation in ("LOAD_ATTR", "LOAD_METHOD") and path:
-            path.append(one.argval)
-            continue
-        if path:
-            yield tuple(path)
-            path = []
+        if variable is not None:
+            if operation == "BINARY_SUBSCR" and index is not None:
+                path.append(index)
+                index = None
+                continue
+            if operation in ("LOAD_ATTR", "LOAD_METHOD") and index is None:
+                path.append(one.argval)
+                continue
+            if operation == "LOAD_CONST" and index is None and _is_index(one.argval):
+                index = _Item(one.argval)
+                continue
+            yield (*variable, tuple(path))
+            variable, path, index = None, [], None
         if operation in ("LOAD_GLOBAL", "LOAD_NAME"):
-            path = ["g" + one.argval]
-        elif operation.startswith(("LOAD_FAST", "LOAD_DEREF")):
-            # Newer Pythons load two variables at once; attributes are read from the second.
+            variable = (True, one.argval)
+        elif "LOAD_FAST" in operation or operation == "LOAD_DEREF":
+            # Newer Pythons load two variables, or store one and load another, in one instruction;
+            # what follows is read from the second.
             names = one.argval if isinstance(one.argval, tuple) else (one.argval,)
             for name in names[:-1]:
-                yield ("l" + name,)
-            path = ["l" + names[-1]]
+                yield (False, name, ())
+            variable = (False, names[-1])
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _paths(constant)
+
+
+def _is_index(constant: Any) -> bool:
+    return isinstance(constant, (int, str))
