@@ -6,8 +6,9 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -19,6 +20,7 @@ from hybridnet.ops._random_state import initial_state
 from hybridnet.ops.call import Backward, Call
 from hybridnet.ops.handle import Operand
 from hybridnet.ops.registry import get
+from hybridnet.runtime import recorder
 
 
 def run_call(
@@ -162,6 +164,16 @@ def heat(function: Callable[[], Any], rounds: int = 4) -> Any:
         result = function()
         nd.waitall()  # compilations in the background, too
     return result
+
+
+@contextmanager
+def naive() -> Iterator[None]:
+    """A scope in which operators run at once and one by one: nothing large is compiled."""
+    was = recorder.set_naive(True)
+    try:
+        yield
+    finally:
+        recorder.set_naive(was)
 
 
 def in_thread(function: Callable[[], Any]) -> Any:

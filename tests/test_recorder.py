@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from helpers import heat, in_thread
+from helpers import heat, in_thread, naive
 
 from hybridnet import autograd, cpu, nd
 from hybridnet.base.errors import MXNetError, OpError, ShapeError
@@ -734,8 +734,7 @@ def test_recording_is_each_threads_own():
 
 
 def test_naive_runs_at_once_and_raises_at_the_line():
-    was = recorder.set_naive(True)
-    try:
+    with naive():
         x = nd.ones((3,))
         y = x + 1
         assert not is_pending(y)
@@ -744,8 +743,6 @@ def test_naive_runs_at_once_and_raises_at_the_line():
         y += 1
         y[1:] = 0
         np.testing.assert_array_equal(y.asnumpy(), [3, 0, 0])
-    finally:
-        recorder.set_naive(was)
 
 
 # Memory

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from eager_programs import compare, make_program, run_ours, run_reference
+from helpers import naive
 
 from hybridnet import nd
 from hybridnet.runtime import launch, programs, recorder
@@ -25,13 +26,6 @@ def hot(monkeypatch):
     return cache
 
 
-@pytest.fixture
-def naive():
-    was = recorder.set_naive(True)
-    yield
-    recorder.set_naive(was)
-
-
 def check(seeds, length=30):
     """Runs the programs of these seeds, and compares."""
     for seed in seeds:
@@ -45,8 +39,9 @@ def test_step_by_step(cold, block):
 
 
 @pytest.mark.parametrize("block", range(5))
-def test_naive(naive, block):
-    check(range(40 * block, 40 * block + 40))
+def test_naive(block):
+    with naive():
+        check(range(40 * block, 40 * block + 40))
 
 
 @pytest.mark.parametrize("block", range(3))
