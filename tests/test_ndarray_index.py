@@ -202,6 +202,17 @@ def test_index_arrays_are_truncated_and_negative_ones_count_from_the_end():
     np.testing.assert_array_equal(x.asnumpy(), [10, 0, 12])
 
 
+def test_whole_numbers_of_every_kind_are_positions():
+    host = filled((4, 5))
+    x, one, two = nd.array(host), nd.array([1], dtype="int32"), nd.array([2], dtype="int64")
+    np.testing.assert_array_equal(x[one:two].asnumpy(), host[1:2])
+    np.testing.assert_array_equal(x[np.int8(1) : np.uint8(3), [0, 2]].asnumpy(), host[1:3, [0, 2]])
+    np.testing.assert_array_equal(x[[0, 1], one:].asnumpy(), host[[0, 1], 1:])
+    np.testing.assert_array_equal(x[np.array(2)].asnumpy(), host[2])
+    with pytest.raises(TypeError):
+        x[1.5:]
+
+
 def test_a_loop_over_positions_compiles_once():
     from hybridnet.runtime.programs import cache
 

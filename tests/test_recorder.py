@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -15,7 +16,9 @@ from helpers import heat, in_thread, naive
 
 from hybridnet import autograd, cpu, nd
 from hybridnet.base.errors import MXNetError, OpError, ShapeError
+from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.registry import get
 from hybridnet.runtime import programs, recorder
 from hybridnet.runtime.host_task import push_task
 from hybridnet.runtime.programs import ProgramCache, cache
@@ -702,6 +705,32 @@ def test_in_place_updates_of_many_threads_all_count():
     np.testing.assert_array_equal(result[:4], np.full((4, 3), rounds))
     np.testing.assert_array_equal(result[6:], np.full((2, 3), 4 * rounds))
     assert result[5].min() == result[5].max() <= 3
+
+
+def test_equal_types_and_calls_are_one_object_between_threads():
+    row = get("Reshape")
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for trial in range(20):
+            barrier = threading.Barrier(3, timeout=60)
+            found: list[list[Any]] = []
+
+            def make(trial=trial, barrier=barrier, found=found) -> None:
+                barrier.wait()
+                types = [tensor_type((trial, 77001, k), np.dtype("int8")) for k in range(30)]
+                calls = [row.bind({"shape": (trial, 77001, k)})[0] for k in range(30)]
+                found.append([*types, *calls])
+
+            threads = [threading.Thread(target=make) for _ in range(3)]
+            for one in threads:
+                one.start()
+            for one in threads:
+                one.join()
+            for same in zip(*found, strict=True):
+                assert len({id(one) for one in same}) == 1
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_threads_draw_different_random_numbers():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import threading
 import weakref
 from typing import Any, Final
 
@@ -39,6 +41,10 @@ class TensorType:
 
 
 _made: Final[weakref.WeakValueDictionary[Any, TensorType]] = weakref.WeakValueDictionary()
+_lock: Final = threading.RLock()  # re-entrant, since finalizers may run anywhere
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]
 
 
 def tensor_type(shape: tuple[int, ...], dtype: np.dtype[Any]) -> TensorType:
@@ -46,6 +52,8 @@ def tensor_type(shape: tuple[int, ...], dtype: np.dtype[Any]) -> TensorType:
     key = (shape, dtype)
     found = _made.get(key)
     if found is None:
-        # Of two threads that make it at once, both get the one that was kept.
-        found = _made.setdefault(key, TensorType(shape, dtype))
+        with _lock:  # `setdefault` of a weak dictionary is not one step
+            found = _made.get(key)
+            if found is None:
+                found = _made[key] = TensorType(shape, dtype)
     return found

@@ -7,6 +7,7 @@ are inputs of the program, so that a loop over ``x[:, i]`` does not compile for 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -272,7 +273,8 @@ def _advanced(x: Any, items: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]
         if isinstance(item, int):
             pattern.append(_position(item, axis, size))
         elif isinstance(item, slice):
-            pattern.append((item.start, item.stop, item.step))
+            ends = (item.start, item.stop, item.step)
+            pattern.append(tuple(None if one is None else operator.index(one) for one in ends))
         else:
             pattern.append("array")
             arrays.append(_index_array(x, item, axis, size))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +27,11 @@ Shapes = list[tuple[int, ...] | None]
 
 _FLOAT64: Final = np.dtype(np.float64)
 _INT64: Final = np.dtype(np.int64)
+# Held while a call is made, so that equal calls are one object between threads too; re-entrant,
+# since finalizers may run anywhere.
+_making: Final = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_making._at_fork_reinit)  # type: ignore[attr-defined]
 # Distinct parameter values or input types that one operator remembers; past it, it starts afresh.
 _CACHE_LIMIT: Final = 4096
 
@@ -127,7 +134,10 @@ class Operator:
         key = (train, *values.values())
         call = self._calls.get(key)
         if call is None:
-            call = self._calls.setdefault(key, OpCall(self, values, train))
+            with _making:  # `setdefault` of a weak dictionary is not one step
+                call = self._calls.get(key)
+                if call is None:
+                    call = self._calls[key] = OpCall(self, values, train)
         return call
 
     def __repr__(self) -> str:
