@@ -411,10 +411,13 @@ def _change(env: dict[str, Any], name: str, function: str, value: Any) -> None:
 
 
 def _put(env: dict[str, Any], name: str, key: Any, value: Any) -> None:
-    if isinstance(env[name], np.ndarray) and not isinstance(key, list):
-        # With the Ellipsis one element takes a value of shape (1,).
-        key = (*key, ...) if isinstance(key, tuple) else (key, ...)
-    env[name][key] = env[value] if isinstance(value, str) else value
+    source = env[value] if isinstance(value, str) else value
+    if isinstance(env[name], np.ndarray):
+        source = np.array(source)  # NumPy may write before it has read where the two overlap
+        if not isinstance(key, list):
+            # With the Ellipsis one element takes a value of shape (1,).
+            key = (*key, ...) if isinstance(key, tuple) else (key, ...)
+    env[name][key] = source
 
 
 def _run(
