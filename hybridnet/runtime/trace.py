@@ -150,7 +150,8 @@ class Trace:
         if handle is not None:
             handle = self.root(handle)
             self._handles[id(handle)] = handle
-            edge = handle.edge
+            # Overwritten, it may be on the trace's own tape now.
+            _, edge = self._written.get(id(handle), (handle, handle.edge))
         written = self._writes.get(storage)
         if written is not None and edge is None:
             return written
