@@ -65,14 +65,17 @@ class Leaf:
         req: 'write', 'add' or 'null'.
         wanted: whether anything is to be computed for it.
         flows: the same: whether a gradient that reaches it would be used.
+        summed: whether its gradient will be summed over devices, and so is wanted as soon as it is
+            complete, while the rest of the backward pass still runs.
     """
 
-    __slots__ = ("flows", "grad", "req", "wanted")
+    __slots__ = ("flows", "grad", "req", "summed", "wanted")
 
     def __init__(self, grad: Any, req: str) -> None:
         self.grad = grad
         self.req = req
         self.wanted = self.flows = req != "null"
+        self.summed = False
 
 
 class TapeNode:
@@ -238,12 +241,20 @@ def backward(
             raise MXNetError(_BEFORE_TRACE)
         wanted = frozenset([one.edge for one in targets])
         kept: dict[Edge, Any] = {}
-        for node in nodes:
+        complete = {} if targets or create_graph else _summed_leaves(nodes)
+        for number, node in enumerate(nodes):
             _step(node, grads, wrap, wanted, kept, create_graph)
+            if number in complete:
+                done = {edge: grads.pop(edge, None) for edge in complete[number]}
+                _write_leaves(done, {})
+                recorder.mark()
         for edge in wanted & grads.keys():
             kept[edge] = grads[edge]
         # In order, so that each step of a training loop records the same.
         reached = dict.fromkeys(edge for node in nodes for edge in node.edges if edge is not None)
+        for edges in complete.values():
+            for edge in edges:
+                del reached[edge]
         if targets:
             for one in targets:
                 if kept.get(one.edge) is None and one.edge in reached:
@@ -310,6 +321,22 @@ def _fitted(call: Call, grad: Any, x: Any) -> Any:
 def _accumulate(grads: dict[Edge, Any], edge: Edge, grad: Any) -> None:
     before = grads.get(edge)
     grads[edge] = grad if before is None else before + grad
+
+
+def _summed_leaves(nodes: Sequence[TapeNode]) -> dict[int, list[Edge]]:
+    """Returns the leaves whose gradients are summed over devices, by the step that completes each.
+
+    Launching them there, and not with the whole pass, lets a sum overlap the layers below.
+    """
+    last: dict[Edge, int] = {}
+    for number, node in enumerate(nodes):
+        for edge in node.edges:
+            if edge is not None and type(edge.node) is Leaf and edge.node.summed:
+                last[edge] = number
+    complete: dict[int, list[Edge]] = {}
+    for edge, number in last.items():
+        complete.setdefault(number, []).append(edge)
+    return complete
 
 
 def _write_leaves(grads: dict[Edge, Any], reached: dict[Edge, None]) -> None:
