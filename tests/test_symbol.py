@@ -164,9 +164,9 @@ def test_composition_leaves_the_original_alone():
 
 def test_composition_by_position_follows_the_variables():
     x, y, a, b = map(sym.var, "xyab")
-    with hn.name.NameManager():
+    with mx.name.NameManager():
         composed = (x - y)(a, b).tojson()
-    with hn.name.NameManager():
+    with mx.name.NameManager():
         assert composed == (a - b)(a, b).tojson()
 
 
