@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
-import numpy as np
-
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import BOOL, INT64, as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
-from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops import registry
-from hybridnet.ops.call import Call, Types
-from hybridnet.ops.methods import FluentMethods
-from hybridnet.ops.operator import OpCall, Operator
-from hybridnet.runtime import generator, recorder
+from hybridnet.ops.call import Call
+from hybridnet.ops.operator import Operator
+from hybridnet.runtime import recorder
 from hybridnet.runtime.devices import device_of
 from hybridnet.runtime.segment import Value
 from hybridnet.runtime.storage import Storage, in_place
 
 from . import _index, _tape
+from ._apply import contexts_differ, not_arrays, record_changing, write_out
 from ._copy import CopyAcross, host_array, put
+from ._host import AbstractArray
 from ._tape import Edge, Leaf
 
 __all__ = ["NDArray"]
@@ -45,7 +43,7 @@ _MARKED_IN_TRACE: Final = (
 
 
 @final
-class NDArray(FluentMethods):
+class NDArray(AbstractArray):
     """An n-dimensional array on one device, changed in place and computed asynchronously.
 
     Make one with `array`, `zeros`, `ones`, `full`, `arange` or the operators. Operations return at
@@ -97,7 +95,7 @@ class NDArray(FluentMethods):
         call, scalars = op.bind(attrs, _tape.state.training)
         if out is not None:
             with in_place:
-                return _write_out(call, cls.apply_call(call, inputs, scalars, ctx), out)
+                return write_out(call, cls.apply_call(call, inputs, scalars, ctx), out)
         outputs = cls.apply_call(call, inputs, scalars, ctx)
         if call.num_visible == 1:
             return outputs[0]
@@ -121,18 +119,18 @@ class NDArray(FluentMethods):
             types = tuple([x._type for x in inputs])
             storages = [x._storage for x in inputs]
         except AttributeError:
-            raise _not_arrays(call, inputs) from None
+            raise not_arrays(call, inputs) from None
         if storages:
             ctx = storages[0].ctx
             for storage in storages:
                 if storage.ctx is not ctx:
-                    raise _contexts_differ(call, inputs)
+                    raise contexts_differ(call, inputs)
         else:
             ctx = ctx or current_context()
             device_of(ctx)  # a device that does not exist is an error here, not at the wait
         if call.takes_state or call.mutates:
             with in_place:
-                types, values, made = _record_changing(call, inputs, scalars, types, ctx)
+                types, values, made = record_changing(call, inputs, scalars, types, ctx)
         else:
             values = tuple([x.read() for x in inputs])
             made = recorder.record(ctx, call, values, scalars, call.infer(types))
@@ -258,39 +256,6 @@ class NDArray(FluentMethods):
         """The Storage this is a view of (for the inside of hybridnet)."""
         return self._storage
 
-    # -- what it is --------------------------------------------------------------------------
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The dimensions."""
-        return self._type.shape
-
-    @property
-    def dtype(self) -> type:
-        """The element type, as a NumPy scalar type."""
-        kind: type = self._type.dtype.type
-        return kind
-
-    @property
-    def inferred_dtype(self) -> np.dtype[Any]:
-        """The element type, as a NumPy dtype."""
-        return self._type.dtype
-
-    @property
-    def type(self) -> TensorType:
-        """Shape and dtype as one object."""
-        return self._type
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return self._type.size
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self._type.shape)
-
     @property
     def context(self) -> Context:
         """Where the array is."""
@@ -299,99 +264,18 @@ class NDArray(FluentMethods):
     ctx = context
 
     @property
-    def stype(self) -> str:
-        """The storage type: 'default', which is dense."""
-        return "default"
-
-    @property
     def T(self) -> NDArray:
         """The transpose: a copy with the axes in reverse order."""
         return self.transpose()  # type: ignore[no-any-return]
-
-    # -- values ------------------------------------------------------------------------------
-
-    def wait_to_read(self) -> None:
-        """Waits until the value has been computed.
-
-        Raises:
-            OpError: it could not be.
-        """
-        recorder.wait(self.read())
-
-    def wait_to_write(self) -> None:
-        """Waits until everything recorded so far that reads this array has been launched."""
-        self.wait_to_read()
-
-    def asnumpy(self) -> np.ndarray[Any, Any]:
-        """Returns a NumPy copy of the value; waits for it.
-
-        Raises:
-            OpError: it could not be computed.
-        """
-        return np.array(recorder.wait(self.read()))
-
-    def asscalar(self) -> Any:
-        """Returns the one element as a NumPy scalar.
-
-        Raises:
-            ShapeError: the array has not exactly one element.
-        """
-        if self.size != 1:
-            raise ShapeError(f"asscalar: needs an array of one element, got shape {self.shape}")
-        return self.asnumpy().reshape(())[()]
-
-    def item(self) -> Any:
-        """Returns the one element as a Python number."""
-        return self.asscalar().item()
-
-    def tolist(self) -> Any:
-        """Returns the elements as nested Python lists."""
-        return self.asnumpy().tolist()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        if copy is False:
-            raise ValueError("an NDArray cannot be given to NumPy without a copy; use asnumpy()")
-        host = self.asnumpy()
-        return host if dtype is None else host.astype(dtype)
-
-    def __bool__(self) -> bool:
-        if self.size != 1:
-            raise ShapeError(
-                f"the truth value of an NDArray of shape {self.shape} is ambiguous: "
-                "it must have one element"
-            )
-        return bool(self.asscalar())
-
-    def __float__(self) -> float:
-        return float(self.asscalar())
-
-    def __int__(self) -> int:
-        return int(self.asscalar())
-
-    def __index__(self) -> int:
-        if not np.issubdtype(self._type.dtype, np.integer):
-            raise TypeError(f"only an integer array can be an index, got {self._type}")
-        return int(self.asscalar())
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of a 0-d array")
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator[NDArray]:
-        for index in range(len(self)):
-            yield self[index]
-
-    def __repr__(self) -> str:
-        if recorder.current_trace() is not None:
-            return f"<NDArray {self._type} @{self.context}, being traced>"
-        shape = "x".join(map(str, self.shape))
-        return f"\n{self.asnumpy()!s}\n<NDArray {shape} @{self.context}>"
 
     # -- indexing ----------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
         return _index.get(self, key)
+
+    def __iter__(self) -> Iterator[NDArray]:
+        for index in range(len(self)):
+            yield self[index]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if _tape.state.recording:
@@ -558,36 +442,6 @@ class NDArray(FluentMethods):
     def __deepcopy__(self, memo: dict[int, Any]) -> NDArray:
         return self.copy()
 
-    def __reduce__(self) -> Any:
-        return _restore, (self.asnumpy(), self.context)
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self._export().__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[Any, int]:
-        device: tuple[Any, int] = recorder.ready_array(self.read()).__dlpack_device__()
-        return device
-
-    def to_dlpack_for_read(self) -> Any:
-        """Returns a DLPack capsule of the memory, which must not be written to."""
-        return self.__dlpack__()
-
-    def to_jax(self) -> Any:
-        """Returns the value as a JAX array, without a copy; later writes here do not change it."""
-        with jax.enable_x64(True):
-            # An object of its own: JAX marks the very array that its user donates as deleted.
-            return jax.device_put(self._export(), device_of(self.context))
-
-    def _export(self) -> Any:
-        value = self.read()
-        array = recorder.wait(value)
-        # In this order: what is recorded after this line keeps off the memory, and what was
-        # recorded before it is launched while `value` still holds the array. XLA in turn donates
-        # no memory that a DLPack capsule refers to.
-        value.shared = array.__dlpack__()
-        recorder.flush_all()
-        return array
-
     # -- gradients ---------------------------------------------------------------------------
 
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
@@ -650,80 +504,9 @@ class NDArray(FluentMethods):
         )
 
 
-def _restore(host: np.ndarray[Any, Any], ctx: Context) -> NDArray:
-    try:
-        device_of(ctx)
-    except MXNetError:
-        ctx = Context("cpu", 0)  # pickled where there was a GPU
-    return NDArray.from_value(put(host, ctx), ctx)
-
-
 def _like(target: NDArray, source: NDArray) -> NDArray:
     """Returns an array with the values of `source` in the shape and dtype of `target`."""
     attrs = {"shape": target._type.shape, "dtype": target._type.dtype.name}
     call, scalars = registry.get("_assign_cast").bind(attrs)
     made: NDArray = NDArray.apply_call(call, (source,), scalars)[0]
     return made
-
-
-def _record_changing(
-    call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...], types: Types, ctx: Context
-) -> tuple[Types, tuple[Value, ...], list[Value]]:
-    """Records a call that overwrites inputs or the random state; the lock is held.
-
-    Returns:
-        The types and Values of its inputs, with the random state, and the Values it makes.
-    """
-    values = tuple([x.read() for x in inputs])
-    if call.takes_state:
-        state = generator.state_of(ctx)
-        types = (*types, state.type)
-        values = (*values, state.read())
-    made = recorder.record(ctx, call, values, scalars, call.infer(types))
-    if call.takes_state:
-        state.write(made[-1])
-    for index, output in call.mutates.items():
-        # A call may leave the state out (BatchNorm outside training gives it back unchanged).
-        inputs[index].write(made[output])
-    return types, values, made
-
-
-def _write_out(call: Call, outputs: list[Any], out: Any) -> Any:
-    targets = list(out) if isinstance(out, (list, tuple)) else [out]
-    if len(targets) > call.num_visible:
-        raise ParameterError(
-            f"{call.name}: out= takes at most {call.num_visible} arrays, got {len(targets)}"
-        )
-    what = f"{call.name}(out=...)"
-    for target, result in zip(targets, outputs, strict=False):
-        if not isinstance(target, NDArray):
-            raise ParameterError(f"{call.name}: out= needs an NDArray, got {type(target).__name__}")
-        if target.shape != result.shape:
-            raise ShapeError(
-                f"{call.name}: out= must have shape {result.shape}, got {target.shape}"
-            )
-        if target.context is not result.context:
-            raise _contexts_differ(call, [result, target])
-        target.replace(result, what)
-    return out
-
-
-def _not_arrays(call: Call, inputs: Sequence[Any]) -> ParameterError:
-    names = call.input_names(len(inputs)) if isinstance(call, OpCall) else ()
-    for index, x in enumerate(inputs):
-        if not isinstance(x, NDArray):
-            name = names[index] if index < len(names) else f"input {index}"
-            what = "was not given" if x is None else f"is a {type(x).__name__}"
-            return ParameterError(
-                f"{call.name}: {name} must be an NDArray, but it {what}; "
-                "make one with nd.array(...)"
-            )
-    return ParameterError(f"{call.name}: every input must be an NDArray")
-
-
-def _contexts_differ(call: Call, inputs: Sequence[NDArray]) -> MXNetError:
-    where = ", ".join(str(x.context) for x in inputs)
-    return MXNetError(
-        f"{call.name}: all inputs must be on one context, got {where}; "
-        "move them with as_in_context(...)"
-    )

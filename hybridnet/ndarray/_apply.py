@@ -1,0 +1,83 @@
+"""What applying an operator to arrays is made of: changed inputs, ``out=``, and its refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hybridnet.base.context import Context
+from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
+from hybridnet.ops.call import Call, Types
+from hybridnet.ops.operator import OpCall
+from hybridnet.runtime import generator, recorder
+from hybridnet.runtime.segment import Value
+
+from ._host import AbstractArray
+
+__all__ = ["contexts_differ", "not_arrays", "record_changing", "write_out"]
+
+
+def record_changing(
+    call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...], types: Types, ctx: Context
+) -> tuple[Types, tuple[Value, ...], list[Value]]:
+    """Records a call that overwrites inputs or the random state; the lock is held.
+
+    Returns:
+        The types and Values of its inputs, with the random state, and the Values it makes.
+    """
+    values = tuple([x.read() for x in inputs])
+    if call.takes_state:
+        state = generator.state_of(ctx)
+        types = (*types, state.type)
+        values = (*values, state.read())
+    made = recorder.record(ctx, call, values, scalars, call.infer(types))
+    if call.takes_state:
+        state.write(made[-1])
+    for index, output in call.mutates.items():
+        # A call may leave the state out (BatchNorm outside training gives it back unchanged).
+        inputs[index].write(made[output])
+    return types, values, made
+
+
+def write_out(call: Call, outputs: list[Any], out: Any) -> Any:
+    """Writes the outputs of a call to the arrays given as ``out=``; returns these."""
+    targets = list(out) if isinstance(out, (list, tuple)) else [out]
+    if len(targets) > call.num_visible:
+        raise ParameterError(
+            f"{call.name}: out= takes at most {call.num_visible} arrays, got {len(targets)}"
+        )
+    what = f"{call.name}(out=...)"
+    for target, result in zip(targets, outputs, strict=False):
+        if not isinstance(target, AbstractArray):
+            raise ParameterError(f"{call.name}: out= needs an NDArray, got {type(target).__name__}")
+        if target.shape != result.shape:
+            raise ShapeError(
+                f"{call.name}: out= must have shape {result.shape}, got {target.shape}"
+            )
+        if target.context is not result.context:
+            raise contexts_differ(call, [result, target])
+        target.replace(result, what)
+    return out
+
+
+def not_arrays(call: Call, inputs: Sequence[Any]) -> ParameterError:
+    """Returns the error for inputs that are no arrays."""
+    names = call.input_names(len(inputs)) if isinstance(call, OpCall) else ()
+    for index, x in enumerate(inputs):
+        if not isinstance(x, AbstractArray):
+            name = names[index] if index < len(names) else f"input {index}"
+            what = "was not given" if x is None else f"is a {type(x).__name__}"
+            return ParameterError(
+                f"{call.name}: {name} must be an NDArray, but it {what}; "
+                "make one with nd.array(...)"
+            )
+    return ParameterError(f"{call.name}: every input must be an NDArray")
+
+
+def contexts_differ(call: Call, inputs: Sequence[Any]) -> MXNetError:
+    """Returns the error for arrays of several contexts."""
+    where = ", ".join(str(x.context) for x in inputs)
+    return MXNetError(
+        f"{call.name}: all inputs must be on one context, got {where}; "
+        "move them with as_in_context(...)"
+    )

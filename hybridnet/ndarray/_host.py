@@ -1,0 +1,192 @@
+"""What an array tells the host: its facts, its value as NumPy, Python, DLPack and JAX objects."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from hybridnet.base.context import Context
+from hybridnet.base.errors import MXNetError, ShapeError
+from hybridnet.base.lazy import jax
+from hybridnet.base.tensor_type import TensorType
+from hybridnet.ops.methods import FluentMethods
+from hybridnet.runtime import recorder
+from hybridnet.runtime.devices import device_of
+from hybridnet.runtime.segment import Value
+
+from ._copy import put
+
+__all__ = ["AbstractArray"]
+
+
+class AbstractArray(FluentMethods):
+    """An array as the host sees it; `NDArray` is the one kind there is."""
+
+    __slots__ = ()
+
+    _type: TensorType
+
+    @abstractmethod
+    def read(self) -> Value:
+        """Returns the Value this array shows now (for the inside of hybridnet)."""
+
+    @property
+    @abstractmethod
+    def context(self) -> Context:
+        """Where the array is."""
+
+    # -- what it is --------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The dimensions."""
+        return self._type.shape
+
+    @property
+    def dtype(self) -> type:
+        """The element type, as a NumPy scalar type."""
+        kind: type = self._type.dtype.type
+        return kind
+
+    @property
+    def inferred_dtype(self) -> np.dtype[Any]:
+        """The element type, as a NumPy dtype."""
+        return self._type.dtype
+
+    @property
+    def type(self) -> TensorType:
+        """Shape and dtype as one object."""
+        return self._type
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self._type.size
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self._type.shape)
+
+    @property
+    def stype(self) -> str:
+        """The storage type: 'default', which is dense."""
+        return "default"
+
+    # -- values ------------------------------------------------------------------------------
+
+    def wait_to_read(self) -> None:
+        """Waits until the value has been computed.
+
+        Raises:
+            OpError: it could not be.
+        """
+        recorder.wait(self.read())
+
+    def wait_to_write(self) -> None:
+        """Waits until everything recorded so far that reads this array has been launched."""
+        self.wait_to_read()
+
+    def asnumpy(self) -> np.ndarray[Any, Any]:
+        """Returns a NumPy copy of the value; waits for it.
+
+        Raises:
+            OpError: it could not be computed.
+        """
+        return np.array(recorder.wait(self.read()))
+
+    def asscalar(self) -> Any:
+        """Returns the one element as a NumPy scalar.
+
+        Raises:
+            ShapeError: the array has not exactly one element.
+        """
+        if self.size != 1:
+            raise ShapeError(f"asscalar: needs an array of one element, got shape {self.shape}")
+        return self.asnumpy().reshape(())[()]
+
+    def item(self) -> Any:
+        """Returns the one element as a Python number."""
+        return self.asscalar().item()
+
+    def tolist(self) -> Any:
+        """Returns the elements as nested Python lists."""
+        return self.asnumpy().tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False:
+            raise ValueError("an NDArray cannot be given to NumPy without a copy; use asnumpy()")
+        host = self.asnumpy()
+        return host if dtype is None else host.astype(dtype)
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ShapeError(
+                f"the truth value of an NDArray of shape {self.shape} is ambiguous: "
+                "it must have one element"
+            )
+        return bool(self.asscalar())
+
+    def __float__(self) -> float:
+        return float(self.asscalar())
+
+    def __int__(self) -> int:
+        return int(self.asscalar())
+
+    def __index__(self) -> int:
+        if not np.issubdtype(self._type.dtype, np.integer):
+            raise TypeError(f"only an integer array can be an index, got {self._type}")
+        return int(self.asscalar())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d array")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        if recorder.current_trace() is not None:
+            return f"<NDArray {self._type} @{self.context}, being traced>"
+        shape = "x".join(map(str, self.shape))
+        return f"\n{self.asnumpy()!s}\n<NDArray {shape} @{self.context}>"
+
+    # -- for others ------------------------------------------------------------------------
+
+    def __reduce__(self) -> Any:
+        return _restore, (type(self), self.asnumpy(), self.context)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._export().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        device: tuple[Any, int] = recorder.ready_array(self.read()).__dlpack_device__()
+        return device
+
+    def to_dlpack_for_read(self) -> Any:
+        """Returns a DLPack capsule of the memory, which must not be written to."""
+        return self.__dlpack__()
+
+    def to_jax(self) -> Any:
+        """Returns the value as a JAX array, without a copy; later writes here do not change it."""
+        with jax.enable_x64(True):
+            # An object of its own: JAX marks the very array that its user donates as deleted.
+            return jax.device_put(self._export(), device_of(self.context))
+
+    def _export(self) -> Any:
+        value = self.read()
+        array = recorder.wait(value)
+        # In this order: what is recorded after this line keeps off the memory, and what was
+        # recorded before it is launched while `value` still holds the array. XLA in turn donates
+        # no memory that a DLPack capsule refers to.
+        value.shared = array.__dlpack__()
+        recorder.flush_all()
+        return array
+
+
+def _restore(kind: Any, host: np.ndarray[Any, Any], ctx: Context) -> Any:
+    try:
+        device_of(ctx)
+    except MXNetError:
+        ctx = Context("cpu", 0)  # pickled where there was a GPU
+    return kind.from_value(put(host, ctx), ctx)
