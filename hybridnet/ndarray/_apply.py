@@ -48,7 +48,7 @@ def write_out(call: Call, outputs: list[Any], out: Any) -> Any:
         )
     what = f"{call.name}(out=...)"
     for target, result in zip(targets, outputs, strict=False):
-        if not isinstance(target, AbstractArray):
+        if type(target) is not type(result):
             raise ParameterError(f"{call.name}: out= needs an NDArray, got {type(target).__name__}")
         if target.shape != result.shape:
             raise ShapeError(
