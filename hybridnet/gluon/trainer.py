@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from hybridnet import kv, optimizer
+from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.files import atomic_write
 from hybridnet.runtime import recorder
 
-from .parameter import Parameter, ParameterDict
+from ._parameter import Parameter
+from ._parameter_dict import ParameterDict
 
-__all__ = ["Trainer"]
+__all__ = ["StaleGradientError", "Trainer"]
+
+
+class StaleGradientError(MXNetError, UserWarning):
+    """A parameter was to be updated with a gradient that an update has used already."""
 
 
 class Trainer:
     """Applies an optimizer to parameters, on one device or several.
 
+        with autograd.record():
+            loss = loss_of(net(data), label)
+        loss.backward()
+        trainer.step(batch_size)
+
     Args:
-        params: what `collect_params` returns, a dict, or a list of parameters.
+        params: what `collect_params` returns, a dict, or a list of parameters. Dicts are taken in
+            the order of their names, which numbers the parameters.
         optimizer: the name of one, or an instance.
         optimizer_params: its arguments, where it is given by name.
         kvstore: how gradients of several devices are added: 'device', 'local', a `KVStore`, or
-            None.
+            None. A name counts with several devices only.
         compression_params: must be None.
         update_on_kvstore: whether the store applies the optimizer; default where there is one.
 
     Raises:
-        ParameterError: `params` are no parameters.
+        ParameterError: `params` are no parameters, or the options do not fit together.
     """
 
     def __init__(
@@ -42,18 +55,17 @@ class Trainer:
     ) -> None:
         if compression_params:
             raise ParameterError("Trainer: gradient compression is not supported yet")
-        values = params.values() if isinstance(params, (ParameterDict, Mapping)) else params
-        self._params: list[Parameter] = list(values)
-        for one in self._params:
-            if not isinstance(one, Parameter):
-                raise ParameterError(f"Trainer: needs Parameters, got {type(one).__name__}")
+        self._params = _as_list(params)
         self._optimizer = self._make_optimizer(optimizer, optimizer_params or {})
         self._scale = float(self._optimizer.rescale_grad)
-        self._kvstore_kind = kvstore
-        self._update_on_kvstore = update_on_kvstore
+        self._given_store = kvstore
+        self._given_update = update_on_kvstore
         self._kvstore: Any = None
+        self._update_on_kvstore = False
+        # The parameters that the store has.
+        self._stored: set[int] = set()
         self._updaters: list[Any] = []
-        self._ready = False
+        self._is_ready = False
         self._loaded_states: bytes | None = None
 
     def _make_optimizer(self, given: Any, arguments: dict[str, Any]) -> Any:
@@ -79,7 +91,11 @@ class Trainer:
         return rate
 
     def set_learning_rate(self, lr: float) -> None:
-        """Sets the learning rate, where no scheduler does."""
+        """Sets the learning rate.
+
+        Raises:
+            ParameterError: a scheduler sets it.
+        """
         self._optimizer.set_learning_rate(lr)
 
     # -- a step ------------------------------------------------------------------------------
@@ -89,11 +105,17 @@ class Trainer:
 
         Args:
             batch_size: gradients are divided by it.
-            ignore_stale_grad: accepted; every gradient is used as it is.
+            ignore_stale_grad: leave parameters as they are whose gradient no backward pass has
+                written since the last step, instead of raising.
+
+        Raises:
+            StaleGradientError: there is such a parameter.
+            MXNetError: a parameter has no value yet, or parameters are on different devices.
         """
-        self._start(batch_size)
-        self._reduce()
-        self._apply()
+        self._prepare(batch_size)
+        chosen = self._chosen(ignore_stale_grad)
+        self._reduce(chosen)
+        self._apply(chosen)
 
     def allreduce_grads(self) -> None:
         """Adds up the gradients of all devices, without an update.
@@ -101,90 +123,153 @@ class Trainer:
         Raises:
             MXNetError: the store does the updates, so that the two cannot be parted.
         """
-        self._start(None)
-        if self._kvstore is not None and self._update_on_kvstore:
-            raise MXNetError("allreduce_grads: make the Trainer with update_on_kvstore=False")
-        self._reduce()
+        self._prepare(None)
+        self._refuse_store("allreduce_grads")
+        self._reduce(self._learned())
 
     def update(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
-        """Updates the parameters from gradients that are added up already."""
-        self._start(batch_size)
-        if self._kvstore is not None and self._update_on_kvstore:
-            raise MXNetError("update: make the Trainer with update_on_kvstore=False")
-        self._apply()
+        """Updates the parameters from gradients that are added up already.
 
-    def _start(self, batch_size: int | None) -> None:
-        if batch_size is not None:
-            self._optimizer.rescale_grad = self._scale / batch_size
-        if not self._ready:
-            self._prepare()
+        Args:
+            batch_size, ignore_stale_grad: as in `step`.
+
+        Raises:
+            StaleGradientError: a gradient has been used already.
+            MXNetError: the store does the updates.
+        """
+        self._prepare(batch_size)
+        self._refuse_store("update")
+        self._apply(self._chosen(ignore_stale_grad))
+
+    def _refuse_store(self, caller: str) -> None:
+        if self._update_on_kvstore:
+            raise MXNetError(
+                f"{caller}: the key-value store updates the parameters when gradients are added "
+                "up; make the Trainer with update_on_kvstore=False"
+            )
 
     def _learned(self) -> list[tuple[int, Parameter]]:
         return [(i, one) for i, one in enumerate(self._params) if one.grad_req != "null"]
 
-    def _prepare(self) -> None:
-        """Sets up the store and the updaters, once the parameters have values."""
-        contexts = [one.list_ctx() for one in self._params]
-        if any(ctx != contexts[0] for ctx in contexts):
-            raise MXNetError("Trainer: all parameters must be on the same contexts")
-        several = bool(contexts) and len(contexts[0]) > 1
-        store = self._kvstore_kind
-        if store is not None and (several or not isinstance(store, str)):
-            self._kvstore = kv.create(store) if isinstance(store, str) else store
-            if self._update_on_kvstore is None:
-                self._update_on_kvstore = True
-            if self._update_on_kvstore:
-                self._kvstore.set_optimizer(self._optimizer)
-            for number, one in self._learned():
+    def _chosen(self, ignore_stale: bool) -> list[tuple[int, Parameter]]:
+        """Returns the parameters to update, with their numbers."""
+        learned = self._learned()
+        if recorder.current_trace() is not None:
+            return learned  # what is fresh is known when the traced function runs
+        chosen = []
+        for number, one in learned:
+            one.list_data()  # raises where there is none yet
+            if one.has_fresh_grads():
+                chosen.append((number, one))
+            elif not ignore_stale:
+                raise StaleGradientError(
+                    f"Trainer: the gradient of {one.name!r} was not written by a "
+                    "backward pass since the last step; does the loss depend on the parameter? "
+                    "ignore_stale_grad=True leaves it as it is"
+                )
+        return chosen
+
+    def _reduce(self, chosen: Sequence[tuple[int, Parameter]]) -> None:
+        """Adds up gradients; where the store updates, it does so now."""
+        if self._kvstore is None:
+            return
+        for number, one in chosen:
+            if number not in self._stored:
                 self._kvstore.init(number, one.list_data()[0])
-        else:
-            self._update_on_kvstore = False
+                self._stored.add(number)
+            fresh = one.has_fresh_grads()
+            # What was computed last is needed last: layers near the input have precedence.
+            self._kvstore.push(number, one.list_grad(), priority=-number)
+            if self._update_on_kvstore:
+                continue
+            self._kvstore.pull(number, one.list_grad(), priority=-number)
+            if not fresh:
+                one.note_grads_used()
+
+    def _apply(self, chosen: Sequence[tuple[int, Parameter]]) -> None:
+        """Updates parameters from their gradients, or fetches them from the store."""
+        if self._update_on_kvstore:
+            for number, one in chosen:
+                self._kvstore.pull(number, one.list_data(), priority=-number)
+        elif chosen:
+            numbers = [number for number, _ in chosen]
+            weights = [one.list_data() for _, one in chosen]
+            grads = [one.list_grad() for _, one in chosen]
+            for device, updater in enumerate(self._updaters):
+                self._optimizer._set_current_context(device)
+                updater(numbers, [one[device] for one in grads], [one[device] for one in weights])
+        if recorder.current_trace() is None:
+            for _, one in chosen:
+                one.note_grads_used()
+        recorder.mark()
+
+    # -- the store and the updaters ----------------------------------------------------------
+
+    def _prepare(self, batch_size: int | None) -> None:
+        if batch_size is not None:
+            self._optimizer.rescale_grad = self._scale / batch_size
+        if self._is_ready:
+            return
+        contexts = self._contexts()
+        self._make_store(len(contexts) > 1)
         if not self._update_on_kvstore:
-            count = len(contexts[0]) if contexts else 1
-            self._updaters = [optimizer.get_updater(self._optimizer) for _ in range(count)]
-        self._ready = True
+            self._updaters = [optimizer.get_updater(self._optimizer) for _ in contexts]
+        self._is_ready = True
         if self._loaded_states is not None:
             self._set_states(self._loaded_states)
             self._loaded_states = None
 
-    def _reduce(self) -> None:
-        if self._kvstore is None:
-            return
-        for number, one in self._learned():
-            # What was computed last is needed last: layers near the input have precedence.
-            self._kvstore.push(number, one.list_grad(), priority=-number)
-            if not self._update_on_kvstore:
-                self._kvstore.pull(number, one.list_grad(), priority=-number)
+    def _contexts(self) -> list[Context]:
+        """Returns the contexts of the parameters, which must be the same for all."""
+        found: list[Context] | None = None
+        for one in self._params:
+            contexts = one.list_ctx()
+            if found is not None and contexts != found:
+                raise MXNetError(
+                    f"Trainer: all parameters must be on the same contexts, but {one.name!r} is on "
+                    f"{contexts}, and others are on {found}"
+                )
+            found = contexts
+        return found or []
 
-    def _apply(self) -> None:
-        for number, one in self._learned():
-            if self._kvstore is not None and self._update_on_kvstore:
-                self._kvstore.pull(number, one.list_data(), priority=-number)
-                continue
-            for updater, weight, grad in zip(
-                self._updaters, one.list_data(), one.list_grad(), strict=True
-            ):
-                updater(number, grad, weight)
-        recorder.mark()
+    def _make_store(self, several: bool) -> None:
+        store = self._given_store
+        if store is None or (isinstance(store, str) and not several):
+            if self._given_update:
+                raise ParameterError(
+                    "Trainer: update_on_kvstore=True requires a key-value store; with one device "
+                    "give one: kvstore=kv.create('local')"
+                )
+            return
+        self._kvstore = kv.create(store) if isinstance(store, str) else store
+        self._update_on_kvstore = self._given_update is not False
+        if self._update_on_kvstore:
+            self._kvstore.set_optimizer(self._optimizer)
 
     # -- states ------------------------------------------------------------------------------
 
     def save_states(self, fname: Any) -> None:
-        """Saves the optimizer's states; the file appears whole or not at all."""
-        self._start(None)
-        updater = self._kvstore.updater if self._update_on_kvstore else self._updaters[0]
-        with atomic_write(fname) as file:
-            file.write(updater.get_states(dump_optimizer=False))
-
-    def load_states(self, fname: Any) -> None:
-        """Loads what `save_states` has written.
+        """Saves the optimizer and its states; the file appears whole or not at all.
 
         Raises:
-            FormatError: the file is damaged.
+            ParameterError: the optimizer holds something that cannot be saved.
+            OSError: the file cannot be written.
         """
-        with open(fname, "rb") as file:
-            states = file.read()
-        if self._ready:
+        self._prepare(None)
+        updater = self._kvstore.updater if self._update_on_kvstore else self._updaters[0]
+        states = updater.get_states(dump_optimizer=True)
+        with atomic_write(fname) as file:
+            file.write(states)
+
+    def load_states(self, fname: Any) -> None:
+        """Loads what `save_states` has written, the optimizer's settings too.
+
+        Raises:
+            FormatError: the file is damaged, or was written by MXNet, whose states are pickles.
+            OSError: it cannot be read.
+        """
+        states = Path(fname).read_bytes()
+        if self._is_ready:
             self._set_states(states)
         else:
             self._loaded_states = states
@@ -193,3 +278,22 @@ class Trainer:
         updaters = [self._kvstore.updater] if self._update_on_kvstore else self._updaters
         for updater in updaters:
             updater.set_states(states)
+        self._optimizer = updaters[0].optimizer
+        for updater in updaters:
+            updater.optimizer = self._optimizer
+
+
+def _as_list(params: Any) -> list[Parameter]:
+    if isinstance(params, (ParameterDict, Mapping)):
+        listed = [params[name] for name in sorted(params)]
+    elif isinstance(params, (list, tuple)):
+        listed = list(params)
+    else:
+        raise ParameterError(
+            "Trainer: params must be what collect_params() returns, a dict or a list, got "
+            f"{type(params).__name__}"
+        )
+    for one in listed:
+        if not isinstance(one, Parameter):
+            raise ParameterError(f"Trainer: needs Parameters, got {type(one).__name__}")
+    return list(dict.fromkeys(listed))

@@ -14,33 +14,37 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ndarray import NDArray
 
-__all__ = ["clip_global_norm", "split_and_load", "split_data"]
+from ._hooks import HookHandle as HookHandle
+
+__all__ = ["HookHandle", "clip_global_norm", "split_and_load", "split_data"]
 
 
 def split_data(
     data: NDArray, num_slice: int, batch_axis: int = 0, even_split: bool = True
 ) -> list[NDArray]:
-    """Cuts an array into equal parts along the batch axis.
+    """Cuts an array into parts along the batch axis.
 
     Args:
         data: the array.
         num_slice: how many parts.
         batch_axis: along which axis.
-        even_split: whether the size must be divisible; else the last part is larger.
+        even_split: whether the parts must be equal; else the first ones may be larger by one, and
+            the last ones empty.
+
+    Returns:
+        The parts: views of the array where they are contiguous in memory.
 
     Raises:
-        ShapeError: it is not divisible, or smaller than the number of parts.
+        ShapeError: the size is not divisible.
     """
     size = data.shape[batch_axis]
-    if size < num_slice:
-        raise ShapeError(f"split_data: cannot cut {size} examples into {num_slice} parts")
     if even_split and size % num_slice:
         raise ShapeError(
             f"split_data: {size} examples do not divide into {num_slice} equal parts; use another "
             "batch size, or even_split=False"
         )
-    step = size // num_slice
-    bounds = [step * i for i in range(num_slice)] + [size]
+    step, extra = divmod(size, num_slice)
+    bounds = [step * i + min(i, extra) for i in range(num_slice + 1)]
     if batch_axis == 0:
         return [data[begin:end] for begin, end in pairwise(bounds)]
     return [

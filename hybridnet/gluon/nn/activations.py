@@ -25,7 +25,7 @@ class Activation(HybridBlock):
         super().__init__(**kwargs)
 
     def _alias(self) -> str:
-        return self._activation
+        return self._activation  # relu0 and not activation0
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._activation})"
@@ -33,6 +33,14 @@ class Activation(HybridBlock):
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Applies the function."""
         return F.Activation(x, act_type=self._activation, name="fwd")
+
+
+def activation_of(block: HybridBlock, name: str | None) -> Activation | None:
+    """Returns the activation inside a layer, called after the layer; None for None."""
+    if name is None:
+        return None
+    with block.name_scope():
+        return Activation(name, prefix=name + "_")
 
 
 class LeakyReLU(HybridBlock):
@@ -73,7 +81,11 @@ class PReLU(HybridBlock):
 
 
 class ELU(HybridBlock):
-    """x where x > 0, alpha · (exp(x) - 1) elsewhere (Clevert et al. 2015)."""
+    """x where x > 0, alpha · (exp(x) - 1) elsewhere (Clevert et al. 2015).
+
+    Args:
+        alpha: the factor for negative x.
+    """
 
     def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -85,7 +97,7 @@ class ELU(HybridBlock):
 
 
 class SELU(HybridBlock):
-    """The self-normalising ELU (Klambauer et al. 2017)."""
+    """The self-normalizing ELU (Klambauer et al. 2017)."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Applies the function."""
@@ -101,7 +113,11 @@ class GELU(HybridBlock):
 
 
 class Swish(HybridBlock):
-    """x · sigmoid(beta · x) (Ramachandran et al. 2017)."""
+    """x · sigmoid(beta · x) (Ramachandran et al. 2017).
+
+    Args:
+        beta: the slope of the sigmoid.
+    """
 
     def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -109,4 +125,4 @@ class Swish(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Applies the function."""
-        return x * F.sigmoid(self._beta * x)
+        return x * F.sigmoid(self._beta * x, name="fwd")

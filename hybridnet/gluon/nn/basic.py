@@ -11,7 +11,7 @@ from hybridnet import ndarray, symbol
 from hybridnet.base.errors import ParameterError
 
 from ..block import Block, HybridBlock
-from .activations import Activation
+from .activations import activation_of
 
 __all__ = [
     "Dense",
@@ -35,7 +35,10 @@ def _slice(container: Any, key: Any) -> Any:
 
 
 class Sequential(Block):
-    """Blocks run one after another."""
+    """Blocks run one after another.
+
+    ``net[0]`` is a block, ``net[1:3]`` a container of the same blocks.
+    """
 
     def add(self, *blocks: Block) -> None:
         """Appends blocks."""
@@ -60,14 +63,17 @@ class Sequential(Block):
 
 
 class HybridSequential(HybridBlock):
-    """Hybrid blocks run one after another, traced as one after `hybridize`."""
+    """Hybrid blocks run one after another, traced as one after `hybridize`.
+
+    ``net[0]`` is a block, ``net[1:3]`` a container of the same blocks.
+    """
 
     def add(self, *blocks: HybridBlock) -> None:
         """Appends blocks."""
         for block in blocks:
             self.register_child(block)
 
-    def forward(self, x: Any, *args: Any) -> Any:
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
         """Runs the blocks; the first gets all arguments."""
         for block in self._children.values():
             x = block(x, *args)
@@ -115,28 +121,25 @@ class Dense(HybridBlock):
         super().__init__(**kwargs)
         self._units = units
         self._flatten = flatten
-        with self.name_scope():
-            self.weight = self.params.get(
-                "weight",
-                shape=(units, in_units),
-                init=weight_initializer,
+        self.weight = self.params.get(
+            "weight",
+            shape=(units, in_units),
+            init=weight_initializer,
+            dtype=dtype,
+            allow_deferred_init=True,
+        )
+        self.bias = (
+            self.params.get(
+                "bias",
+                shape=(units,),
+                init=bias_initializer,
                 dtype=dtype,
                 allow_deferred_init=True,
             )
-            self.bias = (
-                self.params.get(
-                    "bias",
-                    shape=(units,),
-                    init=bias_initializer,
-                    dtype=dtype,
-                    allow_deferred_init=True,
-                )
-                if use_bias
-                else None
-            )
-            self.act = (
-                None if activation is None else Activation(activation, prefix=activation + "_")
-            )
+            if use_bias
+            else None
+        )
+        self.act = activation_of(self, activation)
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         """Computes the layer."""
@@ -252,6 +255,9 @@ class Lambda(Block):
         """Calls the function."""
         return self._function(*args)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({_name_of(self._function)})"
+
 
 class HybridLambda(HybridBlock):
     """A function ``f(F, x, ...)`` as a hybrid block.
@@ -265,14 +271,22 @@ class HybridLambda(HybridBlock):
         if isinstance(function, str):
             _find(ndarray, function)
             _find(symbol, function)
-            name = function
-            self._function: Callable[..., Any] = lambda F, *args: getattr(F, name)(*args)
-        else:
-            self._function = function
+        self._function = function
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
         """Calls the function."""
+        if isinstance(self._function, str):
+            return getattr(F, self._function)(x, *args)
         return self._function(F, x, *args)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({_name_of(self._function)})"
+
+
+def _name_of(function: str | Callable[..., Any]) -> str:
+    if isinstance(function, str):
+        return function
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def _find(module: Any, function: str | Callable[..., Any]) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from hybridnet.base.errors import ParameterError
 
 from ..block import HybridBlock
-from .activations import Activation
+from .activations import activation_of
 
 __all__ = [
     "Conv1D",
@@ -72,6 +72,11 @@ class _Conv(HybridBlock):
         ndim = self._ndim
         self._channels = channels
         self._in_channels = in_channels
+        spatial = "DHW"[-ndim:]
+        if layout not in (f"NC{spatial}", f"N{spatial}C"):
+            raise ParameterError(
+                f"{name}: layout must be 'NC{spatial}' or 'N{spatial}C', got {layout!r}"
+            )
         kernel = sizes_of(kernel_size, ndim, f"{name}: kernel_size")
         self._options: dict[str, Any] = {
             "kernel": kernel,
@@ -85,23 +90,23 @@ class _Conv(HybridBlock):
         }
         if self._transposed:
             self._options["adj"] = sizes_of(output_padding, ndim, f"{name}: output_padding")
-        with self.name_scope():
-            self.weight = self.params.get(
-                "weight",
-                shape=self._weight_shape(kernel, groups, layout),
-                init=weight_initializer,
-                allow_deferred_init=True,
+        self.weight = self.params.get(
+            "weight",
+            shape=self._weight_shape(kernel, groups, layout),
+            init=weight_initializer,
+            allow_deferred_init=True,
+        )
+        self.bias = (
+            self.params.get(
+                "bias", shape=(channels,), init=bias_initializer, allow_deferred_init=True
             )
-            self.bias = (
-                self.params.get(
-                    "bias", shape=(channels,), init=bias_initializer, allow_deferred_init=True
-                )
-                if use_bias
-                else None
-            )
-            self.act = (
-                None if activation is None else Activation(activation, prefix=activation + "_")
-            )
+            if use_bias
+            else None
+        )
+        self.act = activation_of(self, activation)
+
+    def _alias(self) -> str:
+        return "conv"
 
     def _weight_shape(self, kernel: tuple[int, ...], groups: int, layout: str) -> tuple[int, ...]:
         if self._transposed:
@@ -127,10 +132,21 @@ class _Conv(HybridBlock):
             parts.append(f"dilation={options['dilate']}")
         if options["num_group"] != 1:
             parts.append(f"groups={options['num_group']}")
+        if options["no_bias"]:
+            parts.append("bias=False")
         if self.act is not None:
             parts.append(repr(self.act))
-        inputs = self._in_channels or None
-        return f"{type(self).__name__}({inputs} -> {self._channels}, {', '.join(parts)})"
+        return (
+            f"{type(self).__name__}({self._num_inputs()} -> {self._channels}, {', '.join(parts)})"
+        )
+
+    def _num_inputs(self) -> int | None:
+        """Returns the number of input channels, None where it is not known yet."""
+        shape: tuple[int, ...] = self.weight.shape or ()
+        if self._transposed:
+            return shape[0] or None
+        inner = shape[self._options["layout"].index("C")]
+        return inner * self._options["num_group"] or None
 
 
 class Conv1D(_Conv):

@@ -1,4 +1,4 @@
-"""Normalisation layers."""
+"""Normalization layers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm"]
 
 
 class BatchNorm(HybridBlock):
-    """Normalises each channel over the batch (Ioffe and Szegedy 2015).
+    """Normalizes each channel over the batch (Ioffe and Szegedy 2015).
 
     In training with the batch's mean and variance, which also move the running ones; else with the
     running ones.
@@ -86,7 +86,7 @@ class BatchNorm(HybridBlock):
     def hybrid_forward(
         self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
     ) -> Any:
-        """Normalises."""
+        """Normalizes."""
         return F.BatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._options)
 
     def __repr__(self) -> str:
@@ -121,10 +121,18 @@ class _Norm(HybridBlock):
             init=beta_initializer,
             allow_deferred_init=True,
         )
+        self._shown: dict[str, Any] = {"center": center, "scale": scale}
+
+    def __repr__(self) -> str:
+        shown = self._shown
+        if "num_groups" not in shown:
+            shown = {**shown, "in_channels": self.gamma.shape[0]}
+        options = ", ".join(f"{name}={value}" for name, value in shown.items())
+        return f"{type(self).__name__}({options})"
 
 
 class LayerNorm(_Norm):
-    """Normalises along one axis of each example (Ba et al. 2016).
+    """Normalizes along one axis of each example (Ba et al. 2016).
 
     Args:
         axis: the axis.
@@ -159,14 +167,15 @@ class LayerNorm(_Norm):
         )
         self._axis = axis
         self._epsilon = epsilon
+        self._shown = {"eps": epsilon, "axis": axis, **self._shown}
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
-        """Normalises."""
+        """Normalizes."""
         return F.LayerNorm(data, gamma=gamma, beta=beta, axis=self._axis, eps=self._epsilon)
 
 
 class InstanceNorm(_Norm):
-    """Normalises each channel of each example (Ulyanov et al. 2016).
+    """Normalizes each channel of each example (Ulyanov et al. 2016).
 
     Args:
         axis: the channel axis.
@@ -192,9 +201,10 @@ class InstanceNorm(_Norm):
         super().__init__(in_channels, center, scale, beta_initializer, gamma_initializer, **kwargs)
         self._axis = axis
         self._epsilon = epsilon
+        self._shown = {"eps": epsilon, "axis": axis, **self._shown}
 
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
-        """Normalises."""
+        """Normalizes."""
         if self._axis == 1:
             return F.InstanceNorm(x, gamma, beta, name="fwd", eps=self._epsilon)
         moved = F.InstanceNorm(x.swapaxes(1, self._axis), gamma, beta, eps=self._epsilon)
@@ -202,7 +212,7 @@ class InstanceNorm(_Norm):
 
 
 class GroupNorm(_Norm):
-    """Normalises groups of channels of each example (Wu and He 2018).
+    """Normalizes groups of channels of each example (Wu and He 2018).
 
     Args:
         num_groups: how many groups the channels (axis 1) are split into.
@@ -235,9 +245,10 @@ class GroupNorm(_Norm):
         )
         self._num_groups = num_groups
         self._epsilon = epsilon
+        self._shown = {"eps": epsilon, "num_groups": num_groups, **self._shown}
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
-        """Normalises."""
+        """Normalizes."""
         return F.GroupNorm(
             data, gamma=gamma, beta=beta, num_groups=self._num_groups, eps=self._epsilon
         )

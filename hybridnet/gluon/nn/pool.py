@@ -69,6 +69,9 @@ class _Pooling(HybridBlock):
         if count_include_pad is not None:
             self._options["count_include_pad"] = count_include_pad
 
+    def _alias(self) -> str:
+        return "pool"
+
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Pools."""
         return F.Pooling(x, name="fwd", **self._options)
@@ -208,7 +211,7 @@ class GlobalMaxPool1D(_Pooling):
     _kind = "max"
 
     def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
-        super().__init__(1, None, 0, False, layout, global_pool=True, **kwargs)
+        super().__init__(1, None, 0, True, layout, global_pool=True, **kwargs)
 
 
 class GlobalMaxPool2D(_Pooling):
@@ -218,7 +221,7 @@ class GlobalMaxPool2D(_Pooling):
     _kind = "max"
 
     def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
-        super().__init__(1, None, 0, False, layout, global_pool=True, **kwargs)
+        super().__init__(1, None, 0, True, layout, global_pool=True, **kwargs)
 
 
 class GlobalMaxPool3D(_Pooling):
@@ -228,7 +231,7 @@ class GlobalMaxPool3D(_Pooling):
     _kind = "max"
 
     def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
-        super().__init__(1, None, 0, False, layout, global_pool=True, **kwargs)
+        super().__init__(1, None, 0, True, layout, global_pool=True, **kwargs)
 
 
 class GlobalAvgPool1D(_Pooling):
@@ -238,7 +241,7 @@ class GlobalAvgPool1D(_Pooling):
     _kind = "avg"
 
     def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
-        super().__init__(1, None, 0, False, layout, global_pool=True, **kwargs)
+        super().__init__(1, None, 0, True, layout, global_pool=True, **kwargs)
 
 
 class GlobalAvgPool2D(_Pooling):
@@ -248,7 +251,7 @@ class GlobalAvgPool2D(_Pooling):
     _kind = "avg"
 
     def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
-        super().__init__(1, None, 0, False, layout, global_pool=True, **kwargs)
+        super().__init__(1, None, 0, True, layout, global_pool=True, **kwargs)
 
 
 class GlobalAvgPool3D(_Pooling):
@@ -258,4 +261,4 @@ class GlobalAvgPool3D(_Pooling):
     _kind = "avg"
 
     def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
-        super().__init__(1, None, 0, False, layout, global_pool=True, **kwargs)
+        super().__init__(1, None, 0, True, layout, global_pool=True, **kwargs)

@@ -1,0 +1,287 @@
+"""`Block`: a part of a network, with its parameters, children and names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Self
+
+from hybridnet import ndarray
+from hybridnet.base.context import Context
+from hybridnet.base.errors import ParameterError
+from hybridnet.ndarray import NDArray
+
+from . import _changes as changes
+from ._hooks import HookDict, HookHandle
+from ._naming import name_scope, prefix_and_params
+from ._parameter import UNIFORM, Parameter
+from ._parameter_dict import ParameterDict, load_values, read_arrays
+from ._summary import print_summary
+
+__all__ = ["Block"]
+
+
+class Block:
+    """A part of a network: parameters, children, and `forward`.
+
+    Blocks and parameters that are assigned to attributes become children and own parameters::
+
+        class Net(gluon.Block):
+            def __init__(self, **kwargs):
+                super().__init__(**kwargs)
+                with self.name_scope():
+                    self.hidden = gluon.nn.Dense(20)
+                    self.scale = self.params.get("scale", shape=(1,), init="ones")
+
+            def forward(self, x):
+                return self.hidden(x) * self.scale.data(x.context)
+
+    Args:
+        prefix: of the names of its parameters and children; default its kind and a number, as in
+            ``dense0_``.
+        params: a dict of parameters to share.
+    """
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+        self._children: dict[str, Block] = {}
+        self._own: dict[str, Parameter] = {}
+        self._forward_hooks = HookDict()
+        self._pre_hooks = HookDict()
+        # Numbers of the kinds of blocks that were made in this one's scope.
+        self._counters: dict[str, int] = {}
+        self._has_empty_prefix = prefix == ""
+        self._prefix, self._params = prefix_and_params(prefix, params, self._alias())
+
+    def _alias(self) -> str:
+        """Returns what automatic prefixes of this kind of block begin with."""
+        return type(self).__name__.lower()
+
+    # -- names and parts ---------------------------------------------------------------------
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its parameters begin with."""
+        return self._prefix
+
+    @property
+    def name(self) -> str:
+        """Its name: the prefix without the last underscore."""
+        return self._prefix.removesuffix("_")
+
+    @property
+    def params(self) -> ParameterDict:
+        """Its own parameters, without its children's."""
+        return self._params
+
+    def name_scope(self) -> AbstractContextManager[Any]:
+        """Returns a scope in which blocks that are made get this block's prefix."""
+        return name_scope(self, self._has_empty_prefix)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Registers a Block as a child and a Parameter as an own one."""
+        if isinstance(value, (Block, Parameter)) or name in self.__dict__:
+            self._register(name, self.__dict__.get(name), value)
+        super().__setattr__(name, value)
+
+    def _register(self, name: str, before: Any, value: Any) -> None:
+        for kind in (Block, Parameter):
+            if isinstance(before, kind) and not isinstance(value, kind):
+                raise TypeError(
+                    f"{type(self).__name__}.{name}: is a {type(before).__name__} and must stay a "
+                    f"{kind.__name__}, got a {type(value).__name__}; use another attribute"
+                )
+        if isinstance(value, Block):
+            self.register_child(value, name)
+        elif isinstance(value, Parameter):
+            if self._own.get(name, value) is not value:
+                raise ParameterError(
+                    f"{type(self).__name__}.{name}: a Parameter is not replaced by another; use "
+                    "set_data to give it another value, or another attribute"
+                )
+            self._own[name] = value
+            changes.note()
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        """Makes a block part of this one.
+
+        Args:
+            block: the block.
+            name: of its place here; default its number.
+        """
+        self._children[str(len(self._children)) if name is None else name] = block
+        changes.note()
+
+    def collect_params(self, select: str | None = None) -> ParameterDict:
+        """Returns the parameters of this block and everything in it, by name.
+
+        Args:
+            select: a regular expression that names must match from their beginning.
+
+        Raises:
+            ParameterError: two parameters have one name.
+        """
+        found = ParameterDict(self._params.prefix)
+        own = {one.name: one for one in self._own.values()}
+        matches = None if select is None else re.compile(select).match
+        for params in (self._params, own):
+            found.update({n: one for n, one in params.items() if matches is None or matches(n)})
+        for child in self._children.values():
+            found.update(child.collect_params(select))
+        return found
+
+    def structural_params(self, prefix: str = "") -> dict[str, Parameter]:
+        """Returns the parameters by their places, as in ``body.0.weight``; one may have several.
+
+        Args:
+            prefix: the place of this block.
+        """
+        dot = prefix + "." if prefix else ""
+        found = {dot + name: one for name, one in self._own.items()}
+        for name, child in self._children.items():
+            found.update(child.structural_params(dot + name))
+        return found
+
+    def apply(self, fn: Callable[[Block], Any]) -> Self:
+        """Calls a function on every block inside, children first, and on this one."""
+        for child in self._children.values():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    # -- parameters --------------------------------------------------------------------------
+
+    def initialize(
+        self,
+        init: Any = UNIFORM,
+        ctx: Context | Sequence[Context] | None = None,
+        verbose: bool = False,
+        force_reinit: bool = False,
+    ) -> None:
+        """Initializes the parameters of this block and everything in it.
+
+        Args:
+            init: for parameters without an initializer of their own.
+            ctx: one context or several; default the current one.
+            verbose: have the initializer log what it does.
+            force_reinit: start anew those that have a value.
+        """
+        self.collect_params().initialize(init, ctx, verbose, force_reinit)
+
+    def cast(self, dtype: Any) -> None:
+        """Changes the element type of the parameters of this block and everything in it."""
+        for child in self._children.values():
+            child.cast(dtype)
+        for one in dict.fromkeys((*self._params.values(), *self._own.values())):
+            one.cast(dtype)
+
+    def save_parameters(self, filename: Any, deduplicate: bool = False) -> None:
+        """Saves the values of all parameters by their places in the network, in MXNet's format.
+
+        Args:
+            filename: the file; it appears whole or not at all.
+            deduplicate: save a parameter that has several places once.
+        """
+        params = self.structural_params()
+        if deduplicate:
+            first = {one: name for name, one in reversed(params.items())}
+            params = {name: one for name, one in params.items() if first[one] == name}
+        ndarray.save(filename, {name: one.reduced() for name, one in params.items()})
+
+    def load_parameters(
+        self,
+        filename: Any,
+        ctx: Context | Sequence[Context] | None = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
+        """Loads what `save_parameters`, `ParameterDict.save` or `export` has written, or MXNet's.
+
+        Args:
+            filename: the file.
+            ctx: where parameters that are not initialized go; default the current context.
+            allow_missing: whether the file may lack some.
+            ignore_extra: whether the file may hold others.
+            cast_dtype: convert where the dtypes differ, instead of raising.
+            dtype_source: with `cast_dtype`, 'current' keeps the parameters' dtypes, 'saved' takes
+                the file's.
+
+        Raises:
+            FormatError: the file is damaged.
+            ParameterError, ShapeError: it does not fit this block; then no parameter is changed.
+            OSError: it cannot be read.
+        """
+        loaded = read_arrays(filename)
+        params = self.structural_params()
+        if not any("." in name or name in params for name in loaded):
+            # By full names, with the prefix of this block or without it.
+            params = dict(self.collect_params().items())
+            if not any(name in params for name in loaded):
+                loaded = {self.prefix + name: one for name, one in loaded.items()}
+        load_values(
+            params,
+            loaded,
+            str(filename),
+            ctx,
+            allow_missing,
+            ignore_extra,
+            cast_dtype,
+            dtype_source,
+        )
+
+    # -- running -----------------------------------------------------------------------------
+
+    def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Has ``hook(block, inputs, outputs)`` called after each forward.
+
+        Inside a hybridized block that is while it is traced, with arrays that have no values.
+        """
+        handle = HookHandle()
+        handle.attach(self._forward_hooks, hook)
+        return handle
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Has ``hook(block, inputs)`` called before each forward."""
+        handle = HookHandle()
+        handle.attach(self._pre_hooks, hook)
+        return handle
+
+    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
+        """Has the hybrid blocks inside run as traced functions; see `HybridBlock.hybridize`."""
+        for child in self._children.values():
+            child.hybridize(active, **kwargs)
+
+    def __call__(self, *args: Any) -> Any:
+        """Runs `forward`, and the hooks around it."""
+        for hook in (*self._pre_hooks.values(),):
+            hook(self, args)
+        out = self._compute(args)
+        for hook in (*self._forward_hooks.values(),):
+            hook(self, args, out)
+        return out
+
+    def _compute(self, args: tuple[Any, ...]) -> Any:
+        return self.forward(*args)
+
+    def forward(self, *args: Any) -> Any:
+        """Computes the outputs; subclasses define it."""
+        raise NotImplementedError(f"{type(self).__name__} must define forward()")
+
+    def summary(self, *inputs: NDArray) -> None:
+        """Prints each block's output shape and number of parameters for given inputs.
+
+        Args:
+            inputs: what the block, whose parameters are initialized, is run on.
+        """
+        print_summary(self, inputs)
+
+    def __repr__(self) -> str:
+        if not self._children:
+            return f"{type(self).__name__}()"
+        lines = "".join(
+            f"\n  ({name}): " + repr(child).replace("\n", "\n  ")
+            for name, child in self._children.items()
+        )
+        return f"{type(self).__name__}({lines}\n)"

@@ -1,0 +1,307 @@
+"""`HybridBlock`: a block that runs on arrays and on symbols, and as a traced function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hybridnet import autograd, ndarray, symbol
+from hybridnet.base.context import current_context
+from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
+from hybridnet.ndarray import NDArray
+from hybridnet.symbol import Symbol
+from hybridnet.tracing import Function
+from hybridnet.tracing.structure import flatten, unflatten
+
+from . import _changes as changes
+from ._block import Block
+from ._parameter import DeferredInitializationError
+from ._parameter_dict import ParameterDict
+
+__all__ = ["HybridBlock"]
+
+
+class HybridBlock(Block):
+    """A block that runs on arrays and on symbols, and after `hybridize` as a traced function.
+
+    Define either ``hybrid_forward(self, F, x, ..., **params)``, where F is `nd` or `sym` and own
+    parameters arrive by name, or a plain ``forward(self, x, ...)``. With `hybrid_forward` unknown
+    dimensions of own parameters are found from the first input, and the block composes and exports
+    symbols.
+
+    Args:
+        prefix, params: see `Block`.
+    """
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+        super().__init__(prefix, params)
+        self._active = False
+        self._traced: Function | None = None
+        # The last change that traces were checked against, what there was then, and whether all
+        # parameters had values.
+        self._checked = -1
+        self._parts: tuple[Any, ...] = ()
+        self._is_ready = False
+        # The structure of the arguments that `export` makes variables for: a number of arrays, or
+        # a tree of them.
+        self._arguments: Any = 1
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        """Makes a hybrid block part of this one.
+
+        Raises:
+            ParameterError: the block is not hybrid.
+        """
+        if not isinstance(block, HybridBlock):
+            raise ParameterError(
+                f"{type(self).__name__}: the children of a HybridBlock must be HybridBlocks, got "
+                f"{type(block).__name__}; make this one a Block, or that one hybrid"
+            )
+        super().register_child(block, name)
+
+    # -- running -----------------------------------------------------------------------------
+
+    def hybridize(
+        self,
+        active: bool = True,
+        backend: str | None = None,
+        clear: bool = True,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Has this block run as one traced function (`hn.function`) from its next call on.
+
+        The trace holds what the block's Python code did; attributes such as ``self.rate`` that
+        `hybrid_forward` reads are fixed in it. It is made anew for inputs of other shapes, and
+        when parameters or children are replaced.
+
+        Args:
+            active: False goes back to running it operator by operator.
+            backend: must be None.
+            clear, static_alloc, static_shape, inline_limit, forward_bulk_size,
+                backward_bulk_size: MXNet's hints; XLA plans memory and fuses by itself.
+            kwargs: further hints of MXNet's.
+
+        Raises:
+            ParameterError: a backend is named.
+        """
+        if backend is not None:
+            raise ParameterError(f"hybridize: there is no backend {backend!r}; XLA compiles all")
+        self._active = active
+        self._traced = Function(self.forward, self.name) if active else None
+        self._checked = -1
+        # The outermost block is traced with everything in it.
+        for child in self._children.values():
+            child.hybridize(False)
+
+    def _compute(self, args: tuple[Any, ...]) -> Any:
+        """Runs the block on arrays (traced if hybridized), or builds its symbol."""
+        if args and not isinstance(args[0], Symbol):
+            self._note_arguments(args)
+            if self._active and self._may_be_traced():
+                assert self._traced is not None
+                return self._traced(*args)
+        return self.forward(*args)
+
+    def _note_arguments(self, args: tuple[Any, ...]) -> None:
+        for one in args:
+            if type(one) is not NDArray:
+                self.__dict__["_arguments"] = flatten(args)
+                return
+        self.__dict__["_arguments"] = len(args)
+
+    def _may_be_traced(self) -> bool:
+        """Whether all parameters have values; forgets traces of what is not part of it any more.
+
+        A plain run comes first where some have none: it finds their shapes and makes the values.
+        """
+        latest = changes.latest()
+        if self._checked != latest:
+            params = list(self.collect_params().values())
+            arrays = [id(one) for param in params for one in param._data.values()]
+            parts = (*_blocks(self), *arrays)
+            if parts != self._parts:
+                self._traced = Function(self.forward, self.name)
+            self._parts = parts
+            self._is_ready = not any(one.is_deferred for one in params)
+            self._checked = latest
+        return self._is_ready
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """Calls `hybrid_forward` with `nd` or `sym` and the own parameters."""
+        first = _first_operand(x, args)
+        if isinstance(first, Symbol):
+            variables = {name: one.var() for name, one in self._own.items()}
+            with self.name_scope():
+                return self.hybrid_forward(symbol, x, *args, **variables)
+        if first is None:
+            raise ParameterError(
+                f"{self.name}: needs an NDArray or a Symbol, got {type(x).__name__}"
+            )
+        ctx = first.context
+        if current_context() is ctx:
+            return self._forward_arrays(ctx, x, args)
+        with ctx:  # arrays that hybrid_forward makes belong where the input is
+            return self._forward_arrays(ctx, x, args)
+
+    def _forward_arrays(self, ctx: Any, x: Any, args: tuple[Any, ...]) -> Any:
+        try:
+            try:
+                params = {name: one.data(ctx) for name, one in self._own.items()}
+            except DeferredInitializationError:
+                self.infer_shape(x, *args)
+                for one in self._own.values():
+                    one.finish_deferred_init()
+                params = {name: one.data(ctx) for name, one in self._own.items()}
+            return self.hybrid_forward(ndarray, x, *args, **params)
+        except (ShapeError, DTypeError) as error:
+            self._locate(error)
+            raise
+
+    def _locate(self, error: MXNetError) -> None:
+        """Puts this block's name into the message of an error, if no block inside has done so."""
+        if "block" not in vars(error):
+            vars(error)["block"] = self.name
+            error.args = (f"{self.name} ({type(self).__name__}): {error}",)
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """Computes the outputs with the functions of F; subclasses define it.
+
+        Args:
+            F: `nd` or `sym`.
+            x, args: the inputs, arrays or symbols.
+            kwargs: the own parameters by the names of their attributes.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} must define hybrid_forward(F, x, ...) or forward(x, ...)"
+        )
+
+    # -- what follows from the inputs --------------------------------------------------------
+
+    def infer_shape(self, *args: Any) -> None:
+        """Finds the shapes of all parameters inside from inputs, by running the block on symbols.
+
+        Args:
+            args: NDArrays as for a call, of which the shapes count.
+
+        Raises:
+            ShapeError: the inputs do not fit, or do not decide the shape of an own parameter.
+        """
+        whole, given = self._on_symbols(args)
+        shapes = {name: one.shape for name, one in given.items()}
+        found = _by_name(whole, whole.infer_shape_partial(**shapes))
+        own = {one.name for one in self._own.values()}
+        for name, one in self.collect_params().items():
+            shape = found.get(name)
+            if shape and 0 not in shape:
+                one.shape = shape
+            elif name in own and one.is_deferred:
+                raise ShapeError(
+                    f"the shape of {name} does not follow from inputs of shapes "
+                    f"{list(shapes.values())}; give it when making the block"
+                )
+
+    def infer_type(self, *args: Any) -> None:
+        """Finds the dtypes of all parameters inside from inputs, and casts them.
+
+        Args:
+            args: NDArrays as for a call, of which the dtypes count.
+        """
+        whole, given = self._on_symbols(args)
+        dtypes = {name: one.dtype for name, one in given.items()}
+        found = _by_name(whole, whole.infer_type(**dtypes))
+        for name, one in self.collect_params().items():
+            if found.get(name) is not None:
+                one.cast(found[name])
+
+    def _on_symbols(self, args: Sequence[Any]) -> tuple[Symbol, dict[str, NDArray]]:
+        """Runs the block on variables; returns what comes out, and the array each stands for."""
+        leaves, tree = flatten(tuple(args))
+        given: dict[str, NDArray] = {}
+        for number, leaf in enumerate(leaves):
+            if isinstance(leaf, NDArray):
+                given[f"data{number}"] = leaf
+                leaves[number] = symbol.var(f"data{number}")
+        with autograd.pause():
+            try:
+                out = self.forward(*unflatten(tree, leaves))
+            except (AttributeError, TypeError, NotImplementedError) as error:
+                if isinstance(error, MXNetError):
+                    raise
+                raise ShapeError(
+                    "shapes of parameters cannot be found from the input, because the block does "
+                    f"not run on symbols ({error}); give them when making the block"
+                ) from error
+        whole = _grouped(out)
+        used = set(whole.list_inputs())
+        return whole, {name: one for name, one in given.items() if name in used}
+
+    def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:
+        """Saves the network as MXNet does: ``path-symbol.json`` and ``path-0000.params``.
+
+        Its inputs are named ``data``, or ``data0``, ``data1``, ... where the last call on arrays
+        had several.
+
+        Args:
+            path: the beginning of both names.
+            epoch: the number in the second.
+            remove_amp_cast: accepted; there are no such casts.
+
+        Returns:
+            The two names.
+
+        Raises:
+            MXNetError: a parameter has no value.
+        """
+        leaves, tree = (
+            flatten((None,) * self._arguments)
+            if isinstance(self._arguments, int)
+            else self._arguments
+        )
+        single = len(leaves) == 1
+        inputs = [symbol.var("data" if single else f"data{i}") for i in range(len(leaves))]
+        whole = _grouped(self(*unflatten(tree, inputs)))
+        names = (f"{path}-symbol.json", f"{path}-{epoch:04d}.params")
+        aux = set(whole.list_auxiliary_states())
+        used = aux | set(whole.list_arguments())
+        arrays = {
+            ("aux:" if name in aux else "arg:") + name: one.reduced()
+            for name, one in self.collect_params().items()
+            if name in used
+        }
+        whole.save(names[0])
+        ndarray.save(names[1], arrays)
+        return names
+
+
+def _blocks(block: Block) -> Iterator[Block]:
+    """Yields a block and all that is in it."""
+    yield block
+    for child in block._children.values():
+        yield from _blocks(child)
+
+
+def _first_operand(x: Any, args: tuple[Any, ...]) -> Any:
+    """Returns the first array or symbol among arguments, which may be nested; None without one."""
+    if isinstance(x, (NDArray, Symbol)):
+        return x
+    leaves, _ = flatten((x, *args))
+    return next((one for one in leaves if isinstance(one, (NDArray, Symbol))), None)
+
+
+def _grouped(out: Any) -> Symbol:
+    leaves, _ = flatten(out)
+    return leaves[0] if len(leaves) == 1 else symbol.Group(leaves)
+
+
+def _by_name(whole: Symbol, inferred: tuple[Any, Any, Any]) -> dict[str, Any]:
+    arguments, _, states = inferred
+    if arguments is None:
+        return {}
+    found = dict(zip(whole.list_arguments(), arguments, strict=True))
+    found.update(zip(whole.list_auxiliary_states(), states, strict=True))
+    return found

@@ -1,0 +1,426 @@
+"""`Parameter`: an array that is learned, on one device or several, and its gradient."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hybridnet import autograd, initializer, ndarray, symbol
+from hybridnet.base.context import Context, cpu, current_context
+from hybridnet.base.dtype import as_dtype
+from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
+from hybridnet.ndarray import NDArray
+from hybridnet.runtime.segment import Value
+from hybridnet.runtime.trace import init_scope
+
+from . import _changes as changes
+
+__all__ = ["Constant", "DeferredInitializationError", "Parameter"]
+
+UNIFORM: Final = initializer.Uniform(0.07)
+
+_REQUESTS: Final = ("write", "add", "null")
+
+
+class DeferredInitializationError(MXNetError):
+    """A parameter was asked for before its shape was known: nothing has been run through yet."""
+
+
+def contexts_of(ctx: Context | Sequence[Context] | None) -> list[Context]:
+    """Returns contexts as a list; None stands for the current one."""
+    if ctx is None:
+        return [current_context()]
+    return [ctx] if isinstance(ctx, Context) else list(dict.fromkeys(ctx))
+
+
+def is_known(shape: tuple[int, ...] | None) -> bool:
+    """Whether a shape has no unknown dimension."""
+    return shape is not None and all(size > 0 for size in shape)
+
+
+class Parameter:
+    """An array that is learned.
+
+    Args:
+        name: unique in its `ParameterDict`.
+        grad_req: 'write' (each backward pass replaces the gradient), 'add' (it adds to it) or
+            'null' (there is none, and the parameter is not learned).
+        shape: 0 stands for a dimension that the first input decides.
+        dtype: the element type.
+        lr_mult, wd_mult: factors on the optimizer's learning rate and weight decay.
+        init: its own initializer; default that given to `initialize`.
+        allow_deferred_init: wait with initialization until the shape is known.
+        differentiable: False for statistics, which no optimizer touches.
+        stype, grad_stype: 'default'.
+
+    Attributes:
+        name, lr_mult, wd_mult, init: as given.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        grad_req: str = "write",
+        shape: int | Sequence[int] | None = None,
+        dtype: Any = np.float32,
+        lr_mult: float = 1.0,
+        wd_mult: float = 1.0,
+        init: Any = None,
+        allow_deferred_init: bool = False,
+        differentiable: bool = True,
+        stype: str = "default",
+        grad_stype: str = "default",
+    ) -> None:
+        if stype != "default" or grad_stype != "default":
+            raise ParameterError(f"Parameter {name!r}: stype and grad_stype must be 'default'")
+        self.name = name
+        self.lr_mult = lr_mult
+        self.wd_mult = wd_mult
+        self.init = init
+        self._dtype = as_dtype(dtype)
+        self._shape = (
+            (shape,) if isinstance(shape, int) else None if shape is None else tuple(shape)
+        )
+        self._allow_deferred_init = allow_deferred_init
+        self._differentiable = differentiable
+        self._data: dict[Context, NDArray] = {}
+        # What initialization has to do once the shape is known: initializer, contexts.
+        self._deferred: tuple[Any, list[Context]] | None = None
+        # The gradients that are of no use, on each context: as made, or used by an update.
+        self._used: list[weakref.ref[Value]] = []
+        self._grad_req = "null"
+        self._var: tuple[Any, Any] = (None, None)
+        self.grad_req = grad_req
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} {self.name} (shape={self.shape}, dtype={self._dtype.name})"
+
+    @property
+    def grad_req(self) -> str:
+        """'write', 'add' or 'null'; always 'null' for what is not differentiable."""
+        return self._grad_req
+
+    @grad_req.setter
+    def grad_req(self, req: str) -> None:
+        if req not in _REQUESTS:
+            raise ParameterError(
+                f"Parameter {self.name!r}: grad_req must be 'write', 'add' or 'null', got {req!r}"
+            )
+        req = req if self._differentiable else "null"
+        if req == self._grad_req:
+            return
+        self._grad_req = req
+        self._attach()
+
+    @property
+    def dtype(self) -> Any:
+        """The element type."""
+        return self._dtype.type
+
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        self.cast(dtype)
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The dimensions; 0 for one that is not known yet."""
+        return self._shape
+
+    @shape.setter
+    def shape(self, shape: Sequence[int]) -> None:
+        new = tuple(shape)
+        if not self._fits(new):
+            raise ShapeError(
+                f"Parameter {self.name!r}: shape must agree with {self._shape}, got {new}"
+            )
+        self._shape = new
+
+    def _fits(self, shape: tuple[int, ...]) -> bool:
+        """Whether a shape fills in the unknown dimensions and leaves the others."""
+        own = self._shape
+        return own is None or (
+            len(own) == len(shape) and all(a in (0, b) for a, b in zip(own, shape, strict=True))
+        )
+
+    # -- values ------------------------------------------------------------------------------
+
+    def initialize(
+        self,
+        init: Any = None,
+        ctx: Context | Sequence[Context] | None = None,
+        default_init: Any = UNIFORM,
+        force_reinit: bool = False,
+    ) -> None:
+        """Gives the parameter its first value.
+
+        Args:
+            init: an initializer or its name; default the parameter's own, then `default_init`.
+            ctx: one context or several; default the current one.
+            default_init: used where neither `init` nor the parameter's own is given.
+            force_reinit: start anew where it has a value; else a value is left as it is.
+
+        Raises:
+            ParameterError: its shape is unknown and it may not wait.
+        """
+        if self._data and not force_reinit:
+            return
+        if not is_known(self._shape) and not self._allow_deferred_init:
+            raise ParameterError(
+                f"Parameter {self.name!r}: cannot be initialized with the unknown shape "
+                f"{self._shape}; give its sizes, or allow_deferred_init=True"
+            )
+        chosen = init if init is not None else self.init
+        chosen = default_init if chosen is None else chosen
+        self._data = {}
+        self._deferred = (chosen, contexts_of(ctx))
+        changes.note()
+        if is_known(self._shape):
+            self.finish_deferred_init()
+
+    def initialize_with(self, data: NDArray, ctx: Context | Sequence[Context] | None) -> None:
+        """Gives the parameter its first value, which is known.
+
+        Args:
+            data: the value, of its dtype.
+            ctx: one context or several; default the current one.
+        """
+        self.shape = data.shape
+        with autograd.pause(), init_scope():
+            self._set_all(data, contexts_of(ctx))
+        self._deferred = None
+
+    @property
+    def is_deferred(self) -> bool:
+        """Whether initialization waits for the shape."""
+        return self._deferred is not None
+
+    def finish_deferred_init(self) -> None:
+        """Makes the value, now that the shape is known; does nothing where there is one."""
+        if self._deferred is None:
+            return
+        shape = self._shape
+        if shape is None or not is_known(shape):
+            raise ShapeError(
+                f"Parameter {self.name!r}: its shape {shape} could not be found from the input"
+            )
+        chosen, contexts = self._deferred
+        # Parameters outlive the trace in which the first input may arrive.
+        with autograd.pause(), init_scope():
+            data = ndarray.zeros(shape, cpu(), self._dtype)
+            # What is named for one array fills it as it is, whatever its name ends in.
+            fill = initializer.create(chosen)
+            fill(initializer.InitDesc(self.name, {"__init__": chosen}), data)
+            self._set_all(data, contexts)
+        self._deferred = None
+
+    def _set_all(self, data: NDArray, contexts: Sequence[Context]) -> None:
+        self._data = {ctx: data.copyto(ctx) for ctx in contexts}
+        self._attach()
+        changes.note()
+
+    def _attach(self) -> None:
+        """Gives the values gradients, zeros, as `grad_req` says."""
+        with init_scope():
+            for one in self._data.values():
+                if self._grad_req == "null":
+                    one.set_edge(None)
+                else:
+                    one.attach_grad(self._grad_req)
+                    if one.edge is not None:
+                        one.edge.node.summed = len(self._data) > 1
+        self.note_grads_used()
+
+    def _check(self, ctx: Context | None) -> None:
+        if self._data:
+            if ctx is None or ctx in self._data:
+                return
+            raise MXNetError(
+                f"Parameter {self.name!r} was not initialized on {ctx}; it is on "
+                f"{', '.join(map(str, self._data))}"
+            )
+        if self._deferred is not None:
+            raise DeferredInitializationError(
+                f"Parameter {self.name!r} has no value yet, because its shape is not known; run "
+                "some input through the network first"
+            )
+        raise MXNetError(
+            f"Parameter {self.name!r} has not been initialized; call initialize() on it or on the "
+            "block (collect_params().initialize() reaches children too)"
+        )
+
+    def data(self, ctx: Context | None = None) -> NDArray:
+        """Returns the value on a context.
+
+        Args:
+            ctx: default the current context where the parameter is on several.
+
+        Raises:
+            DeferredInitializationError: its shape is not known yet.
+            MXNetError: it is not initialized, or not on this context.
+        """
+        if ctx is not None:
+            found = self._data.get(ctx)
+            if found is not None:
+                return found
+        elif len(self._data) == 1:
+            return next(iter(self._data.values()))
+        else:
+            ctx = current_context()
+        self._check(ctx)
+        return self._data[ctx]
+
+    def list_data(self) -> list[NDArray]:
+        """Returns the value on each of its contexts."""
+        self._check(None)
+        return list(self._data.values())
+
+    def reduced(self) -> NDArray:
+        """Returns the mean over all contexts, on the first CPU."""
+        values = [one.detach().as_in_context(cpu()) for one in self.list_data()]
+        return values[0] if len(values) == 1 else ndarray.add_n(*values) / len(values)
+
+    def grad(self, ctx: Context | None = None) -> NDArray:
+        """Returns the gradient on a context.
+
+        Raises:
+            MXNetError: the parameter has none, because its grad_req is 'null'.
+        """
+        found = self.data(ctx).grad
+        if found is None:
+            raise MXNetError(f"Parameter {self.name!r} has no gradient: its grad_req is 'null'")
+        return found
+
+    def list_grad(self) -> list[NDArray]:
+        """Returns the gradient on each of its contexts."""
+        self._check(None)
+        return [self.grad(ctx) for ctx in self._data]
+
+    def list_ctx(self) -> list[Context]:
+        """Returns the contexts it is, or will be, on."""
+        if not self._data and self._deferred is not None:
+            return list(self._deferred[1])
+        self._check(None)
+        return list(self._data)
+
+    def set_data(self, data: Any) -> None:
+        """Sets the value on every context.
+
+        Args:
+            data: an NDArray or what `nd.array` takes, of the parameter's shape; cast to its dtype.
+
+        Raises:
+            ShapeError: the shape is another.
+            MXNetError: the parameter is not initialized.
+        """
+        if not isinstance(data, NDArray):
+            data = ndarray.array(data, cpu(), self._dtype)
+        if self._deferred is None:
+            self._check(None)
+        self.shape = data.shape
+        if self._deferred is not None:
+            self.initialize_with(data.astype(self._dtype, copy=False), self._deferred[1])
+            return
+        for ctx, one in self._data.items():
+            one.assign(data.as_in_context(ctx))
+
+    def reset_ctx(self, ctx: Context | Sequence[Context]) -> None:
+        """Moves the parameter to other contexts."""
+        contexts = contexts_of(ctx)
+        if self._data:
+            with autograd.pause(), init_scope():
+                self._set_all(self.reduced(), contexts)
+        elif self._deferred is not None:
+            self._deferred = (self._deferred[0], contexts)
+        else:
+            self._check(None)
+
+    def cast(self, dtype: Any) -> None:
+        """Changes the element type of the value and the gradient."""
+        self._dtype = as_dtype(dtype)
+        if not self._data:
+            return
+        with autograd.pause(), init_scope():
+            self._data = {ctx: one.detach().astype(self._dtype) for ctx, one in self._data.items()}
+        self._attach()
+        changes.note()
+
+    # -- gradients ---------------------------------------------------------------------------
+
+    def zero_grad(self) -> None:
+        """Sets the gradient on every context to 0."""
+        if self._grad_req == "null":
+            return
+        fresh = self.has_fresh_grads()
+        for one in self._data.values():
+            one.zero_grad()
+        if not fresh:
+            self.note_grads_used()
+
+    def has_fresh_grads(self) -> bool:
+        """Whether every gradient was written since it was made or used, as by a backward pass."""
+        for one, used in zip(self._data.values(), self._used, strict=True):
+            grad = one.grad
+            if grad is None or used() is grad.storage.value:
+                return False
+        return True
+
+    def note_grads_used(self) -> None:
+        """Notes that an update has used the gradients."""
+        # Weakly: the memory of a gradient that is replaced goes to its successor.
+        self._used = [
+            weakref.ref(one.grad.storage.value)
+            for one in self._data.values()
+            if one.grad is not None
+        ]
+
+    # -- symbols -----------------------------------------------------------------------------
+
+    def var(self) -> Any:
+        """Returns the variable that stands for this parameter in symbols: one and the same."""
+        attributes = {
+            "shape": self._shape,
+            "dtype": self._dtype.name,
+            "lr_mult": self.lr_mult,
+            "wd_mult": self.wd_mult,
+            "init": self._symbol_init(),
+            "__storage_type__": "0",
+        }
+        made, found = self._var
+        if made != attributes:
+            found = symbol.var(self.name, **attributes)
+            self._var = (attributes, found)
+        return found
+
+    def _symbol_init(self) -> Any:
+        """Returns the initializer as symbols hold it: text, or an object with such a form."""
+        has_text = isinstance(self.init, (str, initializer.Initializer))
+        return self.init if has_text else None
+
+
+class Constant(Parameter):
+    """A value that is part of the network and is not learned.
+
+    Args:
+        name: unique in its `ParameterDict`.
+        value: an NDArray or what `nd.array` takes.
+
+    Attributes:
+        value: as an NDArray.
+    """
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.value = value if isinstance(value, NDArray) else ndarray.array(value)
+        super().__init__(
+            name,
+            grad_req="null",
+            shape=self.value.shape,
+            dtype=self.value.dtype,
+            init=initializer.Constant(self.value),
+            differentiable=False,
+        )
+
+    def _symbol_init(self) -> None:
+        """A constant comes with the parameters of a network, not with its symbol."""

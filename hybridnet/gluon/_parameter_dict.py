@@ -1,0 +1,350 @@
+"""`ParameterDict`: parameters by name; and setting parameters from what a file holds."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from typing import Any
+
+import numpy as np
+
+from hybridnet import initializer, ndarray
+from hybridnet.base.context import Context
+from hybridnet.base.dtype import as_dtype
+from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.ndarray import NDArray
+
+from ._parameter import UNIFORM, Constant, Parameter, contexts_of
+
+__all__ = ["ParameterDict", "load_values", "read_arrays"]
+
+
+class ParameterDict:
+    """Parameters by name, which all begin with one prefix.
+
+    Args:
+        prefix: of every name made here.
+        shared: a dict whose parameters are used where the names agree.
+    """
+
+    def __init__(self, prefix: str = "", shared: ParameterDict | None = None) -> None:
+        self._prefix = prefix
+        self._shared = shared
+        self._params: dict[str, Parameter] = {}
+
+    def __repr__(self) -> str:
+        lines = "\n".join(f"  {one!r}" for one in self.values())
+        name = self._prefix + " " if self._prefix else ""
+        return f"{name}(\n{lines}\n)"
+
+    def __getitem__(self, key: str) -> Parameter:
+        return self._params[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._params
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._params)
+
+    def __len__(self) -> int:
+        return len(self._params)
+
+    def keys(self) -> KeysView[str]:
+        """Returns the names."""
+        return self._params.keys()
+
+    def values(self) -> ValuesView[Parameter]:
+        """Returns the parameters."""
+        return self._params.values()
+
+    def items(self) -> ItemsView[str, Parameter]:
+        """Returns names with parameters."""
+        return self._params.items()
+
+    @property
+    def prefix(self) -> str:
+        """What every name made here begins with."""
+        return self._prefix
+
+    def get(self, name: str, **kwargs: Any) -> Parameter:
+        """Returns the parameter ``prefix + name``, made if there is none.
+
+        Args:
+            name: without the prefix.
+            kwargs: as for `Parameter`. Where the parameter exists they must agree with what it has,
+                except that a shape may fill in its unknown dimensions, or leave known ones open.
+
+        Raises:
+            ParameterError, ShapeError: it exists with other properties.
+        """
+        full = self._prefix + name
+        found = self._find(full)
+        if found is None:
+            found = self._params[full] = Parameter(full, **kwargs)
+            return found
+        for key, value in kwargs.items():
+            _agree(found, key, value)
+        return found
+
+    def get_constant(self, name: str, value: Any = None) -> Constant:
+        """Returns the constant ``prefix + name``, made with `value` if there is none.
+
+        Raises:
+            ParameterError: it exists with another value, or is no constant; or there is none, and
+                no value for it.
+        """
+        full = self._prefix + name
+        found = self._find(full)
+        if found is None:
+            if value is None:
+                raise ParameterError(f"there is no constant {full!r}, and no value was given")
+            made = Constant(full, value)
+            self._params[full] = made
+            return made
+        if not isinstance(found, Constant):
+            raise ParameterError(f"{full!r} is a Parameter, and no constant")
+        if value is not None:
+            given = value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
+            if not np.array_equal(given, found.value.asnumpy()):
+                raise ParameterError(f"Constant {full!r} exists with another value")
+        return found
+
+    def _find(self, full: str) -> Parameter | None:
+        found = self._params.get(full)
+        if found is None and self._shared is not None:
+            found = self._shared._find(full)
+            if found is not None:
+                self._params[full] = found
+        return found
+
+    def update(self, other: ParameterDict | Mapping[str, Parameter]) -> None:
+        """Takes over the parameters of another dict.
+
+        Raises:
+            ParameterError: a name is here already for another parameter.
+        """
+        for name, one in other.items():
+            if self._params.setdefault(name, one) is not one:
+                raise ParameterError(
+                    f"there are two different parameters named {name!r}; give one of the blocks "
+                    "another prefix, or make it inside name_scope()"
+                )
+
+    # -- all of them -------------------------------------------------------------------------
+
+    def initialize(
+        self,
+        init: Any = UNIFORM,
+        ctx: Context | Sequence[Context] | None = None,
+        verbose: bool = False,
+        force_reinit: bool = False,
+    ) -> None:
+        """Initializes every parameter; see `Parameter.initialize`.
+
+        Args:
+            init: for parameters without an initializer of their own.
+            ctx: one context or several; default the current one.
+            verbose: have the initializer log what it does.
+            force_reinit: start anew those that have a value.
+        """
+        if verbose and isinstance(init, initializer.Initializer):
+            init.set_verbosity(verbose)
+        for one in self.values():
+            one.initialize(None, ctx, init, force_reinit)
+
+    def zero_grad(self) -> None:
+        """Sets every gradient to 0."""
+        for one in self.values():
+            one.zero_grad()
+
+    def reset_ctx(self, ctx: Context | Sequence[Context]) -> None:
+        """Moves every parameter to other contexts."""
+        for one in self.values():
+            one.reset_ctx(ctx)
+
+    def list_ctx(self) -> list[Context]:
+        """Returns the contexts that some parameter is on."""
+        return list(dict.fromkeys(ctx for one in self.values() for ctx in one.list_ctx()))
+
+    def setattr(self, name: str, value: Any) -> None:
+        """Sets an attribute (``grad_req``, ``lr_mult``, ...) of every parameter."""
+        for one in self.values():
+            setattr(one, name, value)
+
+    # -- files -------------------------------------------------------------------------------
+
+    def save(self, filename: Any, strip_prefix: str = "") -> None:
+        """Saves the values by name, in MXNet's format; means over several contexts.
+
+        Args:
+            filename: the file; it appears whole or not at all.
+            strip_prefix: taken off every name.
+
+        Raises:
+            ParameterError: a name does not begin with it.
+        """
+        arrays = {}
+        for name, one in self.items():
+            if not name.startswith(strip_prefix):
+                raise ParameterError(
+                    f"{filename}: cannot take {strip_prefix!r} off the name {name!r}, which does "
+                    "not begin with it"
+                )
+            arrays[name[len(strip_prefix) :]] = one.reduced()
+        ndarray.save(filename, arrays)
+
+    def load(
+        self,
+        filename: Any,
+        ctx: Context | Sequence[Context] | None = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        restore_prefix: str = "",
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
+        """Loads values by name, from a file of `save`, `Block.export` or MXNet's.
+
+        Args:
+            filename: the file.
+            ctx: where parameters that are not initialized go; default the current context.
+            allow_missing, ignore_extra, cast_dtype, dtype_source: see `load_values`.
+            restore_prefix: put before every name in the file.
+
+        Raises:
+            FormatError: the file is damaged.
+            ParameterError, ShapeError: it does not fit.
+            OSError: it cannot be read.
+        """
+        arrays = {restore_prefix + name: one for name, one in read_arrays(filename).items()}
+        load_values(
+            self._params,
+            arrays,
+            str(filename),
+            ctx,
+            allow_missing,
+            ignore_extra,
+            cast_dtype,
+            dtype_source,
+        )
+
+
+def _agree(found: Parameter, key: str, value: Any) -> None:
+    """Takes over what `ParameterDict.get` was given for a parameter that exists, or refuses it."""
+    existing = getattr(found, key, None)
+    if existing is None:
+        setattr(found, key, value)
+    elif value is None:
+        return
+    elif key == "shape":
+        shape = (value,) if isinstance(value, int) else tuple(value)
+        if len(shape) == len(existing):
+            shape = tuple(new or old for new, old in zip(shape, existing, strict=True))
+        found.shape = shape
+    elif value != existing and not (key == "dtype" and as_dtype(value) == as_dtype(existing)):
+        raise ParameterError(
+            f"Parameter {found.name!r} exists with {key}={existing!r}, but {value!r} was asked for"
+        )
+
+
+def read_arrays(filename: Any) -> dict[str, NDArray]:
+    """Returns the arrays of a parameter file by name, without ``arg:`` and ``aux:``.
+
+    Raises:
+        FormatError: the file is damaged.
+        ParameterError: the arrays in it have no names.
+        OSError: it cannot be read.
+    """
+    loaded = ndarray.load(filename)
+    if not isinstance(loaded, dict):
+        if not loaded:
+            return {}
+        raise ParameterError(f"{filename}: must hold arrays by name, got arrays without names")
+    return {name.removeprefix("arg:").removeprefix("aux:"): one for name, one in loaded.items()}
+
+
+def load_values(
+    params: Mapping[str, Parameter],
+    loaded: Mapping[str, NDArray],
+    source: str,
+    ctx: Context | Sequence[Context] | None = None,
+    allow_missing: bool = False,
+    ignore_extra: bool = False,
+    cast_dtype: bool = False,
+    dtype_source: str = "current",
+) -> None:
+    """Sets parameters from arrays of the same names: all of them, or none if something is wrong.
+
+    Args:
+        params: what is set. A parameter under several names needs an array for one of them.
+        loaded: the arrays.
+        source: where they come from, for messages.
+        ctx: where parameters that are not initialized go; None for the current context. Those that
+            are stay where they are, and `ctx`, if given, must say so.
+        allow_missing: whether some parameter may have no array.
+        ignore_extra: whether some array may have no parameter.
+        cast_dtype: cast where the dtypes differ, instead of raising.
+        dtype_source: with `cast_dtype`, 'current' keeps the parameter's dtype, 'saved' takes the
+            array's.
+
+    Raises:
+        ParameterError: names are missing or left over, or dtypes differ.
+        ShapeError: shapes differ.
+    """
+    if dtype_source not in ("current", "saved"):
+        raise ParameterError(f"dtype_source must be 'current' or 'saved', got {dtype_source!r}")
+    _check_names(params, loaded, source, allow_missing, ignore_extra)
+    pairs = [(name, one, loaded[name]) for name, one in params.items() if name in loaded]
+    for name, one, array in pairs:
+        if not one._fits(array.shape):
+            raise ShapeError(
+                f"{source}: {name} has shape {array.shape}, but the parameter has {one.shape}"
+            )
+        if array.inferred_dtype != one._dtype and not cast_dtype:
+            raise ParameterError(
+                f"{source}: {name} has dtype {array.inferred_dtype.name}, but the parameter has "
+                f"{one._dtype.name}; pass cast_dtype=True to convert"
+            )
+        if ctx is not None and (one._data or one.is_deferred):
+            held = one.list_ctx()
+            if set(held) != set(contexts_of(ctx)):
+                raise ParameterError(
+                    f"{source}: {name} was to go to {contexts_of(ctx)}, but the parameter is on "
+                    f"{held} already; use reset_ctx to move it"
+                )
+    for _, one, array in pairs:
+        if array.inferred_dtype != one._dtype:
+            if dtype_source == "saved":
+                one.cast(array.dtype)
+            else:
+                array = array.astype(one._dtype)
+        if one._data or one.is_deferred:
+            one.set_data(array)
+        else:
+            one.initialize_with(array, ctx)
+
+
+def _check_names(
+    params: Mapping[str, Parameter],
+    loaded: Mapping[str, NDArray],
+    source: str,
+    allow_missing: bool,
+    ignore_extra: bool,
+) -> None:
+    found = {id(one) for name, one in params.items() if name in loaded}
+    missing = [name for name, one in params.items() if id(one) not in found]
+    if missing and not allow_missing:
+        raise ParameterError(
+            f"{source}: has no {_first(missing, 5)}; it has {_first(loaded, 10)}. Pass "
+            "allow_missing=True to leave parameters without a value in the file as they are"
+        )
+    extra = [name for name in loaded if name not in params]
+    if extra and not ignore_extra:
+        raise ParameterError(
+            f"{source}: {_first(extra, 5)} is no parameter here; there are {_first(params, 10)}. "
+            "Pass ignore_extra=True to leave such arrays out"
+        )
+
+
+def _first(names: Any, count: int) -> str:
+    listed = list(names)
+    return (", ".join(listed[:count]) or "nothing") + (", ..." if len(listed) > count else "")

@@ -1,0 +1,73 @@
+"""`Block.summary`: what each block of a network puts out, and how many numbers it learns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from hybridnet import autograd
+from hybridnet.ndarray import NDArray
+
+__all__ = ["print_summary"]
+
+_RULE = 79
+
+
+def print_summary(block: Any, inputs: Sequence[Any]) -> None:
+    """Runs a network once and prints a line for each block, in the order in which they run.
+
+    A parameter that several blocks share counts at the first of them. Where blocks are hybridized
+    they run operator by operator this time.
+
+    Args:
+        block: the network; its parameters are initialized.
+        inputs: what it is run on.
+    """
+    rows: list[tuple[str, str, int]] = []
+    counted: set[Any] = set()
+
+    def note(one: Any, _: Any, out: Any) -> None:
+        own = [p for p in dict.fromkeys(one._own.values()) if p not in counted]
+        counted.update(own)
+        size = sum(p.data().size for p in own)
+        rows.append((f"{one.name} ({type(one).__name__})", _shapes(out), size))
+
+    with _hooked(block, note), autograd.pause():
+        block(*inputs)
+    print(f"{'block':<40}{'output shape':<27}{'parameters':>12}")
+    print("=" * _RULE)
+    for name, shapes, size in rows:
+        print(f"{name:<40}{shapes:<27}{size:>12,}")
+    print("=" * _RULE)
+    params = list(dict.fromkeys(block.collect_params().values()))
+    total = sum(p.data().size for p in params)
+    learned = sum(p.data().size for p in params if p.grad_req != "null")
+    print(f"{'parameters in all':<67}{total:>12,}")
+    print(f"{'of these learned':<67}{learned:>12,}")
+
+
+@contextmanager
+def _hooked(block: Any, hook: Callable[..., None]) -> Iterator[None]:
+    """Has a hook called for every block inside, each of which runs on real arrays."""
+    blocks: list[Any] = []
+    block.apply(blocks.append)
+    handles = [one.register_forward_hook(hook) for one in dict.fromkeys(blocks)]
+    hybridized = [one for one in blocks if getattr(one, "_active", False)]
+    for one in hybridized:
+        one._active = False
+    try:
+        yield
+    finally:
+        for one in hybridized:
+            one._active = True
+        for handle in handles:
+            handle.detach()
+
+
+def _shapes(out: Any) -> str:
+    if isinstance(out, NDArray):
+        return str(out.shape)
+    if isinstance(out, (list, tuple)):
+        return ", ".join(_shapes(one) for one in out)
+    return type(out).__name__
