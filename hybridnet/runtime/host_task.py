@@ -14,6 +14,7 @@ from hybridnet.base.errors import MXNetError, OpError
 from hybridnet.ops.call import Types
 
 from . import recorder
+from .launch import fail
 from .segment import Value
 
 __all__ = ["push_task"]
@@ -39,7 +40,8 @@ def push_task(
         name: for traces and messages.
 
     Returns:
-        The Values it will make. If it fails, they carry its error.
+        The Values it will make. If it fails, they carry its error, which is raised where one of
+        them is read, or by the next `wait_all`.
 
     Raises:
         MXNetError: inside a trace, which is one program and has no host tasks.
@@ -61,12 +63,12 @@ def push_task(
             for value, array in zip(made, arrays, strict=True):
                 value.array = array
         except BaseException as caught:
-            error = caught
-            if not isinstance(caught, MXNetError):
+            # What could not be read is one failure, however many tasks it takes along.
+            error = next((value.error for value in reads if value.error is not None), caught)
+            if not isinstance(error, MXNetError):
                 error = OpError(f"{name or 'host task'} failed: {caught}")
                 error.__cause__ = caught
-            for value in made:
-                value.error = error
+            fail(made, error)
             if not isinstance(caught, Exception):
                 raise
 
