@@ -12,8 +12,6 @@ from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from ._checks import fill, require_floats, wide
-from .backward import vjp_gradient
-from .call import Backward
 from .operator import describe
 from .registry import get, operator
 from .rules import one_axis, same_type
@@ -143,27 +141,11 @@ def _softmin_lowering(
     return masked_softmax(data, length, axis, temperature, dtype, -1)
 
 
-def _log_softmax_gradient(back: Backward) -> Sequence[Any]:
-    """``dy - softmax(x) * sum(dy)``: what SoftmaxOutput computes too, to the last bit.
-
-    So the two ways to write a cross-entropy train alike. Where the result is scaled or its dtype
-    another, the default rule serves.
-    """
-    attrs = back.attrs
-    narrow = back.inputs[0].inferred_dtype is None or back.inputs[0].inferred_dtype.itemsize < 4
-    if narrow or attrs["temperature"] not in (None, 1.0) or attrs["dtype"] is not None:
-        return vjp_gradient(back)
-    dy, axis = back.grads[0], attrs["axis"]
-    total = dy.sum(axis=axis, keepdims=True)
-    return [dy - back.inputs[0].softmax(axis=axis) * total]
-
-
 @operator(
     "log_softmax",
     aliases=("_npx_log_softmax",),
     check=_softmax_check("log_softmax"),
     infer=_softmax_types,
-    gradient=_log_softmax_gradient,
 )
 def log_softmax(
     data: Any,
