@@ -56,7 +56,7 @@ def way_runner(way: Any, batch_size: int) -> Callable[[int], None]:
 def measure(batch_size: int, rounds: int, steps: int) -> dict[str, np.ndarray[Any, Any]]:
     """Returns the milliseconds a step of each way, one entry a round."""
     weights = initial_weights(0)
-    settings = Settings(batch_size, lenet_jit.LEARNING_RATE, cpu())
+    settings = Settings(batch_size, lenet_jit.LEARNING_RATE, cpu(), lenet_jit.WEIGHT_DECAY)
     runners = {"jax.jit": jit_runner(batch_size)}
     for kind in (Eager, Bound, Traced):
         way = kind(weights, settings)

@@ -45,7 +45,7 @@ def run(way, digits, steps):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", WAYS)
 def test_losses_are_those_of_mxnet(kind, digits):
-    settings = Settings(SETUP.BATCH_SIZE, SETUP.LEARNING_RATE, cpu())
+    settings = Settings(SETUP.BATCH_SIZE, SETUP.LEARNING_RATE, cpu(), SETUP.WEIGHT_DECAY)
     way = kind(SETUP.initial_weights(), settings)
     losses = run(way, digits, len(ANSWERS["losses"]))
     np.testing.assert_allclose(losses, ANSWERS["losses"], rtol=1e-4)

@@ -29,7 +29,6 @@ __all__ = [
 ]
 
 _MOMENTUM: Final = 0.9
-_WEIGHT_DECAY: Final = 1e-4
 _IMAGE: Final = (1, 28, 28)
 
 
@@ -41,10 +40,12 @@ class Settings:
     #: The learning rate.
     lr: float
     ctx: Context
+    #: The weight decay, of every parameter.
+    wd: float = 5e-4
 
     def optimizer(self, **kwargs: Any) -> Any:
         """Makes a way's own optimizer."""
-        return optimizer.SGD(learning_rate=self.lr, momentum=_MOMENTUM, wd=_WEIGHT_DECAY, **kwargs)
+        return optimizer.SGD(learning_rate=self.lr, momentum=_MOMENTUM, wd=self.wd, **kwargs)
 
 
 def lenet_symbol() -> Any:

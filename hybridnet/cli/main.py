@@ -69,9 +69,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     train.add_argument("--epochs", type=_positive(int), default=5, help="passes over the digits")
     train.add_argument("--batch-size", type=_positive(int), default=64, help="digits in a step")
-    train.add_argument("--lr", type=_positive(float), default=0.05, help="learning rate")
+    train.add_argument("--lr", type=_positive(float), default=0.07, help="learning rate")
     train.add_argument("--ctx", type=_context, default="cpu(0)", help="device: cpu(0), gpu(0), ...")
-    train.add_argument("--seed", type=_seed, default=42, help="of the weights and the order")
+    train.add_argument("--seed", type=_seed, default=0, help="of the weights and the order")
     train.add_argument("--out", type=Path, default=Path("out"), help="folder for the results")
 
     commands.add_parser("info", help="print versions, devices, engine kind and cache folder")
