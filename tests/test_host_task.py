@@ -162,23 +162,6 @@ def test_waitall_waits_for_tasks_and_reports_their_errors():
     nd.waitall()
 
 
-def test_higher_priorities_first():
-    """One thread serves the lane; what it finds ready it takes by priority."""
-    go, order = threading.Event(), []
-
-    def first():
-        assert go.wait(60)
-        return []
-
-    for _ in range(16):  # as many as the lane may have threads
-        push_task(first, [], (), lane="copy")
-    for priority in (0, 5, -3, 2):
-        push_task(lambda p=priority: order.append(p) or [], [], (), lane="copy", priority=priority)
-    go.set()
-    nd.waitall()
-    assert sorted(order) == [-3, 0, 2, 5]
-
-
 def test_no_task_in_a_trace():
     @hn.function
     def f(x):
