@@ -148,8 +148,14 @@ def test_waitall_waits_for_the_devices():
         x = nd.dot(x, x) * 1e-3
         made.append(x)
         recorder.mark()
+    other = nd.dot(nd.ones((500, 500), ctx=cpu(1)), nd.ones((500, 500), ctx=cpu(1)))
+    recorder.mark()
+    there = other.as_in_context(cpu(0))
+    for _ in range(100):
+        (nd.ones((2,)) + 1).read()
+        recorder.mark()
     nd.waitall()
-    assert all(one.read().array.is_ready() for one in made)
+    assert all(one.read().array.is_ready() for one in [*made, other, there])
 
 
 def test_a_long_segment_is_launched(monkeypatch):

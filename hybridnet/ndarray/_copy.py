@@ -15,6 +15,7 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.call import Backward, Call, Types
 from hybridnet.runtime import recorder
 from hybridnet.runtime.devices import device_of
+from hybridnet.runtime.launch import note_dispatched
 from hybridnet.runtime.segment import Value
 
 __all__ = ["CopyAcross", "host_array", "put"]
@@ -92,6 +93,7 @@ class CopyAcross(Call):
             )
         with jax.enable_x64(True):
             array = jax.device_put(recorder.ready_array(value), device_of(self.target))
+        note_dispatched(self.target, array)
         return Value(value.type, array)
 
     def infer(self, types: Types) -> Types:

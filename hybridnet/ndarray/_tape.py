@@ -351,5 +351,6 @@ def _write_leaves(grads: dict[Edge, Any], reached: dict[Edge, None]) -> None:
         if leaf.req == "write":
             target.assign(target.zeros_like() if grad is None else grad)
         elif grad is not None:
+            grad = grad.as_in_context(target.context)  # may wait, and not while the lock is held
             with in_place:
-                target.assign(target + grad.as_in_context(target.context))
+                target.assign(target + grad)

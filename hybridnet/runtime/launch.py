@@ -19,13 +19,24 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from hybridnet import engine
+from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, OpError
 
 from . import devices, observe
 from .programs import Failed, cache
 from .segment import Segment, Value
 
-__all__ = ["TRACED", "fail", "flush_all", "launch", "note_open", "ready_array", "wait", "wait_all"]
+__all__ = [
+    "TRACED",
+    "fail",
+    "flush_all",
+    "launch",
+    "note_dispatched",
+    "note_open",
+    "ready_array",
+    "wait",
+    "wait_all",
+]
 
 TRACED: Final = (
     "this array belongs to a traced function (hn.function or hybridize()), where it stands for "
@@ -36,9 +47,11 @@ TRACED: Final = (
 # Every open segment of every thread, so that `wait_all` and exports can reach them.
 _open: Final[weakref.WeakSet[Segment]] = weakref.WeakSet()
 _open_lock: Final = threading.Lock()
-# What `wait_all` waits for: an output of each of the last launches. A device runs programs in the
-# order of their dispatch, so the last few would do; more are kept since outputs may be dropped.
-_recent: Final[deque[weakref.ref[Any]]] = deque(maxlen=64)
+# What `wait_all` waits for: on each device, an output of each of the last programs and copies. A
+# device runs programs in the order of their dispatch, so the last one would do; more are kept since
+# outputs may be dropped.
+_recent: Final[dict[Context, deque[weakref.ref[Any]]]] = {}
+_RECENT: Final = 32
 # Errors that no wait has raised yet, oldest first, by identity.
 _unreported: Final[dict[int, BaseException]] = {}
 _MAX_UNREPORTED: Final = 64
@@ -128,7 +141,15 @@ def _execute(segment: Segment, live: list[int], values: list[Value]) -> None:
     if failed:
         fail([value for value in values if value.error is not None])
     else:
-        _recent.append(weakref.ref(arrays[0]))
+        note_dispatched(segment.ctx, arrays[0])
+
+
+def note_dispatched(ctx: Context, array: Any) -> None:
+    """Notes that a device is making an array, for `wait_all` to wait for."""
+    recent = _recent.get(ctx)
+    if recent is None:
+        recent = _recent.setdefault(ctx, deque(maxlen=_RECENT))
+    recent.append(weakref.ref(array))
 
 
 def fail(values: Sequence[Value], error: BaseException | None = None) -> None:
@@ -222,7 +243,7 @@ def wait_all() -> None:
             engine.wait_for_all()
         except engine.TaskError as error:
             raise OpError(str(error)) from error.__cause__
-        for ref in _recent.copy():
+        for ref in [ref for recent in list(_recent.values()) for ref in recent.copy()]:
             array = ref()
             # A donated array is gone: its memory belongs to a later program.
             if array is not None and not array.is_deleted():
