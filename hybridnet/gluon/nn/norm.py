@@ -126,7 +126,7 @@ class _Norm(HybridBlock):
     def __repr__(self) -> str:
         shown = self._shown
         if "num_groups" not in shown:
-            shown = {**shown, "in_channels": self.gamma.shape[0]}
+            shown = {**shown, "in_channels": (self.gamma.shape or (0,))[0]}
         options = ", ".join(f"{name}={value}" for name, value in shown.items())
         return f"{type(self).__name__}({options})"
 
