@@ -604,6 +604,60 @@ def test_an_interrupt_while_launching():
     nd.waitall()
 
 
+def test_an_interrupt_while_recording():
+    """A KeyboardInterrupt between any two lines of an append leaves the segment as it was."""
+    x, y = nd.ones((3,)), nd.full((3,), 5)
+    nd.waitall()
+    before = x + y
+
+    class Interrupting(tuple):
+        def __iter__(self):
+            yield x.type
+            raise KeyboardInterrupt
+
+    z = nd.full((3,), 7)
+    z.wait_to_read()
+    call, scalars = get("_plus_scalar").bind({"scalar": 2.0})
+    with pytest.raises(KeyboardInterrupt):
+        recorder.record(cpu(0), call, (z.read(),), scalars, Interrupting())
+    after = (before + 1) * y + z
+    np.testing.assert_array_equal(before.asnumpy(), [6, 6, 6])
+    np.testing.assert_array_equal(after.asnumpy(), [42, 42, 42])
+
+
+def test_finalizers_may_record():
+    """The garbage collector runs them in the middle of recording, and of launching."""
+    count, total = 0, nd.zeros((2,))
+
+    class Counted:
+        def __init__(self):
+            self.cycle = self
+
+        def __del__(self):
+            nonlocal count, total
+            count += 1
+            total = total + 1
+            if count % 3 == 0:
+                total += 0
+
+    threshold = gc.get_threshold()
+    gc.set_threshold(20)
+    try:
+        x = nd.zeros((2,))
+        for number in range(1500):
+            Counted()
+            x = x + 1
+            x += 1
+            if number % 50 == 0:
+                x.wait_to_read()
+    finally:
+        gc.set_threshold(*threshold)
+    gc.collect()
+    assert (x.asnumpy() == 3000).all()
+    assert count == 1500
+    assert (total.asnumpy() == 1500).all()
+
+
 def test_errors_do_not_keep_what_the_waiter_held():
     y = failing()(nd.ones((3,)))
 

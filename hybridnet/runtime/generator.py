@@ -24,7 +24,7 @@ from .storage import Storage
 __all__ = ["seed", "state_of"]
 
 _states: Final[dict[Context, Storage]] = {}
-_lock: Final = threading.Lock()
+_lock: Final = threading.RLock()
 _seed = 0
 
 

@@ -44,9 +44,14 @@ TRACED: Final = (
     "returned; return it from the function, or do this part outside"
 )
 
+_INTERRUPTED: Final = (
+    "a finalizer (__del__) needs an array that the code it interrupted is recording or computing "
+    "at this moment; let finalizers not compute with arrays that others use"
+)
+
 # Every open segment of every thread, so that `wait_all` and exports can reach them.
 _open: Final[weakref.WeakSet[Segment]] = weakref.WeakSet()
-_open_lock: Final = threading.Lock()
+_open_lock: Final = threading.RLock()
 # What `wait_all` waits for: on each device, an output of each of the last programs and copies. A
 # device runs programs in the order of their dispatch, so the last one would do; more are kept since
 # outputs may be dropped.
@@ -69,9 +74,17 @@ def launch(segment: Segment) -> None:
     What is not referred to any more is not computed.
     """
     with segment.lock:
+        if segment.busy:
+            raise MXNetError(_INTERRUPTED)
         if not segment.open:
             return
+        # (A plain loop over the inputs would leave a reference behind: see `Segment.donations`.)
+        for value in [held for held in segment.inputs if type(held) is Value]:
+            # A finalizer recorded this while the launch that makes the value was under way.
+            if value.segment is not None:
+                launch(value.segment)
         try:
+            segment.busy = True
             segment.open = False
             with _open_lock:
                 _open.discard(segment)
@@ -87,6 +100,8 @@ def launch(segment: Segment) -> None:
                     value.error = why if value.array is None else None
                     value.segment = None
             raise
+        finally:
+            segment.busy = False
 
 
 def _launch(segment: Segment) -> None:

@@ -105,7 +105,8 @@ class ProgramCache:
 
     def __init__(self, capacity: int = _CAPACITY, instructions: int = _INSTRUCTIONS) -> None:
         self._programs: OrderedDict[Code, _Program] = OrderedDict()
-        self._lock = threading.Lock()
+        # Re-entrant, like every lock here: a finalizer may compute with arrays.
+        self._lock = threading.RLock()
         self._capacity = capacity
         self._max_instructions = instructions
         self._instructions = 0

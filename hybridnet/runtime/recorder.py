@@ -95,7 +95,7 @@ def record(
         return made
     while True:
         segment = _thread.segments.get(ctx)
-        if segment is None:
+        if segment is None or not segment.open or (segment.busy and segment.is_interrupted()):
             segment = _thread.segments[ctx] = Segment(ctx)
             note_open(segment)
         for value in values:
@@ -103,13 +103,13 @@ def record(
             if foreign is not None and foreign is not segment:
                 if foreign.traced:
                     raise MXNetError(f"{call.name}: {TRACED}")
-                launch(foreign)
+                if not foreign.is_interrupted():
+                    launch(foreign)
         with segment.lock:
             # Another thread may have launched it, because it needed a value of ours.
             if segment.open:
                 made = segment.append(call, values, scalars, types)
                 break
-        _thread.segments.pop(ctx, None)
     for one in types:
         segment.size += one.nbytes
     if is_naive():

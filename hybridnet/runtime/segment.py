@@ -5,9 +5,11 @@ engine, or by being given. In-place update is a matter of `Storage`, which point
 after another, so that a recorded instruction can never see a later write.
 
 Who may touch what. A segment is appended to by the thread that owns it and may be launched by any
-thread, so both happen under its lock. A Value's ``segment`` is set when it is recorded and cleared
-after its array (or its error, or its task's Var) is in place: whoever reads ``segment is None``
-without the lock may go on to read the rest.
+thread, so both happen under its lock. The lock is re-entrant, because a finalizer that the garbage
+collector runs may compute with arrays: where it interrupts an append or a launch of its own
+thread, it finds the segment busy and records in another one. A Value's ``segment`` is set when it
+is recorded and cleared after its array (or its error, or its task's Var) is in place: whoever reads
+``segment is None`` without the lock may go on to read the rest.
 """
 
 from __future__ import annotations
@@ -94,12 +96,14 @@ class Segment:
         size: bytes of all results, for the memory bound.
         weight: of all instructions, for the bound on what is compiled.
         open: whether it can still be appended to.
+        busy: whether it is being appended to, or launched, at this moment.
         traced: whether it belongs to a trace, and so is never launched.
     """
 
     __slots__ = (
         "__weakref__",
         "_slots",
+        "busy",
         "ctx",
         "input_types",
         "inputs",
@@ -117,8 +121,9 @@ class Segment:
 
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.open = True
+        self.busy = False
         self.traced = False
         self.instructions: list[Instruction] = []
         self.inputs: list[Any] = []
@@ -135,25 +140,40 @@ class Segment:
         self, call: Call, values: tuple[Value, ...], scalars: tuple[Any, ...], types: Types
     ) -> list[Value]:
         """Adds one instruction; the lock is held. Foreign values must be launched already."""
-        self.instructions.append(
-            Instruction(
-                call,
-                tuple([v.index if v.segment is self else self._input(v) for v in values]),
-            )
-        )
-        self.weight += call.weight
-        if scalars:
-            self.scalars.extend(scalars)
-        made = []
-        results = self.results
-        for one in types:
-            value = Value(one)
-            value.segment = self
-            value.index = len(results)
-            results.append(weakref.ref(value))
-            made.append(value)
-        self.result_types.extend(types)
+        counts = len(self.instructions), len(self.inputs), len(self.results), len(self.scalars)
+        self.busy = True
+        try:
+            operands = tuple([v.index if v.segment is self else self._input(v) for v in values])
+            self.instructions.append(Instruction(call, operands))
+            if scalars:
+                self.scalars.extend(scalars)
+            made = []
+            results = self.results
+            for one in types:
+                value = Value(one)
+                value.segment = self
+                value.index = len(results)
+                results.append(weakref.ref(value))
+                made.append(value)
+            self.result_types.extend(types)
+            self.weight += call.weight
+        except BaseException:  # a KeyboardInterrupt may come between any two lines
+            self._cut(*counts)
+            raise
+        finally:
+            self.busy = False
         return made
+
+    def is_interrupted(self) -> bool:
+        """Whether this thread is in the middle of an append to it, or of its launch."""
+        return self.busy and bool(self.lock._is_owned())  # type: ignore[attr-defined]
+
+    def _cut(self, instructions: int, inputs: int, results: int, scalars: int) -> None:
+        """Takes back an instruction that was appended in part."""
+        del self.instructions[instructions:], self.inputs[inputs:], self.input_types[inputs:]
+        del self.results[results:], self.result_types[results:], self.scalars[scalars:]
+        self.kept = {slot for slot in self.kept if slot < inputs}
+        self._slots = {key: slot for key, slot in self._slots.items() if slot < inputs}
 
     def _input(self, value: Value) -> int:
         # An input is known by its array, which the list keeps alive, so that its id stays its own.
