@@ -13,8 +13,13 @@ from hybridnet.ops.call import Backward, Call, Types
 from hybridnet.runtime.graph_call import GraphCall
 from hybridnet.runtime.trace import GraphBuilder, Trace
 
-__all__ = ["FunctionCall"]
+__all__ = ["NOT_AGAIN", "FunctionCall", "SavedCall"]
 
+#: When gradients of higher order need what a `Function` saved on the way.
+NOT_AGAIN: Final = (
+    "{name}: create_graph=True needs every array given to save_for_backward to be an input or an "
+    "output of forward; compute others again in backward"
+)
 _CLOSED: Final = (
     "{name}.backward: in a traced function it can compute only with the gradients, what forward "
     "saved, and numbers, but it used another array; give that to save_for_backward in forward"
@@ -120,3 +125,39 @@ class FunctionCall(Call):
         call = GraphCall(graph, tuple(one.type for one in needed), f"_backward_{self.name}")
         made = iter(back.apply(call, [by_value[one] for one in needed]))
         return [None if one is None else next(made) for one in values]
+
+
+@final
+class SavedCall(Call):
+    """What `forward` saved on the way, which is neither an input nor an output of it.
+
+    Its operands are the array and the inputs of `forward`, on which it depends in a way that is
+    not known: a gradient that reaches it cannot go on.
+    """
+
+    __slots__ = ("_function_name",)
+
+    def __init__(self, function_name: str) -> None:
+        self._function_name = function_name
+        self.num_outputs = self.num_visible = 1
+        self.num_scalars = 0
+        self.takes_state = False
+
+    @property
+    def name(self) -> str:
+        """As it is printed."""
+        return f"_saved_{self._function_name}"
+
+    def infer(self, types: Types) -> Types:
+        """The type of the array."""
+        return types[:1]
+
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
+        """The array."""
+        return operands[:1]
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """Refused."""
+        raise MXNetError(NOT_AGAIN.format(name=self._function_name))

@@ -10,7 +10,7 @@ from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.runtime import recorder
 
-from ._function_call import FunctionCall
+from ._function_call import NOT_AGAIN, FunctionCall, SavedCall
 from .scopes import pause
 
 __all__ = ["Function"]
@@ -41,7 +41,6 @@ class Function(ABC):
     # Where each saved array is found on the way back: input i is i, output i is ~i; None for an
     # array that is kept as it is. In a traced function these are inputs of the call too.
     _places: tuple[int | None, ...] = ()
-    _num_inputs = 0
     _recorded = False
 
     def save_for_backward(self, *args: NDArray) -> None:
@@ -95,14 +94,17 @@ class Function(ABC):
     ) -> list[NDArray]:
         """Puts this on the tape; returns the outputs with their places there."""
         call = FunctionCall(self, len(inputs), len(outputs), inputs[0].context)
-        self._num_inputs = len(inputs)
         if recorder.current_trace() is not None:
             others = [i for i, place in enumerate(places) if place is None]
-            operands = [*inputs, *outputs, *(self._saved[i].detach() for i in others)]
-            for number, i in enumerate(others, len(inputs) + len(outputs)):
-                places[i] = number
-            self._places, self._recorded, self._saved = tuple(places), True, ()
-            return NDArray.apply_call(call, operands)
+            saved = SavedCall(call.name)
+            operands = [*inputs, *outputs]
+            for i in others:
+                places[i] = len(operands)
+                operands += NDArray.apply_call(saved, [self._saved[i].detach(), *inputs])
+            made: list[NDArray] = NDArray.apply_call(call, operands)
+            if made[0].edge is not None:
+                self._places, self._recorded, self._saved = tuple(places), True, ()
+            return made
         node = _tape.record_call(
             call,
             tuple(x.edge for x in inputs),
@@ -128,13 +130,9 @@ class Function(ABC):
         """
         saved = []
         for index, place in enumerate(self._places):
-            if _tape.state.recording and (place is None or place >= self._num_inputs):
-                raise MXNetError(
-                    f"{type(self).__name__}: create_graph=True needs every array given to "
-                    "save_for_backward to be an input or an output of forward; compute others "
-                    "again in backward"
-                )
             if place is None:
+                if _tape.state.recording:
+                    raise MXNetError(NOT_AGAIN.format(name=type(self).__name__))
                 saved.append(self._saved[index])
             else:
                 saved.append(inputs[place] if place >= 0 else outputs[~place])
