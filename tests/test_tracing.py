@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import collections
+import copy
 import functools
 import gc
 import math
+import pickle
 import threading
 import weakref
 
@@ -678,6 +680,25 @@ def test_seeding_inside_seeds_at_each_call():
         same(drawn(), expected)
 
 
+def test_seeding_inside_seeds_every_device():
+    there = {"shape": (2,), "ctx": hn.cpu(1)}
+
+    @hn.function
+    def drawn():
+        hn.random.seed(3)
+        return nd.random.uniform(shape=(2,))
+
+    @hn.function
+    def outer():
+        return drawn() * 1
+
+    hn.random.seed(3)
+    expected = nd.random.uniform(shape=(2,)).asnumpy(), nd.random.uniform(**there).asnumpy()
+    for f in (drawn, drawn, outer, outer):
+        same(f(), expected[0])
+        same(nd.random.uniform(**there), expected[1])
+
+
 # -- what is returned ------------------------------------------------------------------------
 
 
@@ -903,6 +924,35 @@ def test_partial_lambda_callable_objects_and_bound_methods():
     same([call(arr(1)), method(arr(1))], [[2.0], [3.0]])
     one.scale = 5
     same([call(arr(1)), method(arr(1))], [[5.0], [6.0]])
+
+
+def test_bound_methods_as_arguments():
+    class Layer:
+        def forward(self, x):
+            return x * 2
+
+    @hn.function
+    def applied(x, layer):
+        return layer(x)
+
+    layer = Layer()
+    for _ in range(3):
+        same(applied(arr(1), layer.forward), [2.0])
+    assert applied.cache_info() == (2, 1, 1)
+
+
+def test_copies_and_pickles_have_no_traces():
+    assert pickle.loads(pickle.dumps(with_globals)) is with_globals
+    assert copy.deepcopy(with_globals) is with_globals
+    net = hn.gluon.nn.Dense(2, in_units=2)
+    net.initialize()
+    net.hybridize()
+    x = nd.ones((1, 2))
+    before = net(x).asnumpy()
+    twin = copy.deepcopy(net)
+    twin.weight.set_data(twin.weight.data() * 2)
+    same(net(x), before)
+    np.testing.assert_allclose(twin(x).asnumpy(), before * 2, rtol=1e-6)
 
 
 def test_names_and_documentation_are_kept():

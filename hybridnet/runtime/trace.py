@@ -152,14 +152,23 @@ class Trace:
             self._handles[id(handle)] = handle
             # Overwritten, it may be on the trace's own tape now.
             _, edge = self._written.get(id(handle), (handle, handle.edge))
+        if edge is not None and not (handle.offset is None and handle.type is storage.type):
+            # A view with a place of its own on the tape: gradients go there, the value comes from
+            # the whole.
+            self._capture(storage, handle, edge, handle.type)
+            edge = None
         written = self._writes.get(storage)
         if written is not None and edge is None:
             return written
+        value = self._capture(storage, handle, edge, storage.type)
+        return value if written is None else written
+
+    def _capture(self, storage: Any, handle: Any, edge: Any, type: TensorType) -> Value:
         found = self._reads.get((storage, edge))
         if found is None:
-            value = self.placeholder(storage.type)
+            value = self.placeholder(type)
             found = self._reads[storage, edge] = Captured(value, storage, handle, edge)
-        return found.value if written is None else written
+        return found.value
 
     def write(self, storage: Any, value: Value, handle: Any = None) -> None:
         """Notes that a Storage from outside is overwritten.

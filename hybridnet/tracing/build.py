@@ -5,11 +5,10 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Any, final
 
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
-from hybridnet.base.errors import MXNetError
 from hybridnet.graph.node import Graph
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.ops.call import Types
@@ -20,11 +19,6 @@ from .routes import Routes
 from .structure import Arguments, Tree, flatten, unflatten
 
 __all__ = ["Output", "Outside", "Part", "Plan", "Write", "build", "on_tape"]
-
-_VIEW: Final = (
-    "{name}: a traced function used a view (a slice or reshape) of an outside array that autograd "
-    "has recorded; pass the view as an argument, or take it inside the function"
-)
 
 
 @final
@@ -87,11 +81,13 @@ class Write:
 
     Attributes:
         target: an argument, by number, or an array from outside.
-        output: what it becomes; tracked if the array takes over the output's place on the tape.
+        output: what it becomes; tracked if the array takes over the output's place on the tape. A
+            constant is no output of the graph, and may be on another device (the states of all
+            random generators, seeded inside).
     """
 
     target: int | Outside
-    output: Output
+    output: Output | Value
 
 
 @final
@@ -125,13 +121,12 @@ class Plan:
     handles: tuple[tuple[weakref.ref[NDArray], bool], ...]
 
 
-def build(function: Callable[..., Any], arguments: Arguments, name: str) -> Plan:
+def build(function: Callable[..., Any], arguments: Arguments) -> Plan:
     """Runs a function once and returns what it did.
 
     Args:
         function: what to trace.
         arguments: of the kind that it is traced for.
-        name: for messages.
     """
     trace = Trace(next(_tape.order))
     before = _tape.state.recording, _tape.state.training
@@ -148,7 +143,7 @@ def build(function: Callable[..., Any], arguments: Arguments, name: str) -> Plan
                 for one in results
                 if isinstance(one, NDArray) and trace.owns(one.storage)
             }
-        return _Planner(trace, formals, name).plan(results, values, tree)
+        return _Planner(trace, formals).plan(results, values, tree)
     finally:
         _tape.state.recording, _tape.state.training = before
         trace.close()
@@ -193,10 +188,9 @@ def _formals(arguments: Arguments, trace: Trace) -> list[_Formal]:
 class _Planner:
     """Finds out what a trace did."""
 
-    def __init__(self, trace: Trace, formals: list[_Formal], name: str) -> None:
+    def __init__(self, trace: Trace, formals: list[_Formal]) -> None:
         self._trace = trace
         self._formals = formals
-        self._name = name
         self._numbers = {one.array.storage: number for number, one in enumerate(formals)}
         # The outputs of the graph: those that gradients can be asked of come first.
         self._tracked: list[tuple[Value, _tape.Edge]] = []
@@ -252,13 +246,9 @@ class _Planner:
 
     def _outside(self, captured: Captured) -> Outside:
         """Returns what is read, at each call, where this was."""
-        whole = NDArray.from_storage(captured.storage)
-        if captured.edge is None or not captured.edge.node.wanted or not self._tracked:
-            return Outside(whole, None)
-        handle = captured.handle
-        if handle.offset is not None or handle.type is not whole.type:
-            raise MXNetError(_VIEW.format(name=self._name))
-        return Outside(whole, handle)
+        if captured.edge is None:
+            return Outside(NDArray.from_storage(captured.storage), None)
+        return Outside(captured.handle.detach(), captured.handle)
 
     # -- results -----------------------------------------------------------------------------
 
@@ -317,7 +307,8 @@ class _Planner:
         for storage, value in self._trace.written():
             handle, edge = self._trace.rewired.get(storage, (None, None))
             target = Outside(NDArray.from_storage(storage), handle)
-            writes.append(Write(target, self._output(value, edge, routes)))
+            constant = value.segment is None
+            writes.append(Write(target, value if constant else self._output(value, edge, routes)))
         return tuple(writes)
 
 

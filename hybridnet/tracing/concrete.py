@@ -11,6 +11,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.runtime import recorder
 from hybridnet.runtime.graph_call import shared_call
+from hybridnet.runtime.segment import Value
 from hybridnet.runtime.trace import host_scalars
 
 from .build import Output, Outside, Part, build, on_tape
@@ -57,7 +58,7 @@ class ConcreteFunction:
     )
 
     def __init__(self, function: Callable[..., Any], arguments: Arguments, name: str) -> None:
-        plan = build(function, arguments, name)
+        plan = build(function, arguments)
         self.graph = plan.graph
         self.call, self._scalars = shared_call(plan.graph, plan.types, name, plan.num_tracked)
         self._inputs = plan.inputs
@@ -117,9 +118,14 @@ class ConcreteFunction:
             for write in self._writes:
                 target = write.target
                 array = arrays[target] if isinstance(target, int) else target.get()
-                value = outputs[self._number(write.output)]
+                output = write.output
+                if type(output) is Value:
+                    array.write(output)
+                    continue
+                assert type(output) is Output
+                value = outputs[self._number(output)]
                 array.write(value.read())
-                if write.output.tracked:
+                if output.tracked:
                     array.set_edge(value.edge)
             leaves = self._leaves(arrays, outputs)
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -126,6 +127,9 @@ def static_key(value: Any, identities: list[Identity]) -> Any:
     if kind is slice:
         parts = (value.start, value.stop, value.step)
         return (kind, *(static_key(one, identities) for one in parts))
+    if kind is types.MethodType:  # made anew each time it is looked up
+        bound = (value.__func__, value.__self__)
+        return (kind, *(static_key(one, identities) for one in bound))
     made = Identity(value)
     identities.append(made)
     return made

@@ -139,6 +139,12 @@ class Function:
             for key in [key for key, trace in self._traces.items() if trace is one]:
                 del self._traces[key]
 
+    def __reduce__(self) -> Any:
+        # Copies and pickles begin without traces. A plain function goes by its name, as in Python.
+        if isinstance(self.python_function, types.FunctionType):
+            return self.__qualname__  # type: ignore[attr-defined]  # by functools.update_wrapper
+        return Function, (self.python_function, self.name)
+
     def __repr__(self) -> str:
         return f"<hn.function {self.name}>"
 

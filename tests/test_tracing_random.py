@@ -1,0 +1,122 @@
+"""Random eager programs, run in pieces as traced functions, against NumPy.
+
+The pieces read and change arrays from outside, return views of them, and train; the programs and
+the reference are those of `eager_programs`.
+"""
+
+from __future__ import annotations
+
+import random
+
+import eager_programs as ep
+import pytest
+
+import hybridnet as hn
+from hybridnet import autograd
+
+
+def traceable(steps):
+    """The steps without what a traced function cannot do: read values, and leave the device."""
+    kept = []
+    for step in steps:
+        kind, *rest = step
+        if kind in ("read", "mark"):
+            continue
+        if kind == "travel":
+            step = ("scalar", rest[0], "+", rest[1], 0)
+        elif kind == "train":
+            leaf, body, *others = rest
+            step = ("train", leaf, traceable(body), *others)
+        kept.append(step)
+    return kept
+
+
+def made(inner, env):
+    """What a piece has made."""
+    return {name: one for name, one in inner.items() if env.get(name) is not one}
+
+
+def run_piece(steps, env):
+    @hn.function
+    def piece():
+        inner = dict(env)
+        ep._run(steps, inner, [], ep._apply_ours, None)
+        return made(inner, env), [name for name in env if name not in inner]
+
+    new, dropped = piece()
+    for name in dropped:
+        del env[name]
+    env.update(new)
+
+
+def train_inside(step, env):
+    """Forward and backward are one function, called several times."""
+    _, leaf, body, head, grad, req, times = step
+    env[leaf].attach_grad(req)
+
+    @hn.function
+    def round_():
+        scratch = dict(env)
+        with autograd.record():
+            ep._run(body, scratch, [], ep._apply_ours, None)
+        scratch[head].backward()
+        return {name: one.detach() for name, one in made(scratch, env).items()}
+
+    for _ in range(times):
+        new = round_()
+    assert round_.cache_info().traces == 1
+    env.update(new)
+    env[grad] = env[leaf].grad.tanh()
+
+
+def train_outside(step, env):
+    """Forward is a function, differentiated by its caller."""
+    _, leaf, body, head, grad, req, times = step
+    env[leaf].attach_grad(req)
+
+    @hn.function
+    def forward():
+        scratch = dict(env)
+        ep._run(body, scratch, [], ep._apply_ours, None)
+        return made(scratch, env)
+
+    for _ in range(times):
+        with autograd.record():
+            new = forward()
+        new[head].backward()
+    assert forward.cache_info().traces == 1
+    env.update({name: one.detach() for name, one in new.items()})
+    env[grad] = env[leaf].grad.tanh()
+
+
+def run_traced(program, seed):
+    rng = random.Random(seed)
+    env, piece = {}, []
+    for step in program.steps:
+        if step[0] == "train" or len(piece) == 5:
+            run_piece(piece, env)
+            piece = []
+        if step[0] == "train":
+            rng.choice([train_inside, train_outside])(step, env)
+        else:
+            piece.append(step)
+    run_piece(piece, env)
+    return [env[name].asnumpy() for name in program.arrays]
+
+
+def check(seed):
+    program = ep.make_program(seed)
+    program.steps = traceable(program.steps)
+    ep.compare(run_traced(program, seed), ep.run_reference(program), program)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_programs(seed):
+    check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10))
+def test_more_random_programs(block):
+    for seed in range(100 + 20 * block, 120 + 20 * block):
+        check(seed)
