@@ -26,6 +26,7 @@ __all__ = [
     "initial_weights",
     "lenet_block",
     "lenet_symbol",
+    "training_symbol",
 ]
 
 _MOMENTUM: Final = 0.9
@@ -63,6 +64,19 @@ def lenet_symbol() -> Any:
     x = sym.Activation(x, act_type="tanh", name="tanh3")
     x = sym.FullyConnected(x, num_hidden=10, name="fc2")
     return sym.SoftmaxOutput(x, name="softmax")
+
+
+def training_symbol() -> Any:
+    """Returns LeNet with two outputs: the probabilities (batch, 10), and the losses (batch,).
+
+    Only the losses have a gradient. They are those of the eager way: a gluon block composes
+    symbols as well as arrays. So both ways are the same operators, and compute the same bits.
+    SoftmaxOutput rounds otherwise, and where two elements under max pooling are nearly equal, a
+    bit decides which of them learns.
+    """
+    scores = lenet_symbol().get_internals()["fc2_output"]
+    losses = gluon.loss.SoftmaxCrossEntropyLoss()(scores, sym.Variable("softmax_label"))
+    return sym.Group([sym.BlockGrad(sym.softmax(scores)), sym.make_loss(losses)])
 
 
 def lenet_block() -> gluon.HybridBlock:
@@ -186,11 +200,11 @@ class Bound(AbstractWay):
     title = "bound symbol"
 
     def __init__(self, weights: Mapping[str, Any], settings: Settings) -> None:
+        #: What is saved: the same network, ending as MXNet's do.
         self.symbol = lenet_symbol()
-        self._ctx = settings.ctx
         shape = (settings.batch_size, *_IMAGE)
         requests = dict.fromkeys(weights, "write")
-        self.executor = self.symbol.simple_bind(
+        self.executor = training_symbol().simple_bind(
             settings.ctx, data=shape, softmax_label=shape[:1], grad_req=requests
         )
         self.executor.copy_params_from({name: nd.array(one) for name, one in weights.items()})
@@ -203,8 +217,9 @@ class Bound(AbstractWay):
     def step(self, data: NDArray, label: NDArray) -> NDArray:
         """Runs the executor both ways, pushes the gradients and pulls the weights."""
         executor = self.executor
-        (probabilities,) = executor.forward(is_train=True, data=data, softmax_label=label)
-        loss: NDArray = -nd.log(nd.pick(probabilities, label))
+        _, losses = executor.forward(is_train=True, data=data, softmax_label=label)
+        # The outputs belong to the executor, which overwrites them in the next step.
+        loss: NDArray = losses.copy()
         executor.backward()
         for number, name in enumerate(self._names):
             self.store.push(number, executor.grad_dict[name], priority=-number)
