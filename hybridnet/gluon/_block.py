@@ -161,10 +161,7 @@ class Block:
         """Initializes the parameters of this block and everything in it.
 
         Args:
-            init: for parameters without an initializer of their own.
-            ctx: one context or several; default the current one.
-            verbose: have the initializer log what it does.
-            force_reinit: start anew those that have a value.
+            init, ctx, verbose, force_reinit: see `ParameterDict.initialize`.
         """
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybridnet.base.errors import ParameterError
-
 from ..block import HybridBlock
+from ._axes import Sizes, check_layout, sizes_of, with_defaults
 from .activations import activation_of
 
 __all__ = [
@@ -18,34 +17,9 @@ __all__ = [
     "Conv3DTranspose",
 ]
 
-Sizes = int | tuple[int, ...] | list[int]
-
-
-def sizes_of(value: Sizes, ndim: int, what: str) -> tuple[int, ...]:
-    """Returns one number for each axis; a single one stands for all."""
-    sizes = (value,) * ndim if isinstance(value, int) else tuple(value)
-    if len(sizes) != ndim:
-        raise ParameterError(f"{what} must be a number or {ndim} numbers, got {value}")
-    return sizes
-
 
 class _Conv(HybridBlock):
-    """What the convolution layers have in common.
-
-    Args:
-        channels: output channels.
-        kernel_size, strides, padding, dilation: a number, or one for each spatial axis.
-        groups: input and output channels are split into this many independent groups.
-        layout: the order of axes, batch N, channels C and the spatial ones: 'NCHW' or 'NHWC'.
-        activation: the name of an activation, or None.
-        use_bias: whether a bias is added.
-        weight_initializer, bias_initializer: first values.
-        in_channels: input channels; 0 to find out from the first input.
-        output_padding: of a transposed convolution: extra size at one end.
-
-    Input (batch, in_channels, *spatial), output (batch, channels, *spatial); channels last for
-    the other layout.
-    """
+    """What the convolution layers have in common; arguments as `Conv2D`."""
 
     _ndim: int
     _transposed = False
@@ -58,13 +32,12 @@ class _Conv(HybridBlock):
         padding: Sizes = 0,
         dilation: Sizes = 1,
         groups: int = 1,
-        layout: str = "",
+        layout: str = "NCW",
         activation: str | None = None,
         use_bias: bool = True,
         weight_initializer: Any = None,
         bias_initializer: Any = "zeros",
         in_channels: int = 0,
-        output_padding: Sizes = 0,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -72,11 +45,7 @@ class _Conv(HybridBlock):
         ndim = self._ndim
         self._channels = channels
         self._in_channels = in_channels
-        spatial = "DHW"[-ndim:]
-        if layout not in (f"NC{spatial}", f"N{spatial}C"):
-            raise ParameterError(
-                f"{name}: layout must be 'NC{spatial}' or 'N{spatial}C', got {layout!r}"
-            )
+        check_layout(layout, ndim, name)
         kernel = sizes_of(kernel_size, ndim, f"{name}: kernel_size")
         self._options: dict[str, Any] = {
             "kernel": kernel,
@@ -88,8 +57,6 @@ class _Conv(HybridBlock):
             "no_bias": not use_bias,
             "layout": layout,
         }
-        if self._transposed:
-            self._options["adj"] = sizes_of(output_padding, ndim, f"{name}: output_padding")
         self.weight = self.params.get(
             "weight",
             shape=self._weight_shape(kernel, groups, layout),
@@ -149,38 +116,9 @@ class _Conv(HybridBlock):
         return inner * self._options["num_group"] or None
 
 
-class Conv1D(_Conv):
-    """Convolution over one axis; see the layer's arguments at `Conv2D`."""
+class _ConvTranspose(_Conv):
+    """What the transposed convolution layers have in common; arguments as `Conv2DTranspose`."""
 
-    _ndim = 1
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Sizes,
-        strides: Sizes = 1,
-        padding: Sizes = 0,
-        dilation: Sizes = 1,
-        groups: int = 1,
-        layout: str = "NCW",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            **kwargs,
-        )
-
-
-class Conv1DTranspose(_Conv):
-    """Transposed convolution over one axis; see the layer's arguments at `Conv2D`."""
-
-    _ndim = 1
     _transposed = True
 
     def __init__(
@@ -193,6 +131,11 @@ class Conv1DTranspose(_Conv):
         dilation: Sizes = 1,
         groups: int = 1,
         layout: str = "NCW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Any = None,
+        bias_initializer: Any = "zeros",
+        in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -203,129 +146,82 @@ class Conv1DTranspose(_Conv):
             dilation,
             groups,
             layout,
-            output_padding=output_padding,
+            activation,
+            use_bias,
+            weight_initializer,
+            bias_initializer,
+            in_channels,
             **kwargs,
         )
+        what = f"{type(self).__name__}: output_padding"
+        self._options["adj"] = sizes_of(output_padding, self._ndim, what)
 
 
+class Conv1D(_Conv):
+    """Convolution over one axis, of (batch, in_channels, width); arguments as `Conv2D`."""
+
+    _ndim = 1
+
+
+@with_defaults(strides=(1, 1), padding=(0, 0), dilation=(1, 1), layout="NCHW")
 class Conv2D(_Conv):
-    """Convolution over two axes: channels, kernel_size, strides, padding, dilation, groups, layout.
+    """Convolution over two axes.
 
-    Further keywords: activation, use_bias, weight_initializer, bias_initializer, in_channels (0 to
-    find out from the first input). Input (batch, in_channels, height, width), output (batch,
-    channels, height', width'); sizes are numbers, or one for each axis.
+    Args:
+        channels: output channels.
+        kernel_size, strides, padding, dilation: a number, or one for each spatial axis.
+        groups: input and output channels are split into this many independent groups.
+        layout: the order of the axes, 'NCHW' or 'NHWC': batch N, channels C, height H, width W.
+        activation: the name of an activation that follows, or None.
+        use_bias: whether a bias is added.
+        weight_initializer, bias_initializer: first values.
+        in_channels: input channels; 0 to find out from the first input.
+
+    Input (batch, in_channels, height, width), output (batch, channels, height', width').
     """
 
     _ndim = 2
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Sizes,
-        strides: Sizes = (1, 1),
-        padding: Sizes = (0, 0),
-        dilation: Sizes = (1, 1),
-        groups: int = 1,
-        layout: str = "NCHW",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            **kwargs,
-        )
+
+@with_defaults(strides=(1, 1, 1), padding=(0, 0, 0), dilation=(1, 1, 1), layout="NCDHW")
+class Conv3D(_Conv):
+    """Convolution over three axes, of (batch, in_channels, depth, height, width); as `Conv2D`."""
+
+    _ndim = 3
 
 
-class Conv2DTranspose(_Conv):
-    """Transposed convolution over two axes; see the layer's arguments at `Conv2D`."""
+class Conv1DTranspose(_ConvTranspose):
+    """Transposed convolution over one axis; arguments as `Conv2DTranspose`."""
+
+    _ndim = 1
+
+
+@with_defaults(
+    strides=(1, 1), padding=(0, 0), output_padding=(0, 0), dilation=(1, 1), layout="NCHW"
+)
+class Conv2DTranspose(_ConvTranspose):
+    """Transposed convolution over two axes: the gradient of `Conv2D` with respect to its input.
+
+    Args:
+        channels, kernel_size, strides, padding, dilation, groups, layout, activation, use_bias,
+            weight_initializer, bias_initializer, in_channels: as for `Conv2D`.
+        output_padding: size added at the end of each axis, less than its stride.
+
+    Input (batch, in_channels, height, width), output (batch, channels, height', width'), where
+    height' = (height - 1) · stride - 2 · padding + dilation · (kernel - 1) + output_padding + 1.
+    """
 
     _ndim = 2
-    _transposed = True
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Sizes,
-        strides: Sizes = (1, 1),
-        padding: Sizes = (0, 0),
-        output_padding: Sizes = (0, 0),
-        dilation: Sizes = (1, 1),
-        groups: int = 1,
-        layout: str = "NCHW",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            output_padding=output_padding,
-            **kwargs,
-        )
 
 
-class Conv3D(_Conv):
-    """Convolution over three axes; see the layer's arguments at `Conv2D`."""
+@with_defaults(
+    strides=(1, 1, 1),
+    padding=(0, 0, 0),
+    output_padding=(0, 0, 0),
+    dilation=(1, 1, 1),
+    layout="NCDHW",
+)
+class Conv3DTranspose(_ConvTranspose):
+    """Transposed convolution over three axes; arguments as `Conv2DTranspose`."""
 
     _ndim = 3
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Sizes,
-        strides: Sizes = (1, 1, 1),
-        padding: Sizes = (0, 0, 0),
-        dilation: Sizes = (1, 1, 1),
-        groups: int = 1,
-        layout: str = "NCDHW",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            **kwargs,
-        )
-
-
-class Conv3DTranspose(_Conv):
-    """Transposed convolution over three axes; see the layer's arguments at `Conv2D`."""
-
-    _ndim = 3
-    _transposed = True
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Sizes,
-        strides: Sizes = (1, 1, 1),
-        padding: Sizes = (0, 0, 0),
-        output_padding: Sizes = (0, 0, 0),
-        dilation: Sizes = (1, 1, 1),
-        groups: int = 1,
-        layout: str = "NCDHW",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            output_padding=output_padding,
-            **kwargs,
-        )

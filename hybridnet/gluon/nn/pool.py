@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..block import HybridBlock
-from .conv import Sizes, sizes_of
+from ._axes import Sizes, check_layout, sizes_of, with_defaults
 
 __all__ = [
     "AvgPool1D",
@@ -54,6 +54,7 @@ class _Pooling(HybridBlock):
     ) -> None:
         super().__init__(**kwargs)
         name = type(self).__name__
+        check_layout(layout, self._ndim, name)
         size = sizes_of(pool_size, self._ndim, f"{name}: pool_size")
         self._options: dict[str, Any] = {
             "kernel": size,
@@ -87,10 +88,9 @@ class _Pooling(HybridBlock):
         )
 
 
-class MaxPool1D(_Pooling):
-    """The maximum over windows of one axis: pool_size, strides, padding, layout, ceil_mode."""
+class _MaxPool(_Pooling):
+    """What the maxima over windows have in common; arguments as `MaxPool2D`."""
 
-    _ndim = 1
     _kind = "max"
 
     def __init__(
@@ -105,47 +105,70 @@ class MaxPool1D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, layout, **kwargs)
 
 
-class MaxPool2D(_Pooling):
-    """The maximum over windows of two axes: pool_size, strides, padding, layout, ceil_mode."""
+class MaxPool1D(_MaxPool):
+    """The maximum over windows of one axis; arguments as `MaxPool2D`."""
+
+    _ndim = 1
+
+
+@with_defaults(pool_size=(2, 2), layout="NCHW")
+class MaxPool2D(_MaxPool):
+    """The maximum over windows of two axes.
+
+    Args:
+        pool_size: the window, a number or one for each spatial axis.
+        strides: its steps; default the window's size.
+        padding: on both sides of each axis.
+        layout: the order of the axes, 'NCHW' or 'NHWC'.
+        ceil_mode: whether a last, incomplete window counts.
+
+    Input (batch, channels, height, width), output (batch, channels, height', width').
+    """
 
     _ndim = 2
-    _kind = "max"
-
-    def __init__(
-        self,
-        pool_size: Sizes = (2, 2),
-        strides: Sizes | None = None,
-        padding: Sizes = 0,
-        layout: str = "NCHW",
-        ceil_mode: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, **kwargs)
 
 
-class MaxPool3D(_Pooling):
-    """The maximum over windows of three axes: pool_size, strides, padding, layout, ceil_mode."""
+class MaxPool3D(_MaxPool):
+    """The maximum over windows of three axes; arguments as `MaxPool2D`, in another order."""
 
     _ndim = 3
-    _kind = "max"
 
     def __init__(
         self,
         pool_size: Sizes = (2, 2, 2),
         strides: Sizes | None = None,
         padding: Sizes = 0,
-        layout: str = "NCDHW",
         ceil_mode: bool = False,
+        layout: str = "NCDHW",
         **kwargs: Any,
     ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, **kwargs)
+        super().__init__(pool_size, strides, padding, layout, ceil_mode, **kwargs)
 
 
-class AvgPool1D(_Pooling):
-    """The average over windows of one axis: also takes count_include_pad."""
+class _AvgPool(_Pooling):
+    """What the averages over windows have in common; arguments as `AvgPool2D`."""
+
+    _kind = "avg"
+
+    def __init__(
+        self,
+        pool_size: Sizes = 2,
+        strides: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCW",
+        count_include_pad: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs
+        )
+
+
+class AvgPool1D(_AvgPool):
+    """The average over windows of one axis; arguments as `AvgPool2D`, in another order."""
 
     _ndim = 1
-    _kind = "avg"
 
     def __init__(
         self,
@@ -162,103 +185,79 @@ class AvgPool1D(_Pooling):
         )
 
 
-class AvgPool2D(_Pooling):
-    """The average over windows of two axes: also takes count_include_pad."""
+@with_defaults(pool_size=(2, 2), layout="NCHW")
+class AvgPool2D(_AvgPool):
+    """The average over windows of two axes.
+
+    Args:
+        pool_size, strides, padding, ceil_mode, layout: as for `MaxPool2D`.
+        count_include_pad: whether an average counts the padding.
+
+    Input (batch, channels, height, width), output (batch, channels, height', width').
+    """
 
     _ndim = 2
-    _kind = "avg"
-
-    def __init__(
-        self,
-        pool_size: Sizes = (2, 2),
-        strides: Sizes | None = None,
-        padding: Sizes = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCHW",
-        count_include_pad: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs
-        )
 
 
-class AvgPool3D(_Pooling):
-    """The average over windows of three axes: also takes count_include_pad."""
+@with_defaults(pool_size=(2, 2, 2), layout="NCDHW")
+class AvgPool3D(_AvgPool):
+    """The average over windows of three axes; arguments as `AvgPool2D`."""
 
     _ndim = 3
-    _kind = "avg"
-
-    def __init__(
-        self,
-        pool_size: Sizes = (2, 2, 2),
-        strides: Sizes | None = None,
-        padding: Sizes = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCDHW",
-        count_include_pad: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs
-        )
 
 
-class GlobalMaxPool1D(_Pooling):
-    """The maximum over one axis, which become size 1."""
+class _GlobalPool(_Pooling):
+    """What pooling over all positions has in common.
 
-    _ndim = 1
-    _kind = "max"
+    Args:
+        layout: the order of the axes, channels first or last.
+    """
 
     def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
         super().__init__(1, None, 0, True, layout, global_pool=True, **kwargs)
 
 
-class GlobalMaxPool2D(_Pooling):
+class GlobalMaxPool1D(_GlobalPool):
+    """The maximum over one axis, which becomes size 1."""
+
+    _ndim = 1
+    _kind = "max"
+
+
+@with_defaults(layout="NCHW")
+class GlobalMaxPool2D(_GlobalPool):
     """The maximum over two axes, which become size 1."""
 
     _ndim = 2
     _kind = "max"
 
-    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
-        super().__init__(1, None, 0, True, layout, global_pool=True, **kwargs)
 
-
-class GlobalMaxPool3D(_Pooling):
+@with_defaults(layout="NCDHW")
+class GlobalMaxPool3D(_GlobalPool):
     """The maximum over three axes, which become size 1."""
 
     _ndim = 3
     _kind = "max"
 
-    def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
-        super().__init__(1, None, 0, True, layout, global_pool=True, **kwargs)
 
-
-class GlobalAvgPool1D(_Pooling):
-    """The average over one axis, which become size 1."""
+class GlobalAvgPool1D(_GlobalPool):
+    """The average over one axis, which becomes size 1."""
 
     _ndim = 1
     _kind = "avg"
 
-    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
-        super().__init__(1, None, 0, True, layout, global_pool=True, **kwargs)
 
-
-class GlobalAvgPool2D(_Pooling):
+@with_defaults(layout="NCHW")
+class GlobalAvgPool2D(_GlobalPool):
     """The average over two axes, which become size 1."""
 
     _ndim = 2
     _kind = "avg"
 
-    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
-        super().__init__(1, None, 0, True, layout, global_pool=True, **kwargs)
 
-
-class GlobalAvgPool3D(_Pooling):
+@with_defaults(layout="NCDHW")
+class GlobalAvgPool3D(_GlobalPool):
     """The average over three axes, which become size 1."""
 
     _ndim = 3
     _kind = "avg"
-
-    def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
-        super().__init__(1, None, 0, True, layout, global_pool=True, **kwargs)
