@@ -16,7 +16,8 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.gradient import REROUTED
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.graph.text import parse, same_graph, to_text
+from hybridnet.graph.parse import parse, same_graph
+from hybridnet.graph.text import to_text
 from hybridnet.graph.transform import prepare
 
 
@@ -126,9 +127,22 @@ def test_bad_text_is_refused_with_its_line(text, message):
         parse(text)
 
 
-def test_numbers_that_python_computes_have_no_text():
+def test_numbers_that_python_computes_are_shown_and_do_not_read_back():
     x = sym.var("x")
     node = (x * 2).edges[0].node
     asked = replace(node, scalars=(HostScalar(lambda: [1.0], 0),))
-    with pytest.raises(GraphError, match="cannot be written down"):
-        to_text(Graph(x.graph.inputs, (Edge(asked, 0),)))
+    text = str(Graph(x.graph.inputs, (Edge(asked, 0),)))
+    assert "_mul_scalar(%0, scalar=<from Python>" in text
+    with pytest.raises(FormatError, match="line 2: must be an expression"):
+        parse(text)
+
+
+def test_a_graph_prints_as_its_text_even_when_it_is_not_well_formed():
+    x, y = sym.var("x"), sym.var("y")
+    graph = sym.elemwise_add(x, y, name="s").graph
+    assert str(graph) == to_text(graph)
+    assert same_graph(parse(str(graph)), graph)
+    stray = Graph(graph.inputs[:1], graph.outputs)
+    with pytest.raises(GraphError):
+        stray.verify()
+    assert "%1 = input('y')" in str(stray)

@@ -10,8 +10,9 @@ from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import ShapeError
 from hybridnet.graph.dtypes import infer_dtypes
 from hybridnet.graph.node import Edge, Graph
+from hybridnet.graph.parse import same_graph
 from hybridnet.graph.shapes import infer_shapes
-from hybridnet.graph.text import same_graph, to_text
+from hybridnet.graph.text import to_text
 from hybridnet.graph.transform import prepare, with_train
 from hybridnet.ops.registry import get
 

@@ -16,7 +16,7 @@ from hybridnet import nd, sym
 from hybridnet.base.errors import FormatError, GraphError
 from hybridnet.graph import json as graph_json
 from hybridnet.graph.node import topological
-from hybridnet.graph.text import same_graph
+from hybridnet.graph.parse import same_graph
 
 FILES = Path(__file__).parent / "oracle" / "files"
 NETWORKS = ("lenet", "mlp", "arithmetic", "shapes", "images", "segment", "gluon", "lenet_old")

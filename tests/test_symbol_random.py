@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import hybridnet as mx
 from hybridnet import autograd, nd, sym
-from hybridnet.graph.text import parse, same_graph, to_text
+from hybridnet.graph.parse import parse, same_graph
+from hybridnet.graph.text import to_text
 
 SHAPE = (3, 4)
 ARGUMENTS = ("a", "b", "c")

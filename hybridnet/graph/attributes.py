@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hybridnet.base.attrs import REQUIRED, HostScalar
 from hybridnet.base.errors import GraphError
 from hybridnet.ops.operator import OpCall
 
-from .node import Node
+if TYPE_CHECKING:  # graphs import this module to print themselves
+    from .node import Node
 
 __all__ = ["HIDDEN", "attributes_of", "parameters_of", "stored_name", "with_short_names"]
 
@@ -37,21 +38,11 @@ def parameters_of(node: Node) -> dict[str, Any]:
     """Returns the operator's parameters that differ from their defaults; none for a variable.
 
     The number beside an array (``x + 1``) is there whatever it is.
-
-    Raises:
-        GraphError: one is a number that a traced function asks Python for.
     """
     call = node.call
     if not isinstance(call, OpCall):
         return {}
-    values = dict(call.attrs)
-    for name, value in zip(call.operator.dynamic, node.scalars, strict=True):
-        if isinstance(value, HostScalar):
-            raise GraphError(
-                f"node {node.name!r}: {name} is a number that Python computes at each call of a "
-                "traced function, so it cannot be written down"
-            )
-        values[name] = value
+    values = {**call.attrs, **dict(zip(call.operator.dynamic, node.scalars, strict=True))}
     params = call.operator.params
     return {
         name: values[name]
@@ -63,8 +54,19 @@ def parameters_of(node: Node) -> dict[str, Any]:
 
 
 def attributes_of(node: Node) -> dict[str, str]:
-    """Returns the parameters that differ from their defaults, and the user's attributes."""
-    found = {name: str(value) for name, value in parameters_of(node).items()}
+    """Returns the parameters that differ from their defaults, and the user's attributes.
+
+    Raises:
+        GraphError: one is a number that a traced function asks Python for.
+    """
+    found = {}
+    for name, value in parameters_of(node).items():
+        if isinstance(value, HostScalar):
+            raise GraphError(
+                f"node {node.name!r}: {name} is a number that Python computes at each call of a "
+                "traced function, so it cannot be written down"
+            )
+        found[name] = str(value)
     if isinstance(node.call, OpCall) and node.call.operator.variadic:
         found["num_args"] = str(len(node.inputs))
     return {**found, **node.attrs}

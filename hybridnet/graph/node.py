@@ -15,6 +15,8 @@ from typing import Any, Final, NamedTuple, final
 from hybridnet.base.errors import GraphError
 from hybridnet.ops.call import Call
 
+from .text import to_text
+
 __all__ = ["Edge", "Graph", "Node", "topological", "variable"]
 
 _NO_ATTRS: Final[Mapping[str, str]] = {}
@@ -159,3 +161,6 @@ class Graph:
                 edge = Edge(made, index) if isinstance(made, Node) else made[index]
                 place[Edge(node, index)] = edge
         return Graph(self.inputs, tuple(place.get(edge, edge) for edge in self.outputs))
+
+    def __str__(self) -> str:
+        return to_text(self)

@@ -1,4 +1,4 @@
-"""Graphs as text that people read, and that reads back to an equal graph.
+"""Graphs as text that people read, and that `parse` reads back to an equal graph.
 
     %0 = input('data') : float32[4,3]
     %1 = input('fc_weight', attrs={'__lr_mult__': '2'}) : float32[8,3]
@@ -10,33 +10,26 @@ A line is a Python expression in which ``%n`` stands for line n and ``%n[i]`` fo
 Parameters at their defaults are left out, and so is a name that is the operator's; types are there
 for readers. ``train=True`` says that a call is in a training pass, and ``vjp(dot(...), wanted=(0,),
 given=(0,))`` is the gradient of a call with respect to some inputs, from some outputs' gradients.
+A number that a traced function asks Python for at each call is shown as ``<from Python>``, which
+does not read back.
 """
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from hybridnet.base.attrs import HostScalar
-from hybridnet.base.errors import FormatError, GraphError, MXNetError
 from hybridnet.ops.backward import VjpCall
 from hybridnet.ops.call import Call, Types
 from hybridnet.ops.operator import OpCall
-from hybridnet.ops.registry import REGISTRY
 
 from .attributes import parameters_of
-from .gradient import REROUTED
-from .node import Edge, Graph, Node, topological, variable
-from .transform import vjp_call
 
-__all__ = ["parse", "same_graph", "to_text"]
+if TYPE_CHECKING:  # graphs import this module to print themselves
+    from .node import Edge, Graph, Node
 
-_LINE: Final = re.compile(r"%(?P<number>\d+) = (?P<value>.*?)(?: : (?P<types>\w+\[[^'\"]*))?")
-# Strings are kept apart, so that only references to lines are found.
-_REFERENCE: Final = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|%(\d+)")
-_VALUE: Final = "_value_"
+__all__ = ["to_text"]
 
 
 def to_text(graph: Graph, types: Mapping[Node, Types] | None = None) -> str:
@@ -45,14 +38,10 @@ def to_text(graph: Graph, types: Mapping[Node, Types] | None = None) -> str:
     Args:
         graph: what to write.
         types: of its nodes, where known, to be shown.
-
-    Raises:
-        GraphError: a parameter is a number that a traced function asks Python for.
     """
     numbers: dict[Node, int] = {}
     lines = []
-    computed = [node for node in graph.nodes if not node.is_variable]
-    for node in (*graph.inputs, *computed):
+    for node in dict.fromkeys((*graph.inputs, *graph.nodes)):
         numbers[node] = len(numbers)
         line = f"%{numbers[node]} = {_expression(node, numbers)}"
         if types is not None and node in types:
@@ -101,162 +90,8 @@ def _gradient(call: VjpCall) -> str:
 
 def _literal(value: Any) -> str:
     if isinstance(value, HostScalar):
-        raise GraphError("a number that Python computes at each call cannot be written down")
+        return "<from Python>"
     # Infinity and NaN are no Python literals; operators read them from strings too.
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return repr(str(value))
     return repr(value)
-
-
-def parse(text: str) -> Graph:
-    """Reads a graph that `to_text` wrote.
-
-    Raises:
-        FormatError: the text is none; the message gives the line.
-    """
-    nodes: list[Node] = []
-    inputs: list[Node] = []
-    lines = text.split("\n")
-    for count, line in enumerate(lines, 1):
-        try:
-            if line.startswith("return "):
-                if any(one.strip() for one in lines[count:]):
-                    raise FormatError("nothing may follow 'return'")
-                outputs = _python(f"[{line.removeprefix('return ')}]")
-                edges = tuple(_edge(one, nodes) for one in outputs.elts)
-                graph = Graph(tuple(inputs), edges)
-                graph.verify()
-                return graph
-            if not line.strip():
-                continue
-            found = _LINE.fullmatch(line)
-            if found is None or int(found["number"]) != len(nodes):
-                raise FormatError(f"must begin with '%{len(nodes)} = ', got {line[:40]!r}")
-            node = _node(_python(found["value"]), nodes)
-            nodes.append(node)
-            if node.is_variable:
-                inputs.append(node)
-        except (MXNetError, AttributeError, TypeError, ValueError, RecursionError) as error:
-            raise FormatError(f"graph text, line {count}: {error}") from error
-    raise FormatError("graph text: the last line must be 'return ...', and there is none")
-
-
-def _python(text: str) -> Any:
-    """Returns the syntax tree of an expression with references."""
-    plain = _REFERENCE.sub(lambda m: m[0] if m[1] is None else f"{_VALUE}{m[1]}", text)
-    try:
-        return ast.parse(plain, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise FormatError(f"must be an expression, got {text[:80]!r}") from error
-
-
-def _edge(tree: Any, nodes: Sequence[Node]) -> Edge:
-    index = 0
-    if isinstance(tree, ast.Subscript):
-        index = ast.literal_eval(tree.slice)
-        tree = tree.value
-    if not isinstance(tree, ast.Name) or not tree.id.startswith(_VALUE):
-        raise FormatError(f"operands must be references like %0, got {ast.unparse(tree)[:40]!r}")
-    number = int(tree.id.removeprefix(_VALUE))
-    if number >= len(nodes):
-        raise FormatError(f"%{number} is not there yet")
-    if not isinstance(index, int) or not 0 <= index < nodes[number].num_outputs:
-        raise FormatError(f"%{number} has {nodes[number].num_outputs} outputs, got [{index}]")
-    return Edge(nodes[number], index)
-
-
-def _node(tree: Any, nodes: Sequence[Node]) -> Node:
-    if not isinstance(tree, ast.Call):
-        raise FormatError(f"must apply an operator, got {ast.unparse(tree)[:40]!r}")
-    keywords = _keywords(tree)
-    attrs = keywords.pop("attrs", {})
-    if not isinstance(attrs, dict) or not all(
-        isinstance(one, str) for item in attrs.items() for one in item
-    ):
-        raise FormatError(f"attrs must be a dict of strings, got {attrs!r}")
-    if isinstance(tree.func, ast.Name) and tree.func.id == "input":
-        name = ast.literal_eval(tree.args[0]) if len(tree.args) == 1 else None
-        if not isinstance(name, str) or keywords:
-            raise FormatError("an input must be input('name') or input('name', attrs={...})")
-        return variable(name, attrs)
-    operands = tuple(_edge(one, nodes) for one in tree.args)
-    name = keywords.pop("name", None)
-    if isinstance(tree.func, ast.Call):
-        call: Call = _gradient_call(tree.func)
-        scalars = tuple(float(one) for one in keywords.pop("scalars", ()))
-        if keywords:
-            raise FormatError(f"a gradient takes no parameters, got {', '.join(keywords)}")
-    else:
-        call, scalars = _operator_call(tree.func, keywords)
-    return Node(call, operands, call.name if name is None else str(name), scalars, attrs)
-
-
-def _keywords(tree: ast.Call) -> dict[str, Any]:
-    found = {}
-    for one in tree.keywords:
-        if one.arg is None:
-            raise FormatError("** is not understood here")
-        found[one.arg] = ast.literal_eval(one.value)
-    return found
-
-
-def _operator_call(function: Any, keywords: dict[str, Any]) -> tuple[Call, tuple[Any, ...]]:
-    name = ast.unparse(function)
-    if name == REROUTED.name and not keywords:
-        return REROUTED, ()
-    op = REGISTRY.get(name)
-    if op is None:
-        raise FormatError(f"there is no operator {name!r}")
-    train = keywords.pop("train", None)
-    return op.bind(keywords, train)
-
-
-def _gradient_call(tree: ast.Call) -> VjpCall:
-    name = ast.unparse(tree.func)
-    if name != "vjp" or len(tree.args) != 1 or not isinstance(tree.args[0], ast.Call):
-        raise FormatError("a gradient must be vjp(operator(...), wanted=(...), given=(...))")
-    inner = tree.args[0]
-    keywords = _keywords(tree)
-    if keywords.keys() != {"wanted", "given"}:
-        raise FormatError("vjp must have wanted=(...) and given=(...)")
-    of: Call
-    if isinstance(inner.func, ast.Name) and inner.func.id == "vjp":
-        of = _gradient_call(inner)
-    else:
-        of, _ = _operator_call(inner.func, _keywords(inner))
-    return vjp_call(of, _numbers(keywords["wanted"]), _numbers(keywords["given"]))
-
-
-def _numbers(value: Any) -> tuple[int, ...]:
-    if isinstance(value, tuple) and all(isinstance(one, int) and one >= 0 for one in value):
-        return value
-    raise FormatError(f"wanted and given must be tuples of numbers, got {value!r}")
-
-
-def same_graph(one: Graph, other: Graph) -> bool:
-    """Whether two graphs have equal nodes, wired alike; the nodes need not be the same objects."""
-    pairs: dict[Node, Node] = {}
-    ours = (*one.inputs, *topological(one.outputs))
-    theirs = (*other.inputs, *topological(other.outputs))
-    if len(one.inputs) != len(other.inputs) or len(ours) != len(theirs):
-        return False
-    for left, right in zip(ours, theirs, strict=True):
-        if pairs.setdefault(left, right) is not right or _facts(left) != _facts(right):
-            return False
-        if [_moved(edge, pairs) for edge in left.inputs] != list(right.inputs):
-            return False
-    return [_moved(edge, pairs) for edge in one.outputs] == list(other.outputs)
-
-
-def _moved(edge: Edge, pairs: Mapping[Node, Node]) -> Edge:
-    return Edge(pairs[edge.node], edge.index)
-
-
-def _facts(node: Node) -> tuple[Any, ...]:
-    return node.name, dict(node.attrs), repr(node.scalars), _call_facts(node.call)
-
-
-def _call_facts(call: Call | None) -> Any:
-    if isinstance(call, VjpCall):
-        return _call_facts(call.of), call.wanted, call.given
-    return call

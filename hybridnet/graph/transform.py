@@ -15,7 +15,7 @@ import numpy as np
 
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops._random_state import STATE_SHAPE
-from hybridnet.ops.backward import VjpCall
+from hybridnet.ops.backward import VjpCall, vjp_call
 from hybridnet.ops.call import Call
 from hybridnet.ops.operator import OpCall
 
@@ -27,15 +27,11 @@ __all__ = [
     "call_with_train",
     "prepare",
     "updates_of",
-    "vjp_call",
     "with_train",
 ]
 
 #: The type of a random generator's state.
 STATE: Final = tensor_type(STATE_SHAPE, np.dtype(np.uint32))
-
-# The gradient calls made here: equal calls must be one object.
-_vjps: Final[dict[tuple[Call, tuple[int, ...], tuple[int, ...]], VjpCall]] = {}
 
 
 def call_with_train(call: Call, train: bool) -> Call:
@@ -46,13 +42,6 @@ def call_with_train(call: Call, train: bool) -> Call:
         of = call_with_train(call.of, train)
         return call if of is call.of else vjp_call(of, call.wanted, call.given)
     return call
-
-
-def vjp_call(of: Call, wanted: tuple[int, ...], given: tuple[int, ...]) -> VjpCall:
-    """Returns the gradient of a call with respect to some inputs, from some outputs' gradients."""
-    key = (of, wanted, given)
-    made = _vjps.get(key)
-    return made or _vjps.setdefault(key, VjpCall(*key))
 
 
 def with_train(graph: Graph, train: bool) -> Graph:

@@ -6,6 +6,7 @@ operator itself where both end up in one program. It can be differentiated again
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any, Final, final
 
@@ -14,11 +15,11 @@ import numpy as np
 from hybridnet.base.dtype import is_float
 from hybridnet.base.lazy import jax, jnp
 
-from .call import Backward, Call, Types
+from .call import MAKING, Backward, Call, Types
 
-__all__ = ["VjpCall", "vjp_gradient"]
+__all__ = ["VjpCall", "vjp_call", "vjp_gradient"]
 
-_made: Final[dict[Any, VjpCall]] = {}
+_made: Final[weakref.WeakValueDictionary[Any, VjpCall]] = weakref.WeakValueDictionary()
 
 
 @final
@@ -26,7 +27,7 @@ class VjpCall(Call):
     """The vector-Jacobian product of another call.
 
     Its inputs are the inputs of that call and then the gradients of those of its outputs that have
-    one; its outputs are the gradients of the wanted inputs.
+    one; its outputs are the gradients of the wanted inputs. Made by `vjp_call`.
     """
 
     __slots__ = ("given", "of", "wanted")
@@ -86,6 +87,24 @@ def _cotangent(output: Any, given: Any) -> Any:
     return given.astype(output.dtype)
 
 
+def vjp_call(of: Call, wanted: tuple[int, ...], given: tuple[int, ...]) -> VjpCall:
+    """Returns the gradient of a call, as a call; equal ones are one object.
+
+    Args:
+        of: what is differentiated.
+        wanted: the inputs to differentiate with respect to, by number.
+        given: the outputs whose gradients it will be given, by number.
+    """
+    key = (of, wanted, given)
+    call = _made.get(key)
+    if call is None:
+        with MAKING:
+            call = _made.get(key)
+            if call is None:
+                call = _made[key] = VjpCall(*key)
+    return call
+
+
 def vjp_gradient(back: Backward) -> list[Any]:
     """The default gradient rule: one `VjpCall` for all wanted inputs of floating dtype."""
     wanted = tuple(
@@ -97,10 +116,7 @@ def vjp_gradient(back: Backward) -> list[Any]:
     grads: list[Any] = [None] * len(back.inputs)
     if not wanted or not given:
         return grads
-    key = (back.call, wanted, given)
-    call = _made.get(key)
-    if call is None:
-        call = _made.setdefault(key, VjpCall(*key))
+    call = vjp_call(back.call, wanted, given)
     operands = [*back.inputs, *(back.grads[i] for i in given)]
     for index, grad in zip(wanted, back.apply(call, operands, back.scalars), strict=True):
         grads[index] = grad

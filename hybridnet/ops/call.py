@@ -5,16 +5,24 @@ Equal calls are one object, so the structure of a program is compared by compari
 
 from __future__ import annotations
 
+import os
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from hybridnet.base.tensor_type import TensorType
 
-__all__ = ["Backward", "Call", "Types"]
+__all__ = ["MAKING", "Backward", "Call", "Types"]
 
 Types = tuple[TensorType, ...]
+
+#: Held while a call is made, so that equal calls are one object between threads too; re-entrant,
+#: since finalizers may run anywhere.
+MAKING: Final = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=MAKING._at_fork_reinit)  # type: ignore[attr-defined]
 
 _NOTHING: Mapping[int, int] = {}
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +17,7 @@ from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from .backward import vjp_gradient
-from .call import Backward, Call, Types
+from .call import MAKING, Backward, Call, Types
 
 __all__ = ["OpCall", "Operator", "Shapes", "check_input_count", "describe"]
 
@@ -27,11 +25,6 @@ Shapes = list[tuple[int, ...] | None]
 
 _FLOAT64: Final = np.dtype(np.float64)
 _INT64: Final = np.dtype(np.int64)
-# Held while a call is made, so that equal calls are one object between threads too; re-entrant,
-# since finalizers may run anywhere.
-_making: Final = threading.RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_making._at_fork_reinit)  # type: ignore[attr-defined]
 # Distinct parameter values or input types that one operator remembers; past it, it starts afresh.
 _CACHE_LIMIT: Final = 4096
 
@@ -134,7 +127,7 @@ class Operator:
         key = (train, *values.values())
         call = self._calls.get(key)
         if call is None:
-            with _making:  # `setdefault` of a weak dictionary is not one step
+            with MAKING:  # `setdefault` of a weak dictionary is not one step
                 call = self._calls.get(key)
                 if call is None:
                     call = self._calls[key] = OpCall(self, values, train)
