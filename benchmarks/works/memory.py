@@ -1,0 +1,102 @@
+"""Memory that a training step of ResNet-18 needs, each contestant in a process of its own.
+
+Two measures, when the contestant has settled:
+
+- ``planned``: bytes of all live JAX arrays between two steps, and what XLA plans beside them for
+  the largest program: its temporaries, and outputs that take over no input's memory. It is exact.
+- ``resident``: the process's peak resident memory over a few steps (Linux only), with compilers,
+  libraries and all; what compiling has used was given back before, as far as it can be.
+
+``programs`` counts the launches of a step; ``planned`` is a bound where that is one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from works.resnet import ResNet18
+from works.runner import Array, Runner, hybrid, plain, waited
+from works.training import gluon_step, jax_step
+
+_STEPS = 4
+_STATUS, _REFERENCES = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+#: What makes Linux count the peak of resident memory anew.
+_RESET_PEAK = "5"
+
+
+def _planned() -> int:
+    import jax
+
+    gc.collect()
+    state = sum(one.nbytes for one in jax.live_arrays())
+
+    def beside(compiled: Any) -> int:
+        plan = compiled.memory_analysis()
+        grown = plan.output_size_in_bytes - plan.alias_size_in_bytes
+        return int(plan.temp_size_in_bytes + grown)
+
+    programs = [one for one in gc.get_objects() if isinstance(one, jax.stages.Compiled)]
+    return state + max(beside(one) for one in programs)
+
+
+def _resident(turn: Callable[[int], float]) -> float:
+    """The peak over some steps, in bytes; not a number where the system does not tell."""
+    if not _REFERENCES.exists():
+        return float("nan")
+    ctypes.CDLL(None).malloc_trim(0)
+    _REFERENCES.write_text(_RESET_PEAK)
+    turn(_STEPS)
+    for line in _STATUS.read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return 1024 * float(line.split()[1])
+    return float("nan")
+
+
+def _facts(turn: Callable[[int], float]) -> dict[str, float]:
+    return {"planned MB": _planned() / 1e6, "resident MB": _resident(turn) / 1e6}
+
+
+def _ours() -> Runner:
+    import hybridnet as hn
+    from hybridnet.runtime.programs import cache
+
+    step, wait = gluon_step(ResNet18(), hn)
+    turn = waited(step, wait)
+
+    def facts() -> dict[str, float]:
+        before = cache.statistics().hot
+        turn(_STEPS)
+        return _facts(turn) | {"programs": (cache.statistics().hot - before) / _STEPS}
+
+    return hybrid(turn, lambda: _loss(step().asnumpy()), facts)
+
+
+def _jax_jit() -> Runner:
+    import jax
+    import jax.numpy as jnp
+
+    network = ResNet18()
+    state, run = jax_step(network)
+    data, label = (jnp.asarray(one) for one in network.batch())
+    compiled = jax.jit(run, donate_argnums=0).lower(state, data, label).compile()
+
+    def step() -> Any:
+        nonlocal state
+        state, losses = compiled(state, data, label)
+        return losses
+
+    turn = waited(step, lambda: jax.block_until_ready(state))
+    return plain(turn, lambda: _loss(step()), facts=lambda: _facts(turn) | {"programs": 1.0})
+
+
+def _loss(losses: Any) -> Array:
+    return np.array([np.mean(losses)])
+
+
+CONTESTANTS: dict[str, Callable[[], Runner]] = {"hybridnet": _ours, "jit": _jax_jit}
