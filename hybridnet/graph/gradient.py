@@ -103,6 +103,10 @@ class _Rerouted(Call):
         """As it is printed."""
         return "_rerouted"
 
+    def facts(self) -> Sequence[Any]:
+        """There is one."""
+        return ()
+
     def infer(self, types: Types) -> Types:
         """The type of the first input."""
         return types[:1]

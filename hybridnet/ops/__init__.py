@@ -31,3 +31,6 @@ from . import slicing as slicing
 from . import softmax as softmax
 from . import transpose as transpose
 from . import views as views
+from .registry import complete_library
+
+complete_library()

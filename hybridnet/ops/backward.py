@@ -45,6 +45,11 @@ class VjpCall(Call):
         """As MXNet names gradients."""
         return f"_backward_{self.of.name}"
 
+    def facts(self) -> Sequence[Any] | None:
+        """What it is the gradient of, and which."""
+        of = self.of.fingerprint
+        return None if of is None else (of, self.wanted, self.given)
+
     def infer(self, types: Types) -> Types:
         """A gradient has the type of what it is the gradient of."""
         return tuple(types[i] for i in self.wanted)

@@ -14,6 +14,8 @@ from typing import Any, Final
 
 from hybridnet.base.tensor_type import TensorType
 
+from .fingerprint import Unstable, fingerprint
+
 __all__ = ["MAKING", "Backward", "Call", "Types"]
 
 Types = tuple[TensorType, ...]
@@ -41,7 +43,14 @@ class Call(ABC):
         weight: how many operators compiling it is like compiling.
     """
 
-    __slots__ = ("__weakref__", "num_outputs", "num_scalars", "num_visible", "takes_state")
+    __slots__ = (
+        "__weakref__",
+        "_fingerprint",
+        "num_outputs",
+        "num_scalars",
+        "num_visible",
+        "takes_state",
+    )
 
     mutates: Mapping[int, int] = _NOTHING
     weight: int = 1
@@ -60,6 +69,30 @@ class Call(ABC):
     def no_gradient(self) -> str:
         """Why it has no gradient; empty when it has one."""
         return ""
+
+    @property
+    def fingerprint(self) -> bytes | None:
+        """What it computes, the same in every process; None where that cannot be told."""
+        try:
+            return self._fingerprint
+        except AttributeError:
+            pass
+        made: bytes | None = None
+        try:
+            facts = self.facts()
+            if facts is not None:
+                made = fingerprint(type(self).__name__, *facts)
+        except Unstable:
+            pass
+        self._fingerprint: bytes | None = made
+        return made
+
+    def facts(self) -> Sequence[Any] | None:
+        """Returns all that decides what `lower` does, for `fingerprint`; None: it cannot be told.
+
+        The source code of hybridnet need not be among it.
+        """
+        return None
 
     @abstractmethod
     def infer(self, types: Types) -> Types:

@@ -74,6 +74,8 @@ class Operator:
     output_names: tuple[str, ...]
     aliases: tuple[str, ...]
     doc: str
+    #: Whether it is a row of the library, whose code is known by hybridnet's own source.
+    built_in: bool = False
     _calls: weakref.WeakValueDictionary[Any, OpCall] = field(
         default_factory=weakref.WeakValueDictionary
     )
@@ -170,6 +172,12 @@ class OpCall(Call):
     def no_gradient(self) -> str:
         """Why there is no gradient; empty when there is one."""
         return self.operator.no_gradient
+
+    def facts(self) -> Sequence[Any] | None:
+        """The operator's name and parameters; users' lowerings cannot be told apart by that."""
+        if not self.operator.built_in:
+            return None
+        return (self.operator.name, self.attrs, self.train)
 
     def infer(self, types: Types) -> Types:
         """Returns the types of the outputs; remembers them."""

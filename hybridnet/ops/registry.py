@@ -22,12 +22,23 @@ from hybridnet.base.tensor_type import TensorType
 from .call import Backward
 from .operator import Operator, Shapes
 
-__all__ = ["REGISTRY", "get", "operator", "register_gradient"]
+__all__ = ["REGISTRY", "complete_library", "get", "operator", "register_gradient"]
 
 #: Every name, aliases included, and its operator.
 REGISTRY: Final[dict[str, Operator]] = {}
 
 Lowering = Callable[..., Any]
+
+
+class _Library:
+    """Whether the library's own operators are all registered; later ones are a user's."""
+
+    complete = False
+
+
+def complete_library() -> None:
+    """Notes that all operators from here on are users'."""
+    _Library.complete = True
 
 
 def operator(
@@ -121,6 +132,7 @@ def operator(
             output_names=tuple(output_names),
             aliases=tuple(aliases),
             doc=inspect.cleandoc(doc or lowering.__doc__ or ""),
+            built_in=not _Library.complete,
         )
         for key in (name, *aliases):
             if key in REGISTRY:

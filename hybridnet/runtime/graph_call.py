@@ -7,9 +7,10 @@ caller's segment like any operator; so a training step made of them can still be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, final
+from typing import Any, Final, cast, final
 from weakref import WeakValueDictionary
 
+from hybridnet.base.attrs import HostScalar
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType
@@ -81,6 +82,19 @@ class GraphCall(Call):
     def name(self) -> str:
         """The name of the function, block or symbol."""
         return self._name
+
+    def facts(self) -> Sequence[Any] | None:
+        """The calls and edges of the graph, its constants, and where the numbers go."""
+        structure, scalars = structure_of(self.graph)
+        inputs, nodes, outputs = cast(tuple[Any, Any, Any], structure)
+        calls = [(call.fingerprint, edges) for call, edges in nodes]
+        if any(one is None for one, _ in calls):
+            return None
+        places = {one: number for number, one in enumerate(self.hosts)}
+        numbers = [
+            ("given", places[one]) if type(one) is HostScalar else float(one) for one in scalars
+        ]
+        return (inputs, calls, outputs, numbers)
 
     def infer(self, types: Types) -> Types:
         """Returns the types of the outputs; the inputs must have the types it was made for."""
