@@ -158,7 +158,7 @@ class HybridBlock(Block):
                     one.finish_deferred_init()
                 params = {name: one.data(ctx) for name, one in self._own.items()}
             return self.hybrid_forward(ndarray, x, *args, **params)
-        except (ShapeError, DTypeError) as error:
+        except (ShapeError, DTypeError, ParameterError) as error:
             self._locate(error)
             raise
 
@@ -201,8 +201,9 @@ class HybridBlock(Block):
                 one.shape = shape
             elif name in own and one.is_deferred:
                 raise ShapeError(
-                    f"the shape of {name} does not follow from inputs of shapes "
-                    f"{list(shapes.values())}; give it when making the block"
+                    f"the shape {one.shape} of {name} cannot be completed from inputs of shapes "
+                    f"{list(shapes.values())}; check their number of dimensions, or give the sizes "
+                    "when making the block"
                 )
 
     def infer_type(self, *args: Any) -> None:

@@ -36,6 +36,17 @@ def contexts_of(ctx: Context | Sequence[Context] | None) -> list[Context]:
     return [ctx] if isinstance(ctx, Context) else list(dict.fromkeys(ctx))
 
 
+def _as_shape(name: str, shape: int | Sequence[int]) -> tuple[int, ...]:
+    """Returns the sizes of a parameter as plain numbers."""
+    sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+    if all(hasattr(one, "__index__") and one >= 0 for one in sizes):
+        return tuple(one.__index__() for one in sizes)
+    raise ParameterError(
+        f"Parameter {name!r}: shape must be whole numbers, 0 where the size is not known yet, got "
+        f"{shape!r}"
+    )
+
+
 def is_known(shape: tuple[int, ...] | None) -> bool:
     """Whether a shape has no unknown dimension."""
     return shape is not None and all(size > 0 for size in shape)
@@ -81,9 +92,7 @@ class Parameter:
         self.wd_mult = wd_mult
         self.init = init
         self._dtype = as_dtype(dtype)
-        self._shape = (
-            (shape,) if isinstance(shape, int) else None if shape is None else tuple(shape)
-        )
+        self._shape = None if shape is None else _as_shape(name, shape)
         self._allow_deferred_init = allow_deferred_init
         self._differentiable = differentiable
         self._data: dict[Context, NDArray] = {}
@@ -130,8 +139,8 @@ class Parameter:
         return self._shape
 
     @shape.setter
-    def shape(self, shape: Sequence[int]) -> None:
-        new = tuple(shape)
+    def shape(self, shape: int | Sequence[int]) -> None:
+        new = _as_shape(self.name, shape)
         if not self._fits(new):
             raise ShapeError(
                 f"Parameter {self.name!r}: shape must agree with {self._shape}, got {new}"

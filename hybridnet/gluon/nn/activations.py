@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hybridnet import initializer
+from hybridnet.base.errors import ParameterError
 
 from ..block import HybridBlock
 
@@ -51,6 +52,8 @@ class LeakyReLU(HybridBlock):
     """
 
     def __init__(self, alpha: float, **kwargs: Any) -> None:
+        if not alpha >= 0:
+            raise ParameterError(f"LeakyReLU: alpha must be >= 0, got {alpha}")
         super().__init__(**kwargs)
         self._alpha = alpha
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hybridnet.base.errors import ParameterError
+
 from ..block import HybridBlock
 from ._axes import Sizes, check_layout, sizes_of, with_defaults
 from .activations import activation_of
@@ -46,6 +48,11 @@ class _Conv(HybridBlock):
         self._channels = channels
         self._in_channels = in_channels
         check_layout(layout, ndim, name)
+        if groups < 1 or channels % groups or in_channels % groups:
+            raise ParameterError(
+                f"{name}: groups must divide channels and in_channels, got {groups} for channels="
+                f"{channels} and in_channels={in_channels}"
+            )
         kernel = sizes_of(kernel_size, ndim, f"{name}: kernel_size")
         self._options: dict[str, Any] = {
             "kernel": kernel,
