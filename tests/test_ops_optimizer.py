@@ -9,7 +9,9 @@ import pytest
 from helpers import run_op
 
 import hybridnet as hn
+from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
+from hybridnet.graph.parse import parse, same_graph
 from hybridnet.ops.registry import get
 
 _SHAPE = (4, 5)
@@ -154,6 +156,46 @@ def test_several_weights_are_updated_as_one_by_one(momentum, mixed, preloaded):
 def test_changing_a_rate_makes_no_new_program():
     calls = {get("adam_update").bind({"lr": lr, "wd": lr / 10})[0] for lr in (0.1, 0.2, 0.3)}
     assert len(calls) == 1
+    several = [
+        get("multi_sgd_update").bind({"lrs": (lr, 1), "wds": [0, lr], "num_weights": 2})
+        for lr in (0.1, 0.2)
+    ]
+    assert several[0][0] is several[1][0]
+    assert several[1][1][:4] == (0.2, 1.0, 0.0, 0.2)
+
+
+def test_rates_of_several_weights_may_be_asked_of_python():
+    rates = [HostScalar(lambda: [0.1, 0.2], index) for index in range(2)]
+    given = {"lrs": rates, "wds": (0, 0), "num_weights": 2}
+    call, scalars = get("multi_sgd_update").bind(given)
+    assert scalars[:2] == tuple(rates)
+    assert call.by_parameter(scalars)["lrs"] == tuple(rates)
+
+
+def test_several_weights_of_different_dtypes():
+    wide, narrow = (one for one in _arrays(2, "float64")), (one for one in _arrays(2, "float16"))
+    inputs = [*wide, *narrow]
+    outputs = run_op("multi_sgd_update", *inputs, lrs=(0.1, 0.2), wds=(0, 0.5), num_weights=2)
+    assert [one.dtype for one in outputs] == ["float64", "float16"]
+    np.testing.assert_allclose(outputs[0], inputs[0] - 0.1 * inputs[1], rtol=1e-14)
+    weight, grad = (one.astype("float64") for one in inputs[2:])
+    np.testing.assert_allclose(
+        outputs[1], weight - 0.2 * (grad + 0.5 * weight), rtol=4e-3, atol=1e-3
+    )
+
+
+def test_several_weights_as_a_symbol_read_back():
+    names = ("w0", "g0", "w1", "g1")
+    update = hn.sym.multi_sgd_update(
+        *map(hn.sym.var, names), lrs=(0.1, 0.25), wds=(0, 0.5), num_weights=2, name="u"
+    )
+    assert same_graph(parse(str(update.graph)), update.graph)
+    again = hn.sym.load_json(update.tojson())
+    values = {name: hn.nd.array([1.0 + i]) for i, name in enumerate(names)}
+    for one in (update, again):
+        found = one.eval(**values)
+        np.testing.assert_allclose(found[0].asnumpy(), [1 - 0.1 * 2], rtol=1e-6)
+        np.testing.assert_allclose(found[1].asnumpy(), [3 - 0.25 * (4 + 0.5 * 3)], rtol=1e-6)
 
 
 def test_updates_write_where_they_are_told():
@@ -177,7 +219,7 @@ def test_updates_refuse():
         run_op("sgd_update", weight, grad.astype("float64"), lr=0.1)
     with pytest.raises(ParameterError, match=r"sgd_update: parameter lr .* is required"):
         run_op("sgd_update", weight, grad)
-    with pytest.raises(ParameterError, match=r"lrs must have 1 numbers, one for each weight"):
+    with pytest.raises(ParameterError, match=r"lrs must have 1 numbers, as num_weights says"):
         run_op("multi_sgd_update", weight, grad, lrs=(0.1, 0.2), wds=(0,))
     with pytest.raises(ParameterError, match="requires 4 inputs for num_weights=2, got 2"):
         run_op("multi_sgd_update", weight, grad, lrs=(1, 1), wds=(0, 0), num_weights=2)

@@ -16,6 +16,7 @@ from op_samples import NOT_THE_DERIVATIVE, SAMPLES, Sample
 from hybridnet.base.errors import DTypeError, MXNetError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops._random_state import initial_state
+from hybridnet.ops.documentation import documentation, signature_of
 from hybridnet.ops.registry import REGISTRY, get, operator
 
 _ROWS = {name: row for name, row in REGISTRY.items() if name == row.name}
@@ -44,6 +45,19 @@ def test_operator_is_documented(name):
     doc = get(name).doc
     assert len(doc) > 10, f"{name} has no documentation"
     assert re.match(r"[^\n]+[.:](\n|$)", doc), f"{name}: the first line is no sentence: {doc!r}"
+
+
+@pytest.mark.parametrize("name", _ROWS)
+def test_help_is_one_docstring_with_every_argument_once(name):
+    op = get(name)
+    text = documentation(op)
+    sections = re.findall(r"^([A-Z]\w+):$", text, re.MULTILINE)
+    assert sections in (["Args"], ["Args", "Returns"])
+    assert max(map(len, text.splitlines())) < 100
+    body = text.split("\nArgs:\n")[1].split("\nReturns:\n")[0]
+    listed = [match[1] for match in re.finditer(r"^    (\w+)(?: \(.*)?:? ?", body, re.MULTILINE)]
+    assert listed == [*op.inputs, *op.params, "out", "name"]
+    assert list(signature_of(op).parameters) == listed
 
 
 @pytest.mark.parametrize("name", _ROWS)

@@ -27,6 +27,7 @@ from .errors import DTypeError, ParameterError
 __all__ = [
     "REQUIRED",
     "Axis",
+    "Count",
     "DType",
     "Floats",
     "HostScalar",
@@ -36,6 +37,7 @@ __all__ = [
     "RandomState",
     "Range",
     "Scalar",
+    "Scalars",
     "Shape",
     "Train",
     "has_mark",
@@ -60,6 +62,13 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
+class Count:
+    """How many numbers a parameter has: the value of another one."""
+
+    param: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Mark:
     """A meaning that an annotation carries beside its type."""
 
@@ -68,6 +77,8 @@ class _Mark:
 
 #: A number that is an input of the compiled program, so that changing it compiles nothing anew.
 Scalar = Annotated[float, _Mark("scalar")]
+#: Several of them; a `Count` beside it says which parameter holds how many.
+Scalars = Annotated[tuple[float, ...], _Mark("scalar"), _Mark("scalars")]
 #: A `Scalar` that is a whole number (a position), given to the lowering as int64.
 Index = Annotated[int, _Mark("scalar"), _Mark("index")]
 #: Filled in by whoever calls the operator: True inside a training pass.
@@ -120,6 +131,8 @@ class Param:
     dynamic: bool
     #: True for an `Index`: a dynamic parameter that is a whole number.
     index: bool = False
+    #: For `Scalars`, the parameter that says how many numbers there are.
+    count: str = ""
 
     @property
     def required(self) -> bool:
@@ -200,6 +213,12 @@ def _read_floats(value: Any) -> tuple[float, ...]:
     return (_read_float(value),)
 
 
+def _read_scalars(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, (list, tuple)):
+        return tuple(one if type(one) is HostScalar else _read_float(one) for one in value)
+    return _read_floats(value)
+
+
 def _read_axis(value: Any) -> int | tuple[int, ...] | None:
     value = _literal(value)
     if value is None:
@@ -256,6 +275,7 @@ _PLAIN: Final[dict[Any, tuple[str, Callable[[Any], Any]]]] = {
 _MARKED: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "axis": ("an axis, a tuple of axes, or None", _read_axis),
     "dtype": ("an element type", _read_dtype),
+    "scalars": ("a tuple of numbers", _read_scalars),
 }
 
 
@@ -268,7 +288,7 @@ def _reader(annotation: Any) -> tuple[str, Callable[[Any], Any]]:
             if isinstance(mark, Range):
                 words, read = _reader(base)
                 return f"{words} {mark}", _ranged(read, mark)
-            if mark.name in _MARKED:
+            if isinstance(mark, _Mark) and mark.name in _MARKED:
                 return _MARKED[mark.name]
         return _reader(base)
     if origin is Literal:
@@ -304,7 +324,9 @@ def params_of(signature: inspect.Signature, hints: Mapping[str, Any]) -> tuple[P
             default = read(default)
         dynamic = has_mark(annotation, "scalar")
         index = has_mark(annotation, "index")
-        found.append(Param(argument.name, words, read, default, dynamic, index))
+        marks = getattr(annotation, "__metadata__", ())
+        counts = [mark.param for mark in marks if isinstance(mark, Count)]
+        found.append(Param(argument.name, words, read, default, dynamic, index, *counts))
     return tuple(found)
 
 

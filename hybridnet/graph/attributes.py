@@ -42,7 +42,7 @@ def parameters_of(node: Node) -> dict[str, Any]:
     call = node.call
     if not isinstance(call, OpCall):
         return {}
-    values = {**call.attrs, **dict(zip(call.operator.dynamic, node.scalars, strict=True))}
+    values = {**call.attrs, **call.by_parameter(node.scalars)}
     params = call.operator.params
     return {
         name: values[name]
@@ -61,7 +61,8 @@ def attributes_of(node: Node) -> dict[str, str]:
     """
     found = {}
     for name, value in parameters_of(node).items():
-        if isinstance(value, HostScalar):
+        numbers = value if isinstance(value, tuple) else (value,)
+        if any(isinstance(one, HostScalar) for one in numbers):
             raise GraphError(
                 f"node {node.name!r}: {name} is a number that Python computes at each call of a "
                 "traced function, so it cannot be written down"

@@ -94,4 +94,6 @@ def _literal(value: Any) -> str:
     # Infinity and NaN are no Python literals; operators read them from strings too.
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return repr(str(value))
+    if isinstance(value, tuple):
+        return f"({''.join(_literal(one) + ', ' for one in value)[:-1]})"
     return repr(value)

@@ -8,7 +8,9 @@ JAX appears only inside the functions, which run when a program is built.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+import typing
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,9 +37,11 @@ __all__ = [
     "broadcast",
     "convert",
     "elemwise",
+    "keywords_of",
     "operands_of_scalar_form",
     "promoted",
     "scalar_form",
+    "signed",
     "unary",
 ]
 
@@ -46,6 +50,8 @@ STEP = "it is piecewise constant, so its derivative is zero wherever there is on
 
 Gradient = Callable[[Backward], Sequence[Any]]
 _SIDES = ("lhs", "rhs")
+# By whether there may be any number of an input.
+_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 
 
 def convert(data: Any, dtype: np.dtype[Any]) -> Any:
@@ -217,3 +223,35 @@ def scalar_form(
     operator(
         name, aliases=aliases, infer=infer, gradient=gradient, no_gradient=no_gradient, doc=doc
     )(lowering)
+
+
+def signed(
+    lowering: Callable[..., Any], positional: Sequence[str], keywords: Mapping[str, tuple[Any, Any]]
+) -> Callable[..., Any]:
+    """Gives a lowering with ``*args, **kwargs`` the signature that the registry reads.
+
+    Args:
+        lowering: the function.
+        positional: names of its inputs; ``*data`` for any number of them.
+        keywords: name -> annotation and default of its parameters.
+    """
+    arguments = [
+        inspect.Parameter(one.removeprefix("*"), _KINDS[one.startswith("*")]) for one in positional
+    ]
+    arguments += [
+        inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for one, (_, default) in keywords.items()
+    ]
+    lowering.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
+    lowering.__annotations__ = {one: annotation for one, (annotation, _) in keywords.items()}
+    return lowering
+
+
+def keywords_of(lowering: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+    """Returns name -> annotation and default of a lowering's parameters, for `signed`."""
+    hints = typing.get_type_hints(lowering, include_extras=True)
+    return {
+        one.name: (hints[one.name], one.default)
+        for one in inspect.signature(lowering).parameters.values()
+        if one.kind is one.KEYWORD_ONLY
+    }

@@ -6,7 +6,6 @@ arithmetic, the fluent methods) is written once, here, in terms of that.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -16,15 +15,14 @@ from hybridnet.base.errors import ParameterError
 
 from . import registry
 from .call import Call
+from .documentation import documentation, signature_of
 from .operator import Operator
 
 __all__ = [
     "Operand",
     "binary",
-    "documentation",
     "fluent",
     "operator_function",
-    "signature_of",
     "split_arguments",
 ]
 
@@ -246,36 +244,3 @@ def operator_function(op: Operator, kind: type[Operand], public: str) -> Method:
     # Read by help() and editors.
     function.__signature__ = signature_of(op)  # type: ignore[attr-defined]
     return function
-
-
-def signature_of(op: Operator) -> inspect.Signature:
-    """Returns the signature of the function that applies an operator."""
-    parameter = inspect.Parameter
-    if op.variadic:
-        inputs = [parameter(op.inputs[0], parameter.VAR_POSITIONAL)]
-        rest = parameter.KEYWORD_ONLY
-    else:
-        inputs = [
-            parameter(
-                name,
-                parameter.POSITIONAL_OR_KEYWORD,
-                default=parameter.empty if index < op.required_inputs else None,
-            )
-            for index, name in enumerate(op.inputs)
-        ]
-        rest = parameter.KEYWORD_ONLY
-    params = [parameter(one.name, rest, default=one.default) for one in op.params.values()]
-    tail = [parameter(name, parameter.KEYWORD_ONLY, default=None) for name in ("out", "name")]
-    return inspect.Signature([*inputs, *params, *tail])
-
-
-def documentation(op: Operator) -> str:
-    """Returns an operator's documentation with its inputs and parameters listed."""
-    lines = [op.doc, "", "Args:"]
-    lines += [f"    {name}: an input." for name in op.inputs]
-    for one in op.params.values():
-        default = "required" if one.required else f"default {one.default!r}"
-        lines.append(f"    {one.name}: {one.kind}; {default}.")
-    lines.append("    out: an array to write the result into.")
-    lines.append("    name: the name of the node, for symbols.")
-    return "\n".join(lines)

@@ -5,91 +5,63 @@ In mixed precision the step is taken on ``weight32``, and the narrow weight is r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
-from hybridnet.base.attrs import Floats, Range, Scalar
+from hybridnet.base.attrs import REQUIRED, Count, Range, Scalars
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
 
-from ._checks import require_floats
-from .optimizer_ops import UPDATE, nag_mom_update, sgd_mom_update, sgd_update, update
-from .registry import operator
+from .families import keywords_of, signed
+from .optimizer_ops import UPDATE, check_update, update
+from .registry import get, operator
 
 __all__: list[str] = []
 
 
-@update("mp_sgd_update", ("weight", "grad", "weight32"))
-def mp_sgd_update(
-    weight: Any,
-    grad: Any,
-    weight32: Any,
-    *,
-    lr: Scalar,
-    wd: Scalar = 0.0,
-    rescale_grad: Scalar = 1.0,
-    clip_gradient: float = -1.0,
-    lazy_update: bool = True,
-) -> Any:
-    """sgd_update in mixed precision."""
-    new = sgd_update(
-        weight32,
-        grad.astype(weight32.dtype),
-        lr=lr,
-        wd=wd,
-        rescale_grad=rescale_grad,
-        clip_gradient=clip_gradient,
-    )
-    return new.astype(weight.dtype), new
+def _mixed(name: str, of: str) -> None:
+    """Registers the form of an update in mixed precision: its last input is the float32 copy."""
+    row = get(of)
+    inputs = (*row.inputs, "weight32")
+
+    def lowering(weight: Any, grad: Any, *rest: Any, **params: Any) -> Any:
+        *states, weight32 = rest
+        stepped = row.lowering(weight32, grad.astype(weight32.dtype), *states, **params)
+        new, *states = stepped if isinstance(stepped, tuple) else (stepped,)
+        return (new.astype(weight.dtype), *states, new)
+
+    decorate = update(name, inputs, doc=f"{of} in mixed precision.")
+    decorate(signed(lowering, inputs, keywords_of(row.lowering)))
 
 
-def _mixed_momentum(name: str, step: Callable[..., Any]) -> None:
-    def lowering(
-        weight: Any,
-        grad: Any,
-        mom: Any,
-        weight32: Any,
-        *,
-        lr: Scalar,
-        momentum: Scalar = 0.0,
-        wd: Scalar = 0.0,
-        rescale_grad: Scalar = 1.0,
-        clip_gradient: float = -1.0,
-        lazy_update: bool = True,
-    ) -> Any:
-        new, mom = step(
-            weight32,
-            grad.astype(weight32.dtype),
-            mom,
-            lr=lr,
-            momentum=momentum,
-            wd=wd,
-            rescale_grad=rescale_grad,
-            clip_gradient=clip_gradient,
-        )
-        return new.astype(weight.dtype), mom, new
-
-    lowering.__doc__ = f"{name.removeprefix('mp_')} in mixed precision."
-    update(name, ("weight", "grad", "mom", "weight32"))(lowering)
-
-
-_mixed_momentum("mp_sgd_mom_update", sgd_mom_update)
-_mixed_momentum("mp_nag_mom_update", nag_mom_update)
+_mixed("mp_sgd_update", "sgd_update")
+_mixed("mp_sgd_mom_update", "sgd_mom_update")
+_mixed("mp_nag_mom_update", "nag_mom_update")
 
 
 # Several weights --------------------------------------------------------------------------------
 
+_RATE: Final = (Annotated[Scalars, Count("num_weights")], REQUIRED)
+_RATES: Final = {"lrs": _RATE, "wds": _RATE}
+_NUMBER: Final = {"num_weights": (Annotated[int, Range(1)], 1)}
 
-def _several(name: str, momentum: bool, mixed: bool, preloaded: bool) -> None:
+
+def _several(name: str, of: str, *, preloaded: bool = False) -> None:
     """Registers an update of several weights.
 
-    Its inputs are, for each weight: the weight, its gradient, its momentum and its float32 copy,
-    the last two where there are such; and in the end, preloaded, the arrays of learning rates and
-    weight decays. Its outputs are all new weights, and then each weight's new states.
+    Its inputs are those of the update of one weight, for each weight. Its outputs are all new
+    weights, and then each weight's new states.
+
+    Args:
+        name: MXNet's name.
+        of: the update of one weight.
+        preloaded: whether learning rates and weight decays are two arrays, the last inputs,
+            instead of parameters.
     """
-    each = 2 + momentum + mixed
-    states = momentum + mixed
+    row = get(of)
+    each = len(row.inputs)
+    states = each - 2
 
     def mutates(*, num_weights: int, **_: Any) -> Mapping[int, int]:
         return {
@@ -98,46 +70,44 @@ def _several(name: str, momentum: bool, mixed: bool, preloaded: bool) -> None:
             for state in range(states)
         }
 
-    def check(*types: TensorType, num_weights: int, **params: Any) -> None:
-        require_floats(name, ("weight",), types)
+    def check(*types: TensorType, num_weights: int, **_: Any) -> None:
         wanted = each * num_weights + 2 * preloaded
         if len(types) != wanted:
             raise ParameterError(
                 f"{name}: requires {wanted} inputs for num_weights={num_weights}, got {len(types)}"
             )
-        require_floats(name, ("data0",), types)
-        for key in () if preloaded else ("lrs", "wds"):
-            if len(params[key]) != num_weights:
-                raise ParameterError(
-                    f"{name}: {key} must have {num_weights} numbers, one for each weight, got "
-                    f"{params[key]}"
-                )
+        for i in range(num_weights):
+            check_update(name, row.inputs, types[each * i : each * (i + 1)])
 
     def infer(*types: TensorType, num_weights: int, **_: Any) -> Sequence[TensorType]:
         groups = [types[each * i : each * (i + 1)] for i in range(num_weights)]
         return [group[0] for group in groups] + [one for group in groups for one in group[2:]]
 
-    def run(data: Sequence[Any], lrs: Any, wds: Any, num_weights: int, shared: Any) -> Any:
+    def lowering(
+        *data: Any, num_weights: int, lrs: Any = None, wds: Any = None, **params: Any
+    ) -> Any:
+        if preloaded:
+            lrs, wds = data[-2:]
         weights: list[Any] = []
         new_states: list[Any] = []
         for i in range(num_weights):
-            weight, grad, *rest = data[each * i : each * (i + 1)]
-            target = rest[-1] if mixed else weight
-            step: Callable[..., Any] = sgd_mom_update if momentum else sgd_update
-            new = step(
-                target,
-                grad.astype(target.dtype),
-                *rest[:momentum],
-                lr=jnp.asarray(lrs[i], target.dtype),
-                wd=jnp.asarray(wds[i], target.dtype),
-                **shared,
-            )
-            new, *moved = new if momentum else (new,)
-            weights.append(new.astype(weight.dtype))
-            new_states += [*moved, new] if mixed else moved
+            group = data[each * i : each * (i + 1)]
+            # The weights need not have one dtype; the numbers come in the widest.
+            given = {"lr": lrs[i], "wd": wds[i], **params}
+            dtype = jnp.result_type(*group)
+            numbers = {key: given[key].astype(dtype) for key in given.keys() & row.dynamic.keys()}
+            stepped = row.lowering(*group, **{**given, **numbers})
+            new, *moved = stepped if isinstance(stepped, tuple) else (stepped,)
+            weights.append(new)
+            new_states += moved
         return (*weights, *new_states)
 
-    lowering = _LOWERINGS[momentum, preloaded](run)
+    shared = {
+        key: value
+        for key, value in keywords_of(row.lowering).items()
+        if key not in ("lr", "wd", "lazy_update")
+    }
+    rates = {} if preloaded else _RATES
     operator(
         name,
         outputs=lambda *, num_weights, **_: num_weights * (1 + states),
@@ -146,91 +116,27 @@ def _several(name: str, momentum: bool, mixed: bool, preloaded: bool) -> None:
         check=check,
         infer=infer,
         no_gradient=UPDATE,
-        doc=_several_doc(momentum, mixed, preloaded),
-    )(lowering)
+        doc=_several_doc(of, row.inputs, preloaded),
+    )(signed(lowering, ("*data",), {**rates, **shared, **_NUMBER}))
 
 
-def _several_doc(momentum: bool, mixed: bool, preloaded: bool) -> str:
-    base = ("mp_" if mixed else "") + ("sgd_mom_update" if momentum else "sgd_update")
-    each = "weight, grad" + ", mom" * momentum + ", weight32" * mixed
+def _several_doc(of: str, inputs: Sequence[str], preloaded: bool) -> str:
+    last = "; then the learning rates and the weight decays, two arrays of shape (num_weights,)"
     rates = (
-        "The last two inputs are the arrays of learning rates and weight decays."
-        if preloaded
-        else "`lrs` and `wds` are part of the program, which is compiled anew when they change; "
-        f"preloaded_multi_{base} takes them as arrays."
+        "    lrs: the learning rate of each weight.\n    wds: the weight decay of each weight.\n"
     )
-    return f"{base} of `num_weights` weights. For each of them the inputs are {each}. {rates}"
+    return (
+        f"Updates several weights at once, each by {of}.\n\nArgs:\n"
+        f"    data: for each weight {', '.join(inputs)}{last if preloaded else ''}.\n"
+        f"{'' if preloaded else rates}    num_weights: how many weights there are.\n"
+    )
 
 
-def _given(run: Callable[..., Any]) -> Callable[..., Any]:
-    def lowering(
-        *data: Any,
-        lrs: Floats,
-        wds: Floats,
-        rescale_grad: Scalar = 1.0,
-        clip_gradient: float = -1.0,
-        num_weights: Annotated[int, Range(1)] = 1,
-    ) -> Any:
-        shared = {"rescale_grad": rescale_grad, "clip_gradient": clip_gradient}
-        return run(data, lrs, wds, num_weights, shared)
-
-    return lowering
-
-
-def _given_momentum(run: Callable[..., Any]) -> Callable[..., Any]:
-    def lowering(
-        *data: Any,
-        lrs: Floats,
-        wds: Floats,
-        momentum: Scalar = 0.0,
-        rescale_grad: Scalar = 1.0,
-        clip_gradient: float = -1.0,
-        num_weights: Annotated[int, Range(1)] = 1,
-    ) -> Any:
-        shared = {"rescale_grad": rescale_grad, "clip_gradient": clip_gradient}
-        return run(data, lrs, wds, num_weights, {**shared, "momentum": momentum})
-
-    return lowering
-
-
-def _preloaded(run: Callable[..., Any]) -> Callable[..., Any]:
-    def lowering(
-        *data: Any,
-        rescale_grad: Scalar = 1.0,
-        clip_gradient: float = -1.0,
-        num_weights: Annotated[int, Range(1)] = 1,
-    ) -> Any:
-        shared = {"rescale_grad": rescale_grad, "clip_gradient": clip_gradient}
-        return run(data, data[-2], data[-1], num_weights, shared)
-
-    return lowering
-
-
-def _preloaded_momentum(run: Callable[..., Any]) -> Callable[..., Any]:
-    def lowering(
-        *data: Any,
-        momentum: Scalar = 0.0,
-        rescale_grad: Scalar = 1.0,
-        clip_gradient: float = -1.0,
-        num_weights: Annotated[int, Range(1)] = 1,
-    ) -> Any:
-        shared = {"rescale_grad": rescale_grad, "clip_gradient": clip_gradient}
-        return run(data, data[-2], data[-1], num_weights, {**shared, "momentum": momentum})
-
-    return lowering
-
-
-# By whether there is a momentum, and whether rates come as arrays: the lowering's parameters.
-_LOWERINGS: Final = {
-    (False, False): _given,
-    (True, False): _given_momentum,
-    (False, True): _preloaded,
-    (True, True): _preloaded_momentum,
-}
-
-for _preload in (False, True):
-    for _mixed in (False, True):
-        for _momentum in (False, True):
-            _kind = ("mp_" if _mixed else "") + ("sgd_mom_update" if _momentum else "sgd_update")
-            _name = ("preloaded_" if _preload else "") + f"multi_{_kind}"
-            _several(_name, _momentum, _mixed, _preload)
+_several("multi_sgd_update", "sgd_update")
+_several("multi_sgd_mom_update", "sgd_mom_update")
+_several("multi_mp_sgd_update", "mp_sgd_update")
+_several("multi_mp_sgd_mom_update", "mp_sgd_mom_update")
+_several("preloaded_multi_sgd_update", "sgd_update", preloaded=True)
+_several("preloaded_multi_sgd_mom_update", "sgd_mom_update", preloaded=True)
+_several("preloaded_multi_mp_sgd_update", "mp_sgd_update", preloaded=True)
+_several("preloaded_multi_mp_sgd_mom_update", "mp_sgd_mom_update", preloaded=True)

@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import islice
 from typing import Any, Final, final
 
 import numpy as np
@@ -46,6 +47,8 @@ class Operator:
     #: Which parameters are part of a program's structure, and which are its inputs.
     static: Mapping[str, Param]
     dynamic: Mapping[str, Param]
+    #: Whether one of the latter is several numbers.
+    counted: bool
     takes_train: bool
     takes_platform: bool
     #: Whether a call draws random numbers, or a function of the parameters that says it.
@@ -111,16 +114,16 @@ class Operator:
             train = None
         try:
             key = (train, *attrs.items())
-            return self._recent[key], scalars
+            call = self._recent[key]
         except (KeyError, TypeError):
             call = self._make(attrs, train)
-        try:
-            if len(self._recent) >= _CACHE_LIMIT:
-                self._recent.clear()
-            self._recent[key] = call
-        except TypeError:
-            pass  # a parameter given as a list cannot be a key: it is read anew each time
-        return call, scalars
+            try:
+                if len(self._recent) >= _CACHE_LIMIT:
+                    self._recent.clear()
+                self._recent[key] = call
+            except TypeError:
+                pass  # a parameter given as a list cannot be a key: it is read anew each time
+        return call, call.flattened(scalars) if self.counted else scalars
 
     def _make(self, attrs: Mapping[str, Any], train: bool | None) -> OpCall:
         if attrs.keys() - self.static.keys():
@@ -160,7 +163,9 @@ class OpCall(Call):
         self.takes_state = _of(operator.takes_state, attrs)
         self.num_outputs = _of(operator.outputs, attrs) + self.takes_state
         self.num_visible = _of(operator.visible, attrs)
-        self.num_scalars = len(operator.dynamic)
+        self.num_scalars = sum(
+            attrs[param.count] if param.count else 1 for param in operator.dynamic.values()
+        )
         self._types: dict[Types, Types] = {}
 
     @property
@@ -198,8 +203,13 @@ class OpCall(Call):
         if scalars:
             floats = [x.dtype for x in operands if is_float(x.dtype)]
             dtype = reduce(promote, floats) if floats else _FLOAT64
-            for (name, param), value in zip(op.dynamic.items(), scalars, strict=True):
-                keywords[name] = value.astype(_INT64 if param.index else dtype)
+            for name, value in self.by_parameter(scalars).items():
+                kind = _INT64 if op.dynamic[name].index else dtype
+                keywords[name] = (
+                    tuple(one.astype(kind) for one in value)
+                    if isinstance(value, tuple)
+                    else value.astype(kind)
+                )
         if op.takes_train:
             keywords["train"] = bool(self.train)
         if op.takes_platform:
@@ -209,6 +219,35 @@ class OpCall(Call):
             operands = operands[:-1]
         result = op.lowering(*operands, **keywords)
         return result if isinstance(result, (tuple, list)) else (result,)
+
+    def by_parameter(self, scalars: Sequence[Any]) -> dict[str, Any]:
+        """Returns the values of the dynamic parameters; `flattened` is the way back."""
+        values: dict[str, Any] = {}
+        rest = iter(scalars)
+        for name, param in self.operator.dynamic.items():
+            several = tuple(islice(rest, self.attrs[param.count])) if param.count else None
+            values[name] = next(rest) if several is None else several
+        return values
+
+    def flattened(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Returns the scalars that values of the dynamic parameters, in their order, stand for.
+
+        Raises:
+            ParameterError: one has not as many numbers as it must have.
+        """
+        scalars: list[Any] = []
+        for (name, param), value in zip(self.operator.dynamic.items(), values, strict=True):
+            if not param.count:
+                scalars.append(value)
+                continue
+            count = self.attrs[param.count]
+            if len(value) != count:
+                raise ParameterError(
+                    f"{self.name}: {name} must have {count} numbers, as {param.count} says, "
+                    f"got {value}"
+                )
+            scalars += value
+        return tuple(scalars)
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Runs the operator's rule, or the default one."""
@@ -240,7 +279,7 @@ class OpCall(Call):
             inferred = tuple(op.infer(*shown, **self.attrs))
             return (*inferred, types[-1]) if self.takes_state else inferred
         operands = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in types]
-        scalars = [jax.ShapeDtypeStruct((), _FLOAT64) for _ in op.dynamic]
+        scalars = [jax.ShapeDtypeStruct((), _FLOAT64) for _ in range(self.num_scalars)]
 
         def evaluate(operands: Any, scalars: Any) -> Any:
             return tuple(self.lower("cpu", operands, scalars))

@@ -21,13 +21,23 @@ from ._checks import require_floats, require_one_dtype
 from .registry import operator
 from .rules import check_same_shape, unify
 
-__all__ = ["UPDATE", "clipped", "sgd_mom_update", "sgd_update", "update"]
+__all__ = ["UPDATE", "check_update", "clipped", "update"]
 
 #: Why updates have no gradient.
 UPDATE: Final = "an optimizer's step is not differentiated"
 
 
-def update(name: str, inputs: Sequence[str], aliases: Sequence[str] = ()) -> Callable[..., Any]:
+def check_update(name: str, inputs: Sequence[str], types: Sequence[TensorType]) -> None:
+    """Raises unless weight, gradient and states are alike; see `update` for the arguments."""
+    require_floats(name, inputs, types)
+    check_same_shape(name, inputs, types)
+    if "weight32" not in inputs:
+        require_one_dtype(name, inputs, types)
+
+
+def update(
+    name: str, inputs: Sequence[str], aliases: Sequence[str] = (), doc: str = ""
+) -> Callable[..., Any]:
     """Returns the decorator of an update whose outputs are the new weight and states.
 
     Args:
@@ -35,14 +45,12 @@ def update(name: str, inputs: Sequence[str], aliases: Sequence[str] = ()) -> Cal
         inputs: the names of the inputs: the weight, the gradient, and the states in the order in
             which the lowering returns them.
         aliases: other names.
+        doc: the documentation, where the lowering's own docstring is not it.
     """
     states = inputs[2:]
 
     def check(*types: TensorType, **_: Any) -> None:
-        require_floats(name, inputs, types)
-        check_same_shape(name, inputs, types)
-        if "weight32" not in inputs:
-            require_one_dtype(name, inputs, types)
+        check_update(name, inputs, types)
 
     def infer(*types: TensorType, **_: Any) -> Sequence[TensorType]:
         return (types[0], *types[2:])
@@ -57,6 +65,7 @@ def update(name: str, inputs: Sequence[str], aliases: Sequence[str] = ()) -> Cal
         infer=infer,
         complete=unify,
         no_gradient=UPDATE,
+        doc=doc,
     )
 
 

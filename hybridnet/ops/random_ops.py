@@ -21,6 +21,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from ._checks import require_floats, wide
 from ._random_state import children, next_key, normals, uniforms
+from .families import signed
 from .operator import describe
 from .registry import operator
 from .rules import same_type
@@ -126,28 +127,6 @@ def _family(
     _of_arrays(f"_sample_{name}", draw, tuple(arrays or numbers), doc)
 
 
-def _signed(
-    lowering: Callable[..., Any], positional: Sequence[str], keywords: Mapping[str, tuple[Any, Any]]
-) -> Callable[..., Any]:
-    """Gives a lowering with ``*args, **kwargs`` the signature that the registry reads.
-
-    Args:
-        lowering: the function.
-        positional: names of its inputs.
-        keywords: name -> annotation and default of its parameters.
-    """
-    arguments = [
-        inspect.Parameter(one, inspect.Parameter.POSITIONAL_OR_KEYWORD) for one in positional
-    ]
-    arguments += [
-        inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, default=default)
-        for one, (_, default) in keywords.items()
-    ]
-    lowering.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
-    lowering.__annotations__ = {one: annotation for one, (annotation, _) in keywords.items()}
-    return lowering
-
-
 _STATE: Final = {"state": (RandomState, inspect.Parameter.empty)}
 _DTYPE: Final = {"dtype": (DType | None, None)}
 
@@ -182,8 +161,8 @@ def _of_shape(
         check=_check_dtype(name),
         infer=_shape_type,
         no_gradient=_DRAWN,
-        doc=f"{doc}\n\nReturns: an array of `shape` and `dtype`; default (1,) and float32.",
-    )(_signed(lowering, (), keywords))
+        doc=f"{doc}\n\nReturns:\n    An array of `shape` and `dtype`; default (1,) and float32.",
+    )(signed(lowering, (), keywords))
 
 
 def _of_like(name: str, draw: Draw, numbers: Mapping[str, float], doc: str) -> None:
@@ -201,8 +180,8 @@ def _of_like(name: str, draw: Draw, numbers: Mapping[str, float], doc: str) -> N
         check=check,
         infer=same_type,
         no_gradient=_DRAWN,
-        doc=f"{doc}\n\nReturns: an array of the shape and dtype of `data`.",
-    )(_signed(lowering, ("data",), {**keywords, **_STATE}))
+        doc=f"{doc}\n\nReturns:\n    An array of the shape and dtype of `data`.",
+    )(signed(lowering, ("data",), {**keywords, **_STATE}))
 
 
 def _of_arrays(name: str, draw: Draw, arrays: tuple[str, ...], doc: str) -> None:
@@ -234,9 +213,9 @@ def _of_arrays(name: str, draw: Draw, arrays: tuple[str, ...], doc: str) -> None
         infer=infer,
         no_gradient=_DRAWN,
         doc=f"{doc}\n\nFor each element of {' and '.join(arrays)}, which have one shape, "
-        "samples of `shape` are drawn.\n\nReturns: an array of both shapes, one after the other, "
-        "and `dtype`, by default float32.",
-    )(_signed(lowering, arrays, {"shape": (Shape, ()), **_DTYPE, **_STATE}))
+        "samples of `shape` are drawn.\n\nReturns:\n"
+        "    An array of both shapes, one after the other, and `dtype`, by default float32.",
+    )(signed(lowering, arrays, {"shape": (Shape, ()), **_DTYPE, **_STATE}))
 
 
 _family(

@@ -112,6 +112,7 @@ def operator(
             params=params,
             static={key: one for key, one in params.items() if not one.dynamic},
             dynamic={key: one for key, one in params.items() if one.dynamic},
+            counted=any(one.count for one in params.values()),
             takes_train=marks["train"],
             takes_platform=marks["platform"],
             takes_state=marks["random_state"] if takes_state is None else takes_state,

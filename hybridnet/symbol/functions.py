@@ -8,7 +8,8 @@ from typing import Any
 
 from hybridnet.base.errors import ParameterError
 from hybridnet.ops import registry
-from hybridnet.ops.handle import documentation, signature_of, split_arguments
+from hybridnet.ops.documentation import documentation, signature_of
+from hybridnet.ops.handle import split_arguments
 from hybridnet.ops.operator import Operator
 
 from .symbol import Symbol

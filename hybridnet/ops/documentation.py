@@ -1,0 +1,120 @@
+"""What help() shows of an operator: its signature, and its documentation as one docstring.
+
+An operator's docstring says what its formulas do not; types and defaults come from its parameters.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from .operator import Operator
+
+__all__ = ["documentation", "signature_of"]
+
+#: What inputs and parameters mean where an operator's own docstring does not say.
+_USUAL: Final[Mapping[str, str]] = {
+    "beta1": "the decay of the first moment.",
+    "beta2": "the decay of the second moment.",
+    "clip_gradient": "limits each element of the rescaled gradient; negative for no limit.",
+    "clip_weights": "limits each element of the result; negative for no limit.",
+    "ctx": "where the result is, as 'cpu(0)'; by default the current context.",
+    "data": "an array of any shape.",
+    "dtype": "of the result.",
+    "epsilon": "keeps the division from zero.",
+    "grad": "the gradient, in the shape of `weight`.",
+    "is_int": "whether the number is a whole one for integer arrays.",
+    "label": "an array.",
+    "lazy_update": "without meaning here: gradients are dense. Read for MXNet's sake.",
+    "lhs": "an array of any shape.",
+    "lr": "the learning rate.",
+    "mean": "the first moment, overwritten.",
+    "mom": "the momentum so far, in the shape of `weight`, overwritten.",
+    "momentum": "how much of `mom` is kept.",
+    "rescale_grad": "what the gradient is multiplied by first.",
+    "rhs": "an array.",
+    "scalar": "the number.",
+    "shape": "of the result.",
+    "t": "the number of the step, from 1.",
+    "var": "the second moment, overwritten.",
+    "wd": "the weight decay.",
+    "weight": "what is updated, of any shape.",
+    "weight32": "the float32 copy of `weight`, overwritten.",
+}
+_WIDTH: Final = 99  # columns
+# "Args:" at the margin with its indented lines; and in it "name:" or "name, other:" with its text.
+_ARGS: Final = re.compile(r"\n*^Args:\n((?: +.*\n|\n(?= ))*)", re.MULTILINE)
+_ENTRY: Final = re.compile(r"^    ([\w, ]+): +(.*(?:\n {5,}.*)*)", re.MULTILINE)
+
+
+def signature_of(op: Operator) -> inspect.Signature:
+    """Returns the signature of the function that applies an operator."""
+    parameter = inspect.Parameter
+    if op.variadic:
+        inputs = [parameter(op.inputs[0], parameter.VAR_POSITIONAL)]
+    else:
+        inputs = [
+            parameter(
+                name,
+                parameter.POSITIONAL_OR_KEYWORD,
+                default=parameter.empty if index < op.required_inputs else None,
+            )
+            for index, name in enumerate(op.inputs)
+        ]
+    rest = parameter.KEYWORD_ONLY
+    params = [parameter(one.name, rest, default=one.default) for one in op.params.values()]
+    tail = [parameter(name, rest, default=None) for name in ("out", "name")]
+    return inspect.Signature([*inputs, *params, *tail])
+
+
+def documentation(op: Operator) -> str:
+    """Returns an operator's docstring with every input and parameter in its list of arguments."""
+    text = op.doc + "\n"
+    found = _ARGS.search(text)
+    said = dict(_entries(found[1])) if found else {}
+    start, stop = found.span() if found else _before_sections(text)
+    lines = [text[:start].rstrip(), "", "Args:"]
+    for name in op.inputs:
+        lines.append(_entry(f"{name}: {said.get(name) or _USUAL.get(name, 'an array.')}"))
+    for one in op.params.values():
+        kind = f"{one.kind}, {'required' if one.required else f'default {one.default!r}'}"
+        meaning = said.get(one.name) or _USUAL.get(one.name)
+        lines.append(
+            _entry(f"{one.name} ({kind}): {meaning}" if meaning else f"{one.name}: {kind}.")
+        )
+    lines.append("    out: an array to write the result into.")
+    lines.append("    name: the name of the node, for symbols.")
+    rest = text[stop:].strip("\n")
+    return "\n".join([*lines, "", rest] if rest else lines)
+
+
+def _entry(text: str) -> str:
+    """Returns an argument's line, or lines where it is a long one."""
+    if all(len(line) <= _WIDTH - 4 for line in text.splitlines()):
+        return "    " + text
+    words = " ".join(text.split())
+    return textwrap.fill(
+        words,
+        _WIDTH,
+        initial_indent="    ",
+        subsequent_indent="        ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _entries(section: str) -> Iterable[tuple[str, str]]:
+    """Yields (name, text) of the lines below "Args:"."""
+    for names, text in _ENTRY.findall(section):
+        for name in names.split(", "):
+            yield name, text
+
+
+def _before_sections(text: str) -> tuple[int, int]:
+    """Returns the place for arguments in a docstring without any: before its other sections."""
+    other = re.search(r"^(Returns|Raises):$", text, re.MULTILINE)
+    place = other.start() if other else len(text)
+    return place, place
