@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 # tests that use JAX before hybridnet does.
 os.environ.setdefault("HYBRIDNET_NUM_CPU_DEVICES", "2")
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "2")
+# What one test compiled must not be found by another; tests of the folder make their own.
+os.environ["HYBRIDNET_CACHE_DIR"] = "off"
 
 # Compilation makes the first examples slow, so a deadline would say nothing.
 settings.register_profile(

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+from typing import Final
 
 from .errors import ParameterError
 
-__all__ = ["cache_dir", "engine_type", "num_cpu_devices", "segment_limit"]
+__all__ = [
+    "cache_dir",
+    "cache_size",
+    "engine_type",
+    "log_topics",
+    "num_cpu_devices",
+    "segment_limit",
+]
+
+#: What HYBRIDNET_LOG can name.
+_TOPICS: Final = ("programs",)
+_UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_SIZE: Final = re.compile(r"([0-9]+) *([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 
 def _integer(name: str, default: int, minimum: int) -> int:
@@ -38,10 +52,46 @@ def segment_limit() -> int:
     return _integer("HYBRIDNET_SEGMENT_LIMIT", 1024, 1)
 
 
-def cache_dir() -> Path:
-    """HYBRIDNET_CACHE_DIR: folder of files that can be made again (default ~/.cache/hybridnet)."""
+def cache_dir() -> Path | None:
+    """HYBRIDNET_CACHE_DIR: folder of files that can be made again (default ~/.cache/hybridnet).
+
+    Compiled programs are kept in it, which XLA runs as they are, so it must be the user's own. None
+    where the value is 'off': nothing is kept then.
+    """
     text = os.environ.get("HYBRIDNET_CACHE_DIR", "").strip()
+    if text.lower() == "off":
+        return None
     if text:
         return Path(text).expanduser()
     base = os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache"
     return Path(base).expanduser() / "hybridnet"
+
+
+def cache_size() -> int:
+    """HYBRIDNET_CACHE_SIZE: bytes the programs in the cache folder may take (default 1G).
+
+    A whole number, with K, M, G or T for powers of 1024; 0 keeps none. The programs used least
+    recently are dropped.
+    """
+    text = os.environ.get("HYBRIDNET_CACHE_SIZE", "").strip()
+    if not text:
+        return 1 << 30
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        raise ParameterError(
+            f"HYBRIDNET_CACHE_SIZE must be a number of bytes, like 500M or 2G, got {text!r}"
+        )
+    return int(found[1]) * _UNITS[found[2].upper()]
+
+
+def log_topics() -> frozenset[str]:
+    """HYBRIDNET_LOG: what to explain on stderr, names with commas between (default nothing).
+
+    'programs': what is compiled, read from disk or run one by one, why, how long it took, and at
+    the end how often each program ran.
+    """
+    text = os.environ.get("HYBRIDNET_LOG", "")
+    topics = frozenset(one.strip() for one in text.split(",") if one.strip())
+    if topics - set(_TOPICS):
+        raise ParameterError(f"HYBRIDNET_LOG can name {', '.join(_TOPICS)}, got {text!r}")
+    return topics

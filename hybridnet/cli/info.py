@@ -27,4 +27,4 @@ def print_info() -> None:
             device = device_of(Context(kind, number))
             print(f"device     {kind}({number}): {device.device_kind}")
     print(f"engine     {config.engine_type()}")
-    print(f"cache      {config.cache_dir()}")
+    print(f"cache      {config.cache_dir() or 'off'}")

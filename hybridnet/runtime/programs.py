@@ -1,38 +1,42 @@
 """The program cache: from the structure of a segment to the XLA executable that runs it.
 
-A structure seen for the first time runs instruction by instruction, each through a program of its
-own, which most other structures share; unless most of those programs are missing too, when
+A structure that this process has not seen is looked for on disk, where earlier processes left
+their programs. One that is new altogether runs instruction by instruction, each through a program
+of its own, which most other structures share; unless most of those programs are missing too, when
 compiling the whole at once is cheaper. Seen again, it is compiled in the background; once that is
 done it is one dispatch. So no user waits for a compilation that running step by step would have
 beaten.
+
+Structures may also go on changing for ever. Then their parts recur, though they do not: a part that
+was missing in a few structures is worth a program of its own, and does not count for the whole any
+more. And a thread whose wholes are hardly ever run twice has to show one more often than others
+before it is compiled.
 """
 
 from __future__ import annotations
 
-import atexit
-import logging
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final
 
 import numpy as np
 
-from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError
 from hybridnet.base.lazy import jax
-from hybridnet.base.tensor_type import TensorType
 
-from . import observe
-from .devices import platform_of, sharding_of
-from .segment import Code, Instruction
+from . import observe, program_log
+from .background import later
+from .compiling import compile_code, lower
+from .program_log import describe, explaining, say
+from .program_store import ProgramStore
+from .segment import Code
+from .steps import Step, plan
 
 __all__ = ["CacheStatistics", "Failed", "ProgramCache", "cache", "lower"]
-
-_log: Final = logging.getLogger("hybridnet.programs")
 
 _FLOAT64: Final = np.dtype(np.float64)
 # Programs kept, and instructions in all of them together; the least recently used program is
@@ -44,6 +48,20 @@ _INSTRUCTIONS: Final = 1 << 18
 _WHOLE_SHARE: Final = 0.65
 # Launches after which the whole structure is compiled: the first runs step by step.
 _WARM: Final = 2
+# The same, in a thread whose structures keep changing.
+_WARM_UNSETTLED: Final = 8
+# New structures in which an instruction was missing, after which it gets a program of its own.
+_RECURRING: Final = 3
+# Wholes compiled and never run again (less two for each that was), after which a thread's
+# structures are said to keep changing; and after which the user is told.
+_UNSETTLED: Final = 8
+_TELL: Final = 64
+
+_CHANGING: Final = (
+    "what this thread computes keeps changing: %d programs were compiled that hardly ever ran "
+    "twice. New structures run operator by operator until they are seen %d times. Pad or bucket "
+    "arrays whose shapes vary, and keep Python's conditions on values out of inner loops"
+)
 
 
 class Failed:
@@ -55,42 +73,39 @@ class Failed:
         self.error = error
 
 
-def lower(code: Code) -> Callable[..., tuple[Any, ...]]:
-    """Returns the JAX function of a structure: (*inputs, scalars) -> outputs."""
-    platform = platform_of(code.ctx)
-
-    def program(*arguments: Any) -> tuple[Any, ...]:
-        *inputs, numbers = arguments
-        results: list[Any] = []
-        position = 0
-        for call, operands in code.instructions:
-            scalars: Sequence[Any] = ()
-            if call.num_scalars:
-                scalars = [numbers[position + i] for i in range(call.num_scalars)]
-                position += call.num_scalars
-            arrays = [results[i] if i >= 0 else inputs[~i] for i in operands]
-            results.extend(call.lower(platform, arrays, scalars))
-        return tuple(results[i] for i in code.outputs)
-
-    return program
-
-
 class _Program:
     """One structure, and what has been made of it so far."""
 
-    __slots__ = ("compiled", "launches", "submitted")
+    __slots__ = ("compiled", "launches", "missed", "on_disk", "runs", "steps", "submitted")
 
     def __init__(self) -> None:
         self.compiled: Any = None
+        #: Launches while it was not compiled.
         self.launches = 0
+        #: Dispatches of what was compiled.
+        self.runs = 0
         self.submitted = False
+        #: How to run it step by step; kept from the second time on.
+        self.steps: list[Step] | None = None
+        #: New structures that it was part of while it was not compiled.
+        self.missed = 0
+        #: Whether there is a file of it; None: not asked.
+        self.on_disk: bool | None = None
+
+
+class _Thread(threading.local):
+    """What became of the wholes that were compiled for this thread."""
+
+    #: Compiled and not run again, less two for each that was.
+    unused = 0
+    told = False
 
 
 @dataclass(frozen=True, slots=True)
 class CacheStatistics:
     """Counts since the process started."""
 
-    #: Programs in the cache.
+    #: Structures in the cache.
     size: int
     #: XLA compilations.
     compilations: int
@@ -98,19 +113,35 @@ class CacheStatistics:
     hot: int
     #: Launches that ran instruction by instruction.
     cold: int
+    #: Programs read from disk.
+    loaded: int
 
 
 class ProgramCache:
-    """Programs by structure, for the whole process; safe from many threads."""
+    """Programs by structure, for the whole process; safe from many threads.
 
-    def __init__(self, capacity: int = _CAPACITY, instructions: int = _INSTRUCTIONS) -> None:
+    Args:
+        capacity: structures kept.
+        instructions: in all of them together.
+        store: programs on disk; default those in HYBRIDNET_CACHE_DIR.
+    """
+
+    def __init__(
+        self,
+        capacity: int = _CAPACITY,
+        instructions: int = _INSTRUCTIONS,
+        store: ProgramStore | None = None,
+    ) -> None:
         self._programs: OrderedDict[Code, _Program] = OrderedDict()
         # Re-entrant, like every lock here: a finalizer may compute with arrays.
         self._lock = threading.RLock()
+        self._thread = _Thread()
+        self._store = store or ProgramStore()
         self._capacity = capacity
         self._max_instructions = instructions
         self._instructions = 0
         self._compilations = 0
+        self._loaded = 0
         self._hot = 0
         self._cold = 0
 
@@ -126,24 +157,18 @@ class ProgramCache:
             Arrays; `Failed` for what could not be computed, where the rest could.
         """
         program = self._find(code)
+        failed = Failed in map(type, inputs)
         compiled = program.compiled
-        if compiled is None and len(code.instructions) > 1:
-            program.launches += 1
-            if program.launches == 1 and self._whole_is_cheaper(code):
-                self._try_compile(code, program)
-            elif program.launches >= _WARM and not program.submitted:
-                program.submitted = True
-                _in_background(lambda: self._try_compile(code, program))
-            compiled = program.compiled
-        if any(type(one) is Failed for one in inputs) or (
-            compiled is None and len(code.instructions) > 1
-        ):
+        if compiled is None and not (failed and len(code.instructions) == 1):
+            compiled = self._obtain(code, program)
+        if compiled is None or failed:
             self._cold += 1
             with observe.span("steps", code):
-                return self._step_by_step(code, inputs, scalars)
-        if compiled is None:
-            compiled = self._compile(code, program)
+                return self._step_by_step(code, program, inputs, scalars)
         self._hot += 1
+        program.runs += 1
+        if program.runs == 2 and self._thread.unused and len(code.instructions) > 1:
+            self._thread.unused = max(0, self._thread.unused - 2)
         if observe.observer is not None:
             with observe.span("program", code):
                 return _dispatch(compiled, inputs, scalars)
@@ -151,10 +176,12 @@ class ProgramCache:
 
     def statistics(self) -> CacheStatistics:
         """Returns how full the cache is and how often it was hit."""
-        return CacheStatistics(len(self._programs), self._compilations, self._hot, self._cold)
+        return CacheStatistics(
+            len(self._programs), self._compilations, self._hot, self._cold, self._loaded
+        )
 
     def clear(self) -> None:
-        """Forgets every program."""
+        """Forgets every program in memory."""
         with self._lock:
             self._programs.clear()
             self._instructions = 0
@@ -162,17 +189,15 @@ class ProgramCache:
     def reset_after_fork(self) -> None:
         """In a forked child: forgets the programs, which belong to the parent's devices."""
         self._lock._at_fork_reinit()  # type: ignore[attr-defined]
+        self._store.reset_after_fork()
         self.clear()
 
-    def _whole_is_cheaper(self, code: Code) -> bool:
-        """Whether compiling a new structure takes less than compiling its missing parts."""
-        with self._lock:
-            missing = sum(
-                part.instructions[0].call.weight
-                for part in set(_parts(code))
-                if part not in self._programs or self._programs[part].compiled is None
-            )
-        return missing >= _WHOLE_SHARE * sum(call.weight for call, _ in code.instructions)
+    def explain(self) -> None:
+        """Says of each program how often it ran."""
+        for code, program in list(self._programs.items()):
+            _say_runs(code, program)
+
+    # -- finding, and keeping within bounds --------------------------------------------------
 
     def _find(self, code: Code) -> _Program:
         with self._lock:
@@ -185,68 +210,127 @@ class ProgramCache:
             while len(self._programs) > 1 and (
                 len(self._programs) > self._capacity or self._instructions > self._max_instructions
             ):
-                dropped, _ = self._programs.popitem(last=False)
+                dropped, old = self._programs.popitem(last=False)
                 self._instructions -= len(dropped.instructions)
+                if explaining():
+                    _say_runs(dropped, old)
             return program
 
-    def _try_compile(self, code: Code, program: _Program) -> None:
-        """Compiles ahead; where that fails, running step by step says what is wrong."""
+    # -- deciding ----------------------------------------------------------------------------
+
+    def _obtain(self, code: Code, program: _Program) -> Any:
+        """Returns the executable of a structure that has none yet; None: run it step by step.
+
+        Raises:
+            Exception: a single instruction does not compile.
+        """
+        program.launches += 1
+        thread = self._thread
+        alone = len(code.instructions) == 1
+        settled = thread.unused < _UNSETTLED
+        if program.launches == 1:
+            if (alone or settled) and self._load(code, program):
+                return program.compiled
+            if alone:
+                return self._compile(code, program)
+            missing, whole = self._costs(program, code)
+            if missing >= _WHOLE_SHARE * whole:
+                self._try_compile(code, program, "new, as most of its parts are")
+                self._note_compiled(thread)
+            elif explaining():
+                say("%s: new, runs one by one; %d of %d missing", describe(code), missing, whole)
+        elif alone:
+            return self._compile(code, program)
+        elif not program.submitted and program.launches >= (
+            _WARM if settled else max(_WARM, _WARM_UNSETTLED)
+        ):
+            program.submitted = True
+            self._note_compiled(thread)
+            why = f"seen {program.launches} times"
+            later(lambda: self._try_compile(code, program, why), "compile")
+        return program.compiled
+
+    def _costs(self, program: _Program, code: Code) -> tuple[int, int]:
+        """Returns the weight of a new structure's missing parts, and of all its instructions.
+
+        A part that keeps turning up does not count as missing: its program will be used again.
+        """
+        program.steps = plan(code)
+        missing = 0
+        for part in {step.code for step in program.steps}:
+            known = self._find(part)
+            if known.compiled is None:
+                known.missed += 1
+                if known.on_disk is None:
+                    known.on_disk = self._store.has(part)
+                if not known.on_disk and known.missed <= _RECURRING:
+                    missing += part.instructions[0][0].weight
+        return missing, sum(call.weight for call, _ in code.instructions)
+
+    def _note_compiled(self, thread: _Thread) -> None:
+        thread.unused += 1
+        if thread.unused == _TELL and not thread.told:
+            thread.told = True
+            program_log.log.warning(_CHANGING, thread.unused, _WARM_UNSETTLED)
+
+    # -- making ------------------------------------------------------------------------------
+
+    def _load(self, code: Code, program: _Program) -> bool:
+        """Takes the executable from disk; returns whether it was there."""
+        started = perf_counter()
+        program.compiled = self._store.load(code)
+        if program.compiled is None:
+            return False
+        self._loaded += 1
+        if explaining():
+            say("%s: read from disk in %s", describe(code), _since(started))
+        return True
+
+    def _try_compile(self, code: Code, program: _Program, why: str) -> None:
+        """Compiles a whole ahead; where that fails, running step by step says what is wrong."""
+        started = perf_counter()
         try:
             self._compile(code, program)
         except Exception as error:
-            _log.info("%d instructions do not compile: %s", len(code.instructions), error)
+            program_log.log.info("%s: does not compile as a whole: %s", describe(code), error)
+        else:
+            if explaining():
+                say("%s: compiled in %s: %s", describe(code), _since(started), why)
 
     def _compile(self, code: Code, program: _Program) -> Any:
         started = perf_counter()
-        sharding = sharding_of(code.ctx)
-        shapes = [
-            jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=sharding)
-            for one in code.input_types
-        ]
-        count = sum(call.num_scalars for call, _ in code.instructions)
-        shapes.append(jax.ShapeDtypeStruct((count,), _FLOAT64, sharding=sharding))
-        # 64-bit types exist while the program is built and nowhere else: the process's own JAX
-        # configuration is not ours to change.
-        with observe.span("compile", code), jax.enable_x64(True):
-            jitted = jax.jit(
-                lower(code),
-                donate_argnums=code.donated,
-                keep_unused=True,
-                out_shardings=sharding,
-            )
-            program.compiled = compiled = jitted.lower(*shapes).compile()
+        with observe.span("compile", code):
+            program.compiled = compiled = compile_code(code)
         self._compilations += 1
-        if _log.isEnabledFor(logging.INFO):
-            _log.info(
-                "compiled %d instructions for %s in %.0f ms",
-                len(code.instructions),
-                code.ctx,
-                1e3 * (perf_counter() - started),
-            )
+        program.steps = None
+        self._store.save(code, compiled)
+        if len(code.instructions) == 1 and explaining():
+            say("%s: compiled in %s", describe(code), _since(started))
         return compiled
 
-    def _step_by_step(self, code: Code, inputs: list[Any], scalars: list[Any]) -> list[Any]:
+    # -- running step by step ----------------------------------------------------------------
+
+    def _step_by_step(
+        self, code: Code, program: _Program, inputs: list[Any], scalars: list[Any]
+    ) -> list[Any]:
         """Runs each instruction through a program of its own, dropping what is not needed again.
 
         An instruction that fails, or reads what failed, gives `Failed`; the others run.
         """
-        last_use = _last_uses(code)
+        steps = program.steps or plan(code)
+        program.steps = steps if program.launches > 1 and program.compiled is None else None
         results: dict[int, Any] = {}
         number = position = 0
-        for step, (one, (call, operands)) in enumerate(
-            zip(_parts(code), code.instructions, strict=True)
-        ):
-            slots = dict.fromkeys(operands)
+        for one, slots, num_scalars, needed, dead in steps:
             arrays = [results[i] if i >= 0 else inputs[~i] for i in slots]
-            numbers = scalars[position : position + call.num_scalars]
-            position += call.num_scalars
-            for output in self._run_one(one, arrays, numbers):
-                if number in last_use:
+            numbers = scalars[position : position + num_scalars]
+            position += num_scalars
+            for keep, output in zip(needed, self._run_one(one, arrays, numbers), strict=True):
+                if keep:
                     results[number] = output
                 number += 1
-            for operand in slots:
-                if operand >= 0 and last_use[operand] == step:
-                    del results[operand]
+            for i in dead:
+                del results[i]
         return [results[i] for i in code.outputs]
 
     def _run_one(self, one: Code, arrays: list[Any], numbers: list[Any]) -> Sequence[Any]:
@@ -258,37 +342,10 @@ class ProgramCache:
             return self.run(one, arrays, numbers)
         except Exception as caught:
             error: MXNetError = OpError(
-                f"{one.instructions[0].call.name} on {one.ctx} failed: {caught}"
+                f"{one.instructions[0][0].name} on {one.ctx} failed: {caught}"
             )
             error.__cause__ = caught
             return [Failed(error)] * len(one.outputs)
-
-
-def _parts(code: Code) -> list[Code]:
-    """Returns, for each instruction, the structure of a program that runs it alone.
-
-    Its inputs are the instruction's operands, each once, in order of first use.
-    """
-    parts = []
-    types: list[TensorType] = []
-    for call, operands in code.instructions:
-        slots = {operand: slot for slot, operand in enumerate(dict.fromkeys(operands))}
-        in_types = tuple(types[i] if i >= 0 else code.input_types[~i] for i in slots)
-        one = Instruction(call, tuple(~slots[operand] for operand in operands))
-        parts.append(Code(code.ctx, (one,), in_types, tuple(range(call.num_outputs)), ()))
-        types.extend(call.infer(tuple(in_types[slots[operand]] for operand in operands)))
-    return parts
-
-
-def _last_uses(code: Code) -> dict[int, int]:
-    """Returns, for each result that is used at all, the last instruction that reads it."""
-    last: dict[int, int] = {}
-    for step, (_, operands) in enumerate(code.instructions):
-        for operand in operands:
-            last[operand] = step
-    for number in code.outputs:
-        last[number] = len(code.instructions)
-    return last
 
 
 def _dispatch(compiled: Any, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
@@ -299,36 +356,17 @@ def _dispatch(compiled: Any, inputs: list[Any], scalars: list[Any]) -> Sequence[
     return outputs
 
 
-class _Exit:
-    """Whether the process is ending: compilations that have not begun are left out then."""
-
-    def __init__(self) -> None:
-        self.begun = False
-        self.hooked = False
-
-    def begin(self) -> None:
-        self.begun = True
+def _since(started: float) -> str:
+    return f"{1e3 * (perf_counter() - started):.1f} ms"
 
 
-_exit: Final = _Exit()
-
-
-def _in_background(compilation: Callable[[], None]) -> None:
-    """Has the engine compile something when it has a thread to spare."""
-    if not _exit.hooked:
-        _exit.hooked = True
-        engine.get()  # hooks in first, so that it waits for its tasks after ours has run
-        register = getattr(threading, "_register_atexit", atexit.register)
-        try:
-            register(_exit.begin)
-        except RuntimeError:  # the interpreter is going down already
-            _exit.begun = True
-    engine.push(
-        lambda: None if _exit.begun else compilation(), priority=-1, name="compile", lane="io"
-    )
+def _say_runs(code: Code, program: _Program) -> None:
+    if program.runs and explaining():
+        say("%s: ran %d times", describe(code), program.runs)
 
 
 cache: Final = ProgramCache()
+program_log.begin(cache.explain)
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=cache.reset_after_fork)

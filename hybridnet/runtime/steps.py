@@ -1,0 +1,65 @@
+"""Running a structure instruction by instruction: which program each is, and when values die."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hybridnet.base.tensor_type import TensorType
+
+from .segment import Code
+
+__all__ = ["Step", "plan"]
+
+
+class Step(NamedTuple):
+    """One instruction of a structure, run alone.
+
+    Attributes:
+        code: the structure of the program that runs it. Its inputs are the instruction's operands,
+            each once, in order of first use.
+        slots: those operands.
+        num_scalars: how many of the scalars it takes.
+        needed: for each of its results, whether anything reads it.
+        dead: results of earlier steps that nothing reads after this one.
+    """
+
+    code: Code
+    slots: tuple[int, ...]
+    num_scalars: int
+    needed: tuple[bool, ...]
+    dead: tuple[int, ...]
+
+
+def plan(code: Code) -> list[Step]:
+    """Takes a structure apart into steps."""
+    last = _last_uses(code)
+    steps = []
+    types: list[TensorType] = []
+    for number, (call, operands) in enumerate(code.instructions):
+        slots = tuple(dict.fromkeys(operands))
+        in_types = tuple([types[i] if i >= 0 else code.input_types[~i] for i in slots])
+        count = call.num_outputs
+        if len(slots) == len(operands):
+            made = call.infer(in_types)
+            inputs = tuple(range(-1, ~len(slots), -1))
+        else:
+            places = {operand: place for place, operand in enumerate(slots)}
+            made = call.infer(tuple([in_types[places[operand]] for operand in operands]))
+            inputs = tuple([~places[operand] for operand in operands])
+        one = Code(code.ctx, ((call, inputs),), in_types, tuple(range(count)), ())
+        needed = tuple([i in last for i in range(len(types), len(types) + count)])
+        dead = tuple([i for i in slots if i >= 0 and last[i] == number])
+        steps.append(Step(one, slots, call.num_scalars, needed, dead))
+        types.extend(made)
+    return steps
+
+
+def _last_uses(code: Code) -> dict[int, int]:
+    """Returns, for each result that is used at all, the last instruction that reads it."""
+    last: dict[int, int] = {}
+    for step, (_, operands) in enumerate(code.instructions):
+        for operand in operands:
+            last[operand] = step
+    for number in code.outputs:
+        last[number] = len(code.instructions)
+    return last
