@@ -557,7 +557,7 @@ def test_a_step_is_one_program_without_residuals(launched):
     assert launched[1] == launched[2] == launched[3]
     # The output of the network, and for each parameter its gradient and its new value.
     assert len(launched[1].outputs) == 1 + 2 * len(parameters)
-    names = [instruction.call.name for instruction in launched[1].instructions]
+    names = [call.name for call, _ in launched[1].instructions]
     assert names.count("softmax") == names.count("_backward_softmax") == 1
     # The old parameters give their memory to the new ones.
     assert len(launched[1].donated) >= len(parameters)

@@ -240,7 +240,8 @@ def test_scalars_go_to_forward_and_backward():
 
 def test_many_calls_in_a_row_do_not_make_one_huge_program(monkeypatch):
     """A segment is launched when it is heavy, and a call weighs what its graph does."""
-    monkeypatch.setattr(recorder._thread, "limit", 60)
+    recorder.flush()
+    monkeypatch.setattr(recorder.thread, "limit", 60)
     depth = 20
 
     @hn.function

@@ -13,6 +13,8 @@ import jax
 import numpy as np
 import pytest
 from helpers import heat, in_thread, naive
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hybridnet import autograd, cpu, nd
 from hybridnet.base.errors import MXNetError, OpError, ShapeError
@@ -21,6 +23,7 @@ from hybridnet.ops.call import Backward, Call, Types
 from hybridnet.ops.registry import get
 from hybridnet.runtime import programs, recorder
 from hybridnet.runtime.host_task import push_task
+from hybridnet.runtime.period import period_of
 from hybridnet.runtime.programs import ProgramCache, cache
 from hybridnet.runtime.segment import Code, Segment
 
@@ -158,8 +161,20 @@ def test_waitall_waits_for_the_devices():
     assert all(one.read().array.is_ready() for one in [*made, other, there])
 
 
-def test_a_long_segment_is_launched(monkeypatch):
-    monkeypatch.setattr(recorder._thread, "limit", 10)
+@pytest.fixture
+def limit_segments(monkeypatch):
+    """Sets the load at which this thread's segments are launched."""
+
+    def limit(load: int) -> None:
+        recorder.flush()
+        monkeypatch.setattr(recorder.thread, "limit", load)
+
+    yield limit
+    recorder.flush()
+
+
+def test_a_long_segment_is_launched(limit_segments):
+    limit_segments(10)
     x = nd.zeros((3,))
     before = launches()
     for _ in range(25):
@@ -168,9 +183,9 @@ def test_a_long_segment_is_launched(monkeypatch):
     assert (x.asnumpy() == 25).all()
 
 
-def test_a_segment_that_holds_much_memory_is_launched(monkeypatch):
-    monkeypatch.setattr(recorder, "_SIZE_LIMIT", 4 * 1000 * 8)
-    x = nd.zeros((1000,))
+def test_a_segment_that_holds_much_memory_is_launched(limit_segments):
+    limit_segments(20)
+    x = nd.zeros((1 << 20,))  # 4 MiB
     nd.waitall()
     made = []
     for _ in range(20):
@@ -181,23 +196,70 @@ def test_a_segment_that_holds_much_memory_is_launched(monkeypatch):
         assert one.asnumpy()[0] == number + 1
 
 
+def test_a_loop_without_marks_is_cut_after_whole_turns(limit_segments):
+    """After the first cut every stretch has one structure, wherever the loop began."""
+    b = nd.ones((next(SIZES),))
+    limit_segments(32)
+    codes = []
+    run = programs.cache.run
+
+    def noting(code, inputs, scalars):
+        codes.append(code)
+        return run(code, inputs, scalars)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(programs.cache, "run", noting)
+        w = b * 3
+        for turn in range(100):
+            w = w * 0.5
+            w += b
+            w -= turn
+        wholes = [code for code in codes if len(code.instructions) > 1]
+        # The first stretch begins with what stands before the loop.
+        assert len(set(wholes[1:-1])) == 1
+        assert len(wholes[1].instructions) % 3 == 0
+    expected = 3.0
+    for turn in range(100):
+        expected = expected * 0.5 + 1 - turn
+    np.testing.assert_allclose(w.asnumpy(), expected, rtol=1e-6)
+
+
+_PICK = st.tuples(st.sampled_from(["broadcast_add", "broadcast_mul"]), st.integers(0, 3))
+
+
+@given(st.lists(_PICK, max_size=20), st.lists(_PICK, min_size=1, max_size=9), st.integers(0, 60))
+def test_the_period_of_a_stream(lead, body, length):
+    """Against trying every length, on a loop after something else, cut anywhere."""
+    stream = (lead + body * 60)[: len(lead) + length]
+    # Operands: an earlier result, so many results ago, or the same input each time.
+    made = [
+        (get(name).bind({})[0], (place - back if back else ~0, ~0))
+        for place, (name, back) in enumerate(stream, 3)
+    ]
+    begin = [(get("sin").bind({})[0], (~number,)) for number in range(3)]
+    tokens = [("sin", "new")] * 3 + stream
+    tail = tokens[len(tokens) // 2 :]
+    fits = [p for p in range(1, len(tail) // 2 + 1) if tail[p:] == tail[: len(tail) - p]]
+    assert period_of([*begin, *made]) == (fits[0] if fits else 0)
+
+
 def test_dropped_temporaries_never_exist():
     size = next(SIZES)
     x = nd.array(np.arange(size))
+    dead = []
 
     def run():
         y = x + 1
         z = y * 2
-        dead = weakref.ref(y.read())
+        dead.append(weakref.ref(y.read()))
         del y
-        gc.collect()
-        assert dead() is None
         return z
 
     for _ in range(3):
         z = run()
         np.testing.assert_array_equal(z.asnumpy(), (np.arange(size) + 1) * 2)
         assert count_arrays(size) == 2
+        assert dead.pop()() is None
         nd.waitall()
         del z
     z = heat(run)
@@ -301,7 +363,7 @@ def code_of(size: int, count: int) -> Code:
     value = x.read()
     for _ in range(count):
         (value,) = segment.append(Act(lambda: None), (value,), (), (x.type,))
-    return segment.code([count - 1])
+    return segment.code([count - 1], [value])
 
 
 def test_the_cache_is_bounded_in_programs_and_in_instructions():
@@ -652,9 +714,9 @@ def test_finalizers_may_record():
                 x.wait_to_read()
     finally:
         gc.set_threshold(*threshold)
-    gc.collect()
+    while count < 1500:  # while another thread collects, this does nothing
+        gc.collect()
     assert (x.asnumpy() == 3000).all()
-    assert count == 1500
     assert (total.asnumpy() == 1500).all()
 
 

@@ -52,7 +52,8 @@ def test_compiled(hot, block):
 
 def test_cut_anywhere(cold, monkeypatch):
     for limit in (1, 3, 7):
-        monkeypatch.setattr(recorder._thread, "limit", limit)
+        recorder.flush()
+        monkeypatch.setattr(recorder.thread, "limit", limit)
         check(range(10))
 
 

@@ -22,19 +22,18 @@ class TensorType:
         shape: the dimensions.
         dtype: the element type.
         size: the number of elements.
+        nbytes: the bytes that an array of this type takes.
+        mebibytes: the same in units of 2**20, rounded down.
     """
 
-    __slots__ = ("__weakref__", "dtype", "shape", "size")
+    __slots__ = ("__weakref__", "dtype", "mebibytes", "nbytes", "shape", "size")
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self.shape = shape
         self.dtype = dtype
         self.size = math.prod(shape)
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes that an array of this type takes."""
-        return self.size * self.dtype.itemsize
+        self.nbytes = self.size * dtype.itemsize
+        self.mebibytes = self.nbytes >> 20
 
     def __repr__(self) -> str:
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"

@@ -8,7 +8,7 @@ from numbers import Number
 from typing import Any
 
 from hybridnet.ops import registry
-from hybridnet.ops.handle import binary, operator_function
+from hybridnet.ops.handle import Arithmetic, binary, operator_function
 from hybridnet.runtime import recorder
 
 from .ndarray import NDArray
@@ -55,7 +55,7 @@ def _either(
 
 def _with_number(data: Any, number: Any, name: str, scalar: str, swap: bool = False) -> Any:
     if isinstance(data, NDArray):
-        return binary(data, number, name, scalar, swap)
+        return binary(data, number, Arithmetic(name, scalar, swap))
     return NDArray.apply_operator(registry.get(scalar), (data,), {"scalar": number})  # raises
 
 

@@ -11,9 +11,11 @@ from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops import registry
 from hybridnet.ops.call import Call
+from hybridnet.ops.handle import Arithmetic
 from hybridnet.ops.operator import Operator
 from hybridnet.runtime import recorder
 from hybridnet.runtime.devices import device_of
+from hybridnet.runtime.recorder import thread as recorder_thread
 from hybridnet.runtime.segment import Value
 from hybridnet.runtime.storage import Storage, in_place
 
@@ -24,6 +26,8 @@ from ._host import AbstractArray
 from ._tape import Edge, Leaf
 
 __all__ = ["NDArray"]
+
+_new: Final = object.__new__
 
 _IN_PLACE: Final = (
     "{what}: an array that autograd has recorded cannot be changed in place inside "
@@ -63,7 +67,7 @@ class NDArray(AbstractArray):
     @classmethod
     def from_value(cls, value: Value, ctx: Context, edge: Edge | None = None) -> NDArray:
         """Returns an array of its own holding a Value (for the inside of hybridnet)."""
-        made = object.__new__(cls)
+        made = _new(cls)
         made._storage = Storage(value, ctx)
         made._type = value.type
         made._offset = None
@@ -115,35 +119,65 @@ class NDArray(AbstractArray):
             ShapeError, DTypeError: the inputs do not meet the operator's requirement.
             ParameterError: an input is not an NDArray.
         """
+        found = []
+        values = []
+        # What a trace must see, and what changes arrays, goes the long way.
+        changes = call.takes_state or call.mutates
+        trace = recorder_thread.trace
+        direct = trace is None and not changes
         try:
-            types = tuple([x._type for x in inputs])
-            storages = [x._storage for x in inputs]
+            for x in inputs:
+                storage = x._storage
+                if storage.ctx is not ctx:
+                    if found:
+                        raise contexts_differ(call, inputs)
+                    ctx = storage.ctx
+                found.append(x._type)
+                if direct and x._offset is None:
+                    values.append(storage.value)
+                elif not changes:
+                    values.append(x.read())
         except AttributeError:
             raise not_arrays(call, inputs) from None
-        if storages:
-            ctx = storages[0].ctx
-            for storage in storages:
-                if storage.ctx is not ctx:
-                    raise contexts_differ(call, inputs)
-        else:
+        if not found:
             ctx = ctx or current_context()
             device_of(ctx)  # a device that does not exist is an error here, not at the wait
-        if call.takes_state or call.mutates:
+        assert ctx is not None
+        if changes:
             with in_place:
-                types, values, made = record_changing(call, inputs, scalars, types, ctx)
+                values, made = record_changing(call, inputs, scalars, tuple(found), ctx)
         else:
-            values = tuple([x.read() for x in inputs])
-            made = recorder.record(ctx, call, values, scalars, call.infer(types))
-        outputs = [cls.from_value(value, ctx) for value in made]
+            made = recorder.record(ctx, call, values, scalars, call.infer(tuple(found)))
+        outputs = []
+        for value in made:
+            output = _new(cls)
+            storage = output._storage = _new(Storage)
+            storage.type = output._type = value.type
+            storage.ctx = ctx
+            storage.value = value
+            if trace is not None:
+                storage.owner = trace
+            output._offset = output._edge = None
+            outputs.append(output)
         if _tape.state.recording:
             edges = tuple([x._edge for x in inputs])
             if call.takes_state:
                 edges = (*edges, None)
-            node = _tape.record_call(call, edges, scalars, values, made, ctx)
+            node = _tape.record_call(call, edges, scalars, tuple(values), made, ctx)
             if node is not None:
                 for index, output in enumerate(outputs):
                     output._edge = Edge(node, index)
         return outputs
+
+    @classmethod
+    def apply_pair(cls, how: Arithmetic, pair: tuple[Any, Any]) -> NDArray:
+        """Applies an operator of Python's to two arrays."""
+        return cls.apply_call(how.call_of_pair(), pair)[0]
+
+    @classmethod
+    def apply_number(cls, how: Arithmetic, operand: NDArray, number: float) -> NDArray:
+        """Applies an operator of Python's to an array and a number."""
+        return cls.apply_call(how.call_of_number(), (operand,), (number,))[0]
 
     @classmethod
     def full_like_scalar(cls, like: NDArray, value: int) -> NDArray:

@@ -7,7 +7,7 @@ arithmetic, the fluent methods) is written once, here, in terms of that.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from .documentation import documentation, signature_of
 from .operator import Operator
 
 __all__ = [
+    "Arithmetic",
     "Operand",
     "binary",
     "fluent",
@@ -28,6 +29,56 @@ __all__ = [
 
 # Whole numbers beyond this are not exact as the float64 in which scalars travel.
 _EXACT: Final = 2**53
+
+
+@final
+class Arithmetic:
+    """One of Python's operators on operands: ``x + y``, ``x + 1``, ``1 + x``.
+
+    Attributes:
+        name: the operator for two operands.
+        scalar: its form for an operand and a number.
+        swap: whether the operand on which the method is called is the right side.
+    """
+
+    __slots__ = ("_number", "_pair", "name", "scalar", "swap")
+
+    def __init__(self, name: str, scalar: str, swap: bool = False) -> None:
+        self.name = name
+        self.scalar = scalar
+        self.swap = swap
+        self._pair: Call | None = None
+        self._number: Call | None = None
+
+    def call_of_pair(self) -> Call:
+        """Returns the call for two arrays."""
+        if self._pair is None:
+            self._pair = registry.get(self.name).bind({})[0]
+        return self._pair
+
+    def call_of_number(self) -> Call:
+        """Returns the call for an array and a number."""
+        if self._number is None:
+            self._number = registry.get(self.scalar).bind({})[0]
+        return self._number
+
+
+_ADD: Final = Arithmetic("broadcast_add", "_plus_scalar")
+_SUB: Final = Arithmetic("broadcast_sub", "_minus_scalar")
+_RSUB: Final = Arithmetic("broadcast_sub", "_rminus_scalar", swap=True)
+_MUL: Final = Arithmetic("broadcast_mul", "_mul_scalar")
+_DIV: Final = Arithmetic("broadcast_div", "_div_scalar")
+_RDIV: Final = Arithmetic("broadcast_div", "_rdiv_scalar", swap=True)
+_MOD: Final = Arithmetic("broadcast_mod", "_mod_scalar")
+_RMOD: Final = Arithmetic("broadcast_mod", "_rmod_scalar", swap=True)
+_POWER: Final = Arithmetic("broadcast_power", "_power_scalar")
+_RPOWER: Final = Arithmetic("broadcast_power", "_rpower_scalar", swap=True)
+_EQUAL: Final = Arithmetic("broadcast_equal", "_equal_scalar")
+_NOT_EQUAL: Final = Arithmetic("broadcast_not_equal", "_not_equal_scalar")
+_GREATER: Final = Arithmetic("broadcast_greater", "_greater_scalar")
+_GREATER_EQUAL: Final = Arithmetic("broadcast_greater_equal", "_greater_equal_scalar")
+_LESSER: Final = Arithmetic("broadcast_lesser", "_lesser_scalar")
+_LESSER_EQUAL: Final = Arithmetic("broadcast_lesser_equal", "_lesser_equal_scalar")
 
 
 class Operand:
@@ -65,44 +116,54 @@ class Operand:
         """Returns the operator that Python's arithmetic on two operands stands for."""
         return registry.get(name)
 
+    @classmethod
+    def apply_pair(cls, how: Arithmetic, pair: tuple[Any, Any]) -> Any:
+        """Applies an operator of Python's to two operands, in this order."""
+        return cls.apply_operator(cls.binary_operator(how.name), pair, {})
+
+    @classmethod
+    def apply_number(cls, how: Arithmetic, operand: Any, number: float) -> Any:
+        """Applies an operator of Python's to an operand and a number."""
+        return cls.apply_operator(registry.get(how.scalar), (operand,), {"scalar": number})
+
     @property
     def inferred_dtype(self) -> np.dtype[Any] | None:
         """The dtype, where it is known yet."""
         raise NotImplementedError
 
     def __add__(self, other: Any) -> Any:
-        return binary(self, other, "broadcast_add", "_plus_scalar")
+        return binary(self, other, _ADD)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        return binary(self, other, "broadcast_sub", "_minus_scalar")
+        return binary(self, other, _SUB)
 
     def __rsub__(self, other: Any) -> Any:
-        return binary(self, other, "broadcast_sub", "_rminus_scalar", swap=True)
+        return binary(self, other, _RSUB)
 
     def __mul__(self, other: Any) -> Any:
-        return binary(self, other, "broadcast_mul", "_mul_scalar")
+        return binary(self, other, _MUL)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        return binary(self, other, "broadcast_div", "_div_scalar")
+        return binary(self, other, _DIV)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return binary(self, other, "broadcast_div", "_rdiv_scalar", swap=True)
+        return binary(self, other, _RDIV)
 
     def __mod__(self, other: Any) -> Any:
-        return binary(self, other, "broadcast_mod", "_mod_scalar")
+        return binary(self, other, _MOD)
 
     def __rmod__(self, other: Any) -> Any:
-        return binary(self, other, "broadcast_mod", "_rmod_scalar", swap=True)
+        return binary(self, other, _RMOD)
 
     def __pow__(self, other: Any) -> Any:
-        return binary(self, other, "broadcast_power", "_power_scalar")
+        return binary(self, other, _POWER)
 
     def __rpow__(self, other: Any) -> Any:
-        return binary(self, other, "broadcast_power", "_rpower_scalar", swap=True)
+        return binary(self, other, _RPOWER)
 
     def __neg__(self) -> Any:
         return _unary(self, "negative")
@@ -111,22 +172,22 @@ class Operand:
         return _unary(self, "abs")
 
     def __eq__(self, other: object) -> Any:
-        return binary(self, other, "broadcast_equal", "_equal_scalar")
+        return binary(self, other, _EQUAL)
 
     def __ne__(self, other: object) -> Any:
-        return binary(self, other, "broadcast_not_equal", "_not_equal_scalar")
+        return binary(self, other, _NOT_EQUAL)
 
     def __gt__(self, other: Any) -> Any:
-        return binary(self, other, "broadcast_greater", "_greater_scalar")
+        return binary(self, other, _GREATER)
 
     def __ge__(self, other: Any) -> Any:
-        return binary(self, other, "broadcast_greater_equal", "_greater_equal_scalar")
+        return binary(self, other, _GREATER_EQUAL)
 
     def __lt__(self, other: Any) -> Any:
-        return binary(self, other, "broadcast_lesser", "_lesser_scalar")
+        return binary(self, other, _LESSER)
 
     def __le__(self, other: Any) -> Any:
-        return binary(self, other, "broadcast_lesser_equal", "_lesser_equal_scalar")
+        return binary(self, other, _LESSER_EQUAL)
 
     # Equality is elementwise, so identity is what a dict can go by.
     __hash__ = object.__hash__
@@ -136,29 +197,21 @@ def _unary(operand: Operand, name: str) -> Any:
     return type(operand).apply_operator(registry.get(name), (operand,), {})
 
 
-def binary(operand: Operand, other: Any, name: str, scalar: str, swap: bool = False) -> Any:
-    """Applies an operator to an operand and another, or a number.
-
-    Args:
-        operand: one side.
-        other: the other side.
-        name: the operator for two operands.
-        scalar: its form for an operand and a number.
-        swap: whether `other` is the left side.
+def binary(operand: Operand, other: Any, how: Arithmetic) -> Any:
+    """Applies an operator of Python's to an operand and another, or a number.
 
     Returns:
         The result; NotImplemented where `other` is neither operand nor number.
     """
     kind = type(operand)
+    if type(other) is float:
+        return kind.apply_number(how, operand, other)
     if isinstance(other, Operand):
-        pair = (other, operand) if swap else (operand, other)
-        return kind.apply_operator(kind.binary_operator(name), pair, {})
+        return kind.apply_pair(how, (other, operand) if how.swap else (operand, other))
     if isinstance(other, (int, float, np.integer, np.floating, np.bool_)):
         if isinstance(other, (int, np.integer)) and abs(int(other)) > _EXACT:
-            whole = kind.full_like_scalar(operand, int(other))
-            return binary(operand, whole, name, scalar, swap)
-        op = registry.get(scalar)
-        return kind.apply_operator(op, (operand,), {"scalar": float(other)})
+            return binary(operand, kind.full_like_scalar(operand, int(other)), how)
+        return kind.apply_number(how, operand, float(other))
     return NotImplemented
 
 

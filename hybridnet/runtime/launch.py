@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from .programs import Failed, cache
 from .segment import Segment, Value
 
 __all__ = [
+    "INTERRUPTED",
     "TRACED",
     "fail",
     "flush_all",
@@ -44,7 +46,7 @@ TRACED: Final = (
     "returned; return it from the function, or do this part outside"
 )
 
-_INTERRUPTED: Final = (
+INTERRUPTED: Final = (
     "a finalizer (__del__) needs an array that the code it interrupted is recording or computing "
     "at this moment; let finalizers not compute with arrays that others use"
 )
@@ -74,18 +76,15 @@ def launch(segment: Segment) -> None:
     What is not referred to any more is not computed.
     """
     with segment.lock:
-        if segment.busy:
-            raise MXNetError(_INTERRUPTED)
+        if segment.is_interrupted():
+            raise MXNetError(INTERRUPTED)
         if not segment.open:
             return
-        # (A plain loop over the inputs would leave a reference behind: see `Segment.donations`.)
-        for value in [held for held in segment.inputs if type(held) is Value]:
-            # A finalizer recorded this while the launch that makes the value was under way.
-            if value.segment is not None:
-                launch(value.segment)
+        segment.open = False
+        while segment.busy:  # its owner is in the middle of an append, which takes microseconds
+            time.sleep(0)
+        segment.launching = True
         try:
-            segment.busy = True
-            segment.open = False
             with _open_lock:
                 _open.discard(segment)
             _launch(segment)
@@ -95,19 +94,26 @@ def launch(segment: Segment) -> None:
                 f"{_names(segment)} on {segment.ctx} did not run: {type(error).__name__} came first"
             )
             why.__cause__ = error
-            for value in segment.live_results()[1]:
+            for value in segment.results:
                 if value.segment is segment:
                     value.error = why if value.array is None else None
                     value.segment = None
             raise
         finally:
-            segment.busy = False
+            segment.launching = False
+            segment.results = []  # each holds the segment
 
 
 def _launch(segment: Segment) -> None:
-    live, values = segment.live_results()
+    # (A plain loop over the inputs would leave a reference behind: see `Segment.donations`.)
+    for value in [held for held in segment.inputs if type(held) is Value]:
+        # A finalizer recorded this while the launch that makes the value was under way.
+        if value.segment is not None:
+            launch(value.segment)
+    live = segment.live()
     if not live:
         return
+    values = [segment.results[number] for number in live]
     pending = {
         one.var
         for one in segment.inputs
@@ -139,7 +145,7 @@ def _execute(segment: Segment, live: list[int], values: list[Value]) -> None:
             if type(held) is Value:
                 inputs[slot] = held.array if held.error is None else Failed(held.error)
         held = None  # a second reference would look like another holder
-        arrays: Sequence[Any] = cache.run(segment.code(live), inputs, segment.scalars)
+        arrays: Sequence[Any] = cache.run(segment.code(live, values), inputs, segment.scalars)
     except Exception as caught:
         error: MXNetError = OpError(f"{_names(segment)} on {segment.ctx} failed: {caught}")
         error.__cause__ = caught

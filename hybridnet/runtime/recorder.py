@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -21,10 +21,12 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.ops.call import Call, Types
 
-from .launch import TRACED, flush_all, launch, note_open, ready_array, wait, wait_all
-from .segment import Segment, Value
+from .launch import INTERRUPTED, TRACED, flush_all, launch, note_open, ready_array, wait, wait_all
+from .period import period_of
+from .segment import Instruction, Segment, Value
 
 __all__ = [
+    "INTERRUPTED",
     "aside",
     "current_trace",
     "flush",
@@ -36,32 +38,39 @@ __all__ = [
     "record",
     "set_naive",
     "set_trace",
+    "thread",
     "wait",
     "wait_all",
 ]
 
-# Bytes of recorded results after which a launch is forced, so that pending work stays bounded.
-_SIZE_LIMIT: Final = 1 << 30
+# The load of a stretch of a loop: programs of this size are soon compiled, and long enough.
+_LOOP: Final = 256
 
 
 class _Thread(threading.local):
-    """What this thread has recorded and not launched, by context, and the trace it is in."""
+    """What this thread has recorded and not launched, by context, and the trace it is in.
+
+    Attributes:
+        segments: what is recorded.
+        trace: the trace it is in, or None.
+        limit: the load at which a segment is launched.
+        cuts: the instructions of the last segment that was launched for its load.
+    """
 
     def __init__(self) -> None:
         self.segments: dict[Context, Segment] = {}
         self.trace: Any = None
         self.limit = config.segment_limit()
+        self.cuts: dict[Context, list[Instruction]] = {}
 
 
-_thread: Final = _Thread()
-_naive: bool | None = None
+#: This thread's; read where a call of `current_trace` would take too long.
+thread: Final = _Thread()
+_naive = config.engine_type() == "NaiveEngine"
 
 
 def is_naive() -> bool:
     """Whether every operator runs at once and is waited for (HYBRIDNET_ENGINE_TYPE=NaiveEngine)."""
-    global _naive
-    if _naive is None:
-        _naive = config.engine_type() == "NaiveEngine"
     return _naive
 
 
@@ -75,7 +84,7 @@ def set_naive(naive: bool) -> bool:
 
 
 def record(
-    ctx: Context, call: Call, values: tuple[Value, ...], scalars: tuple[Any, ...], types: Types
+    ctx: Context, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], types: Types
 ) -> list[Value]:
     """Adds one call to this thread's segment (or to the trace it is in).
 
@@ -89,54 +98,81 @@ def record(
     Returns:
         Its outputs, pending.
     """
-    trace = _thread.trace
+    trace = thread.trace
     if trace is not None:
         made: list[Value] = trace.append(ctx, call, values, scalars, types)
         return made
-    while True:
-        segment = _thread.segments.get(ctx)
-        if segment is None or not segment.open or (segment.busy and segment.is_interrupted()):
-            segment = _thread.segments[ctx] = Segment(ctx)
-            note_open(segment)
-        for value in values:
-            foreign = value.segment
-            if foreign is not None and foreign is not segment:
-                if foreign.traced:
-                    raise MXNetError(f"{call.name}: {TRACED}")
-                if not foreign.is_interrupted():
-                    launch(foreign)
-        with segment.lock:
-            # Another thread may have launched it, because it needed a value of ours.
-            if segment.open:
-                made = segment.append(call, values, scalars, types)
-                break
-    for one in types:
-        segment.size += one.nbytes
-    if is_naive():
+    segment = thread.segments.get(ctx)
+    if segment is None or segment.load >= segment.limit:
+        segment = _begin(ctx) if segment is None else _cut(ctx, segment)
+    appended = segment.append(call, values, scalars, types)
+    while appended is None:
+        segment = _make_way(ctx, segment, call, values)
+        appended = segment.append(call, values, scalars, types)
+    if _naive:
         launch(segment)
-        for value in made:
+        for value in appended:
             wait(value)
-    elif segment.weight >= _thread.limit or segment.size >= _SIZE_LIMIT:
-        launch(segment)
-    return made
+    return appended
+
+
+def _begin(ctx: Context, limit: int | None = None) -> Segment:
+    segment = thread.segments[ctx] = Segment(ctx, thread.limit if limit is None else limit)
+    note_open(segment)
+    return segment
+
+
+def _cut(ctx: Context, full: Segment) -> Segment:
+    """Launches a segment that has grown long, and begins another.
+
+    In a loop, stretches that hold whole turns of it follow, which are one program; see `period_of`.
+    """
+    instructions = full.instructions
+    last = thread.cuts.get(ctx)
+    if last is not None and last == instructions:
+        limit = full.limit
+    else:
+        thread.cuts[ctx] = instructions
+        limit = thread.limit
+        period = period_of(instructions)
+        if period:
+            turn = full.load_of(period)
+            limit = max(1, min(limit, _LOOP) // turn) * turn
+    launch(full)
+    return _begin(ctx, limit)
+
+
+def _make_way(ctx: Context, segment: Segment, call: Call, values: Sequence[Value]) -> Segment:
+    """Removes what kept a call from being appended; returns the segment to try now."""
+    for value in values:
+        foreign = value.segment
+        if foreign is not None and foreign is not segment:
+            if foreign.traced:
+                raise MXNetError(f"{call.name}: {TRACED}")
+            if not foreign.is_interrupted():
+                launch(foreign)
+    # Another thread may have launched it, because it needed a value of ours.
+    if not segment.open or segment.busy:
+        return _begin(ctx)
+    return segment
 
 
 def current_trace() -> Any:
     """Returns the trace this thread is in, or None."""
-    return _thread.trace
+    return thread.trace
 
 
 def set_trace(trace: Any) -> Any:
     """Enters a trace (None leaves it); returns the one it was in."""
-    was = _thread.trace
-    _thread.trace = trace
+    was = thread.trace
+    thread.trace = trace
     return was
 
 
 def flush() -> None:
     """Launches everything this thread has recorded."""
-    segments = list(_thread.segments.values())
-    _thread.segments.clear()
+    segments = list(thread.segments.values())
+    thread.segments.clear()
     for segment in segments:
         launch(segment)
 
@@ -148,7 +184,7 @@ def mark() -> None:
     call. So a step's segment begins and ends at the same place each time round, the first included,
     and is compiled once. Inside a trace it does nothing: there the whole function is one stretch.
     """
-    if _thread.trace is None:
+    if thread.trace is None:
         flush()
 
 
@@ -159,19 +195,19 @@ def aside() -> Iterator[None]:
     What is made in it lasts, and does not make this stretch of work differ from the next: states of
     an optimizer and parameters, which are made in the middle of a first step.
     """
-    trace, segments = _thread.trace, _thread.segments
-    _thread.trace, _thread.segments = None, {}
+    trace, segments = thread.trace, thread.segments
+    thread.trace, thread.segments = None, {}
     try:
         yield
         flush()
     finally:
-        _thread.trace, _thread.segments = trace, segments
+        thread.trace, thread.segments = trace, segments
 
 
 def _after_fork_in_child() -> None:
     """What the parent had recorded is the parent's; see `devices.refuse_forked`."""
-    _thread.segments.clear()
-    _thread.trace = None
+    thread.segments.clear()
+    thread.trace = None
 
 
 if hasattr(os, "register_at_fork"):

@@ -4,19 +4,21 @@ A `Value` is an array that is written once: by an instruction of a segment, by a
 engine, or by being given. In-place update is a matter of `Storage`, which points at one Value
 after another, so that a recorded instruction can never see a later write.
 
-Who may touch what. A segment is appended to by the thread that owns it and may be launched by any
-thread, so both happen under its lock. The lock is re-entrant, because a finalizer that the garbage
-collector runs may compute with arrays: where it interrupts an append or a launch of its own
-thread, it finds the segment busy and records in another one. A Value's ``segment`` is set when it
-is recorded and cleared after its array (or its error, or its task's Var) is in place: whoever reads
-``segment is None`` without the lock may go on to read the rest.
+Who may touch what. A segment is appended to by the thread that owns it, without a lock, and may be
+launched by any thread, under its lock. Each says what it is about to do and then looks at the
+other's flag (Dekker's algorithm): the owner sets ``busy`` and goes on only if the segment is still
+``open``, the launcher clears ``open`` and goes on only when the owner is not ``busy``. A finalizer
+that the garbage collector runs may compute with arrays: where it interrupts an append or a launch
+of its own thread, it finds that out by the same flags and records in another segment. A Value's
+``segment`` is set when it is recorded and cleared after its array (or its error, or its task's Var)
+is in place: whoever reads ``segment is None`` may go on to read the rest.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-import weakref
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from hybridnet.base.context import Context
@@ -25,9 +27,10 @@ from hybridnet.ops.call import Call, Types
 
 __all__ = ["Code", "Instruction", "Segment", "Value"]
 
-# References to an input array that only its segment holds, as `sys.getrefcount` counts them: the
+# References to something that only its segment's list holds, as `sys.getrefcount` counts them: the
 # list's, and the argument's of the call that counts.
 _OURS: Final = 2
+_new: Final = object.__new__
 
 
 class Value:
@@ -44,26 +47,25 @@ class Value:
             memory, too; such memory is never donated, neither here nor there.
     """
 
-    __slots__ = ("__weakref__", "array", "error", "index", "segment", "shared", "type", "var")
+    # No __slots__: most Values never have the attributes with a default, and one is made for each
+    # recorded operator.
+    array: Any = None
+    segment: Any = None
+    index = -1
+    var: Any = None
+    error: BaseException | None = None
+    shared: Any = None
 
     def __init__(self, type: TensorType, array: Any = None, *, shared: Any = None) -> None:
         self.type = type
         self.array = array
-        self.segment: Any = None
-        self.index = -1
-        self.var: Any = None
-        self.error: BaseException | None = None
-        self.shared: Any = shared
+        if shared is not None:
+            self.shared = shared
 
 
-class Instruction(NamedTuple):
-    """One call in a segment.
-
-    Operands are the numbers of earlier results (>= 0), or ``~i`` for input ``i`` of the segment.
-    """
-
-    call: Call
-    operands: tuple[int, ...]
+#: One call in a segment, and its operands: the numbers of earlier results (>= 0), or ``~i`` for
+#: input ``i`` of the segment.
+Instruction = tuple[Call, tuple[int, ...]]
 
 
 class Code(NamedTuple):
@@ -91,12 +93,16 @@ class Segment:
         instructions: as recorded.
         inputs: for each input its JAX array, or its Value while that is made by an engine task.
         kept: inputs whose memory is never given away.
-        results: weak references to the Values of the results, by number.
+        results: the Values of the results, by number. What nobody else holds is dead.
         scalars: the numbers that the instructions take beside their inputs, in order.
-        size: bytes of all results, for the memory bound.
-        weight: of all instructions, for the bound on what is compiled.
+        load: the weight of all instructions and the mebibytes of all results, together.
+        limit: the load at which it is launched: it bounds what is compiled, and the memory that
+            pending work will take.
         open: whether it can still be appended to.
-        busy: whether it is being appended to, or launched, at this moment.
+        busy: whether its owner is appending to it at this moment.
+        launching: whether it is being launched.
+        owner: the thread that appends.
+        outside: what a trace's Values from outside have for their segment; None in others.
         traced: whether it belongs to a trace, and so is never launched.
     """
 
@@ -109,69 +115,97 @@ class Segment:
         "inputs",
         "instructions",
         "kept",
+        "launching",
+        "limit",
+        "load",
         "lock",
         "open",
-        "result_types",
+        "outside",
+        "owner",
         "results",
         "scalars",
-        "size",
         "traced",
-        "weight",
     )
 
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: Context, limit: int = sys.maxsize) -> None:
         self.ctx = ctx
+        self.limit = limit
+        self.load = 0
         self.lock = threading.RLock()
         self.open = True
         self.busy = False
+        self.launching = False
+        self.owner = threading.get_ident()
+        self.outside: Segment | None = None
         self.traced = False
         self.instructions: list[Instruction] = []
         self.inputs: list[Any] = []
         self.kept: set[int] = set()
         self.input_types: list[TensorType] = []
-        self.results: list[weakref.ref[Value]] = []
-        self.result_types: list[TensorType] = []
+        self.results: list[Value] = []
         self.scalars: list[Any] = []
-        self.size = 0
-        self.weight = 0
         self._slots: dict[int, int] = {}
 
     def append(
-        self, call: Call, values: tuple[Value, ...], scalars: tuple[Any, ...], types: Types
-    ) -> list[Value]:
-        """Adds one instruction; the lock is held. Foreign values must be launched already."""
-        counts = len(self.instructions), len(self.inputs), len(self.results), len(self.scalars)
+        self, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], types: Types
+    ) -> list[Value] | None:
+        """Adds one instruction, in the thread that owns this.
+
+        Returns:
+            The Values of its results; None where that cannot be done now: this is launched, or in
+            the middle of an append that a finalizer interrupted, or a Value of another segment
+            must be launched first.
+        """
+        if self.busy:
+            return None
         self.busy = True
         try:
-            operands = tuple([v.index if v.segment is self else self._input(v) for v in values])
-            self.instructions.append(Instruction(call, operands))
-            if scalars:
-                self.scalars.extend(scalars)
-            made = []
+            if not self.open:
+                return None
+            operands = []
+            for value in values:
+                home = value.segment
+                if home is self:
+                    operands.append(value.index)
+                elif home is None or home is self.outside or home.is_interrupted():
+                    operands.append(self._input(value))
+                else:
+                    return None
             results = self.results
+            number = len(results)
+            load = call.weight
             for one in types:
-                value = Value(one)
+                value = _new(Value)
+                value.type = one
                 value.segment = self
                 value.index = len(results)
-                results.append(weakref.ref(value))
-                made.append(value)
-            self.result_types.extend(types)
-            self.weight += call.weight
+                results.append(value)
+                load += one.mebibytes
+            if scalars:
+                self.scalars += scalars
+            self.load += load
+            # Last: what is not in this list has not happened.
+            self.instructions.append((call, tuple(operands)))
         except BaseException:  # a KeyboardInterrupt may come between any two lines
-            self._cut(*counts)
+            self._cut()
             raise
         finally:
             self.busy = False
-        return made
+        return results[number:]
 
     def is_interrupted(self) -> bool:
         """Whether this thread is in the middle of an append to it, or of its launch."""
-        return self.busy and bool(self.lock._is_owned())  # type: ignore[attr-defined]
+        if self.launching:
+            return bool(self.lock._is_owned())  # type: ignore[attr-defined]
+        return self.busy and self.owner == threading.get_ident()
 
-    def _cut(self, instructions: int, inputs: int, results: int, scalars: int) -> None:
-        """Takes back an instruction that was appended in part."""
-        del self.instructions[instructions:], self.inputs[inputs:], self.input_types[inputs:]
-        del self.results[results:], self.result_types[results:], self.scalars[scalars:]
+    def _cut(self) -> None:
+        """Takes back what was done for an instruction that is not there."""
+        calls = [call for call, _ in self.instructions]
+        del self.results[sum(call.num_outputs for call in calls) :]
+        del self.scalars[sum(call.num_scalars for call in calls) :]
+        inputs = 1 + max((~i for _, operands in self.instructions for i in operands), default=-1)
+        del self.inputs[inputs:], self.input_types[inputs:]
         self.kept = {slot for slot in self.kept if slot < inputs}
         self._slots = {key: slot for key, slot in self._slots.items() if slot < inputs}
 
@@ -183,25 +217,27 @@ class Segment:
         slot = self._slots.get(id(held))
         if slot is None:
             slot = len(self.inputs)
-            self._slots[id(held)] = slot
             self.inputs.append(held)
             self.input_types.append(value.type)
             if value.shared is not None or held is value:
                 self.kept.add(slot)
+            self._slots[id(held)] = slot
         return ~slot
 
-    def live_results(self) -> tuple[list[int], list[Value]]:
-        """Returns the numbers and Values of the results that somebody still refers to."""
-        numbers, values = [], []
-        for number, ref in enumerate(self.results):
-            value = ref()
-            if value is not None:
-                numbers.append(number)
-                values.append(value)
-        return numbers, values
+    def load_of(self, count: int) -> int:
+        """Returns the load of the last instructions."""
+        calls = [call for call, _ in self.instructions[-count:]]
+        results = self.results[-sum(call.num_outputs for call in calls) :]
+        return sum(call.weight for call in calls) + sum(one.type.mebibytes for one in results)
 
-    def donations(self, live: list[int]) -> tuple[int, ...]:
-        """Returns the inputs whose memory an output can take over.
+    def live(self) -> list[int]:
+        """Returns the numbers of the results that somebody still refers to."""
+        count = sys.getrefcount
+        results = self.results
+        return [i for i in range(len(results)) if count(results[i]) > _OURS]
+
+    def donations(self, outputs: Sequence[Value]) -> tuple[int, ...]:
+        """Returns the inputs whose memory one of these outputs can take over.
 
         That is an input that nobody else holds, as long as there is an output of the same type
         left that no other input was matched with: XLA reuses memory only so.
@@ -214,9 +250,8 @@ class Segment:
         if not dead:
             return ()
         room: dict[TensorType, int] = {}
-        for number in live:
-            one = self.result_types[number]
-            room[one] = room.get(one, 0) + 1
+        for value in outputs:
+            room[value.type] = room.get(value.type, 0) + 1
         donated = []
         for slot in dead:
             one = self.input_types[slot]
@@ -225,12 +260,12 @@ class Segment:
                 donated.append(slot)
         return tuple(donated)
 
-    def code(self, live: list[int]) -> Code:
-        """Returns the segment's structure with these results as its outputs."""
+    def code(self, live: Sequence[int], outputs: Sequence[Value]) -> Code:
+        """Returns the segment's structure with these results, by number, as its outputs."""
         return Code(
             self.ctx,
             tuple(self.instructions),
             tuple(self.input_types),
             tuple(live),
-            self.donations(live),
+            self.donations(outputs),
         )

@@ -18,7 +18,7 @@ from typing import Any, Final
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import TensorType
 
-from . import recorder
+from .recorder import thread
 from .segment import Value
 
 __all__ = ["Storage", "in_place"]
@@ -39,17 +39,17 @@ class Storage:
         ctx: where it is.
         value: its current Value. Use `read` and `write`, which a trace can see.
         owner: the trace it was made in, or None.
-        var: the engine's Var of host tasks that work on it in place; made at need.
     """
 
-    __slots__ = ("__weakref__", "ctx", "owner", "type", "value", "var")
+    # No __slots__: one is made for each recorded operator, and most keep the defaults.
+    owner: Any = None
 
     def __init__(self, value: Value, ctx: Context) -> None:
         self.type: TensorType = value.type
         self.ctx = ctx
         self.value = value
-        self.owner: Any = recorder.current_trace()
-        self.var: Any = None
+        if thread.trace is not None:
+            self.owner = thread.trace
 
     def read(self, handle: Any = None) -> Value:
         """Returns the current Value, as this thread's trace (if any) sees it.
@@ -57,7 +57,7 @@ class Storage:
         Args:
             handle: the array through which it is read.
         """
-        trace = recorder.current_trace()
+        trace = thread.trace
         if trace is None or self.owner is trace:
             return self.value
         seen: Value = trace.read(self, handle)
@@ -70,7 +70,7 @@ class Storage:
             value: of its type.
             handle: the array through which it is written, where that is the whole of it.
         """
-        trace = recorder.current_trace()
+        trace = thread.trace
         if trace is None or self.owner is trace:
             self.value = value
         else:

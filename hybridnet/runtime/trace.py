@@ -71,7 +71,7 @@ class Trace:
         self.sources: list[tuple[Callable[[], Sequence[float]], list[HostScalar]]] = []
         self.rewired: dict[Any, Any] = {}
         # Values that stand for something outside say by this that they have no array.
-        self._outside = _traced_segment()
+        self._outside = self.segment.outside = _traced_segment()
         self.formals: set[Any] = set()
         self._reads: dict[tuple[Any, Any], Captured] = {}
         self._handles: dict[int, Any] = {}
@@ -110,7 +110,7 @@ class Trace:
         return value
 
     def append(
-        self, ctx: Context, call: Call, values: tuple[Value, ...], scalars: Any, types: Types
+        self, ctx: Context, call: Call, values: Sequence[Value], scalars: Any, types: Types
     ) -> list[Value]:
         """Records one call."""
         if self.ctx is None:
@@ -127,7 +127,10 @@ class Trace:
             if foreign.traced:
                 raise MXNetError(_ANOTHER.format(name=call.name))
             recorder.launch(foreign)  # made before the trace: a constant of it
-        return self.segment.append(call, values, scalars, types)
+        made = self.segment.append(call, values, scalars, types)
+        if made is None:
+            raise MXNetError(recorder.INTERRUPTED)
+        return made
 
     def link(self, view: Any, base: Any) -> None:
         """Notes that an array is a view of another, for both to be read through the latter."""
