@@ -16,24 +16,27 @@ __all__ = ["ManualPool"]
 
 @final
 class _ManualLatch:
-    """A latch whose release also wakes a wait that looks for ready tasks."""
+    """A latch whose wait also hears of ready tasks."""
 
-    def __init__(self, news: queue.SimpleQueue[None]) -> None:
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._lock.acquire()
-        self._news = news
+        #: One item for each task that became ready while this is waited for, and for the release.
+        self.news: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         return self._lock.acquire(blocking, timeout)
 
     def release(self) -> None:
         self._lock.release()
-        self._news.put(None)
+        self.news.put(None)
 
 
 @final
 class ManualPool(AbstractPool):
     """Holds ready tasks until `run_next`, which runs one in the calling thread.
+
+    Several threads may push, choose and wait; only the order is then no longer repeatable.
 
     A wait runs tasks, chosen in the same way, until what it waits for has happened; so a program
     under a seeded pool takes one repeatable order among all that the engine allows.
@@ -48,9 +51,9 @@ class ManualPool(AbstractPool):
         self._random = None if seed is None else random.Random(seed)
         self._ready: list[Task] = []
         self._runner: Runner | None = None
-        # One item for each task that became ready and each latch released, since another thread's
-        # `on_complete` may do either while this one waits.
-        self._news: queue.SimpleQueue[None] = queue.SimpleQueue()
+        # Those being waited for. Each hears of every ready task: another thread, or its
+        # `on_complete`, may make one ready while this one waits.
+        self._awaited: set[_ManualLatch] = set()
 
     @property
     def ready(self) -> list[str]:
@@ -69,28 +72,17 @@ class ManualPool(AbstractPool):
         Raises:
             EngineError: if there is no such task among the ready ones.
         """
-        tasks = self._ordered()
-        if name is not None:
-            tasks = [task for task in tasks if task.title == name]
-        if not tasks:
+        chosen = self._take(name)
+        if chosen is None:
             wanted = "a ready task" if name is None else f"a ready task named {name!r}"
             raise EngineError(f"run_next requires {wanted}, ready are {self.ready}")
-        chosen = tasks[0]
-        if name is None and self._random is not None:
-            chosen = self._random.choice(tasks)
-        self._ready.remove(chosen)
-        title = chosen.title
-        runner = self._runner
-        assert runner is not None
-        if runner.execute(chosen):
-            runner.finish(chosen)
-        return title
+        return self._run(chosen)
 
     def run_all(self) -> list[str]:
         """Run tasks until none is ready; returns their names in the order they ran."""
         names = []
-        while self._ready:
-            names.append(self.run_next())
+        while (task := self._take()) is not None:
+            names.append(self._run(task))
         return names
 
     def bind(self, runner: Runner) -> None:
@@ -100,23 +92,29 @@ class ManualPool(AbstractPool):
     def submit(self, task: Task) -> None:
         """Keep the task until it is chosen."""
         self._ready.append(task)
-        self._news.put(None)
+        for latch in tuple(self._awaited):
+            latch.news.put(None)
 
     def new_latch(self) -> Latch:
         """A latch that this pool's `wait` can sleep on together with new ready tasks."""
-        return _ManualLatch(self._news)
+        return _ManualLatch()
 
     def wait(self, latch: Latch, lane: str | None, timeout: float = -1) -> bool:
         """Run tasks until `latch` is released."""
-        while not latch.acquire(False):
-            if self._ready:
-                self.run_next()
-                continue
-            try:  # old news only sends us round the loop
-                self._news.get(timeout=None if timeout < 0 else timeout)
-            except queue.Empty:
-                return False
-        return True
+        assert isinstance(latch, _ManualLatch)
+        self._awaited.add(latch)
+        try:
+            while not latch.acquire(False):
+                if (task := self._take()) is not None:
+                    self._run(task)
+                    continue
+                try:  # old news only sends us round the loop
+                    latch.news.get(timeout=None if timeout < 0 else timeout)
+                except queue.Empty:
+                    return False
+            return True
+        finally:
+            self._awaited.discard(latch)
 
     def close(self) -> None:
         """Forget the ready tasks."""
@@ -133,3 +131,26 @@ class ManualPool(AbstractPool):
 
     def _ordered(self) -> list[Task]:
         return sorted(self._ready, key=lambda task: (-task.priority, -task.depth, task.seq))
+
+    def _take(self, name: str | None = None) -> Task | None:
+        """Choose a task and remove it from the ready ones; None if there is none."""
+        while True:
+            tasks = [task for task in self._ordered() if name is None or task.title == name]
+            if not tasks:
+                return None
+            chosen = tasks[0]
+            if name is None and self._random is not None:
+                chosen = self._random.choice(tasks)
+            try:
+                self._ready.remove(chosen)  # one step: tasks are compared by identity
+            except ValueError:
+                continue  # another thread has taken it
+            return chosen
+
+    def _run(self, task: Task) -> str:
+        title = task.title
+        runner = self._runner
+        assert runner is not None
+        if runner.execute(task):
+            runner.finish(task)
+        return title
