@@ -23,22 +23,17 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final
 
-import numpy as np
-
-from hybridnet.base.errors import MXNetError, OpError
-from hybridnet.base.lazy import jax
-
 from . import observe, program_log
 from .background import later
 from .compiling import compile_code, lower
+from .dispatch import dispatch
 from .program_log import describe, explaining, say
 from .program_store import ProgramStore
 from .segment import Code
-from .steps import Step, plan
+from .steps import Failed, Step, plan, run_steps
 
 __all__ = ["CacheStatistics", "Failed", "ProgramCache", "cache", "lower"]
 
-_FLOAT64: Final = np.dtype(np.float64)
 # Programs kept, and instructions in all of them together; the least recently used program is
 # dropped. A training script uses tens, of some hundred instructions each.
 _CAPACITY: Final = 2048
@@ -52,25 +47,17 @@ _WARM: Final = 2
 _WARM_UNSETTLED: Final = 8
 # New structures in which an instruction was missing, after which it gets a program of its own.
 _RECURRING: Final = 3
-# Wholes compiled and never run again (less two for each that was), after which a thread's
-# structures are said to keep changing; and after which the user is told.
-_UNSETTLED: Final = 8
-_TELL: Final = 64
+# Instructions in wholes that were compiled and never run again (less twice as many in those that
+# were), after which a thread's structures are said to keep changing; and after which the user is
+# told. Making a network's parameters takes some tens of wholes that run once, but small ones.
+_UNSETTLED: Final = 512
+_TELL: Final = 4096
 
 _CHANGING: Final = (
-    "what this thread computes keeps changing: %d programs were compiled that hardly ever ran "
-    "twice. New structures run operator by operator until they are seen %d times. Pad or bucket "
-    "arrays whose shapes vary, and keep Python's conditions on values out of inner loops"
+    "what this thread computes keeps changing: programs of %d operators in all were compiled that "
+    "never ran again. Structures run operator by operator now until they are seen %d times. Pad or "
+    "bucket arrays whose shapes vary, and keep conditions on values out of inner loops"
 )
-
-
-class Failed:
-    """Stands for an array that could not be computed."""
-
-    __slots__ = ("error",)
-
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
 
 
 class _Program:
@@ -96,7 +83,7 @@ class _Program:
 class _Thread(threading.local):
     """What became of the wholes that were compiled for this thread."""
 
-    #: Compiled and not run again, less two for each that was.
+    #: Instructions in those that did not run again, less twice those that did.
     unused = 0
     told = False
 
@@ -163,16 +150,18 @@ class ProgramCache:
             compiled = self._obtain(code, program)
         if compiled is None or failed:
             self._cold += 1
+            steps = program.steps or plan(code)
+            program.steps = steps if program.launches > 1 and program.compiled is None else None
             with observe.span("steps", code):
-                return self._step_by_step(code, program, inputs, scalars)
+                return run_steps(self.run, code, steps, inputs, scalars)
         self._hot += 1
         program.runs += 1
         if program.runs == 2 and self._thread.unused and len(code.instructions) > 1:
-            self._thread.unused = max(0, self._thread.unused - 2)
+            self._thread.unused = max(0, self._thread.unused - 2 * _weight(code))
         if observe.observer is not None:
             with observe.span("program", code):
-                return _dispatch(compiled, inputs, scalars)
-        return _dispatch(compiled, inputs, scalars)
+                return dispatch(code.ctx, compiled, inputs, scalars)
+        return dispatch(code.ctx, compiled, inputs, scalars)
 
     def statistics(self) -> CacheStatistics:
         """Returns how full the cache is and how often it was hit."""
@@ -236,7 +225,7 @@ class ProgramCache:
             missing, whole = self._costs(program, code)
             if missing >= _WHOLE_SHARE * whole:
                 self._try_compile(code, program, "new, as most of its parts are")
-                self._note_compiled(thread)
+                self._note_compiled(code, thread)
             elif explaining():
                 say("%s: new, runs one by one; %d of %d missing", describe(code), missing, whole)
         elif alone:
@@ -245,7 +234,7 @@ class ProgramCache:
             _WARM if settled else max(_WARM, _WARM_UNSETTLED)
         ):
             program.submitted = True
-            self._note_compiled(thread)
+            self._note_compiled(code, thread)
             why = f"seen {program.launches} times"
             later(lambda: self._try_compile(code, program, why), "compile")
         return program.compiled
@@ -265,11 +254,11 @@ class ProgramCache:
                     known.on_disk = self._store.has(part)
                 if not known.on_disk and known.missed <= _RECURRING:
                     missing += part.instructions[0][0].weight
-        return missing, sum(call.weight for call, _ in code.instructions)
+        return missing, _weight(code)
 
-    def _note_compiled(self, thread: _Thread) -> None:
-        thread.unused += 1
-        if thread.unused == _TELL and not thread.told:
+    def _note_compiled(self, code: Code, thread: _Thread) -> None:
+        thread.unused += _weight(code)
+        if thread.unused >= _TELL and not thread.told:
             thread.told = True
             program_log.log.warning(_CHANGING, thread.unused, _WARM_UNSETTLED)
 
@@ -308,52 +297,9 @@ class ProgramCache:
             say("%s: compiled in %s", describe(code), _since(started))
         return compiled
 
-    # -- running step by step ----------------------------------------------------------------
 
-    def _step_by_step(
-        self, code: Code, program: _Program, inputs: list[Any], scalars: list[Any]
-    ) -> list[Any]:
-        """Runs each instruction through a program of its own, dropping what is not needed again.
-
-        An instruction that fails, or reads what failed, gives `Failed`; the others run.
-        """
-        steps = program.steps or plan(code)
-        program.steps = steps if program.launches > 1 and program.compiled is None else None
-        results: dict[int, Any] = {}
-        number = position = 0
-        for one, slots, num_scalars, needed, dead in steps:
-            arrays = [results[i] if i >= 0 else inputs[~i] for i in slots]
-            numbers = scalars[position : position + num_scalars]
-            position += num_scalars
-            for keep, output in zip(needed, self._run_one(one, arrays, numbers), strict=True):
-                if keep:
-                    results[number] = output
-                number += 1
-            for i in dead:
-                del results[i]
-        return [results[i] for i in code.outputs]
-
-    def _run_one(self, one: Code, arrays: list[Any], numbers: list[Any]) -> Sequence[Any]:
-        """Runs a program of one instruction; its error is a value."""
-        for array in arrays:
-            if type(array) is Failed:
-                return [array] * len(one.outputs)
-        try:
-            return self.run(one, arrays, numbers)
-        except Exception as caught:
-            error: MXNetError = OpError(
-                f"{one.instructions[0][0].name} on {one.ctx} failed: {caught}"
-            )
-            error.__cause__ = caught
-            return [Failed(error)] * len(one.outputs)
-
-
-def _dispatch(compiled: Any, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
-    numbers = np.array(scalars, _FLOAT64)
-    # Only here do the scalars enter JAX, which would narrow them to float32 outside this scope.
-    with jax.enable_x64(True):
-        outputs: Sequence[Any] = compiled(*inputs, numbers)
-    return outputs
+def _weight(code: Code) -> int:
+    return sum(call.weight for call, _ in code.instructions)
 
 
 def _since(started: float) -> str:
@@ -362,7 +308,7 @@ def _since(started: float) -> str:
 
 def _say_runs(code: Code, program: _Program) -> None:
     if program.runs and explaining():
-        say("%s: ran %d times", describe(code), program.runs)
+        say("%s: ran %s", describe(code), f"{program.runs} times" if program.runs > 1 else "once")
 
 
 cache: Final = ProgramCache()

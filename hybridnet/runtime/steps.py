@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
+from hybridnet.base.errors import MXNetError, OpError
 from hybridnet.base.tensor_type import TensorType
 
 from .segment import Code
 
-__all__ = ["Step", "plan"]
+__all__ = ["Failed", "Step", "plan", "run_steps"]
+
+#: Runs a structure: (code, inputs, scalars) -> outputs.
+Run = Callable[[Code, list[Any], list[Any]], Sequence[Any]]
+
+
+class Failed:
+    """Stands for an array that could not be computed."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
 
 
 class Step(NamedTuple):
@@ -63,3 +77,47 @@ def _last_uses(code: Code) -> dict[int, int]:
     for number in code.outputs:
         last[number] = len(code.instructions)
     return last
+
+
+def run_steps(
+    run: Run, code: Code, steps: list[Step], inputs: list[Any], scalars: list[Any]
+) -> list[Any]:
+    """Runs each instruction through a program of its own, dropping what is not needed again.
+
+    Args:
+        run: runs a structure of one instruction.
+        code: the structure.
+        steps: its `plan`.
+        inputs: JAX arrays, or `Failed`.
+        scalars: numbers, in the order of the instructions.
+
+    Returns:
+        The outputs. An instruction that fails, or reads what failed, gives `Failed`; the others
+        run.
+    """
+    results: dict[int, Any] = {}
+    number = position = 0
+    for one, slots, num_scalars, needed, dead in steps:
+        arrays = [results[i] if i >= 0 else inputs[~i] for i in slots]
+        numbers = scalars[position : position + num_scalars]
+        position += num_scalars
+        for keep, output in zip(needed, _run_one(run, one, arrays, numbers), strict=True):
+            if keep:
+                results[number] = output
+            number += 1
+        for i in dead:
+            del results[i]
+    return [results[i] for i in code.outputs]
+
+
+def _run_one(run: Run, one: Code, arrays: list[Any], numbers: list[Any]) -> Sequence[Any]:
+    """Runs a program of one instruction; its error is a value."""
+    for array in arrays:
+        if type(array) is Failed:
+            return [array] * len(one.outputs)
+    try:
+        return run(one, arrays, numbers)
+    except Exception as caught:
+        error: MXNetError = OpError(f"{one.instructions[0][0].name} on {one.ctx} failed: {caught}")
+        error.__cause__ = caught
+        return [Failed(error)] * len(one.outputs)
