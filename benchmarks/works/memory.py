@@ -2,12 +2,11 @@
 
 Two measures, when the contestant has settled:
 
-- ``planned``: bytes of all live JAX arrays between two steps, and what XLA plans beside them for
-  the largest program: its temporaries, and outputs that take over no input's memory. It is exact.
+- ``planned``: bytes of all live JAX arrays after a step, which its outputs belong to, and the
+  temporaries that XLA plans for the largest program beside them. It is exact where a step is one
+  program; ``programs`` counts them.
 - ``resident``: the process's peak resident memory over a few steps (Linux only), with compilers,
   libraries and all; what compiling has used was given back before, as far as it can be.
-
-``programs`` counts the launches of a step; ``planned`` is a bound where that is one.
 """
 
 from __future__ import annotations
@@ -35,14 +34,8 @@ def _planned() -> int:
 
     gc.collect()
     state = sum(one.nbytes for one in jax.live_arrays())
-
-    def beside(compiled: Any) -> int:
-        plan = compiled.memory_analysis()
-        grown = plan.output_size_in_bytes - plan.alias_size_in_bytes
-        return int(plan.temp_size_in_bytes + grown)
-
     programs = [one for one in gc.get_objects() if isinstance(one, jax.stages.Compiled)]
-    return state + max(beside(one) for one in programs)
+    return state + max(one.memory_analysis().temp_size_in_bytes for one in programs)
 
 
 def _resident(turn: Callable[[int], float]) -> float:
@@ -72,7 +65,8 @@ def _ours() -> Runner:
     def facts() -> dict[str, float]:
         before = cache.statistics().hot
         turn(_STEPS)
-        return _facts(turn) | {"programs": (cache.statistics().hot - before) / _STEPS}
+        programs = (cache.statistics().hot - before) / _STEPS
+        return _facts(turn) | {"programs": programs}
 
     return hybrid(turn, lambda: _loss(step().asnumpy()), facts)
 
