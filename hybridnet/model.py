@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hybridnet import ndarray, symbol
-from hybridnet.base.errors import FormatError
+from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.ndarray import NDArray
 
 __all__ = ["load_checkpoint", "load_params", "save_checkpoint"]
@@ -29,11 +29,20 @@ def save_checkpoint(
         arg_params: weights by name.
         aux_params: auxiliary states by name.
         remove_amp_cast: accepted; there are no such casts.
+
+    Raises:
+        ParameterError: a value is no array; then nothing is written.
+        OSError: a file cannot be written.
     """
-    if symbol is not None:
-        symbol.save(f"{prefix}-symbol.json")
     arrays = {f"arg:{name}": one for name, one in arg_params.items()}
     arrays.update({f"aux:{name}": one for name, one in aux_params.items()})
+    for name, one in arrays.items():
+        if not isinstance(one, NDArray):
+            raise ParameterError(
+                f"save_checkpoint: {name!r} must be an NDArray, got {type(one).__name__}"
+            )
+    if symbol is not None:
+        symbol.save(f"{prefix}-symbol.json")
     ndarray.save(f"{prefix}-{epoch:04d}.params", arrays)
 
 
@@ -47,6 +56,8 @@ def load_params(prefix: str, epoch: int) -> tuple[dict[str, NDArray], dict[str, 
     name = f"{prefix}-{epoch:04d}.params"
     loaded = ndarray.load(name)
     found: dict[str, dict[str, NDArray]] = {"arg": {}, "aux": {}}
+    if not loaded:
+        return {}, {}  # a file of no arrays has no names either
     if not isinstance(loaded, dict):
         raise FormatError(f"{name}: holds arrays without names, so no checkpoint")
     for key, one in loaded.items():
@@ -58,5 +69,10 @@ def load_params(prefix: str, epoch: int) -> tuple[dict[str, NDArray], dict[str, 
 
 
 def load_checkpoint(prefix: str, epoch: int) -> tuple[Any, dict[str, NDArray], dict[str, NDArray]]:
-    """Loads a checkpoint: the symbol, weights, and auxiliary states."""
+    """Loads a checkpoint: the symbol, weights, and auxiliary states.
+
+    Raises:
+        FormatError: a file is damaged, or no checkpoint.
+        OSError: one cannot be read.
+    """
     return (symbol.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch))

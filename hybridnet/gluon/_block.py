@@ -91,6 +91,11 @@ class Block:
                     f"{type(self).__name__}.{name}: is a {type(before).__name__} and must stay a "
                     f"{kind.__name__}, got a {type(value).__name__}; use another attribute"
                 )
+        if isinstance(value, (Block, Parameter)) and "_children" not in self.__dict__:
+            raise ParameterError(
+                f"{type(self).__name__}.{name}: call super().__init__() before blocks and "
+                "parameters are assigned"
+            )
         if isinstance(value, Block):
             self.register_child(value, name)
         elif isinstance(value, Parameter):
@@ -108,7 +113,14 @@ class Block:
         Args:
             block: the block.
             name: of its place here; default its number.
+
+        Raises:
+            ParameterError: it is no block.
         """
+        if not isinstance(block, Block):
+            raise ParameterError(
+                f"{type(self).__name__}: children must be Blocks, got {type(block).__name__}"
+            )
         self._children[str(len(self._children)) if name is None else name] = block
         changes.note()
 
@@ -177,12 +189,12 @@ class Block:
 
         Args:
             filename: the file; it appears whole or not at all.
-            deduplicate: save a parameter that has several places once.
+            deduplicate: save a parameter that has several places once, under the last.
         """
         params = self.structural_params()
         if deduplicate:
-            first = {one: name for name, one in reversed(params.items())}
-            params = {name: one for name, one in params.items() if first[one] == name}
+            last = {one: name for name, one in params.items()}
+            params = {name: one for one, name in last.items()}
         ndarray.save(filename, {name: one.reduced() for name, one in params.items()})
 
     def load_parameters(
@@ -212,11 +224,12 @@ class Block:
         """
         loaded = read_arrays(filename)
         params = self.structural_params()
-        if not any("." in name or name in params for name in loaded):
-            # By full names, with the prefix of this block or without it.
-            params = dict(self.collect_params().items())
-            if not any(name in params for name in loaded):
-                loaded = {self.prefix + name: one for name, one in loaded.items()}
+        if not any("." in name for name in loaded):
+            # These may be the places in a flat block, or names with this block's prefix or without.
+            names = dict(self.collect_params().items())
+            prefixed = {self.prefix + name: one for name, one in loaded.items()}
+            readings = ((params, loaded), (names, loaded), (names, prefixed))
+            params, loaded = max(readings, key=lambda one: len(one[0].keys() & one[1].keys()))
         load_values(
             params,
             loaded,

@@ -29,6 +29,8 @@ class HookHandle:
 
     def attach(self, hooks_dict: HookDict, hook: Callable[..., Any]) -> None:
         """Adds a hook, once."""
+        if not callable(hook):
+            raise TypeError(f"a hook must be callable, got {type(hook).__name__}")
         if self._hooks is not None:
             raise RuntimeError("this handle has a hook already; make another one")
         self._number = next(_numbers)

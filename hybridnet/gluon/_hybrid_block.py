@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -158,9 +159,26 @@ class HybridBlock(Block):
                     one.finish_deferred_init()
                 params = {name: one.data(ctx) for name, one in self._own.items()}
             return self.hybrid_forward(ndarray, x, *args, **params)
+        except TypeError:
+            self._check_number(1 + len(args))
+            raise
         except (ShapeError, DTypeError, ParameterError) as error:
             self._locate(error)
             raise
+
+    def _check_number(self, given: int) -> None:
+        """Raises a TypeError if `hybrid_forward` takes another number of inputs."""
+        _, *expected = inspect.signature(self.hybrid_forward).parameters.values()
+        if any(one.kind is one.VAR_POSITIONAL for one in expected):
+            return
+        plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        inputs = [one for one in expected if one.name not in self._own and one.kind in plain]
+        least = sum(one.default is one.empty for one in inputs)
+        if not least <= given <= len(inputs):
+            names = ", ".join(one.name for one in inputs)
+            raise TypeError(
+                f"{self.name} ({type(self).__name__}): takes {names}, got {given} inputs"
+            )
 
     def _locate(self, error: MXNetError) -> None:
         """Puts this block's name into the message of an error, if no block inside has done so."""

@@ -33,7 +33,12 @@ def contexts_of(ctx: Context | Sequence[Context] | None) -> list[Context]:
     """Returns contexts as a list; None stands for the current one."""
     if ctx is None:
         return [current_context()]
-    return [ctx] if isinstance(ctx, Context) else list(dict.fromkeys(ctx))
+    contexts = [ctx] if isinstance(ctx, Context) else list(dict.fromkeys(ctx))
+    if not contexts or not all(isinstance(one, Context) for one in contexts):
+        raise ParameterError(
+            f"ctx must be a context, such as cpu(0), or some in a list, got {ctx!r}"
+        )
+    return contexts
 
 
 def _as_shape(name: str, shape: int | Sequence[int]) -> tuple[int, ...]:
@@ -69,6 +74,7 @@ class Parameter:
 
     Attributes:
         name, lr_mult, wd_mult, init: as given.
+        times_set: how often it got a value from elsewhere than a `Trainer`.
     """
 
     def __init__(
@@ -96,6 +102,7 @@ class Parameter:
         self._allow_deferred_init = allow_deferred_init
         self._differentiable = differentiable
         self._data: dict[Context, NDArray] = {}
+        self.times_set = 0
         # What initialization has to do once the shape is known: initializer, contexts.
         self._deferred: tuple[Any, list[Context]] | None = None
         # The gradients that are of no use, on each context: as made, or used by an update.
@@ -106,6 +113,14 @@ class Parameter:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__} {self.name} (shape={self.shape}, dtype={self._dtype.name})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what a copy or pickle holds: everything but gradients."""
+        return {**vars(self), "_used": [], "_var": (None, None)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._attach()
 
     @property
     def grad_req(self) -> str:
@@ -182,9 +197,10 @@ class Parameter:
                 f"{self._shape}; give its sizes, or allow_deferred_init=True"
             )
         chosen = init if init is not None else self.init
-        chosen = default_init if chosen is None else chosen
+        chosen = initializer.create(default_init if chosen is None else chosen)
+        contexts = contexts_of(ctx)
         self._data = {}
-        self._deferred = (chosen, contexts_of(ctx))
+        self._deferred = (chosen, contexts)
         changes.note()
         if is_known(self._shape):
             self.finish_deferred_init()
@@ -220,13 +236,13 @@ class Parameter:
         with autograd.pause(), init_scope():
             data = ndarray.zeros(shape, cpu(), self._dtype)
             # What is named for one array fills it as it is, whatever its name ends in.
-            fill = initializer.create(chosen)
-            fill(initializer.InitDesc(self.name, {"__init__": chosen}), data)
+            chosen(initializer.InitDesc(self.name, {"__init__": chosen}), data)
             self._set_all(data, contexts)
         self._deferred = None
 
     def _set_all(self, data: NDArray, contexts: Sequence[Context]) -> None:
         self._data = {ctx: data.copyto(ctx) for ctx in contexts}
+        self.times_set += 1
         self._attach()
         changes.note()
 
@@ -334,6 +350,7 @@ class Parameter:
             return
         for ctx, one in self._data.items():
             one.assign(data.as_in_context(ctx))
+        self.times_set += 1
 
     def reset_ctx(self, ctx: Context | Sequence[Context]) -> None:
         """Moves the parameter to other contexts."""
@@ -353,6 +370,7 @@ class Parameter:
             return
         with autograd.pause(), init_scope():
             self._data = {ctx: one.detach().astype(self._dtype) for ctx, one in self._data.items()}
+        self.times_set += 1
         self._attach()
         changes.note()
 

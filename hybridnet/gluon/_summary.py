@@ -8,6 +8,7 @@ from typing import Any
 
 from hybridnet import autograd
 from hybridnet.ndarray import NDArray
+from hybridnet.symbol import Symbol
 
 __all__ = ["print_summary"]
 
@@ -28,6 +29,8 @@ def print_summary(block: Any, inputs: Sequence[Any]) -> None:
     counted: set[Any] = set()
 
     def note(one: Any, _: Any, out: Any) -> None:
+        if isinstance(out, Symbol):
+            return  # shapes of parameters are being found
         own = [p for p in dict.fromkeys(one._own.values()) if p not in counted]
         counted.update(own)
         size = sum(p.data().size for p in own)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from hybridnet import kv, optimizer
 from hybridnet.base.context import Context
-from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.errors import FormatError, MXNetError, ParameterError
 from hybridnet.base.files import atomic_write
 from hybridnet.runtime import recorder
 
+from . import _changes as changes
 from ._parameter import Parameter
 from ._parameter_dict import ParameterDict
 
@@ -62,10 +64,13 @@ class Trainer:
         self._given_update = update_on_kvstore
         self._kvstore: Any = None
         self._update_on_kvstore = False
-        # The parameters that the store has.
-        self._stored: set[int] = set()
+        # For each parameter that the store has, `times_set` of the value that it holds.
+        self._stored: dict[int, int] = {}
         self._updaters: list[Any] = []
         self._is_ready = False
+        # The contexts at the last step, and the last change that they were looked up after.
+        self._contexts: list[Context] = []
+        self._checked = -1
         self._loaded_states: bytes | None = None
 
     def _make_optimizer(self, given: Any, arguments: dict[str, Any]) -> Any:
@@ -112,7 +117,7 @@ class Trainer:
             StaleGradientError: there is such a parameter.
             MXNetError: a parameter has no value yet, or parameters are on different devices.
         """
-        self._prepare(batch_size)
+        self._prepare(_checked(batch_size))
         chosen = self._chosen(ignore_stale_grad)
         self._reduce(chosen)
         self._apply(chosen)
@@ -137,7 +142,7 @@ class Trainer:
             StaleGradientError: a gradient has been used already.
             MXNetError: the store does the updates.
         """
-        self._prepare(batch_size)
+        self._prepare(_checked(batch_size))
         self._refuse_store("update")
         self._apply(self._chosen(ignore_stale_grad))
 
@@ -156,9 +161,10 @@ class Trainer:
         learned = self._learned()
         if recorder.current_trace() is not None:
             return learned  # what is fresh is known when the traced function runs
+        for _, one in learned:
+            one.list_data()  # raises where there is none yet
         chosen = []
         for number, one in learned:
-            one.list_data()  # raises where there is none yet
             if one.has_fresh_grads():
                 chosen.append((number, one))
             elif not ignore_stale:
@@ -174,9 +180,7 @@ class Trainer:
         if self._kvstore is None:
             return
         for number, one in chosen:
-            if number not in self._stored:
-                self._kvstore.init(number, one.list_data()[0])
-                self._stored.add(number)
+            self._store(number, one)
             fresh = one.has_fresh_grads()
             # What was computed last is needed last: layers near the input have precedence.
             self._kvstore.push(number, one.list_grad(), priority=-number)
@@ -185,6 +189,18 @@ class Trainer:
             self._kvstore.pull(number, one.list_grad(), priority=-number)
             if not fresh:
                 one.note_grads_used()
+
+    def _store(self, number: int, param: Parameter) -> None:
+        """Has the store hold a parameter's value, if it updates: also one set since."""
+        before = self._stored.get(number)
+        self._stored[number] = param.times_set
+        if before is None:
+            self._kvstore.init(number, param.list_data()[0])
+        elif self._update_on_kvstore and before != param.times_set:
+            updater = self._kvstore.updater
+            self._kvstore.set_updater(None)  # what is pushed now takes the place of what is there
+            self._kvstore.push(number, param.list_data()[0])
+            self._kvstore.set_updater(updater)
 
     def _apply(self, chosen: Sequence[tuple[int, Parameter]]) -> None:
         """Updates parameters from their gradients, or fetches them from the store."""
@@ -205,21 +221,27 @@ class Trainer:
 
     # -- the store and the updaters ----------------------------------------------------------
 
-    def _prepare(self, batch_size: int | None) -> None:
+    def _prepare(self, batch_size: float | None) -> None:
+        """Makes the store and the updaters: at the first step, and after parameters were moved."""
         if batch_size is not None:
             self._optimizer.rescale_grad = self._scale / batch_size
-        if self._is_ready:
+        latest = changes.latest()
+        if self._is_ready and self._checked == latest:
             return
-        contexts = self._contexts()
-        self._make_store(len(contexts) > 1)
-        if not self._update_on_kvstore:
-            self._updaters = [optimizer.get_updater(self._optimizer) for _ in contexts]
-        self._is_ready = True
-        if self._loaded_states is not None:
-            self._set_states(self._loaded_states)
+        contexts = self._common_contexts()
+        if not self._is_ready or contexts != self._contexts:
+            states = self._get_states() if self._is_ready else self._loaded_states
             self._loaded_states = None
+            self._make_store(len(contexts) > 1)
+            if not self._update_on_kvstore:
+                self._updaters = [optimizer.get_updater(self._optimizer) for _ in contexts]
+            if states is not None:
+                self._set_states(states)
+        self._contexts = contexts
+        self._checked = latest
+        self._is_ready = True
 
-    def _contexts(self) -> list[Context]:
+    def _common_contexts(self) -> list[Context]:
         """Returns the contexts of the parameters, which must be the same for all."""
         found: list[Context] | None = None
         for one in self._params:
@@ -240,8 +262,11 @@ class Trainer:
                     "Trainer: update_on_kvstore=True requires a key-value store; with one device "
                     "give one: kvstore=kv.create('local')"
                 )
+            self._kvstore, self._update_on_kvstore = None, False
             return
-        self._kvstore = kv.create(store) if isinstance(store, str) else store
+        if isinstance(store, str):
+            store, self._stored = kv.create(store), {}
+        self._kvstore = store
         self._update_on_kvstore = self._given_update is not False
         if self._update_on_kvstore:
             self._kvstore.set_optimizer(self._optimizer)
@@ -256,8 +281,7 @@ class Trainer:
             OSError: the file cannot be written.
         """
         self._prepare(None)
-        updater = self._kvstore.updater if self._update_on_kvstore else self._updaters[0]
-        states = updater.get_states(dump_optimizer=True)
+        states = self._get_states()
         with atomic_write(fname) as file:
             file.write(states)
 
@@ -269,10 +293,19 @@ class Trainer:
             OSError: it cannot be read.
         """
         states = Path(fname).read_bytes()
-        if self._is_ready:
-            self._set_states(states)
-        else:
-            self._loaded_states = states
+        try:
+            if self._is_ready:
+                self._set_states(states)
+                return
+            optimizer.get_updater(optimizer.create("sgd")).set_states(states)  # raises if damaged
+        except FormatError as error:
+            raise FormatError(f"{fname}: {error}") from error
+        self._loaded_states = states
+
+    def _get_states(self) -> bytes:
+        updater = self._kvstore.updater if self._update_on_kvstore else self._updaters[0]
+        states: bytes = updater.get_states(dump_optimizer=True)
+        return states
 
     def _set_states(self, states: bytes) -> None:
         updaters = [self._kvstore.updater] if self._update_on_kvstore else self._updaters
@@ -281,6 +314,13 @@ class Trainer:
         self._optimizer = updaters[0].optimizer
         for updater in updaters:
             updater.optimizer = self._optimizer
+
+
+def _checked(batch_size: Any) -> float:
+    """Returns the size of a batch, which gradients are divided by."""
+    if isinstance(batch_size, Real) and batch_size > 0:
+        return float(batch_size)
+    raise ParameterError(f"Trainer: batch_size must be a number > 0, got {batch_size!r}")
 
 
 def _as_list(params: Any) -> list[Parameter]:
