@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from helpers import run_gradient, run_op
@@ -215,6 +216,50 @@ def test_activations_do_not_overflow(act_type):
     }
     np.testing.assert_allclose(output, limits[act_type][0], atol=1e-6)
     np.testing.assert_allclose(gradient, limits[act_type][1], atol=1e-6)
+
+
+def _softrelu_inputs():
+    generator = np.random.default_rng(0)
+    near = [generator.normal(size=50_000) * scale for scale in (0.01, 0.3, 1, 3, 10, 30)]
+    return np.concatenate([*near, np.linspace(-87, 100, 100_001)])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "ulps"), [("float32", 2), ("float64", 3), ("float16", 0.51), ("bfloat16", 0.51)]
+)
+def test_softrelu_is_exact_to_units_in_the_last_place(dtype, ulps):
+    dtype = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    x = _softrelu_inputs().astype(dtype)
+    (got,) = run_op("Activation", x, act_type="softrelu")
+    exact = x.astype(np.longdouble)
+    wanted = np.maximum(exact, 0) + np.log1p(np.exp(-np.abs(exact)))
+    normal = wanted > ml_dtypes.finfo(dtype).tiny
+    unit = 2.0 ** np.floor(np.log2(wanted)) * ml_dtypes.finfo(dtype).eps
+    assert got.dtype == dtype
+    assert (np.abs(got.astype(np.longdouble) - wanted) / unit)[normal].max() < ulps
+
+
+def test_softrelu_derivatives_are_those_of_the_sigmoid():
+    x = _softrelu_inputs().astype("float32")
+    (gradient,) = run_gradient("Activation", x, heads=[np.ones_like(x)], act_type="softrelu")
+    exact = x.astype(np.longdouble)
+    sigmoid = 1 / (1 + np.exp(-exact))
+    np.testing.assert_allclose(gradient, sigmoid.astype("f8"), rtol=1e-6, atol=1e-37)
+    second = hn.nd.array(x)
+    second.attach_grad()
+    with hn.autograd.record():
+        y = hn.nd.Activation(second, act_type="softrelu")
+        (first,) = hn.autograd.grad(y, [second], create_graph=True)
+        first.backward()
+    np.testing.assert_allclose(
+        second.grad.asnumpy(), (sigmoid * (1 - sigmoid)).astype("f8"), rtol=1e-4, atol=1e-7
+    )
+
+
+def test_softrelu_at_the_ends_of_the_numbers():
+    x = np.array([np.inf, -np.inf, np.nan, 0, -0.0, 3e38, -3e38], "float32")
+    (got,) = run_op("Activation", x, act_type="softrelu")
+    np.testing.assert_allclose(got, [np.inf, 0, np.nan, np.log(2), np.log(2), 3e38, 0], rtol=1e-7)
 
 
 def test_random_slopes_stay_in_their_bounds():
