@@ -15,7 +15,6 @@ import json
 import os
 import platform
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -254,15 +253,14 @@ def main() -> None:
         f"Python {platform.python_version()} on {platform.machine()}, {os.cpu_count()} CPUs, "
         f"load {os.getloadavg()[0]:.1f}"
     )
+    # Every run starts from nothing, whatever earlier ones have compiled.
+    os.environ["HYBRIDNET_CACHE_DIR"] = "off"
     results = []
-    with tempfile.TemporaryDirectory() as cache:
-        # Nothing that an earlier run has kept may help.
-        os.environ["HYBRIDNET_CACHE_DIR"] = cache
-        for row in ROWS:
-            if options.only is None or row.work in options.only:
-                print(f"\n== {row.work}: {row.title}", flush=True)
-                results.append(measure(row, options))
-                show(results[-1])
+    for row in ROWS:
+        if options.only is None or row.work in options.only:
+            print(f"\n== {row.work}: {row.title}", flush=True)
+            results.append(measure(row, options))
+            show(results[-1])
     print("\n" + markdown(results))
     outputs: tuple[tuple[Path | None, Callable[[Sequence[Result], Path], Any]], ...] = (
         (options.plot, plot),
