@@ -159,11 +159,11 @@ class HybridBlock(Block):
                     one.finish_deferred_init()
                 params = {name: one.data(ctx) for name, one in self._own.items()}
             return self.hybrid_forward(ndarray, x, *args, **params)
-        except TypeError:
-            self._check_number(1 + len(args))
-            raise
         except (ShapeError, DTypeError, ParameterError) as error:
             self._locate(error)
+            raise
+        except TypeError:
+            self._check_number(1 + len(args))
             raise
 
     def _check_number(self, given: int) -> None:
@@ -184,7 +184,8 @@ class HybridBlock(Block):
         """Puts this block's name into the message of an error, if no block inside has done so."""
         if "block" not in vars(error):
             vars(error)["block"] = self.name
-            error.args = (f"{self.name} ({type(self).__name__}): {error}",)
+            kind = type(self).__name__
+            error.args = (f"{self.name} ({kind}): {error}" if self.name else f"{kind}: {error}",)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Computes the outputs with the functions of F; subclasses define it.

@@ -318,7 +318,7 @@ class Trainer:
 
 def _checked(batch_size: Any) -> float:
     """Returns the size of a batch, which gradients are divided by."""
-    if isinstance(batch_size, Real) and batch_size > 0:
+    if isinstance(batch_size, Real) and float(batch_size) > 0:
         return float(batch_size)
     raise ParameterError(f"Trainer: batch_size must be a number > 0, got {batch_size!r}")
 
