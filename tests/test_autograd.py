@@ -928,3 +928,52 @@ def test_a_training_loop_in_one_program():
         np.testing.assert_allclose(float(loss), (error**2).mean(), rtol=1e-12)
         expected -= 0.1 * 2 * data.T @ error / len(data)
     np.testing.assert_allclose(w.asnumpy(), expected, rtol=1e-12)
+
+
+# -- passes that repeat ----------------------------------------------------------------------
+
+
+def test_a_pass_that_repeats_takes_the_numbers_of_its_turn():
+    x = nd.array([0.5, 1.5, 2.0])
+    x.attach_grad()
+    for scale, power in [(2.0, 3.0), (2.0, 2.0), (-1.0, 2.0), (0.5, 0.0), (3.0, 0.5)]:
+        with autograd.record():
+            y = ((x * scale) ** power if scale > 0 else (x * scale) ** power) / (power + 1)
+        y.backward()
+        expected = power * scale * (scale * x.asnumpy()) ** (power - 1) / (power + 1)
+        np.testing.assert_allclose(x.grad.asnumpy(), expected, rtol=1e-5)
+
+
+def test_a_pass_that_repeats_takes_the_arrays_of_its_turn():
+    """Two factors are one array in one turn, and two arrays, or the variable, in another."""
+    x, a, b = nd.array([2.0, 3.0]), nd.array([5.0, 7.0]), nd.array([11.0, 13.0])
+    x.attach_grad()
+
+    def gradient(first, second):
+        with autograd.record():
+            y = x * first * second
+        y.backward()
+        return x.grad.asnumpy()
+
+    for _ in range(2):
+        np.testing.assert_array_equal(gradient(a, a), [25, 49])
+        np.testing.assert_array_equal(gradient(a, b), [55, 91])
+        np.testing.assert_array_equal(gradient(b, a), [55, 91])
+        np.testing.assert_array_equal(gradient(x, a), [20, 42])
+        np.testing.assert_array_equal(gradient(a, x), [20, 42])
+        np.testing.assert_array_equal(gradient(x, x), [12, 27])
+
+
+def test_passes_over_other_variables_of_one_structure():
+    x, y = nd.array([2.0]), nd.array([3.0])
+    for one in (x, y):
+        one.attach_grad()
+    for first, second in [(x, y), (y, x), (x, x)]:
+        with autograd.record():
+            z = first * 2 + second * second
+        z.backward()
+        if first is second:
+            assert first.grad.asnumpy() == 2 + 2 * first.asnumpy()
+        else:
+            assert first.grad.asnumpy() == 2
+            assert second.grad.asnumpy() == 2 * second.asnumpy()

@@ -41,6 +41,7 @@ class FunctionCall(Call):
     """
 
     __slots__ = ("_ctx", "_function", "_num_inputs")
+    symbolic_rule = False
 
     def __init__(self, function: Any, num_inputs: int, num_outputs: int, ctx: Context) -> None:
         self._function = function
@@ -136,6 +137,7 @@ class SavedCall(Call):
     """
 
     __slots__ = ("_function_name",)
+    symbolic_rule = False
 
     def __init__(self, function_name: str) -> None:
         self._function_name = function_name

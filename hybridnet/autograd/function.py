@@ -111,6 +111,7 @@ class Function(ABC):
             (),
             tuple(x.read() for x in inputs),
             [x.read() for x in outputs],
+            tuple(x.type for x in outputs),
             outputs[0].context,
             inputs[0].context,
         )

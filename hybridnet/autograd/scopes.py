@@ -9,6 +9,7 @@ from typing import Any
 
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray._backward import backward as run_backward
 from hybridnet.runtime import recorder
 
 __all__ = [
@@ -152,7 +153,7 @@ def backward(
     Raises:
         MXNetError: a head was not computed while recording.
     """
-    _tape.backward(
+    run_backward(
         _listed(heads),
         None if head_grads is None else _listed(head_grads),
         retain_graph=retain_graph,
@@ -191,7 +192,7 @@ def grad(
                 f"grad: variable {index} was neither marked with attach_grad() nor recorded, so "
                 "nothing can be differentiated by it"
             )
-    found = _tape.backward(
+    found = run_backward(
         _listed(heads),
         None if head_grads is None else _listed(head_grads),
         retain_graph=create_graph if retain_graph is None else retain_graph,

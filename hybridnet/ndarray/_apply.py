@@ -19,24 +19,25 @@ __all__ = ["contexts_differ", "not_arrays", "record_changing", "write_out"]
 
 def record_changing(
     call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...], types: Types, ctx: Context
-) -> tuple[list[Value], list[Value]]:
+) -> tuple[list[Value], list[Value], Types]:
     """Records a call that overwrites inputs or the random state; the lock is held.
 
     Returns:
-        The Values of its inputs, with the random state, and the Values it makes.
+        The Values of its inputs, with the random state, the Values it makes, and their types.
     """
     values = [x.read() for x in inputs]
     if call.takes_state:
         state = generator.state_of(ctx)
         types = (*types, state.type)
         values.append(state.read())
-    made = recorder.record(ctx, call, values, scalars, call.infer(types))
+    made_types = call.infer(types)
+    made = recorder.record(ctx, call, values, scalars, made_types)
     if call.takes_state:
         state.write(made[-1])
     for index, output in call.mutates.items():
         # A call may leave the state out (BatchNorm outside training gives it back unchanged).
         inputs[index].write(made[output])
-    return values, made
+    return values, made, made_types
 
 
 def write_out(call: Call, outputs: list[Any], out: Any) -> Any:

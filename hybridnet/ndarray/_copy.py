@@ -71,6 +71,7 @@ class CopyAcross(Call):
     """A copy to another device. Programs are for one device, so this is never part of one."""
 
     __slots__ = ("source", "target")
+    symbolic_rule = False
 
     def __init__(self, source: Context, target: Context) -> None:
         self.source = source

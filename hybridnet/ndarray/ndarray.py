@@ -21,6 +21,7 @@ from hybridnet.runtime.storage import Storage, in_place
 
 from . import _index, _tape
 from ._apply import contexts_differ, not_arrays, record_changing, write_out
+from ._backward import backward
 from ._copy import CopyAcross, host_array, put
 from ._host import AbstractArray
 from ._tape import Edge, Leaf
@@ -28,6 +29,7 @@ from ._tape import Edge, Leaf
 __all__ = ["NDArray"]
 
 _new: Final = object.__new__
+_new_tuple: Final = tuple.__new__  # of a NamedTuple, without its Python-level constructor
 
 _IN_PLACE: Final = (
     "{what}: an array that autograd has recorded cannot be changed in place inside "
@@ -119,12 +121,14 @@ class NDArray(AbstractArray):
             ShapeError, DTypeError: the inputs do not meet the operator's requirement.
             ParameterError: an input is not an NDArray.
         """
-        found = []
-        values = []
+        found: list[TensorType] = []
+        values: list[Value] = []
         # What a trace must see, and what changes arrays, goes the long way.
         changes = call.takes_state or call.mutates
         trace = recorder_thread.trace
         direct = trace is None and not changes
+        recording = _tape.state.recording
+        edges: list[Edge | None] = []
         try:
             for x in inputs:
                 storage = x._storage
@@ -133,6 +137,8 @@ class NDArray(AbstractArray):
                         raise contexts_differ(call, inputs)
                     ctx = storage.ctx
                 found.append(x._type)
+                if recording:
+                    edges.append(x._edge)
                 if direct and x._offset is None:
                     values.append(storage.value)
                 elif not changes:
@@ -145,9 +151,10 @@ class NDArray(AbstractArray):
         assert ctx is not None
         if changes:
             with in_place:
-                values, made = record_changing(call, inputs, scalars, tuple(found), ctx)
+                values, made, types = record_changing(call, inputs, scalars, tuple(found), ctx)
         else:
-            made = recorder.record(ctx, call, values, scalars, call.infer(tuple(found)))
+            types = call.infer(tuple(found))
+            made = recorder.record(ctx, call, values, scalars, types)
         outputs = []
         for value in made:
             output = _new(cls)
@@ -159,25 +166,26 @@ class NDArray(AbstractArray):
                 storage.owner = trace
             output._offset = output._edge = None
             outputs.append(output)
-        if _tape.state.recording:
-            edges = tuple([x._edge for x in inputs])
+        if recording:
             if call.takes_state:
-                edges = (*edges, None)
-            node = _tape.record_call(call, edges, scalars, tuple(values), made, ctx)
+                edges.append(None)
+            node = _tape.record_call(call, edges, scalars, values, made, types, ctx)
             if node is not None:
                 for index, output in enumerate(outputs):
-                    output._edge = Edge(node, index)
+                    output._edge = _new_tuple(Edge, (node, index))
         return outputs
 
     @classmethod
     def apply_pair(cls, how: Arithmetic, pair: tuple[Any, Any]) -> NDArray:
         """Applies an operator of Python's to two arrays."""
-        return cls.apply_call(how.call_of_pair(), pair)[0]
+        made: NDArray = cls.apply_call(how.call_of_pair(), pair)[0]
+        return made
 
     @classmethod
     def apply_number(cls, how: Arithmetic, operand: NDArray, number: float) -> NDArray:
         """Applies an operator of Python's to an array and a number."""
-        return cls.apply_call(how.call_of_number(), (operand,), (number,))[0]
+        made: NDArray = cls.apply_call(how.call_of_number(), (operand,), (number,))[0]
+        return made
 
     @classmethod
     def full_like_scalar(cls, like: NDArray, value: int) -> NDArray:
@@ -257,7 +265,9 @@ class NDArray(AbstractArray):
             call, scalars = _index.VIEW.bind({"shape": shape, "offset": offset})
             source = self.read()
             target = recorder.record(self.context, call, (source,), scalars, (made._type,))
-            node = _tape.record_call(call, (self._edge,), scalars, (source,), target, self.context)
+            node = _tape.record_call(
+                call, (self._edge,), scalars, (source,), target, (made._type,), self.context
+            )
             if node is not None:
                 made._edge = Edge(node, 0)
         return made
@@ -400,7 +410,14 @@ class NDArray(AbstractArray):
         made = NDArray.from_value(call.run(source), context)
         if _tape.state.recording and self._edge is not None:
             node = _tape.record_call(
-                call, (self._edge,), (), (source,), (made.read(),), context, self.context
+                call,
+                (self._edge,),
+                (),
+                (source,),
+                (made.read(),),
+                (made._type,),
+                context,
+                self.context,
             )
             if node is not None:
                 made._edge = Edge(node, 0)
@@ -530,7 +547,7 @@ class NDArray(AbstractArray):
         Raises:
             MXNetError: this array was not computed while recording.
         """
-        _tape.backward(
+        backward(
             [self],
             None if out_grad is None else [out_grad],
             retain_graph=retain_graph,

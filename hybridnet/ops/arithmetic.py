@@ -136,10 +136,12 @@ elemwise("_minimum", _minimum, "The smaller of two elements; the gradient of a t
          aliases=("_Minimum",))
 elemwise("_hypot", _hypot, "Length of the hypotenuse: sqrt(lhs**2 + rhs**2).", aliases=("_Hypot",))
 
-broadcast("broadcast_add", lambda a, b: a + b, "Sum of two arrays.", aliases=("broadcast_plus",))
+broadcast("broadcast_add", lambda a, b: a + b, "Sum of two arrays.", aliases=("broadcast_plus",),
+          gradient=_add_gradient)
 broadcast("broadcast_sub", lambda a, b: a - b, "Difference of two arrays.",
-          aliases=("broadcast_minus",))
-broadcast("broadcast_mul", lambda a, b: a * b, "Product of two arrays, element by element.")
+          aliases=("broadcast_minus",), gradient=_subtract_gradient)
+broadcast("broadcast_mul", lambda a, b: a * b, "Product of two arrays, element by element.",
+          gradient=_multiply_gradient)
 broadcast("broadcast_div", _divide, "Quotient of two arrays; of integers, without the fraction.")
 broadcast("broadcast_mod", _modulo, "Remainder, with the sign of the divisor; 0 where that is 0.")
 broadcast("broadcast_power", _power, "The first array to the power of the second.")

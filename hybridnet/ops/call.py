@@ -40,6 +40,8 @@ class Call(ABC):
         takes_state: whether its last input is the state of a random generator, and its last
             output the new state.
         mutates: input index -> output index: the input array is overwritten with that output.
+        symbolic_rule: whether what `gradient` does depends on types alone, so that it can be run
+            once, on handles that stand for values, for all calls.
         weight: how many operators compiling it is like compiling.
     """
 
@@ -53,6 +55,7 @@ class Call(ABC):
     )
 
     mutates: Mapping[int, int] = _NOTHING
+    symbolic_rule: bool = True
     weight: int = 1
 
     num_outputs: int

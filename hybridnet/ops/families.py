@@ -20,6 +20,7 @@ from hybridnet.base.dtype import BOOL, FLOAT64, INT64, is_float
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
+from .backward import vjp_gradient
 from .call import Backward
 from .registry import operator
 from .rules import (
@@ -167,11 +168,19 @@ def broadcast(
     aliases: Sequence[str] = (),
     booleans: bool = False,
     no_gradient: str = "",
+    gradient: Gradient | None = None,
 ) -> None:
     """Registers a function of two arrays that broadcast, computed in their promoted dtype.
 
-    Arguments are those of `unary`; `function` may return bool, which becomes 0 and 1.
+    Arguments are those of `unary`; `function` may return bool, which becomes 0 and 1; `gradient`
+    holds for arrays of one shape and dtype.
     """
+
+    def without_broadcasting(back: Backward) -> Sequence[Any]:
+        lhs, rhs = (one.type for one in back.inputs)
+        if gradient is None or lhs is None or lhs is not rhs:
+            return vjp_gradient(back)
+        return gradient(back)
 
     def lowering(lhs: Any, rhs: Any) -> Any:
         lhs, rhs = promoted(lhs, rhs)
@@ -185,6 +194,7 @@ def broadcast(
         aliases=aliases,
         infer=infer,
         check=None if booleans else refuse_bool(name),
+        gradient=None if gradient is None else without_broadcasting,
         no_gradient=no_gradient,
         doc=f"{doc}\n\nThe shapes broadcast as in NumPy.",
     )(lowering)

@@ -12,6 +12,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.tensor_type import TensorType
 
 from . import registry
 from .call import Call
@@ -130,6 +131,11 @@ class Operand:
     def inferred_dtype(self) -> np.dtype[Any] | None:
         """The dtype, where it is known yet."""
         raise NotImplementedError
+
+    @property
+    def type(self) -> TensorType | None:
+        """Shape and dtype, where they are known yet."""
+        return None
 
     def __add__(self, other: Any) -> Any:
         return binary(self, other, _ADD)

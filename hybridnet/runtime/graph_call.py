@@ -53,6 +53,8 @@ class GraphCall(Call):
         "split",
         "weight",
     )
+    # It is one step for the tape as it is, and who remembers its rule would keep it alive.
+    symbolic_rule = False
 
     def __init__(
         self,

@@ -1,0 +1,223 @@
+"""The walk back over the tape.
+
+A pass of one device whose rules depend on types alone is a `Replay`: the rules have run once for
+all passes of its structure. Any other runs them on arrays. Either way ordinary instructions are
+recorded: the gradient joins the segment of the forward pass, and both become one program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any, Final
+
+from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
+from hybridnet.runtime import recorder
+from hybridnet.runtime.storage import in_place
+
+from ._replay import accumulate, apply_rule, replay_of, taken
+from ._tape import Edge, Leaf, TapeNode, state
+
+__all__ = ["backward"]
+
+_NOT_RECORDED: Final = (
+    "backward: this array was not computed inside `with autograd.record():` from an array with "
+    "attach_grad(), so nothing has a gradient"
+)
+_BEFORE_TRACE: Final = (
+    "backward: a traced function (hn.function or hybridize()) cannot take gradients back through "
+    "what was recorded outside it; call backward() outside too, or let the function compute the "
+    "whole loss"
+)
+_USED_UP: Final = (
+    "backward: what was recorded is used up by an earlier backward(); to differentiate it twice, "
+    "pass retain_graph=True the first time"
+)
+
+
+def _reachable(edges: Sequence[Edge]) -> list[TapeNode]:
+    """Returns the tape nodes that the edges depend on, latest first."""
+    stack = [edge.node for edge in edges if type(edge.node) is TapeNode]
+    seen = set(stack)
+    while stack:
+        for edge in stack.pop().edges:
+            if edge is not None:
+                source = edge[0]
+                if source not in seen and type(source) is TapeNode:
+                    seen.add(source)
+                    stack.append(source)
+    return sorted(seen, key=_order, reverse=True)
+
+
+_order: Final = attrgetter("order")
+
+
+def _seed(head: Any, grad: Any) -> Any:
+    if grad is None:
+        return head.ones_like()
+    if type(grad) is not type(head):
+        raise ParameterError(
+            f"backward: the gradient of an output must be an NDArray, got {type(grad).__name__}"
+        )
+    if grad.shape != head.shape:
+        raise ShapeError(
+            f"backward: the gradient of an output must have its shape {head.shape}, "
+            f"got {grad.shape}"
+        )
+    if grad.type is not head.type:
+        raise DTypeError(
+            f"backward: the gradient of an output must have its dtype, {head.type}, "
+            f"got {grad.type}; use astype"
+        )
+    return grad
+
+
+def backward(
+    heads: Sequence[Any],
+    head_grads: Sequence[Any] | None = None,
+    *,
+    retain_graph: bool = False,
+    create_graph: bool = False,
+    train_mode: bool = True,
+    targets: Sequence[Any] = (),
+) -> list[Any]:
+    """Propagates gradients from `heads` to the marked variables.
+
+    Args:
+        heads: NDArrays computed while recording.
+        head_grads: their gradients; None (for all or for one) means ones.
+        retain_graph: keep the tape, to walk it again.
+        create_graph: record the walk itself, for higher orders.
+        train_mode: whether operators on the way behave as in training.
+        targets: NDArrays on the tape, whose gradients are returned instead of being written to
+            `grad` arrays.
+
+    Returns:
+        The gradients of the targets, None where no head depends on one.
+
+    Raises:
+        MXNetError: a head was not computed while recording, or its tape is used up.
+        ShapeError, DTypeError: a head's gradient has another shape or dtype.
+    """
+    if not heads:
+        raise ParameterError("backward: needs at least one array to differentiate, got none")
+    given = list(head_grads) if head_grads is not None else [None] * len(heads)
+    if len(given) != len(heads):
+        raise ParameterError(f"backward: needs {len(heads)} head gradients, got {len(given)}")
+    was = state.recording, state.training
+    state.recording, state.training = create_graph, train_mode
+    try:
+        for head in heads:
+            if head.edge is None or not head.edge.node.wanted:
+                used = head.edge is not None and type(head.edge.node) is TapeNode
+                raise MXNetError(_USED_UP if used else _NOT_RECORDED)
+        seeds = [_seed(head, grad) for head, grad in zip(heads, given, strict=True)]
+        ends = [head.edge for head in heads]
+        nodes = _reachable(ends)
+        if any(node.inputs is None for node in nodes):
+            raise MXNetError(_USED_UP)
+        trace = recorder.current_trace()
+        if trace is not None and nodes and nodes[-1].order < trace.began:
+            raise MXNetError(_BEFORE_TRACE)
+        found: list[Any] = []
+        plain = trace is None and train_mode and not (create_graph or targets)
+        replay = replay_of(nodes, ends) if plain else None
+        if replay is not None:
+            _write_leaves(*replay.run(nodes, seeds))
+        else:
+            found = _run_rules(nodes, ends, seeds, targets, create_graph)
+    finally:
+        state.recording, state.training = was
+    if not retain_graph:
+        for node in nodes:
+            node.use_up()
+    return found
+
+
+def _run_rules(
+    nodes: Sequence[TapeNode],
+    ends: Sequence[Edge],
+    seeds: Sequence[Any],
+    targets: Sequence[Any],
+    create_graph: bool,
+) -> list[Any]:
+    """Runs the rules on arrays; returns the gradients of the targets."""
+    wrap = type(seeds[0]).from_value
+    grads: dict[Edge, Any] = {}
+    for end, seed in zip(ends, seeds, strict=True):
+        accumulate(grads, end, seed)
+    wanted = frozenset([one.edge for one in targets])
+    kept: dict[Edge, Any] = {}
+    complete = {} if targets or create_graph else _summed_leaves(nodes)
+    for number, node in enumerate(nodes):
+        kept.update((edge, grads.get(edge)) for edge in wanted if edge.node is node)
+        _step(node, grads, wrap, create_graph)
+        if number in complete:
+            done = {edge: grads.pop(edge, None) for edge in complete[number]}
+            _write_leaves(done, {})
+            recorder.mark()
+    for edge in wanted & grads.keys():
+        kept[edge] = grads[edge]
+    # In order, so that each step of a training loop records the same.
+    reached = dict.fromkeys(edge for node in nodes for edge in node.edges if edge is not None)
+    for edges in complete.values():
+        for edge in edges:
+            del reached[edge]
+    if not targets:
+        _write_leaves(grads, reached)
+    for one in targets:
+        if kept.get(one.edge) is None and one.edge in reached:
+            kept[one.edge] = one.zeros_like()
+    return [kept.get(one.edge) for one in targets]
+
+
+def _step(
+    node: TapeNode, grads: dict[Edge, Any], wrap: Callable[..., Any], create_graph: bool
+) -> None:
+    """Runs one node's rule on arrays."""
+    outs = taken(node, grads)
+    if outs is None:
+        return
+    assert node.inputs is not None and node.outputs is not None
+    inputs = [
+        wrap(value, node.input_ctx, edge if create_graph else None)
+        for value, edge in zip(node.inputs, node.edges, strict=True)
+    ]
+    outputs = [
+        wrap(value, node.ctx, Edge(node, index) if create_graph else None)
+        for index, value in enumerate(node.outputs)
+    ]
+    apply_rule(node, node.scalars, inputs, outputs, outs, grads)
+
+
+def _summed_leaves(nodes: Sequence[TapeNode]) -> dict[int, list[Edge]]:
+    """Returns the leaves whose gradients are summed over devices, by the step that completes each.
+
+    Launching them there, and not with the whole pass, lets a sum overlap the layers below.
+    """
+    last: dict[Edge, int] = {}
+    for number, node in enumerate(nodes):
+        for edge in node.edges:
+            if edge is not None and type(edge.node) is Leaf and edge.node.summed:
+                last[edge] = number
+    complete: dict[int, list[Edge]] = {}
+    for edge, number in last.items():
+        complete.setdefault(number, []).append(edge)
+    return complete
+
+
+def _write_leaves(grads: dict[Edge, Any], reached: dict[Edge, None]) -> None:
+    """Gives the variables their gradients: zeros where none came, although a head depends on it."""
+    for edge in {**grads, **reached}:
+        leaf = edge.node
+        if type(leaf) is not Leaf or not leaf.wanted:
+            continue
+        target, grad = leaf.grad, grads.get(edge)
+        if target is None:
+            raise MXNetError(_BEFORE_TRACE)
+        if leaf.req == "write":
+            target.assign(target.zeros_like() if grad is None else grad)
+        elif grad is not None:
+            grad = grad.as_in_context(target.context)  # may wait, and not while the lock is held
+            with in_place:
+                target.assign(target + grad)

@@ -1,0 +1,292 @@
+"""Passes back over the tape that repeat.
+
+A training loop differentiates the same computation in each turn. Its rules run once, on handles
+that note what they do; from then on the notes are recorded, with the Values of each turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, final
+
+from hybridnet.base.attrs import HostScalar
+from hybridnet.base.errors import ShapeError
+from hybridnet.graph.gradient import EdgeHandle
+from hybridnet.graph.node import Edge as GraphEdge
+from hybridnet.graph.node import Graph, Node, variable
+from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.runtime import recorder
+
+from ._tape import Edge, Leaf, TapeNode
+
+__all__ = ["Replay", "accumulate", "apply_rule", "replay_of", "taken"]
+
+#: The known passes by their structure; None for one whose rules must run each time.
+_known: Final[dict[tuple[Any, ...], Replay | None]] = {}
+# A program has a handful of them. One that makes ever new ones begins afresh now and then.
+_CAPACITY: Final = 512
+
+
+def taken(node: TapeNode, grads: dict[Edge, Any]) -> list[Any] | None:
+    """Takes the gradients of a node's outputs out of `grads`; None if its rule need not run."""
+    outs = [grads.pop(Edge(node, index), None) for index in range(len(node.types))]
+    if node.call.no_gradient or all(one is None for one in outs):
+        return None
+    return outs
+
+
+def apply_rule(
+    node: TapeNode,
+    scalars: tuple[Any, ...],
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    outs: Sequence[Any],
+    grads: dict[Edge, Any],
+) -> None:
+    """Runs a node's rule on handles, and adds the results to the gradients of its inputs."""
+    wanted = [edge is not None for edge in node.edges]
+    back = Backward(node.call, inputs, outputs, outs, scalars, wanted)
+    found = node.call.gradient(back)
+    for source, grad, x in zip(node.edges, found, inputs, strict=False):
+        if source is not None and grad is not None:
+            accumulate(grads, source, _fitted(node.call, grad, x))
+
+
+def accumulate(grads: dict[Edge, Any], edge: Edge, grad: Any) -> None:
+    """Adds a gradient to those that have come to a place on the tape."""
+    before = grads.get(edge)
+    grads[edge] = grad if before is None else before + grad
+
+
+def _fitted(call: Call, grad: Any, x: Any) -> Any:
+    """Returns a gradient in the dtype of what it is the gradient of; the shape must be right."""
+    if grad.type is x.type:
+        return grad
+    if grad.shape != x.shape:
+        raise ShapeError(
+            f"backward: the gradient rule of {call.name} must return a gradient of shape "
+            f"{x.shape} for an input of this shape, got {grad.shape}"
+        )
+    return grad.astype(x.inferred_dtype)
+
+
+@final
+class Replay:
+    """What a pass records, in terms of the tape it goes over.
+
+    Everything has a number: the gradients of the heads come first, then the Values it reads from
+    the tape, then what it makes.
+
+    Attributes:
+        reads: where on the tape: the number of the node, whether it is an output, and which.
+        steps: a call, the numbers of its operands, its scalars, the types of its results. The
+            scalars are those of a node of the tape, by its number, or a mixture of numbers that
+            the rules chose and `HostScalar`, which stand for scalars of nodes.
+        scalars: what these stand for, by their index: the number of a node, and which of its.
+        leaves: the variables that the heads depend on, as inputs of nodes, and the number of the
+            gradient of each (None where none comes).
+    """
+
+    __slots__ = ("leaves", "reads", "scalars", "steps")
+
+    def __init__(
+        self,
+        reads: Sequence[tuple[int, bool, int]],
+        steps: Sequence[tuple[Call, tuple[int, ...], Any, Types]],
+        scalars: Sequence[tuple[int, int]],
+        leaves: Sequence[tuple[int, int, int | None]],
+    ) -> None:
+        self.reads = reads
+        self.steps = steps
+        self.scalars = scalars
+        self.leaves = leaves
+
+    def run(
+        self, nodes: Sequence[TapeNode], seeds: Sequence[Any]
+    ) -> tuple[dict[Edge, Any], dict[Edge, None]]:
+        """Records the pass.
+
+        Args:
+            nodes: the tape, latest first.
+            seeds: the gradients of the heads.
+
+        Returns:
+            The gradients of variables, and the variables that the heads depend on.
+        """
+        ctx = seeds[0].context
+        record = recorder.record
+        known = [one.read() for one in seeds]
+        for number, is_output, index in self.reads:
+            node = nodes[number]
+            values = node.outputs if is_output else node.inputs
+            assert values is not None
+            value = values[index]
+            assert value is not None
+            known.append(value)
+        for call, operands, scalars, types in self.steps:
+            if type(scalars) is int:
+                scalars = nodes[scalars].scalars
+            elif scalars:
+                scalars = tuple([self._number(one, nodes) for one in scalars])
+            known += record(ctx, call, [known[i] for i in operands], scalars, types)
+        wrap = type(seeds[0]).from_value
+        grads: dict[Edge, Any] = {}
+        reached: dict[Edge, None] = {}
+        for number, index, at in self.leaves:
+            edge = nodes[number].edges[index]
+            assert edge is not None
+            reached[edge] = None
+            if at is not None:
+                grads[edge] = wrap(known[at], ctx)
+        return grads, reached
+
+    def _number(self, one: Any, nodes: Sequence[TapeNode]) -> Any:
+        if type(one) is not HostScalar:
+            return one
+        number, place = self.scalars[one.index]
+        return nodes[number].scalars[place]
+
+
+def replay_of(nodes: Sequence[TapeNode], ends: Sequence[Edge]) -> Replay | None:
+    """Returns the replay of a pass over these nodes, latest first, from these heads.
+
+    Returns:
+        None for a pass whose rules must run each time: over several devices, or with rules that
+        compute with more than types.
+    """
+    if any(type(node) is Leaf for node, _ in ends):
+        return None
+    key = _structure(nodes, ends)
+    if key is None:
+        return None
+    try:
+        return _known[key]
+    except KeyError:
+        pass
+    made = _Maker(nodes, ends).make()
+    if len(_known) >= _CAPACITY:
+        _known.clear()
+    return _known.setdefault(key, made)
+
+
+def _structure(nodes: Sequence[TapeNode], ends: Sequence[Edge]) -> tuple[Any, ...] | None:
+    """Returns everything that the rules can depend on, without the Values and scalars."""
+    ctx = nodes[0].ctx if nodes else None
+    numbers: dict[Any, int] = {node: number for number, node in enumerate(nodes)}
+    key: list[Any] = []
+    for node in nodes:
+        call = node.call
+        if not call.symbolic_rule or node.ctx is not ctx or node.input_ctx is not ctx:
+            return None
+        key.append(call)
+        key.append(node.types)
+        inputs = node.inputs or ()
+        for place, edge in enumerate(node.edges):
+            if (edge is None or type(edge[0]) is not TapeNode) and place < len(inputs):
+                key.append(inputs[place].type)
+            if edge is None:
+                key.append(None)
+            else:
+                source, index = edge
+                number = numbers.get(source)
+                if number is None:
+                    if source.summed:
+                        return None
+                    number = numbers[source] = len(numbers)
+                key.append(number)
+                if index:
+                    key.append((index,))
+    key.extend((numbers[node], index) for node, index in ends)
+    return tuple(key)
+
+
+@final
+class _Maker:
+    """Runs the rules of a pass once, on handles that note what they do."""
+
+    def __init__(self, nodes: Sequence[TapeNode], ends: Sequence[Edge]) -> None:
+        self._nodes = nodes
+        self._ends = ends
+        self._types: dict[Node, Types] = {}
+        # Variables for what the rules read, and where that is.
+        self._reads: dict[Node, tuple[int, bool, int]] = {}
+        self._scalars: list[tuple[int, int]] = []
+
+    def make(self) -> Replay | None:
+        """Returns the replay; None if a rule needs to know the numbers it is given."""
+        heads: list[Node] = []
+        grads: dict[Edge, EdgeHandle] = {}
+        for end in self._ends:
+            head = variable("head")
+            self._types[head] = (end.node.types[end.index],)
+            heads.append(head)
+            accumulate(grads, end, EdgeHandle(GraphEdge(head, 0), self._types))
+        try:
+            for number, node in enumerate(self._nodes):
+                outs = taken(node, grads)
+                if outs is not None:
+                    self._run(number, node, outs, grads)
+        except TypeError:
+            return None  # it computed with a scalar, for which only a name was there
+        leaves: dict[Edge, tuple[int, int]] = {}
+        for number, node in enumerate(self._nodes):
+            for index, edge in enumerate(node.edges):
+                if edge is not None and type(edge.node) is Leaf:
+                    leaves.setdefault(edge, (number, index))
+        outputs = [grads[edge].edge for edge in leaves if edge in grads]
+        return self._written(Graph((), tuple(outputs)), heads, grads, leaves)
+
+    def _run(
+        self, number: int, node: TapeNode, outs: list[Any], grads: dict[Edge, EdgeHandle]
+    ) -> None:
+        assert node.inputs is not None
+        types = [value.type for value in node.inputs]
+        inputs = [self._read(number, False, i, one) for i, one in enumerate(types)]
+        outputs = [self._read(number, True, i, one) for i, one in enumerate(node.types)]
+        scalars = []
+        for place in range(len(node.scalars)):
+            scalars.append(HostScalar(tuple, len(self._scalars)))
+            self._scalars.append((number, place))
+        apply_rule(node, tuple(scalars), inputs, outputs, outs, grads)
+
+    def _read(self, number: int, is_output: bool, index: int, one: Any) -> EdgeHandle:
+        node = variable("value")
+        self._types[node] = (one,)
+        self._reads[node] = (number, is_output, index)
+        return EdgeHandle(GraphEdge(node, 0), self._types)
+
+    def _written(
+        self,
+        graph: Graph,
+        heads: list[Node],
+        grads: dict[Edge, EdgeHandle],
+        leaves: dict[Edge, tuple[int, int]],
+    ) -> Replay:
+        """Writes the graph of the pass down as steps."""
+        first = {head: number for number, head in enumerate(heads)}
+        reads = [node for node in graph.nodes if node in self._reads]
+        first |= {node: len(first) + number for number, node in enumerate(reads)}
+        count = len(first)
+        steps = []
+        for node in graph.nodes:
+            if node.call is None:
+                continue
+            operands = tuple(first[edge.node] + edge.index for edge in node.inputs)
+            steps.append((node.call, operands, self._spec(node.scalars), self._types[node]))
+            first[node] = count
+            count += node.num_outputs
+        found = []
+        for edge, (number, index) in leaves.items():
+            grad = grads.get(edge)
+            at = None if grad is None else first[grad.edge.node] + grad.edge.index
+            found.append((number, index, at))
+        return Replay([self._reads[node] for node in reads], steps, self._scalars, found)
+
+    def _spec(self, scalars: tuple[Any, ...]) -> Any:
+        """Returns scalars in the form in which a step keeps them."""
+        if not scalars or any(type(one) is not HostScalar for one in scalars):
+            return scalars
+        meant = [self._scalars[one.index] for one in scalars]
+        number = meant[0][0]
+        whole = [(number, place) for place in range(len(self._nodes[number].scalars))]
+        return number if meant == whole else scalars
