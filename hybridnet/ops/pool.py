@@ -12,7 +12,8 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from . import _conv_pool
 from ._conv_pool import pooled_size
-from .conv import Layout, check_data, check_kernel, check_sizes, joined, per_axis, split
+from ._window_rules import check_data, check_kernel, check_sizes, joined, per_axis, split
+from .conv import Layout
 from .registry import operator
 
 __all__: list[str] = []
