@@ -144,16 +144,24 @@ class ProgramCache:
             Arrays; `Failed` for what could not be computed, where the rest could.
         """
         program = self._find(code)
-        failed = Failed in map(type, inputs)
+        alone = len(code.instructions) == 1
+        if program.compiled is None and not alone:
+            self._obtain(code, program)
+        if (alone or program.compiled is not None) and Failed not in map(type, inputs):
+            return self._run(code, program, inputs, scalars)
+        self._cold += 1
+        steps = program.steps or plan(code, self._find)
+        program.steps = steps if program.launches > 1 and program.compiled is None else None
+        with observe.span("steps", code):
+            return run_steps(self._run, code, steps, inputs, scalars)
+
+    def _run(
+        self, code: Code, program: _Program, inputs: list[Any], scalars: list[Any]
+    ) -> Sequence[Any]:
+        """Dispatches a structure that is compiled, or a single instruction; none has failed."""
         compiled = program.compiled
-        if compiled is None and not (failed and len(code.instructions) == 1):
+        if compiled is None:
             compiled = self._obtain(code, program)
-        if compiled is None or failed:
-            self._cold += 1
-            steps = program.steps or plan(code)
-            program.steps = steps if program.launches > 1 and program.compiled is None else None
-            with observe.span("steps", code):
-                return run_steps(self.run, code, steps, inputs, scalars)
         self._hot += 1
         program.runs += 1
         if program.runs == 2 and self._thread.unused and len(code.instructions) > 1:
@@ -244,16 +252,15 @@ class ProgramCache:
 
         A part that keeps turning up does not count as missing: its program will be used again.
         """
-        program.steps = plan(code)
+        program.steps = plan(code, self._find)
+        absent = {step.program: step.code for step in program.steps if not step.program.compiled}
         missing = 0
-        for part in {step.code for step in program.steps}:
-            known = self._find(part)
-            if known.compiled is None:
-                known.missed += 1
-                if known.on_disk is None:
-                    known.on_disk = self._store.has(part)
-                if not known.on_disk and known.missed <= _RECURRING:
-                    missing += part.instructions[0][0].weight
+        for known, part in absent.items():
+            known.missed += 1
+            if known.on_disk is None:
+                known.on_disk = self._store.has(part)
+            if not known.on_disk and known.missed <= _RECURRING:
+                missing += part.instructions[0][0].weight
         return missing, _weight(code)
 
     def _note_compiled(self, code: Code, thread: _Thread) -> None:

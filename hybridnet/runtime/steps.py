@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, OpError
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.ops.call import Call, Types
 
 from .segment import Code
 
 __all__ = ["Failed", "Step", "plan", "run_steps"]
 
-#: Runs a structure: (code, inputs, scalars) -> outputs.
-Run = Callable[[Code, list[Any], list[Any]], Sequence[Any]]
+#: Runs a structure of one instruction: (code, its program, inputs, scalars) -> outputs.
+Run = Callable[[Code, Any, list[Any], list[Any]], Sequence[Any]]
+# Programs of one instruction, and the types of its results, by what decides them: recurring
+# instructions are most of what there is to plan in structures that never recur themselves.
+_parts: Final[dict[Any, tuple[Code, Types]]] = {}
+_LIMIT: Final = 2048
+_ONE: Final = (True,)
+_NONE: Final = (False,)
 
 
 class Failed:
@@ -31,6 +39,7 @@ class Step(NamedTuple):
     Attributes:
         code: the structure of the program that runs it. Its inputs are the instruction's operands,
             each once, in order of first use.
+        program: what the program cache has for that.
         slots: those operands.
         num_scalars: how many of the scalars it takes.
         needed: for each of its results, whether anything reads it.
@@ -38,34 +47,64 @@ class Step(NamedTuple):
     """
 
     code: Code
+    program: Any
     slots: tuple[int, ...]
     num_scalars: int
     needed: tuple[bool, ...]
     dead: tuple[int, ...]
 
 
-def plan(code: Code) -> list[Step]:
-    """Takes a structure apart into steps."""
+def plan(code: Code, find: Callable[[Code], Any]) -> list[Step]:
+    """Takes a structure apart into steps.
+
+    Args:
+        code: the structure.
+        find: returns the program of a structure of one instruction.
+    """
     last = _last_uses(code)
+    ctx, instructions, input_types = code.ctx, code.instructions, code.input_types
     steps = []
     types: list[TensorType] = []
-    for number, (call, operands) in enumerate(code.instructions):
-        slots = tuple(dict.fromkeys(operands))
-        in_types = tuple([types[i] if i >= 0 else code.input_types[~i] for i in slots])
-        count = call.num_outputs
-        if len(slots) == len(operands):
-            made = call.infer(in_types)
-            inputs = tuple(range(-1, ~len(slots), -1))
+    for number, (call, operands) in enumerate(instructions):
+        in_types = tuple([types[i] if i >= 0 else input_types[~i] for i in operands])
+        slots = operands if len(operands) < 2 else tuple(dict.fromkeys(operands))
+        inputs = None if len(slots) == len(operands) else tuple(map(slots.index, operands))
+        found = _parts.get((ctx, call, in_types, inputs))
+        if found is None:
+            found = _part(ctx, call, in_types, inputs)
+        one, made = found
+        first = len(types)
+        types += made
+        if len(made) == 1:
+            needed = _ONE if first in last else _NONE
         else:
-            places = {operand: place for place, operand in enumerate(slots)}
-            made = call.infer(tuple([in_types[places[operand]] for operand in operands]))
-            inputs = tuple([~places[operand] for operand in operands])
-        one = Code(code.ctx, ((call, inputs),), in_types, tuple(range(count)), ())
-        needed = tuple([i in last for i in range(len(types), len(types) + count)])
+            needed = tuple([i in last for i in range(first, len(types))])
         dead = tuple([i for i in slots if i >= 0 and last[i] == number])
-        steps.append(Step(one, slots, call.num_scalars, needed, dead))
-        types.extend(made)
+        steps.append(Step(one, find(one), slots, call.num_scalars, needed, dead))
     return steps
+
+
+def _part(
+    ctx: Context, call: Call, types: Types, places: tuple[int, ...] | None
+) -> tuple[Code, Types]:
+    """Returns the structure that runs a call alone, and the types of its results.
+
+    Args:
+        ctx: where it runs.
+        call: the call.
+        types: of its operands.
+        places: for each operand, which input of the structure it is; None where each is its own.
+    """
+    if places is None:
+        inputs = tuple(~i for i in range(len(types)))
+        in_types = types
+    else:
+        inputs = tuple(~place for place in places)
+        in_types = tuple(types[places.index(i)] for i in range(max(places) + 1))
+    one = Code(ctx, ((call, inputs),), in_types, tuple(range(call.num_outputs)), ())
+    if len(_parts) >= _LIMIT:
+        _parts.clear()
+    return _parts.setdefault((ctx, call, types, places), (one, call.infer(types)))
 
 
 def _last_uses(code: Code) -> dict[int, int]:
@@ -97,11 +136,22 @@ def run_steps(
     """
     results: dict[int, Any] = {}
     number = position = 0
-    for one, slots, num_scalars, needed, dead in steps:
+    failing = Failed in map(type, inputs)
+    for one, program, slots, num_scalars, needed, dead in steps:
         arrays = [results[i] if i >= 0 else inputs[~i] for i in slots]
-        numbers = scalars[position : position + num_scalars]
+        numbers = scalars[position : position + num_scalars] if num_scalars else []
         position += num_scalars
-        for keep, output in zip(needed, _run_one(run, one, arrays, numbers), strict=True):
+        cause = next((x for x in arrays if type(x) is Failed), None) if failing else None
+        outputs: Sequence[Any]
+        if cause is not None:
+            outputs = [cause] * len(needed)
+        else:
+            try:
+                outputs = run(one, program, arrays, numbers)
+            except Exception as caught:
+                outputs = [_failure(one, caught)] * len(needed)
+                failing = True
+        for keep, output in zip(needed, outputs, strict=True):
             if keep:
                 results[number] = output
             number += 1
@@ -110,14 +160,7 @@ def run_steps(
     return [results[i] for i in code.outputs]
 
 
-def _run_one(run: Run, one: Code, arrays: list[Any], numbers: list[Any]) -> Sequence[Any]:
-    """Runs a program of one instruction; its error is a value."""
-    for array in arrays:
-        if type(array) is Failed:
-            return [array] * len(one.outputs)
-    try:
-        return run(one, arrays, numbers)
-    except Exception as caught:
-        error: MXNetError = OpError(f"{one.instructions[0][0].name} on {one.ctx} failed: {caught}")
-        error.__cause__ = caught
-        return [Failed(error)] * len(one.outputs)
+def _failure(one: Code, caught: Exception) -> Failed:
+    error: MXNetError = OpError(f"{one.instructions[0][0].name} on {one.ctx} failed: {caught}")
+    error.__cause__ = caught
+    return Failed(error)
