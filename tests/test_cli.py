@@ -324,3 +324,36 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--version"])
     assert stopped.value.code == 0
     assert capsys.readouterr().out == f"hybridnet {hn.__version__}\n"
+
+
+def test_cache_shows_and_empties_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HYBRIDNET_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("HYBRIDNET_CACHE_SIZE", "1M")
+    assert main(["cache", "info"]) == 0
+    assert "programs   0\n" in capsys.readouterr().out
+    run_script("from hybridnet import nd; print((nd.ones((3,)) * 2).asnumpy())")
+    files = list((tmp_path / "programs").iterdir())
+    size = sum(one.stat().st_size for one in files)
+    assert main(["cache", "info"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"path       {tmp_path / 'programs'}",
+        f"programs   {len(files)}",
+        f"bytes      {size:,}",
+        "limit      1,048,576",
+    ]
+    assert main(["cache", "clear"]) == 0
+    assert f"removed {len(files)} programs, {size:,} bytes" in capsys.readouterr().out
+    assert list((tmp_path / "programs").iterdir()) == []
+
+
+def test_cache_off_and_unreadable_settings(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HYBRIDNET_CACHE_DIR", "off")
+    assert main(["cache", "info"]) == 0
+    assert capsys.readouterr().out.startswith("off: ")
+    monkeypatch.setenv("HYBRIDNET_CACHE_SIZE", "much")
+    assert main(["cache", "info"]) == 2
+    assert "HYBRIDNET_CACHE_SIZE must be" in capsys.readouterr().err

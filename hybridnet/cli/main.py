@@ -75,6 +75,13 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--out", type=Path, default=Path("out"), help="folder for the results")
 
     commands.add_parser("info", help="print versions, devices, engine kind and cache folder")
+
+    cache = commands.add_parser("cache", help="show or empty the folder of compiled programs")
+    cache.add_argument(
+        "action",
+        choices=("info", "clear"),
+        help="info: print path, number, bytes and limit; clear: remove all programs",
+    )
     return parser
 
 
@@ -115,6 +122,10 @@ def _run(options: argparse.Namespace) -> None:
         from .info import print_info
 
         print_info()
+    elif options.command == "cache":
+        from .cache import run_cache
+
+        run_cache(options.action)
     else:
         from .train import train
 

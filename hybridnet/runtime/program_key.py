@@ -81,14 +81,17 @@ def _environment(ctx: Context, settings: tuple[Any, ...]) -> bytes:
     return fingerprint(
         _FORMAT,
         source_digest(),
-        jax.__version__,
-        getattr(jax.lib, "__version__", None),
+        _versions(),
         (str(client.platform), str(client.platform_version), str(device.device_kind)),
         (ctx.device_type, ctx.device_id),
         _host(),
         [*map(repr, jax.config.values.items())],
         [*map(repr, settings)],
     )
+
+
+def _versions() -> tuple[str | None, ...]:
+    return jax.__version__, getattr(jax.lib, "__version__", None)
 
 
 @cache

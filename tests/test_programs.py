@@ -1,0 +1,275 @@
+"""The program cache's decisions: what is compiled when, what is run one by one, what is said."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from helpers import run_script
+
+from hybridnet import cpu, engine
+from hybridnet.base import config
+from hybridnet.base.errors import ParameterError
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ops.registry import get
+from hybridnet.runtime import programs
+from hybridnet.runtime.programs import Failed, ProgramCache
+from hybridnet.runtime.segment import Code
+from hybridnet.runtime.steps import plan
+
+UNARY = ("tanh", "sin", "cos", "square", "exp", "sigmoid", "arctan", "negative")
+NUMPY = {
+    "tanh": np.tanh,
+    "sin": np.sin,
+    "cos": np.cos,
+    "square": np.square,
+    "exp": np.exp,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "arctan": np.arctan,
+    "negative": np.negative,
+}
+
+
+def chain(names: Sequence[str], size: int = 3) -> Code:
+    """One operator after the other."""
+    one = tensor_type((size,), np.dtype("float32"))
+    calls = [get(name).bind({})[0] for name in names]
+    instructions = tuple((call, (k - 1,) if k else (~0,)) for k, call in enumerate(calls))
+    return Code(cpu(0), instructions, (one,), (len(names) - 1,), ())
+
+
+def run(cache: ProgramCache, names: Sequence[str], size: int = 3) -> None:
+    """Runs a chain, holds the result to NumPy's, and waits for what goes on in the background."""
+    x = np.linspace(0.1, 0.9, size, dtype=np.float32)
+    (got,) = cache.run(chain(names, size), [jax.numpy.asarray(x)], [])
+    for name in names:
+        x = NUMPY[name](x)
+    np.testing.assert_allclose(got, x, rtol=1e-5)
+    engine.wait_for_all()
+
+
+def counts(cache: ProgramCache) -> tuple[int, int]:
+    found = cache.statistics()
+    return found.compilations, found.cold
+
+
+# What is compiled when
+
+
+def test_new_with_new_parts_is_compiled_at_once():
+    cache = ProgramCache()
+    run(cache, UNARY[:3])
+    assert counts(cache) == (1, 0)
+
+
+def test_new_with_known_parts_runs_by_these_and_is_compiled_when_seen_again():
+    cache = ProgramCache()
+    for name in UNARY[:3]:
+        run(cache, [name])
+    assert counts(cache) == (3, 0)
+    names = [UNARY[k] for k in (2, 0, 1, 1)]
+    run(cache, names)
+    assert counts(cache) == (3, 1)
+    run(cache, names)
+    assert counts(cache) == (4, 2)  # it was compiled in the background of this run
+    run(cache, names)
+    assert counts(cache) == (4, 2)
+
+
+def test_parts_that_recur_get_programs_of_their_own():
+    """Structures that never repeat, of parts that do: in the end nothing is compiled any more."""
+    cache = ProgramCache()
+    generator = np.random.default_rng(0)
+    for _ in range(12):
+        run(cache, [UNARY[k] for k in generator.permutation(len(UNARY))])
+    wholes = programs._RECURRING
+    assert counts(cache) == (wholes + len(UNARY), 12 - wholes)
+    before = counts(cache)[0]
+    for _ in range(20):
+        run(cache, [UNARY[k] for k in generator.permutation(len(UNARY))])
+    assert counts(cache)[0] == before
+
+
+def test_wholly_new_parts_are_compiled_together_every_time():
+    """Shapes that never come again: the whole takes less than its parts, so it is compiled."""
+    cache = ProgramCache()
+    for size in range(2, 9):
+        run(cache, UNARY[:3], size)
+    assert counts(cache) == (7, 0)
+
+
+def test_a_thread_that_compiles_in_vain_waits_longer(monkeypatch, caplog):
+    monkeypatch.setattr(programs, "_UNSETTLED", 12)
+    monkeypatch.setattr(programs, "_TELL", 20)
+    cache = ProgramCache()
+    for name in UNARY:
+        run(cache, [name])
+    generator = np.random.default_rng(1)
+    seen = set()
+
+    def fresh() -> list[str]:
+        while True:
+            names = tuple(UNARY[k] for k in generator.integers(0, len(UNARY), 5))
+            if names not in seen:
+                seen.add(names)
+                return list(names)
+
+    for _ in range(3):  # each comes twice and never again: compiled for nothing
+        names = fresh()
+        run(cache, names)
+        run(cache, names)
+    before = counts(cache)[0]
+    assert before == len(UNARY) + 3
+    names = fresh()
+    with caplog.at_level(logging.WARNING, "hybridnet.programs"):
+        for _ in range(programs._WARM_UNSETTLED - 1):
+            run(cache, names)
+        assert counts(cache)[0] == before
+        assert not caplog.messages
+        run(cache, names)
+        assert counts(cache)[0] == before + 1
+        (said,) = caplog.messages
+        assert "bucket" in said
+        for _ in range(2):  # this one was worth it, and so will be others
+            run(cache, names)
+        for _ in range(2):
+            other = fresh()
+            for _ in range(programs._WARM_UNSETTLED + 2):
+                run(cache, other)
+        assert len(caplog.messages) == 1
+    other = fresh()
+    before = counts(cache)[0]
+    run(cache, other)
+    run(cache, other)
+    assert counts(cache)[0] == before + 1
+
+
+# Steps
+
+
+def test_a_plan_says_when_values_die():
+    """%0 = a*a;  %1 = %0*b;  %2 = %0*%0;  %3 = tanh(%2) is not read;  outputs %1."""
+    one = tensor_type((2,), np.dtype("float32"))
+    mul, tanh = get("broadcast_mul").bind({})[0], get("tanh").bind({})[0]
+    code = Code(
+        cpu(0),
+        ((mul, (~0, ~0)), (mul, (0, ~1)), (mul, (0, 0)), (tanh, (2,))),
+        (one, one),
+        (1,),
+        (),
+    )
+    steps = plan(code, lambda part: None)
+    assert [step.slots for step in steps] == [(~0,), (0, ~1), (0,), (2,)]
+    assert [step.needed for step in steps] == [(True,), (True,), (True,), (False,)]
+    assert [step.dead for step in steps] == [(), (), (0,), (2,)]
+    assert [step.code.instructions[0][1] for step in steps] == [
+        (~0, ~0),
+        (~0, ~1),
+        (~0, ~0),
+        (~0,),
+    ]
+
+
+def test_what_failed_takes_along_only_what_reads_it():
+    one = tensor_type((2,), np.dtype("float32"))
+    add, tanh = get("broadcast_add").bind({})[0], get("tanh").bind({})[0]
+    code = Code(cpu(0), ((tanh, (~0,)), (tanh, (~1,)), (add, (0, 1))), (one, one), (0, 1, 2), ())
+    why = Failed(ValueError("lost"))
+    for _ in range(3):
+        got = ProgramCache().run(code, [why, jax.numpy.zeros(2)], [])
+        assert got[0] is why
+        np.testing.assert_array_equal(got[1], np.zeros(2))
+        assert got[2] is why
+
+
+@pytest.mark.parametrize("numbers", [[1.0, 2.0], [2, 3], [True, np.float32(0.5)], [1e300, 1e-300]])
+def test_numbers_reach_the_program_whole(numbers: list[Any]):
+    one = tensor_type((2,), np.dtype("float64"))
+    mul = get("_mul_scalar").bind({})[0]
+    code = Code(cpu(0), ((mul, (~0,)), (mul, (0,))), (one,), (1,), ())
+    with jax.enable_x64(True):
+        x = jax.numpy.asarray([1.0, 3.0], "float64")
+    cache = ProgramCache()
+    for _ in range(2):
+        (got,) = cache.run(code, [x], numbers)
+        wanted = np.array([1.0, 3.0]) * float(numbers[0]) * float(numbers[1])
+        np.testing.assert_array_equal(got, wanted)
+
+
+# What is said
+
+
+def test_every_decision_is_explained():
+    printed = run_script(
+        """
+        import contextlib, io, sys
+        sys.stderr = sys.stdout  # the log goes to stderr, where the test allows nothing
+        from hybridnet import nd
+
+        x = nd.ones((3,))
+        for _ in range(4):
+            y = (x.tanh() + 1).sin()
+            y.wait_to_read()
+            nd.waitall()
+        for name in ("tanh", "sin"):
+            getattr(x, name)().wait_to_read()
+        for _ in range(3):
+            x.sin().tanh().wait_to_read()
+            nd.waitall()
+        """,
+        HYBRIDNET_LOG="programs",
+    )
+    lines = printed.splitlines()
+    assert all(line.startswith("hybridnet: ") for line in lines)
+
+    def said(*words: str) -> bool:
+        return any(all(word in line for word in words) for line in lines)
+
+    assert said("instructions (", "tanh, _plus_scalar, sin", "compiled in", "new")
+    assert said("1 instruction (tanh)", "compiled in")
+    assert said("2 instructions (sin, tanh) on cpu(0): new, runs one by one; 0 of 2 missing")
+    assert said("2 instructions (sin, tanh) on cpu(0): compiled in", "seen 2 times")
+    assert said("tanh, _plus_scalar, sin", "times")
+    assert said("2 instructions (sin, tanh) on cpu(0): ran once")
+
+
+def test_nothing_is_said_unasked():
+    run_script(
+        "from hybridnet import nd; print((nd.ones((3,)) * 2 + 1).asnumpy()); nd.waitall()",
+        HYBRIDNET_LOG="",
+    )
+
+
+# Settings
+
+
+def test_the_bound_of_the_folder_is_read_with_units(monkeypatch):
+    for text, size in [("", 1 << 30), ("0", 0), ("123", 123), ("5k", 5120), ("2 GiB", 2 << 30)]:
+        monkeypatch.setenv("HYBRIDNET_CACHE_SIZE", text)
+        assert config.cache_size() == size
+    for text in ("-1", "1.5G", "many", "1 X"):
+        monkeypatch.setenv("HYBRIDNET_CACHE_SIZE", text)
+        with pytest.raises(ParameterError, match="HYBRIDNET_CACHE_SIZE must be"):
+            config.cache_size()
+
+
+def test_the_folder_follows_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("HYBRIDNET_CACHE_DIR", str(tmp_path))
+    assert config.cache_dir() == tmp_path
+    monkeypatch.setenv("HYBRIDNET_CACHE_DIR", "OFF")
+    assert config.cache_dir() is None
+    monkeypatch.delenv("HYBRIDNET_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert config.cache_dir() == tmp_path / "hybridnet"
+
+
+def test_an_unknown_topic_is_refused(monkeypatch):
+    monkeypatch.setenv("HYBRIDNET_LOG", "programs, weather")
+    with pytest.raises(ParameterError, match="HYBRIDNET_LOG can name programs"):
+        config.log_topics()
+    monkeypatch.setenv("HYBRIDNET_LOG", " programs ,")
+    assert config.log_topics() == {"programs"}

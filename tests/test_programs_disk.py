@@ -1,0 +1,559 @@
+"""Programs on disk: found again, shared by processes, and used only where they can be trusted."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from eager_programs import compare, make_program, run_ours, run_reference
+from helpers import run_script
+
+from hybridnet import cpu, gpu, nd
+from hybridnet.base.context import Context
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.graph.node import Edge, Graph, Node, variable
+from hybridnet.ops.backward import vjp_call
+from hybridnet.ops.call import Call
+from hybridnet.ops.registry import REGISTRY, get, operator
+from hybridnet.runtime import compiling, disk, launch, program_key, programs
+from hybridnet.runtime.disk import ProgramFolder
+from hybridnet.runtime.graph_call import GraphCall
+from hybridnet.runtime.program_key import key_of
+from hybridnet.runtime.program_store import ProgramStore
+from hybridnet.runtime.programs import ProgramCache
+from hybridnet.runtime.segment import Code
+
+LIMIT = 1 << 30
+
+
+def call(name: str, **attrs: Any) -> Call:
+    return get(name).bind(attrs)[0]
+
+
+def make_code(
+    ctx: Context = cpu(0),  # noqa: B008
+    dtype: str = "float32",
+    size: int = 3,
+    donated: tuple[int, ...] = (),
+    outputs: tuple[int, ...] = (0, 2),
+    first: Call | None = None,
+) -> Code:
+    """%0 = a + b;  %1 = %0 * number;  %2 = %1 - a."""
+    one = tensor_type((size,), np.dtype(dtype))
+    instructions = (
+        (first or call("broadcast_add"), (~0, ~1)),
+        (call("_mul_scalar"), (0,)),
+        (call("broadcast_sub"), (1, ~0)),
+    )
+    return Code(ctx, instructions, (one, one), outputs, donated)
+
+
+def make_inputs(code: Code) -> list[Any]:
+    device = jax.local_devices(backend="cpu")[code.ctx.device_id]
+    with jax.enable_x64(True):
+        return [
+            jax.device_put((np.arange(one.size) * (k + 1.5)).astype(one.dtype), device)
+            for k, one in enumerate(code.input_types)
+        ]
+
+
+def wanted(code: Code) -> list[Any]:
+    a, b = (np.asarray(one) for one in make_inputs(code))
+    results = [a + b, (a + b) * a.dtype.type(3), (a + b) * a.dtype.type(3) - a]
+    return [results[i] for i in code.outputs]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> ProgramFolder:
+    return ProgramFolder(tmp_path / "programs", LIMIT)
+
+
+@pytest.fixture
+def fresh_keys(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Keys are made anew from what a test has changed, and again after it."""
+    caches = (program_key._environment, program_key.source_digest, program_key._host)
+
+    def forget() -> None:
+        for one in caches:
+            one.cache_clear()
+
+    forget()
+    yield forget
+    monkeypatch.undo()
+    forget()
+
+
+def fill(folder: ProgramFolder, code: Code) -> list[Any]:
+    """Has a cache compile a whole and write it; returns its outputs."""
+    cache = ProgramCache(store=ProgramStore(folder))
+    outputs = list(cache.run(code, make_inputs(code), [3.0]))
+    nd.waitall()
+    assert cache.statistics().compilations > 0
+    return outputs
+
+
+def run_next(folder: ProgramFolder, code: Code) -> tuple[list[Any], programs.CacheStatistics]:
+    """Runs a structure as the next process would."""
+    cache = ProgramCache(store=ProgramStore(ProgramFolder(folder.path, folder.limit)))
+    outputs = list(cache.run(code, make_inputs(code), [3.0]))
+    nd.waitall()
+    return outputs, cache.statistics()
+
+
+def file_of(folder: ProgramFolder, code: Code) -> Path:
+    key = key_of(code)
+    assert key is not None
+    return folder.path / f"{key}.program"
+
+
+def assert_same_bits(got: list[Any], expected: list[Any]) -> None:
+    for a, b in zip(got, expected, strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
+
+
+# Found again
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "uint8"])
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_program_is_found_by_the_next_process(folder, dtype, number):
+    code = make_code(cpu(number), dtype)
+    first = fill(folder, code)
+    again, counts = run_next(folder, code)
+    assert (counts.compilations, counts.loaded, counts.hot, counts.cold) == (0, 1, 1, 0)
+    assert_same_bits(again, first)
+    assert_same_bits(again, wanted(code))
+    assert {one.device for one in again} == {jax.local_devices(backend="cpu")[number]}
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_a_program_from_disk_donates_and_runs_often(folder, monkeypatch, quick):
+    """With the names JAX has for it, and with those that it has had for long."""
+    if not quick:
+
+        def missing(*_: Any) -> Any:
+            raise AttributeError("no such name in this JAX")
+
+        monkeypatch.setattr(compiling, "_quick", missing)
+    code = make_code(donated=(0,))
+    fill(folder, code)
+    cache = ProgramCache(store=ProgramStore(folder))
+    for number in (3.0, 3.0, 3.0):
+        inputs = make_inputs(code)
+        outputs = list(cache.run(code, inputs, [number]))
+        assert_same_bits(outputs, wanted(code))
+        assert [one.is_deleted() for one in inputs] == [True, False]
+    assert cache.statistics().compilations == 0
+
+
+def test_single_instructions_are_kept_too(folder):
+    one = tensor_type((5,), np.dtype("float32"))
+    code = Code(cpu(0), ((call("tanh"), (~0,)),), (one,), (0,), ())
+    cache = ProgramCache(store=ProgramStore(folder))
+    x = jax.numpy.linspace(0, 1, 5)
+    first = list(cache.run(code, [x], []))
+    nd.waitall()
+    again = ProgramCache(store=ProgramStore(folder))
+    assert_same_bits(list(again.run(code, [x], [])), first)
+    assert again.statistics().compilations == 0
+
+
+def test_parts_on_disk_are_not_missing(folder, monkeypatch):
+    """A new whole whose parts are on disk runs by these, and nothing is compiled for it."""
+    code = make_code()
+    with monkeypatch.context() as patch:
+        patch.setattr(programs, "_WHOLE_SHARE", 1e9)
+        fill(folder, code)
+    outputs, counts = run_next(folder, code)
+    assert (counts.compilations, counts.loaded, counts.cold) == (0, 3, 1)
+    assert_same_bits(outputs, wanted(code))
+
+
+def test_a_process_finds_what_another_wrote(tmp_path):
+    script = """
+        import numpy as np
+        from hybridnet import autograd, nd
+        from hybridnet.runtime.programs import cache
+
+        x, w = nd.array(np.linspace(-1, 1, 12).reshape(4, 3)), nd.ones((2, 3))
+        w.attach_grad()
+        for _ in range(2):
+            with autograd.record():
+                loss = nd.FullyConnected(x, w, num_hidden=2, no_bias=True).tanh().sum()
+            loss.backward()
+            w -= 0.1 * w.grad
+            print(w.asnumpy().tobytes().hex())
+        print(cache.statistics().compilations, cache.statistics().loaded > 0)
+        """
+    environ = {"HYBRIDNET_CACHE_DIR": str(tmp_path)}
+    first = run_script(script, **environ, PYTHONHASHSEED="1").split()
+    again = run_script(script, **environ, PYTHONHASHSEED="2").split()
+    assert int(first[2]) > 0
+    assert first[:2] == again[:2]
+    assert again[2:] == ["0", "True"]
+
+
+def check_random_program(folder: ProgramFolder, monkeypatch: Any, seed: int) -> int:
+    """Runs a random program compiled, then from disk; returns how many programs were read."""
+    program = make_program(seed, 20)
+    results = []
+    for _ in range(2):
+        cache = ProgramCache(store=ProgramStore(folder))
+        monkeypatch.setattr(launch, "cache", cache)
+        results.append(run_ours(program))
+        nd.waitall()
+    compare(results[1], run_reference(program), program)
+    assert_same_bits(results[1], results[0])
+    return cache.statistics().loaded
+
+
+@pytest.fixture
+def whole(monkeypatch):
+    monkeypatch.setattr(programs, "_WHOLE_SHARE", -1)
+
+
+def test_random_programs_give_the_same_bits_from_disk(folder, monkeypatch, whole):
+    assert sum(check_random_program(folder, monkeypatch, 300 + k) for k in range(12)) > 12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(5))
+def test_many_random_programs_from_disk(folder, monkeypatch, whole, block):
+    for seed in range(400 + 20 * block, 420 + 20 * block):
+        check_random_program(folder, monkeypatch, seed)
+
+
+# Names
+
+
+def test_different_programs_have_different_names():
+    codes = [
+        make_code(),
+        make_code(cpu(1)),
+        make_code(dtype="float64"),
+        make_code(size=4),
+        make_code(donated=(0,)),
+        make_code(outputs=(2,)),
+        make_code(outputs=(2, 0)),
+        make_code(first=call("broadcast_mul")),
+        make_code(first=get("dot").bind({"transpose_a": True})[0]),
+        make_code(first=get("dot").bind({"transpose_b": True})[0]),
+        make_code(first=vjp_call(call("tanh"), (0,), (0,))),
+        make_code(first=vjp_call(call("sin"), (0,), (0,))),
+    ]
+    names = [key_of(one) for one in codes]
+    assert None not in names
+    assert len(set(names)) == len(codes)
+    swapped = make_code()._replace(
+        instructions=((call("broadcast_add"), (~1, ~0)), *make_code().instructions[1:])
+    )
+    assert key_of(swapped) not in names
+    assert key_of(make_code()) == names[0]
+
+
+def test_dropout_in_training_is_another_program():
+    calls = [get("Dropout").bind({"p": 0.5}, train)[0] for train in (True, False)]
+    assert calls[0].fingerprint != calls[1].fingerprint
+
+
+def graph_of(inner: Call, constant: float) -> Graph:
+    x = variable("x")
+    node = Node(inner, (Edge(x, 0),), "n")
+    scaled = Node(call("_mul_scalar"), (Edge(node, 0),), "s", (constant,))
+    return Graph((x,), (Edge(scaled, 0),))
+
+
+def test_graphs_are_named_by_their_calls_and_constants():
+    types = (tensor_type((3,), np.dtype("float32")),)
+
+    def name(inner: str, constant: float, title: str = "f") -> bytes | None:
+        return GraphCall(graph_of(call(inner), constant), types, title).fingerprint
+
+    assert name("tanh", 2.0) == name("tanh", 2.0, "g")
+    assert len({name("tanh", 2.0), name("tanh", 3.0), name("sin", 2.0)}) == 3
+
+
+def test_what_a_user_wrote_is_not_kept(folder):
+    """Its code may be another one in the next process, under the same name."""
+
+    @operator("_test_of_disk")
+    def _ours(data: Any) -> Any:
+        """Adds one."""
+        return data + 1
+
+    try:
+        own = get("_test_of_disk").bind({})[0]
+        types = (tensor_type((3,), np.dtype("float32")),)
+        for one in (own, vjp_call(own, (0,), (0,)), GraphCall(graph_of(own, 1.0), types, "f")):
+            assert one.fingerprint is None
+        code = Code(cpu(0), ((own, (~0,)), (own, (0,))), types, (1,), ())
+        assert key_of(code) is None
+        (made,) = ProgramCache(store=ProgramStore(folder)).run(code, [jax.numpy.zeros(3)], [])
+        nd.waitall()
+        np.testing.assert_array_equal(made, np.full(3, 2))
+        assert folder.info().entries == 0
+    finally:
+        del REGISTRY["_test_of_disk"]
+
+
+def change_version(monkeypatch):
+    monkeypatch.setattr(program_key, "_versions", lambda: ("0.0.1", "0.0.1"))
+
+
+def change_processor(monkeypatch):
+    monkeypatch.setattr(program_key, "_host", lambda: ("x86_64", "flags: none", 1))
+
+
+def change_source(monkeypatch):
+    monkeypatch.setattr(program_key, "source_digest", lambda: b"edited")
+
+
+def change_flags(monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=true")
+
+
+@pytest.mark.parametrize("change", [change_version, change_processor, change_source, change_flags])
+def test_another_environment_is_another_name(
+    folder, monkeypatch, fresh_keys, change: Callable[[Any], None]
+):
+    code = make_code()
+    fill(folder, code)
+    before = key_of(code)
+    change(monkeypatch)
+    program_key._environment.cache_clear()
+    assert key_of(code) != before
+    _, counts = run_next(folder, code)
+    assert counts.compilations > 0
+    assert counts.loaded == 0
+
+
+def test_a_setting_of_jax_is_part_of_the_name():
+    before = key_of(make_code())
+    with jax.default_matmul_precision("highest"):
+        assert key_of(make_code()) != before
+    assert key_of(make_code()) == before
+
+
+def test_an_edited_lowering_changes_the_source(tmp_path, monkeypatch, fresh_keys):
+    package = Path(program_key.__file__).parent.parent
+    before = program_key.source_digest()
+    copy = tmp_path / "hybridnet"
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("data", "__pycache__"))
+    monkeypatch.setattr(program_key, "__file__", str(copy / "runtime" / "program_key.py"))
+    fresh_keys()
+    assert program_key.source_digest() == before
+    edited = copy / "ops" / "softmax.py"
+    edited.write_text(edited.read_text() + "\n# changed\n")
+    fresh_keys()
+    assert program_key.source_digest() != before
+
+
+# Damage
+
+
+def flip(data: bytes, place: int) -> bytes:
+    return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda data: b"",
+    "cut in the header": lambda data: data[:30],
+    "header alone": lambda data: data[: disk._HEADER],
+    "cut": lambda data: data[: len(data) // 2],
+    "one byte short": lambda data: data[:-1],
+    "longer": lambda data: data + b"x",
+    "magic": lambda data: flip(data, 3),
+    "checksum": lambda data: flip(data, 25),
+    "body": lambda data: flip(data, len(data) - 100),
+    "text": lambda data: b"no program at all\n" * 50,
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_damaged_entry_is_ignored_and_written_anew(folder, kind):
+    code = make_code()
+    first = fill(folder, code)
+    file = file_of(folder, code)
+    file.write_bytes(DAMAGE[kind](file.read_bytes()))
+    again, counts = run_next(folder, code)
+    assert counts.loaded == 0
+    assert counts.compilations > 0
+    assert_same_bits(again, first)
+    _, counts = run_next(folder, code)
+    assert (counts.compilations, counts.loaded) == (0, 1)
+
+
+def test_an_entry_under_the_name_of_another_is_not_taken(folder):
+    code, other = make_code(), make_code(first=call("broadcast_mul"))
+    fill(folder, code)
+    fill(folder, other)
+    shutil.copyfile(file_of(folder, other), file_of(folder, code))
+    again, counts = run_next(folder, code)
+    assert counts.loaded == 0
+    assert_same_bits(again, wanted(code))
+
+
+def test_bytes_that_xla_does_not_take_are_written_anew(folder):
+    code = make_code()
+    key = key_of(code)
+    assert key is not None
+    assert folder.write(key, b"not an executable")
+    again, counts = run_next(folder, code)
+    assert counts.loaded == 0
+    assert_same_bits(again, wanted(code))
+    assert run_next(folder, code)[1].loaded == 1
+
+
+# Many processes
+
+WORK = """
+    import sys
+    import numpy as np
+    from hybridnet import nd
+    from hybridnet.runtime.programs import cache
+    {before}
+    x = nd.array(np.arange(12).reshape(3, 4))
+    y = nd.dot(x.tanh(), nd.ones((4, 2))) * 2 + 1
+    print(y.asnumpy().tobytes().hex())
+    nd.waitall()
+    print(cache.statistics().compilations)
+    """
+
+
+def start(folder: Path, before: str = "") -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(WORK).format(before=before)],
+        env={**os.environ, "HYBRIDNET_CACHE_DIR": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> list[str]:
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (0, "")
+    return out.split()
+
+
+def test_two_processes_write_at_once(tmp_path):
+    both = [start(tmp_path), start(tmp_path)]
+    (a, _), (b, _) = (finish(one) for one in both)
+    assert a == b
+    assert {one.suffix for one in (tmp_path / "programs").iterdir()} == {".program"}
+    assert finish(start(tmp_path)) == [a, "0"]
+
+
+def test_a_process_killed_while_writing_harms_nobody(tmp_path):
+    killed = start(tmp_path, "import os; os.replace = lambda *_: os.kill(os.getpid(), 9)")
+    killed.communicate(timeout=120)
+    assert killed.returncode == -9
+    (partial, *_) = (tmp_path / "programs").iterdir()
+    assert partial.suffix == ".partial"
+    first, count = finish(start(tmp_path))
+    assert int(count) > 0
+    assert finish(start(tmp_path)) == [first, "0"]
+    assert partial.exists()  # its writer might be alive
+    os.utime(partial, (0, 0))
+    assert ProgramFolder(tmp_path / "programs", LIMIT).write("more", b"bytes")
+    assert not partial.exists()
+
+
+# Bounds, and doing without
+
+
+def test_the_least_recently_used_entries_go(tmp_path):
+    size = 1000
+    folder = ProgramFolder(tmp_path / "programs", 5 * (size + disk._HEADER))
+    for number in range(5):
+        assert folder.write(f"e{number}", bytes(size))
+        os.utime(folder.path / f"e{number}.program", (number + 1, number + 1))
+    assert folder.read("e0") == bytes(size)  # used just now
+    assert folder.write("e5", bytes(size))
+    left = {one.stem for one in folder.path.iterdir()}
+    assert {"e0", "e5"} <= left
+    assert not {"e1", "e2"} & left
+    assert folder.info().size <= folder.limit
+    assert not folder.write("large", bytes(6 * size))
+
+
+def test_a_folder_that_another_process_filled_is_counted(tmp_path):
+    limit = 4 * (1000 + disk._HEADER)
+    other = ProgramFolder(tmp_path / "programs", LIMIT)
+    for number in range(10):
+        other.write(f"o{number}", bytes(1000))
+    mine = ProgramFolder(tmp_path / "programs", limit)
+    mine.write("mine", bytes(1000))
+    assert mine.info().size <= limit
+    assert mine.read("mine") is not None
+
+
+def test_off_means_no_folder(tmp_path):
+    for environ in (
+        {"HYBRIDNET_CACHE_DIR": "off"},
+        {"HYBRIDNET_CACHE_DIR": str(tmp_path / "made"), "HYBRIDNET_CACHE_SIZE": "0"},
+    ):
+        run_script(
+            "from hybridnet import nd; print((nd.ones((3,)) * 2).asnumpy())",
+            **environ,
+            HOME=str(tmp_path),
+        )
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_done_without(tmp_path, caplog):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    folder = ProgramFolder(blocked / "programs", LIMIT)
+    with caplog.at_level(logging.WARNING, "hybridnet.programs"):
+        for size in (3, 4, 5):
+            code = make_code(size=size)
+            outputs, counts = run_next(folder, code)
+            assert_same_bits(outputs, wanted(code))
+            assert counts.compilations > 0
+        cache = ProgramCache(store=ProgramStore(folder))
+        caplog.clear()
+        for size in (6, 7):
+            cache.run(make_code(size=size), make_inputs(make_code(size=size)), [3.0])
+            nd.waitall()
+    (said,) = caplog.messages
+    assert str(folder.path) in said
+    assert "HYBRIDNET_CACHE_DIR" in said
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="has no users")
+def test_only_the_user_may_write(folder, caplog):
+    code = make_code()
+    fill(folder, code)
+    assert folder.path.stat().st_mode & 0o777 == 0o700
+    file = file_of(folder, code)
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.chmod(0o666)
+    assert run_next(folder, code)[1].loaded == 0
+    assert run_next(folder, code)[1].loaded == 1
+    target = file.rename(file.with_suffix(".moved"))
+    file.symlink_to(target)
+    assert run_next(folder, code)[1].loaded == 0
+    folder.path.chmod(0o777)
+    with caplog.at_level(logging.WARNING, "hybridnet.programs"):
+        outputs, counts = run_next(folder, code)
+    assert counts.loaded == 0
+    assert_same_bits(outputs, wanted(code))
+    assert "another user" in caplog.text
+
+
+def test_a_context_without_device_is_refused_as_ever(folder):
+    code = make_code(gpu(7))
+    with pytest.raises(Exception, match=r"gpu\(7\)"):
+        ProgramCache(store=ProgramStore(folder)).run(code, [], [3.0])
