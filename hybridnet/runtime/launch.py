@@ -75,14 +75,19 @@ def launch(segment: Segment) -> None:
 
     What is not referred to any more is not computed.
     """
+    # Before taking the lock: its holder may be waiting for the very append that we interrupt.
+    if segment.is_interrupted():
+        raise MXNetError(INTERRUPTED)
     with segment.lock:
-        if segment.is_interrupted():
-            raise MXNetError(INTERRUPTED)
         if not segment.open:
             return
         segment.open = False
-        while segment.busy:  # its owner is in the middle of an append, which takes microseconds
-            time.sleep(0)
+        try:
+            while segment.busy:  # its owner is in the middle of an append, of microseconds
+                time.sleep(0)
+        except BaseException:  # a KeyboardInterrupt: nothing has happened yet
+            segment.open = True
+            raise
         segment.launching = True
         try:
             with _open_lock:
@@ -266,9 +271,13 @@ def wait_all() -> None:
             raise OpError(str(error)) from error.__cause__
         for ref in [ref for recent in list(_recent.values()) for ref in recent.copy()]:
             array = ref()
-            # A donated array is gone: its memory belongs to a later program.
-            if array is not None and not array.is_deleted():
-                _finished(array)
+            try:
+                if array is not None and not array.is_deleted():
+                    _finished(array)
+            except OpError:
+                # A donated array is gone, maybe just now: its memory belongs to a later program.
+                if not array.is_deleted():
+                    raise
     unreported = list(_unreported.values())
     if unreported:
         _unreported.clear()

@@ -117,8 +117,9 @@ def record(
 
 
 def _begin(ctx: Context, limit: int | None = None) -> Segment:
-    segment = thread.segments[ctx] = Segment(ctx, thread.limit if limit is None else limit)
-    note_open(segment)
+    segment = Segment(ctx, thread.limit if limit is None else limit)
+    note_open(segment)  # first: if an interrupt comes between, nothing is recorded unknown to it
+    thread.segments[ctx] = segment
     return segment
 
 

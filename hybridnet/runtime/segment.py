@@ -184,6 +184,8 @@ class Segment:
             if scalars:
                 self.scalars += scalars
             self.load += load
+            # Held from here on: once `busy` is off, a launch takes what nobody holds for dead.
+            made = results[number:]
             # Last: what is not in this list has not happened.
             self.instructions.append((call, tuple(operands)))
         except BaseException:  # a KeyboardInterrupt may come between any two lines
@@ -191,7 +193,7 @@ class Segment:
             raise
         finally:
             self.busy = False
-        return results[number:]
+        return made
 
     def is_interrupted(self) -> bool:
         """Whether this thread is in the middle of an append to it, or of its launch."""
