@@ -112,18 +112,20 @@ def executable_from(code: Code, data: bytes) -> Executable:
     Raises:
         RuntimeError: XLA cannot load them.
     """
-    from jax._src.lib import xla_client
-
     device = device_of(code.ctx)
-    loaded = device.client.deserialize_executable(
-        data, executable_devices=xla_client.DeviceList((device,))
-    )
+    loaded = device.client.deserialize_executable(data, executable_devices=_devices(device))
     types = result_types(code)
     outputs = [types[i] for i in code.outputs]
     try:
         return _quick(code, device, loaded, outputs)
     except (ImportError, AttributeError, TypeError):
         return _Plain(device, loaded)
+
+
+def _devices(device: Any) -> Any:
+    from jax._src.lib import xla_client  # type: ignore[attr-defined]  # for its own use, it says
+
+    return xla_client.DeviceList((device,))
 
 
 def _quick(code: Code, device: Any, loaded: Any, outputs: list[TensorType]) -> Executable:
@@ -134,7 +136,6 @@ def _quick(code: Code, device: Any, loaded: Any, outputs: list[TensorType]) -> E
     """
     from jax._src import core, stages
     from jax._src.interpreters import pxla
-    from jax._src.lib import xla_client
 
     def abstract(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         return core.ShapedArray(shape, dtype)
@@ -145,7 +146,7 @@ def _quick(code: Code, device: Any, loaded: Any, outputs: list[TensorType]) -> E
     with jax.enable_x64(True):  # without it, 64-bit types would be narrowed here
         unloaded = pxla.UnloadedMeshExecutable(
             xla_executable=loaded,
-            device_list=xla_client.DeviceList((device,)),
+            device_list=_devices(device),
             backend=device.client,
             input_avals=arguments,
             input_shardings=[sharding] * count,

@@ -75,6 +75,7 @@ def plan(code: Code, find: Callable[[Code], Any]) -> list[Step]:
         one, made = found
         first = len(types)
         types += made
+        needed: tuple[bool, ...]
         if len(made) == 1:
             needed = _ONE if first in last else _NONE
         else:
