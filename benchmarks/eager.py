@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import platform
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +35,8 @@ SLICE = 0.1
 PAUSE = 0.01
 #: The least rounds, where --seconds allows no more.
 LEAST_ROUNDS = 5
+#: What is measured by a script of its own, since it needs new processes all the time.
+FIRST_STEP = "first-step"
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6}
 
 
@@ -235,7 +238,7 @@ def save(results: Sequence[Result], file: Path) -> None:
 
 
 def _parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    names = [row.work for row in ROWS]
+    names = [*(row.work for row in ROWS), FIRST_STEP]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="WORK", choices=names, help=", ".join(names))
     parser.add_argument(
@@ -263,6 +266,10 @@ def main() -> None:
             print(f"\n== {row.work}: {row.title}", flush=True)
             results.append(measure(row, options))
             show(results[-1])
+    if options.only is None or FIRST_STEP in options.only:
+        print(f"\n== {FIRST_STEP}: LeNet, new processes", flush=True)
+        script = Path(__file__).resolve().with_name("first_step.py")
+        subprocess.run([sys.executable, str(script)], check=True)
     print("\n" + markdown(results))
     outputs: tuple[tuple[Path | None, Callable[[Sequence[Result], Path], Any]], ...] = (
         (options.plot, plot),

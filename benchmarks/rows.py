@@ -80,14 +80,8 @@ ROWS = (
         per=200,
     ),
     Row("recording", "... recording alone", "us", "an operator", (Target(1.5),), per=200),
-    Row(
-        "taped",
-        "... recording under a tape, and backward",
-        "us",
-        "an operator",
-        (Target(3.0),),
-        per=200,
-    ),
+    Row("taped", "... under a tape, with backward", "us", "an operator", per=200),
+    Row("taping", "... recording that alone", "us", "an operator", (Target(3.0),), per=200),
     Row(
         "chain-large",
         "200 chained operators, 1000x1000",

@@ -38,6 +38,7 @@ def contestants_of(work: str) -> Contestants:
         "chain-large": (chain.CONTESTANTS, 1000),
         "recording": (chain.RECORDING, 32),
         "taped": (chain.TAPED, 32),
+        "taping": (chain.TAPING, 32),
     }
     if work in sized:
         made, size = sized[work]
