@@ -499,6 +499,15 @@ def test_a_folder_that_another_process_filled_is_counted(tmp_path):
     assert mine.read("mine") is not None
 
 
+def test_a_folder_that_somebody_removed_is_begun_anew(folder, caplog):
+    code = make_code()
+    fill(folder, code)
+    shutil.rmtree(folder.path)
+    fill(folder, code)
+    assert run_next(folder, code)[1].loaded == 1
+    assert not caplog.messages
+
+
 def test_off_means_no_folder(tmp_path):
     for environ in (
         {"HYBRIDNET_CACHE_DIR": "off"},

@@ -98,7 +98,13 @@ class ProgramFolder:
             self._written += 1
             partial = f"{self._file(name)}.{os.getpid()}-{self._written}{_PARTIAL}"
         try:
-            _write_own(partial, data)
+            try:
+                _write_own(partial, data)
+            except FileNotFoundError:  # somebody removed the folder: begin a new one
+                self._trusted = None
+                if not self._is_trusted(make=True):
+                    return False
+                _write_own(partial, data)
             os.replace(partial, self._file(name))
         except OSError as error:
             with contextlib.suppress(OSError):
