@@ -1,8 +1,15 @@
-"""Work that nobody waits for, done by the engine: compiling ahead, and writing programs to disk."""
+"""Work that nobody waits for, done by the engine: compiling ahead, and writing programs to disk.
+
+At the end of the program what has begun is waited for, however long it takes: a thread that comes
+back from XLA into an interpreter that is gone aborts the process.
+"""
 
 from __future__ import annotations
 
 import atexit
+import os
+import signal
+import sys
 import threading
 from collections.abc import Callable
 from time import monotonic
@@ -13,15 +20,53 @@ from hybridnet import engine
 __all__ = ["later"]
 
 
+_PATIENCE: Final = 10.0  # seconds
+_WAITING: Final = "hybridnet: waiting for a program that is being compiled (Ctrl-C ends at once)"
+
+
 class _Exit:
     """Whether the process is ending, and since when (seconds of `time.monotonic`)."""
 
-    begun: float | None = None
-    hooked = False
+    def __init__(self) -> None:
+        self.begun: float | None = None
+        self.hooked = False
+        self._running = 0
+        self._ended = threading.Condition()
+
+    def run(self, work: Callable[[], None], grace: float) -> None:
+        with self._ended:
+            if self.is_over(grace):
+                return
+            self._running += 1
+        try:
+            work()
+        finally:
+            with self._ended:
+                self._running -= 1
+                self._ended.notify_all()
 
     def begin(self) -> None:
-        if self.begun is None:
-            self.begun = monotonic()
+        """Lets nothing more begin, and waits for what runs; Ctrl-C ends the process at once."""
+        with self._ended:
+            if self.begun is None:
+                self.begun = monotonic()
+        try:
+            with self._ended:
+                if not self._ended.wait_for(self._is_idle, _PATIENCE):
+                    print(_WAITING, file=sys.stderr)
+                    self._ended.wait_for(self._is_idle)
+        except KeyboardInterrupt:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(128 + signal.SIGINT)
+
+    def _is_idle(self) -> bool:
+        return self._running == 0
+
+    def reset_after_fork(self) -> None:
+        """In a forked child, where nothing runs."""
+        self._running = 0
+        self._ended = threading.Condition()
 
     def is_over(self, grace: float) -> bool:
         return self.begun is not None and monotonic() - self.begun >= grace
@@ -47,4 +92,8 @@ def later(work: Callable[[], None], name: str, *, grace: float = 0.0) -> None:
             register(_exit.begin)
         except RuntimeError:  # the interpreter is going down already
             _exit.begin()
-    engine.push(lambda: None if _exit.is_over(grace) else work(), priority=-1, name=name, lane="io")
+    engine.push(lambda: _exit.run(work, grace), priority=-1, name=name, lane="io")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_exit.reset_after_fork)
