@@ -12,7 +12,8 @@ earlier task is in conflict with it:
     engine.wait_for_var(file)
 
 The functions here use the process-wide engine, made at first use; its kind is chosen by the
-environment variable HYBRIDNET_ENGINE_TYPE, `ThreadedEngine` (default) or `NaiveEngine`.
+environment variable HYBRIDNET_ENGINE_TYPE, `ThreadedEngine` (default) or `NaiveEngine`. In a block
+`with engine.naive():` everything is synchronous, and `bulk` says how many operators become a task.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from hybridnet.engine.bulking import bulk as bulk
+from hybridnet.engine.bulking import bulk_size as bulk_size
+from hybridnet.engine.bulking import follow as follow
+from hybridnet.engine.bulking import naive as naive
+from hybridnet.engine.bulking import set_bulk_size as set_bulk_size
 from hybridnet.engine.completion import Completion as Completion
 from hybridnet.engine.engine import Engine as Engine
 from hybridnet.engine.engine import Observer as Observer
@@ -39,6 +45,7 @@ from hybridnet.engine.task import LANES as LANES
 from hybridnet.engine.task import Origin as Origin
 from hybridnet.engine.task import Var as Var
 from hybridnet.engine.task import caller_origin as caller_origin
+from hybridnet.engine.task import resolve_origin as resolve_origin
 
 __all__ = [
     "LANES",
@@ -57,12 +64,18 @@ __all__ = [
     "ThreadedEngine",
     "Var",
     "VarError",
+    "bulk",
+    "bulk_size",
     "caller_origin",
     "delete_variable",
+    "follow",
     "get",
+    "naive",
     "new_variable",
     "push",
     "push_async",
+    "resolve_origin",
+    "set_bulk_size",
     "set_engine",
     "set_observer",
     "statistics",

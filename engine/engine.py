@@ -6,7 +6,6 @@ somebody waits.
 
 from __future__ import annotations
 
-import threading
 import time
 import weakref
 from abc import ABC, abstractmethod
@@ -34,25 +33,19 @@ from hybridnet.engine.task import (
     Var,
     caller_origin,
 )
+from hybridnet.engine.task import current as _current
 
 __all__ = ["Engine", "Observer", "Statistics", "live_engines"]
 
-#: Called as `observer("task" or "failed", task name, lane, start, end)`, times in nanoseconds of
-#: `time.perf_counter_ns`, after each task that ran, in the thread that ended it.
-Observer = Callable[[str, str, str, int, int], None]
+#: Called as `observer("task" or "failed", task name, lane, start, end, origin)` after each task
+#: that ran, in the thread that ended it. Times are nanoseconds of `time.perf_counter_ns`; the origin is
+#: where the task was pushed, for `resolve_origin`.
+Observer = Callable[[str, str, str, int, int, Origin | None], None]
 
 _LANES: Final = frozenset(LANES)
 _MAX_NOTES: Final = 10  # further failures listed with the one that `wait_for_all` raises
 
 live_engines: Final[weakref.WeakSet[Engine]] = weakref.WeakSet()
-
-
-class _Current(threading.local):
-    # The task that runs in this thread, innermost.
-    task: Task | None = None
-
-
-_current = _Current()
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +217,11 @@ class Engine(ABC):
             threads=self._core.pool.threads,
         )
 
+    @property
+    def observer(self) -> Observer | None:
+        """Who is told of each task that ran; see `set_observer`."""
+        return self._observer
+
     def set_observer(self, observer: Observer | None) -> None:
         """Call `observer` after each task that ran, see `Observer`; None ends that.
 
@@ -367,7 +365,8 @@ class Engine(ABC):
             return
         event = "task" if task.error is None else "failed"
         try:
-            observer(event, task.title, task.lane, task.start_ns, time.perf_counter_ns())
+            end = time.perf_counter_ns()
+            observer(event, task.title, task.lane, task.start_ns, end, task.origin)
         except Exception as error:
             self._core.schedule.note_failure(task, error)
 

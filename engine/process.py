@@ -72,7 +72,8 @@ def get() -> Engine:
 def set_engine(engine: Engine) -> Engine | None:
     """Make `engine` the process-wide one, after the tasks of the present one have ended.
 
-    Vars stay usable: they belong to whichever engine works on them.
+    Vars stay usable: they belong to whichever engine works on them. Whoever observes the present
+    one observes the new one.
 
     Returns:
         The engine that was replaced, not closed, or None if there was none yet.
@@ -83,6 +84,7 @@ def set_engine(engine: Engine) -> Engine | None:
     previous = _process.default
     if previous is not None:
         previous.wait_for_all()
+        engine.set_observer(previous.observer)
     with _process.lock:
         _process.default = engine
         _register_exit()

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, Final, Literal, Protocol
 
 from hybridnet.engine.errors import TaskError
 
-__all__ = ["LANES", "Failure", "Lane", "Origin", "Task", "Var", "caller_origin", "resolve_origin"]
+__all__ = [
+    "LANES",
+    "Failure",
+    "Lane",
+    "Origin",
+    "Task",
+    "Var",
+    "caller_origin",
+    "current",
+    "resolve_origin",
+]
 
 Lane = Literal["compute", "copy", "io", "priority"]
 LANES: Final[tuple[Lane, ...]] = ("compute", "copy", "io", "priority")
@@ -39,6 +50,8 @@ DELETED: Final = "deleted"
 # Where a push stood: (file, line), or (code, index of the instruction), which is cheaper to take
 # and is turned into a line only when somebody asks.
 Origin = tuple[str | CodeType, int]
+# Modules whose calls are nobody's line: they stand between a caller and what it meant to call.
+_GLUE: Final = frozenset({"contextlib", "functools", "threading"})
 
 
 class Latch(Protocol):
@@ -173,6 +186,15 @@ class Task:
         return f"<Task {self.title} #{self.seq} {self.state}>"
 
 
+class _Current(threading.local):
+    """The task that runs in this thread, innermost."""
+
+    task: Task | None = None
+
+
+current: Final = _Current()
+
+
 class Failure:
     """One task that failed: what every Var it poisoned points to."""
 
@@ -208,16 +230,16 @@ def caller_origin(depth: int) -> Origin | None:
         depth: frames to skip for sure; 1 is the caller of this function.
 
     Returns:
-        `(code, instruction)`, without the frame, so that no local variable is kept alive.
+        `(code, instruction)`, without the frame, so that no local variable is kept alive; in a
+        thread of the engine, the origin of the task that runs there.
     """
-    frame = sys._getframe(depth)
-    while True:
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if not (module.startswith("hybridnet.") or module == "hybridnet"):
+        if not (module.startswith("hybridnet.") or module == "hybridnet" or module in _GLUE):
             return frame.f_code, frame.f_lasti
-        if frame.f_back is None:
-            return None
         frame = frame.f_back
+    return None if current.task is None else current.task.origin
 
 
 def resolve_origin(origin: Origin | None) -> tuple[str, int] | None:

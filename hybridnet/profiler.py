@@ -103,7 +103,9 @@ class _Profiler:
         one = threading.current_thread()
         self.records.append(Record(kind, name, (one.ident or 0, one.name), start, end, facts))
 
-    def _on_task(self, kind: str, name: str, lane: str, start: int, end: int) -> None:
+    def _on_task(
+        self, kind: str, name: str, lane: str, start: int, end: int, origin: engine.Origin | None
+    ) -> None:
         self._on_event("task", name, start, end, {"lane": lane, "failed": kind == "failed"})
 
     def reset_after_fork(self) -> None:

@@ -19,6 +19,7 @@ from hybridnet.engine import (
     TaskError,
     ThreadedEngine,
     VarError,
+    resolve_origin,
 )
 
 KINDS = {
@@ -375,7 +376,10 @@ def test_the_observer_sees_each_task_that_ran(engine: Engine):
         ("task", "async", "compute"),
         ("failed", "bad", "compute"),
     ]
-    assert all(start <= end for *_, start, end in events)
+    assert all(start <= end for *_, start, end, _ in events)
+    for event in events:
+        file, line = resolve_origin(event[-1])
+        assert file.endswith("test_engine_api.py") and line > 0
 
 
 def test_an_observer_that_raises_does_not_hurt_the_task(engine: Engine):

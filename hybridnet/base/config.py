@@ -15,7 +15,6 @@ __all__ = [
     "engine_type",
     "log_topics",
     "num_cpu_devices",
-    "segment_limit",
 ]
 
 #: What HYBRIDNET_LOG can name.
@@ -45,11 +44,6 @@ def engine_type() -> str:
 def num_cpu_devices() -> int:
     """HYBRIDNET_NUM_CPU_DEVICES: how many virtual CPU devices ``cpu(i)`` there are (default 1)."""
     return _integer("HYBRIDNET_NUM_CPU_DEVICES", 1, 1)
-
-
-def segment_limit() -> int:
-    """HYBRIDNET_SEGMENT_LIMIT: operators recorded before a launch is forced (default 1024)."""
-    return _integer("HYBRIDNET_SEGMENT_LIMIT", 1024, 1)
 
 
 def cache_dir() -> Path | None:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
+from hybridnet import engine
 from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
@@ -54,20 +55,33 @@ class _Thread(threading.local):
     Attributes:
         segments: what is recorded.
         trace: the trace it is in, or None.
-        limit: the load at which a segment is launched.
+        limit: the load at which a segment is launched: the engine's bulk size, but at least 1.
         cuts: the instructions of the last segment that was launched for its load.
     """
 
     def __init__(self) -> None:
         self.segments: dict[Context, Segment] = {}
         self.trace: Any = None
-        self.limit = config.segment_limit()
+        self.limit = max(engine.bulk_size(), 1)
+        _add_reasons(self.limit == 1)
         self.cuts: dict[Context, list[Instruction]] = {}
+
+
+_naive = config.engine_type() == "NaiveEngine"
+# Why operators may have to be launched at once: NaiveEngine, and the threads whose limit is 1. All
+# but a few programs have no reason, and spend no more than a look at this.
+_reasons = int(_naive)
+_reasons_lock: Final = threading.RLock()
+
+
+def _add_reasons(change: int) -> None:
+    global _reasons
+    with _reasons_lock:
+        _reasons += change
 
 
 #: This thread's; read where a call of `current_trace` would take too long.
 thread: Final = _Thread()
-_naive = config.engine_type() == "NaiveEngine"
 
 
 def is_naive() -> bool:
@@ -81,7 +95,15 @@ def set_naive(naive: bool) -> bool:
     was = is_naive()
     flush_all()
     _naive = naive
+    _add_reasons(naive - was)
     return was
+
+
+def _set_bulk_size(size: int) -> None:
+    flush()
+    thread.cuts.clear()
+    was, thread.limit = thread.limit, max(size, 1)
+    _add_reasons((thread.limit == 1) - (was == 1))
 
 
 def record(
@@ -110,11 +132,18 @@ def record(
     while appended is None:
         segment = _make_way(ctx, segment, call, values)
         appended = segment.append(call, values, scalars, types)
-    if _naive:
-        launch(segment)
-        for value in appended:
-            wait(value)
+    if _reasons:
+        _launch_at_once(segment, appended)
     return appended
+
+
+def _launch_at_once(segment: Segment, made: list[Value]) -> None:
+    """Launches what was just recorded, if this thread or the process wants that."""
+    if _naive or thread.limit == 1:
+        launch(segment)
+    if _naive:
+        for value in made:
+            wait(value)
 
 
 def _begin(ctx: Context, limit: int | None = None) -> Segment:
@@ -210,7 +239,9 @@ def _after_fork_in_child() -> None:
     """What the parent had recorded is the parent's; see `devices.refuse_forked`."""
     thread.segments.clear()
     thread.trace = None
+    _reasons_lock._at_fork_reinit()  # type: ignore[attr-defined]
 
 
+engine.follow(_set_bulk_size, set_naive)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)
