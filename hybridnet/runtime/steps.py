@@ -38,9 +38,9 @@ class Step(NamedTuple):
 
     Attributes:
         code: the structure of the program that runs it. Its inputs are the instruction's operands,
-            each once, in order of first use.
+            one that is used twice included twice: so ``x + x`` needs no program of its own.
         program: what the program cache has for that.
-        slots: those operands.
+        operands: results of earlier steps (>= 0), or ``~i`` for input ``i``.
         num_scalars: how many of the scalars it takes.
         needed: for each of its results, whether anything reads it.
         dead: results of earlier steps that nothing reads after this one.
@@ -48,7 +48,7 @@ class Step(NamedTuple):
 
     code: Code
     program: Any
-    slots: tuple[int, ...]
+    operands: tuple[int, ...]
     num_scalars: int
     needed: tuple[bool, ...]
     dead: tuple[int, ...]
@@ -67,12 +67,7 @@ def plan(code: Code, find: Callable[[Code], Any]) -> list[Step]:
     types: list[TensorType] = []
     for number, (call, operands) in enumerate(instructions):
         in_types = tuple([types[i] if i >= 0 else input_types[~i] for i in operands])
-        slots = operands if len(operands) < 2 else tuple(dict.fromkeys(operands))
-        inputs = None if len(slots) == len(operands) else tuple(map(slots.index, operands))
-        found = _parts.get((ctx, call, in_types, inputs))
-        if found is None:
-            found = _part(ctx, call, in_types, inputs)
-        one, made = found
+        one, made = _parts.get((ctx, call, in_types)) or _part(ctx, call, in_types)
         first = len(types)
         types += made
         needed: tuple[bool, ...]
@@ -80,32 +75,18 @@ def plan(code: Code, find: Callable[[Code], Any]) -> list[Step]:
             needed = _ONE if first in last else _NONE
         else:
             needed = tuple([i in last for i in range(first, len(types))])
-        dead = tuple([i for i in slots if i >= 0 and last[i] == number])
-        steps.append(Step(one, find(one), slots, call.num_scalars, needed, dead))
+        dead = tuple({i for i in operands if i >= 0 and last[i] == number})
+        steps.append(Step(one, find(one), operands, call.num_scalars, needed, dead))
     return steps
 
 
-def _part(
-    ctx: Context, call: Call, types: Types, places: tuple[int, ...] | None
-) -> tuple[Code, Types]:
-    """Returns the structure that runs a call alone, and the types of its results.
-
-    Args:
-        ctx: where it runs.
-        call: the call.
-        types: of its operands.
-        places: for each operand, which input of the structure it is; None where each is its own.
-    """
-    if places is None:
-        inputs = tuple(~i for i in range(len(types)))
-        in_types = types
-    else:
-        inputs = tuple(~place for place in places)
-        in_types = tuple(types[places.index(i)] for i in range(max(places) + 1))
-    one = Code(ctx, ((call, inputs),), in_types, tuple(range(call.num_outputs)), ())
+def _part(ctx: Context, call: Call, types: Types) -> tuple[Code, Types]:
+    """Returns the structure that runs a call alone, and the types of its results."""
+    inputs = tuple(range(-1, ~len(types), -1))
+    one = Code(ctx, ((call, inputs),), types, tuple(range(call.num_outputs)), ())
     if len(_parts) >= _LIMIT:
         _parts.clear()
-    return _parts.setdefault((ctx, call, types, places), (one, call.infer(types)))
+    return _parts.setdefault((ctx, call, types), (one, call.infer(types)))
 
 
 def _last_uses(code: Code) -> dict[int, int]:
@@ -138,8 +119,8 @@ def run_steps(
     results: dict[int, Any] = {}
     number = position = 0
     failing = Failed in map(type, inputs)
-    for one, program, slots, num_scalars, needed, dead in steps:
-        arrays = [results[i] if i >= 0 else inputs[~i] for i in slots]
+    for one, program, operands, num_scalars, needed, dead in steps:
+        arrays = [results[i] if i >= 0 else inputs[~i] for i in operands]
         numbers = scalars[position : position + num_scalars] if num_scalars else []
         position += num_scalars
         cause = next((x for x in arrays if type(x) is Failed), None) if failing else None
