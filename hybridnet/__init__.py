@@ -43,6 +43,7 @@ _MODULES: Final = {
     "profiler": "hybridnet.profiler",
     "random": "hybridnet.random",
     "rnd": "hybridnet.random",
+    "runtime": "hybridnet.runtime",
     "sym": "hybridnet.symbol",
     "symbol": "hybridnet.symbol",
     "visualization": "hybridnet.visualization",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from . import optimizer as optimizer
     from . import profiler as profiler
     from . import random as random
+    from . import runtime as runtime
     from . import symbol as symbol
     from .attribute import AttrScope as AttrScope
     from .base import context as context

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from hybridnet import engine
+
 __all__ = ["COLUMNS", "Record", "Span", "chrome_trace", "events_of", "statistics", "table"]
 
 # The names of the engine's threads: this, and their lane.
@@ -17,6 +19,7 @@ _TITLES: Final = {
     "steps": "Launches instruction by instruction",
     "compile": "Compilations",
     "wait": "Waits for values",
+    "user": "The user's tasks, frames and events",
 }
 #: What `dumps` shows and sorts by: the heading and the width of its column.
 COLUMNS: Final = {
@@ -27,6 +30,8 @@ COLUMNS: Final = {
     "avg": ("Avg", 12),
 }
 _NAME_WIDTH: Final = 56
+# How far a marker's line reaches, as the format has it: through all, one process, or one row.
+_SIGNS: Final = {"global": "g", "process": "p"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +39,15 @@ class Span:
     """Something that took time.
 
     Attributes:
-        kind: "task", "program", "steps", "compile" or "wait".
+        kind: "task", "program", "steps", "compile" or "wait"; what the user recorded is "user",
+            "counter" or "marker".
         name: of the task or the program, or the type of the value.
         row: the thread, as a row of a picture; events of one row lie beside or within each other.
         start: microseconds since the profiler first ran.
         duration: microseconds.
-        facts: "lane" and "failed" of a task; "instructions" and "device" of a program.
+        facts: "line", where the user's code asked for it, like "train.py:12"; "lane" and "failed"
+            of a task; "instructions", "device" and "recorded" (the lines) of a program; "what",
+            "domain", "value" and "scope" of what the user recorded.
     """
 
     kind: str
@@ -59,6 +67,7 @@ class Record(NamedTuple):
     start: int
     end: int
     facts: Mapping[str, Any]
+    origin: engine.Origin | None = None
 
 
 def events_of(records: Sequence[Record], origin: int) -> list[Span]:
@@ -69,6 +78,7 @@ def events_of(records: Sequence[Record], origin: int) -> list[Span]:
         origin: nanoseconds; the zero of the events' times.
     """
     ordered = sorted(records, key=lambda one: (one.start, -one.end))
+    lines = {one.origin: _line(one.origin) for one in ordered}
     return [
         Span(
             one.kind,
@@ -76,10 +86,15 @@ def events_of(records: Sequence[Record], origin: int) -> list[Span]:
             row,
             (one.start - origin) / 1e3,
             (one.end - one.start) / 1e3,
-            one.facts,
+            {**one.facts, **lines[one.origin]},
         )
         for one, row in zip(ordered, _rows(ordered), strict=True)
     ]
+
+
+def _line(origin: engine.Origin | None) -> dict[str, str]:
+    place = engine.resolve_origin(origin)
+    return {} if place is None else {"line": f"{place[0]}:{place[1]}"}
 
 
 def _rows(records: Sequence[Record]) -> list[str]:
@@ -120,7 +135,8 @@ def statistics(events: Sequence[Span], sort_by: str, ascending: bool) -> Statist
     """Sums up events: kind -> name -> count and times in milliseconds."""
     times: dict[str, dict[str, list[float]]] = {}
     for one in events:
-        times.setdefault(one.kind, {}).setdefault(one.name, []).append(one.duration / 1e3)
+        name = f"{one.facts['domain']}: {one.name}" if "domain" in one.facts else one.name
+        times.setdefault(one.kind, {}).setdefault(name, []).append(one.duration / 1e3)
     result: Statistics = {}
     for kind in _TITLES:
         rows = {
@@ -157,24 +173,30 @@ def table(sums: Statistics) -> str:
 
 
 def chrome_trace(events: Sequence[Span]) -> dict[str, Any]:
-    """Returns the trace in Chrome's Trace Event Format: complete events, and names of rows."""
+    """Returns the trace in Chrome's Trace Event Format, which Perfetto reads.
+
+    It holds complete events ("X"), the user's counters ("C") and markers ("i"), and names of rows.
+    """
     process = os.getpid()
     numbers: dict[str, int] = {}
     spans = []
     for one in events:
-        row = numbers.setdefault(one.row, len(numbers))
-        spans.append(
-            {
-                "ph": "X",
-                "name": one.name,
-                "cat": one.kind,
-                "ts": one.start,
-                "dur": one.duration,
-                "pid": process,
-                "tid": row,
-                "args": dict(one.facts),
-            }
-        )
+        event = {
+            "ph": "X",
+            "name": one.name,
+            "cat": one.facts.get("domain", one.kind),
+            "ts": one.start,
+            "pid": process,
+            "tid": numbers.setdefault(one.row, len(numbers)),
+            "args": dict(one.facts),
+        }
+        if one.kind == "counter":
+            event |= {"ph": "C", "args": {one.name: one.facts["value"]}}
+        elif one.kind == "marker":
+            event |= {"ph": "i", "s": _SIGNS.get(one.facts["scope"], "t")}
+        else:
+            event["dur"] = one.duration
+        spans.append(event)
     names: list[dict[str, Any]] = [
         {"ph": "M", "name": "process_name", "pid": process, "args": {"name": "hybridnet"}}
     ]

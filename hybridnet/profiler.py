@@ -9,32 +9,42 @@
 
 or, for one block, ``with hn.profiler.profile("trace.json"): train()``.
 
-Recorded are the engine's tasks, launches of programs, compilations, and waits for values. A launch
-only hands a program to its device: its span is what that cost the thread, while the computing goes
-on beside it and shows as the wait of whoever needs the result.
+Recorded are the engine's tasks, launches of programs, compilations, and waits for values, each with
+the line of the user's code that asked for it, and a program with the lines that it was recorded at.
+A launch only hands a program to its device: its span is what that cost the thread, while the
+computing goes on beside it and shows as the wait of whoever needs the result. Users add their own
+tasks, frames, events, counters and markers.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import threading
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from time import perf_counter_ns
-from typing import Any, Final, final
+from typing import Any, Final
 
-from hybridnet import engine
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.files import atomic_write
-from hybridnet.runtime import observe
 
-from ._profile_events import COLUMNS, Record, chrome_trace, events_of, statistics, table
+from ._profile_events import COLUMNS, chrome_trace, statistics, table
 from ._profile_events import Span as Span
+from ._profile_marks import Counter as Counter
+from ._profile_marks import Domain as Domain
+from ._profile_marks import Event as Event
+from ._profile_marks import Frame as Frame
+from ._profile_marks import Marker as Marker
+from ._profile_marks import Task as Task
+from ._profile_state import profiler
 
 __all__ = [
+    "Counter",
+    "Domain",
+    "Event",
+    "Frame",
+    "Marker",
     "Span",
+    "Task",
     "dump",
     "dumps",
     "events",
@@ -42,12 +52,10 @@ __all__ = [
     "profile",
     "resume",
     "set_config",
+    "set_kvstore_handle",
     "set_state",
 ]
 
-# Events kept; the oldest go first. A training step makes about ten, a record takes 300 bytes.
-_CAPACITY: Final = 1 << 18
-_FILENAME: Final = "profile.json"
 #: MXNet's other settings. All kinds of events are always recorded, and written only by `dump`.
 _ACCEPTED: Final = frozenset(
     {
@@ -62,65 +70,6 @@ _ACCEPTED: Final = frozenset(
         "profile_symbolic",
     }
 )
-
-
-@final
-class _Profiler:
-    """The process's profiler. Records come from many threads: a deque's append is atomic."""
-
-    def __init__(self) -> None:
-        self.filename: str | os.PathLike[str] = _FILENAME
-        self.records: deque[Record] = deque(maxlen=_CAPACITY)
-        # When it first ran: the zero of all times shown.
-        self.origin = 0
-        self.running = False
-        self.paused = False
-        # What is recorded has been written for good: the next run starts anew.
-        self.finished = False
-
-    def set_running(self, running: bool) -> None:
-        if running and self.finished:
-            self.records.clear()
-            self.finished = False
-        self.running = running
-        self._listen()
-
-    def set_paused(self, paused: bool) -> None:
-        self.paused = paused
-        self._listen()
-
-    def _listen(self) -> None:
-        listening = self.running and not self.paused
-        if listening and not self.origin:
-            self.origin = perf_counter_ns()
-        if listening or observe.observer is not None:
-            observe.observer = self._on_event if listening else None
-            engine.set_observer(self._on_task if listening else None)
-
-    def _on_event(
-        self, kind: str, name: str, start: int, end: int, facts: Mapping[str, Any]
-    ) -> None:
-        one = threading.current_thread()
-        self.records.append(Record(kind, name, (one.ident or 0, one.name), start, end, facts))
-
-    def _on_task(
-        self, kind: str, name: str, lane: str, start: int, end: int, origin: engine.Origin | None
-    ) -> None:
-        self._on_event("task", name, start, end, {"lane": lane, "failed": kind == "failed"})
-
-    def reset_after_fork(self) -> None:
-        """In a forked child: what was recorded is the parent's to write."""
-        self.records.clear()
-        self.set_running(False)
-
-    def events(self) -> list[Span]:
-        return events_of(list(self.records.copy()), self.origin)
-
-
-_profiler: Final = _Profiler()
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_profiler.reset_after_fork)
 
 
 # -- MXNet's functions -----------------------------------------------------------------------------
@@ -143,7 +92,7 @@ def set_config(**kwargs: Any) -> None:
         known = ", ".join(sorted({"filename", *_ACCEPTED}))
         raise ParameterError(f"set_config: has no {', '.join(unknown)}; known are {known}")
     if filename is not None:
-        _profiler.filename = filename
+        profiler.filename = filename
 
 
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
@@ -159,19 +108,19 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     _check_process("set_state", profile_process)
     if state not in ("run", "stop"):
         raise ParameterError(f"set_state: state must be 'run' or 'stop', got {state!r}")
-    _profiler.set_running(state == "run")
+    profiler.set_running(state == "run")
 
 
 def pause(profile_process: str = "worker") -> None:
     """Records nothing until `resume`, while the state stays 'run'."""
     _check_process("pause", profile_process)
-    _profiler.set_paused(True)
+    profiler.set_paused(True)
 
 
 def resume(profile_process: str = "worker") -> None:
     """Ends a `pause`."""
     _check_process("resume", profile_process)
-    _profiler.set_paused(False)
+    profiler.set_paused(False)
 
 
 def dump(finished: bool = True, profile_process: str = "worker") -> None:
@@ -188,10 +137,10 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
     """
     _check_process("dump", profile_process)
     if finished:
-        _profiler.set_running(False)
-        _profiler.finished = True
-    text = json.dumps(chrome_trace(_profiler.events()))
-    with atomic_write(_profiler.filename) as file:
+        profiler.set_running(False)
+        profiler.finished = True
+    text = json.dumps(chrome_trace(profiler.events()), allow_nan=False)
+    with atomic_write(profiler.filename) as file:
         file.write(text.encode())
 
 
@@ -213,11 +162,19 @@ def dumps(
         raise ParameterError(f"dumps: format must be 'table' or 'json', got {format!r}")
     if sort_by not in COLUMNS:
         raise ParameterError(f"dumps: sort_by must be one of {', '.join(COLUMNS)}, got {sort_by!r}")
-    sums = statistics(_profiler.events(), sort_by, ascending)
+    sums = statistics(profiler.events(), sort_by, ascending)
     text = json.dumps(sums, indent=2) if format == "json" else table(sums)
     if reset:
-        _profiler.records.clear()
+        profiler.records.clear()
     return text
+
+
+def set_kvstore_handle(handle: Any) -> None:
+    """Takes a key-value store and does nothing with it: stores run in this process, as its tasks.
+
+    Args:
+        handle: anything.
+    """
 
 
 def _check_process(function: str, profile_process: str) -> None:
@@ -233,7 +190,7 @@ def _check_process(function: str, profile_process: str) -> None:
 
 def events() -> list[Span]:
     """Returns what was recorded, by start; where there is too much, the last 262,144 events."""
-    return _profiler.events()
+    return profiler.events()
 
 
 @contextmanager
@@ -249,14 +206,14 @@ def profile(filename: str | os.PathLike[str] | None = None) -> Iterator[None]:
         MXNetError: the profiler is running already.
         OSError: the file cannot be written.
     """
-    if _profiler.running:
+    if profiler.running:
         raise MXNetError("profile: the profiler is running already; call set_state('stop') first")
-    _profiler.finished = True
-    _profiler.set_running(True)
+    profiler.finished = True
+    profiler.set_running(True)
     try:
         yield
     finally:
-        _profiler.set_running(False)
+        profiler.set_running(False)
     if filename is not None:
         set_config(filename=filename)
         dump()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,6 +38,10 @@ def chain(x: nd.NDArray, length: int) -> nd.NDArray:
     for _ in range(length):
         x = nd.sin(x) + 1
     return x
+
+
+def line_of(function: Callable[..., Any]) -> int:
+    return function.__code__.co_firstlineno
 
 
 def of_kind(kind: str) -> list[profiler.Span]:
@@ -110,12 +116,10 @@ def test_tasks_have_names_lanes_and_failures():
         with pytest.raises(engine.TaskError):
             engine.wait_for_var(var)
     good, failed = of_kind("task")
-    assert (good.name, good.row, good.facts) == (
-        "read digits",
-        "io",
-        {"lane": "io", "failed": False},
-    )
-    assert failed.facts == {"lane": "copy", "failed": True}
+    assert (good.name, good.row) == ("read digits", "io")
+    first = line_of(test_tasks_have_names_lanes_and_failures) + 7
+    assert dict(good.facts) == {"lane": "io", "failed": False, "line": f"{__file__}:{first}"}
+    assert dict(failed.facts) == {"lane": "copy", "failed": True, "line": f"{__file__}:{first + 2}"}
     assert good.start + good.duration <= failed.start
     engine.push(lambda: None, writes=[var])  # a value again: nothing is left to report
     nd.waitall()
@@ -159,7 +163,89 @@ def test_the_trace_is_chromes_format(tmp_path):
     rows = {one["tid"]: one["args"]["name"] for one in names if one["name"] == "thread_name"}
     assert set(rows) == {one["tid"] for one in spans}
     assert "io" in rows.values() and threading.current_thread().name in rows.values()
+    # Rows are spans that follow or contain each other, which viewers rely on.
+    for row in rows:
+        ends: list[float] = []
+        for one in sorted(
+            (one for one in spans if one["tid"] == row), key=lambda one: (one["ts"], -one["dur"])
+        ):
+            while ends and ends[-1] <= one["ts"]:
+                ends.pop()
+            assert not ends or one["ts"] + one["dur"] <= ends[-1]
+            ends.append(one["ts"] + one["dur"])
+    assert all(one["args"]["line"].startswith(__file__) for one in spans if one["cat"] != "task")
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_events_have_the_lines_of_the_user():
+    x = nd.ones((5, 2))
+
+    def work() -> None:
+        y = nd.exp(x)
+        z = y * 3
+        z.wait_to_read()
+
+    first = line_of(work)
+    with profiler.profile():
+        for _ in range(3):
+            work()
+            nd.waitall()  # for the compilation in the background
+    wait = f"{__file__}:{first + 3}"
+    programs = [one for one in of_kind("program") if one.facts["instructions"] == 2]
+    assert programs
+    for one in programs:
+        assert one.facts["line"] == wait
+        assert one.facts["recorded"] == f"{__file__}:{first + 1}-{first + 2}"
+    whole = [one for one in of_kind("compile") if one.facts["instructions"] == 2]
+    # The one in the background is laid to the launch that asked for it.
+    assert [one.facts["line"] for one in whole] in ([], [wait])
+    assert {one.facts["line"] for one in of_kind("wait") if one.name != "everything"} == {wait}
+
+
+def test_users_add_tasks_frames_events_counters_and_markers(tmp_path):
+    domain = profiler.Domain("training")
+    task, frame, event = domain.new_task("epoch"), domain.new_frame("batch"), profiler.Event("io")
+    unseen = profiler.Counter(domain, "unseen", 3)
+    with profiler.profile(tmp_path / "trace.json"):
+        counter = domain.new_counter("loss", 5)
+        task.start()
+        for _ in range(2):
+            frame.start()
+            frame.stop()
+        with event:
+            domain.new_marker("here").mark()
+        task.stop()
+        counter += 3
+        counter -= 1
+        counter.increment()
+        counter.decrement(2)
+        counter.set_value(0.5)
+        profiler.Marker(domain, "there").mark("thread")
+    task.start()
+    task.stop()  # too late to be recorded
+    assert [one.name for one in of_kind("user")] == ["epoch", "batch", "batch", "io"]
+    epoch = of_kind("user")[0]
+    assert all(one.start <= epoch.start + epoch.duration for one in of_kind("user"))
+    assert epoch.facts["domain"] == "training" and epoch.facts["what"] == "task"
+    values = [one.facts["value"] for one in of_kind("counter")]
+    assert values == [5, 8, 7, 8, 6, 0.5]
+    trace = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    shown = [one for one in trace if one["ph"] == "C"]
+    assert [one["args"] for one in shown] == [{"loss": value} for value in values]
+    assert [(one["name"], one["s"]) for one in trace if one["ph"] == "i"] == [
+        ("here", "p"),
+        ("there", "t"),
+    ]
+    assert {one["cat"] for one in trace if one["ph"] in "Ci"} == {"training"}
+    sums = json.loads(profiler.dumps(format="json"))["user"]
+    counts = {name: row["count"] for name, row in sums.items()}
+    assert counts == {"training: epoch": 1, "training: batch": 2, "io": 1}
+    assert [str(one) for one in (domain, task, counter, unseen)] == [
+        "training",
+        "epoch",
+        "loss",
+        "unseen",
+    ]
 
 
 def test_dump_writes_where_it_was_told_and_the_next_run_starts_anew(tmp_path):
@@ -227,11 +313,20 @@ def test_tables_sum_up():
         (lambda: profiler.set_state("run", "server"), "profile_process must be 'worker'"),
         (lambda: profiler.dumps(format="xml"), "format must be 'table' or 'json'"),
         (lambda: profiler.dumps(sort_by="size"), "sort_by must be one of count, total"),
+        (
+            lambda: profiler.Domain("d").new_marker("m").mark("world"),
+            "scope must be one of global, process, .* got 'world'",
+        ),
     ],
 )
 def test_wrong_arguments_say_what_is_right(call, message):
     with pytest.raises(ParameterError, match=message):
         call()
+
+
+def test_what_has_not_begun_cannot_end():
+    with pytest.raises(hn.MXNetError, match=r"Event.stop: 'e' has not begun"):
+        profiler.Event("e").stop()
 
 
 def test_a_profile_within_a_run_is_refused():

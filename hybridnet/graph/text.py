@@ -16,8 +16,8 @@ does not read back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from hybridnet.base.attrs import HostScalar
 from hybridnet.ops.backward import VjpCall
@@ -31,22 +31,40 @@ if TYPE_CHECKING:  # graphs import this module to print themselves
 
 __all__ = ["to_text"]
 
+# The column in which comments stand, at most.
+_COMMENTS: Final = 72
 
-def to_text(graph: Graph, types: Mapping[Node, Types] | None = None) -> str:
+
+def to_text(
+    graph: Graph,
+    types: Mapping[Node, Types] | None = None,
+    *,
+    order: Sequence[Node] = (),
+    notes: Mapping[Node, str] | None = None,
+) -> str:
     """Writes a graph as text.
 
     Args:
         graph: what to write.
         types: of its nodes, where known, to be shown.
+        order: nodes that are written before others, each after its inputs; also such as no output
+            depends on.
+        notes: on nodes, for readers: a comment at the end of the line.
     """
     numbers: dict[Node, int] = {}
-    lines = []
-    for node in dict.fromkeys((*graph.inputs, *graph.nodes)):
+    lines: list[str] = []
+    comments: dict[int, str] = {}
+    for node in dict.fromkeys((*graph.inputs, *order, *graph.nodes)):
         numbers[node] = len(numbers)
         line = f"%{numbers[node]} = {_expression(node, numbers)}"
         if types is not None and node in types:
             line += f" : {', '.join(map(str, types[node]))}"
+        if notes is not None and node in notes:
+            comments[len(lines)] = notes[node]
         lines.append(line)
+    width = min(_COMMENTS, max((len(lines[at]) for at in comments), default=0))
+    for at, comment in comments.items():
+        lines[at] = f"{lines[at]:<{width}}  # {comment}"
     lines.append("return " + ", ".join(_reference(edge, numbers) for edge in graph.outputs))
     return "\n".join(lines) + "\n"
 

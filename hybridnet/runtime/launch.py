@@ -23,8 +23,8 @@ from hybridnet import engine
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, OpError
 
-from . import devices, observe
-from .programs import Failed, cache
+from . import devices, journal, observe
+from .programs import Failed
 from .segment import Segment, Value
 
 __all__ = [
@@ -150,9 +150,11 @@ def _execute(segment: Segment, live: list[int], values: list[Value]) -> None:
             if type(held) is Value:
                 inputs[slot] = held.array if held.error is None else Failed(held.error)
         held = None  # a second reference would look like another holder
-        arrays: Sequence[Any] = cache.run(segment.code(live, values), inputs, segment.scalars)
+        arrays: Sequence[Any] = journal.run(segment, segment.code(live, values), inputs)
     except Exception as caught:
-        error: MXNetError = OpError(f"{_names(segment)} on {segment.ctx} failed: {caught}")
+        error: MXNetError = OpError(
+            f"{_names(segment)} on {segment.ctx} failed: {caught}{journal.where(segment)}"
+        )
         error.__cause__ = caught
         arrays = [Failed(error)] * len(values)
     finally:

@@ -1,4 +1,4 @@
-"""Where a profiler listens to the runtime; `hybridnet.profiler` does, while it runs.
+"""Where others listen to the runtime: the profiler, and `explaining`.
 
 Nobody listens as a rule, so a hook on a path that must be fast asks first:
 
@@ -10,27 +10,52 @@ Nobody listens as a rule, so a hook on a path that must be fast asks first:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter_ns
-from typing import Any, Final
+from typing import Final
 
 from .segment import Code
 
-__all__ = ["Observer", "name_of", "span"]
+__all__ = ["Observer", "listen", "name_of", "span", "unlisten"]
 
-#: Called as `observer(kind, name, start, end, facts)` in the thread where it happened, at its end.
-#: Times are nanoseconds of `time.perf_counter_ns`. Kinds:
+#: Called as `observer(kind, what, start, end)` in the thread where it happened, at its end: `what`
+#: is the structure of a program, or text; times are nanoseconds of `time.perf_counter_ns`. Kinds:
 #: "program", an XLA executable was handed to its device, which may still be computing;
 #: "steps", a launch ran instruction by instruction (its programs lie within);
 #: "compile", XLA compiled a program; "wait", a thread waited for a value.
-Observer = Callable[[str, str, int, int, Mapping[str, Any]], None]
+Observer = Callable[[str, Code | str, int, int], None]
 
-#: Set and cleared by the profiler, read by the hooks.
+#: Tells all who listen; None where nobody does. Read by the hooks.
 observer: Observer | None = None
+_listening: list[Observer] = []
 
 # Operators that a program's name lists before it only counts.
 _NAMED: Final = 3
+
+
+def listen(listener: Observer) -> None:
+    """Has somebody told of what happens; once, however often it is called."""
+    if listener not in _listening:
+        _listening.append(listener)
+        _update()
+
+
+def unlisten(listener: Observer) -> None:
+    """Ends a `listen`."""
+    if listener in _listening:
+        _listening.remove(listener)
+        _update()
+
+
+def _update() -> None:
+    global observer
+    observer = _tell_all if _listening else None
+
+
+def _tell_all(kind: str, what: Code | str, start: int, end: int) -> None:
+    for listener in tuple(_listening):
+        listener(kind, what, start, end)
 
 
 def name_of(code: Code) -> str:
@@ -42,16 +67,12 @@ def name_of(code: Code) -> str:
 
 @contextmanager
 def span(kind: str, what: Code | str) -> Iterator[None]:
-    """Tells the observer, if there is one at the end, what the block did and how long it took."""
+    """Tells who listens at the end what the block did and how long it took."""
     start = perf_counter_ns()
     try:
         yield
     finally:
         end = perf_counter_ns()
-        listener = observer
-        if listener is not None:
-            if isinstance(what, str):
-                listener(kind, what, start, end, {})
-            else:
-                facts = {"instructions": len(what.instructions), "device": str(what.ctx)}
-                listener(kind, name_of(what), start, end, facts)
+        tell = observer
+        if tell is not None:
+            tell(kind, what, start, end)

@@ -21,7 +21,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from . import observe, program_log
 from .background import later
@@ -32,7 +32,7 @@ from .program_store import ProgramStore
 from .segment import Code
 from .steps import Failed, Step, plan, run_steps
 
-__all__ = ["CacheStatistics", "Failed", "ProgramCache", "cache", "lower"]
+__all__ = ["CacheStatistics", "Failed", "ProgramCache", "ProgramState", "cache", "lower"]
 
 # Programs kept, and instructions in all of them together; the least recently used program is
 # dropped. A training script uses tens, of some hundred instructions each.
@@ -102,6 +102,20 @@ class CacheStatistics:
     cold: int
     #: Programs read from disk.
     loaded: int
+
+
+class ProgramState(NamedTuple):
+    """What has become of a structure.
+
+    Attributes:
+        compiled: whether it has a program.
+        runs: how often that was dispatched.
+        launches: how often it was launched before there was one.
+    """
+
+    compiled: bool
+    runs: int
+    launches: int
 
 
 class ProgramCache:
@@ -176,6 +190,13 @@ class ProgramCache:
         return CacheStatistics(
             len(self._programs), self._compilations, self._hot, self._cold, self._loaded
         )
+
+    def state(self, code: Code) -> ProgramState | None:
+        """Returns what has become of a structure; None where it is not in the cache."""
+        program = self._programs.get(code)
+        if program is None:
+            return None
+        return ProgramState(program.compiled is not None, program.runs, program.launches)
 
     def clear(self) -> None:
         """Forgets every program in memory."""

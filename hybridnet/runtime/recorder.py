@@ -22,6 +22,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.ops.call import Call, Types
 
+from . import journal
 from .launch import INTERRUPTED, TRACED, flush_all, launch, note_open, ready_array, wait, wait_all
 from .period import period_of
 from .segment import Instruction, Segment, Value
@@ -147,7 +148,7 @@ def _launch_at_once(segment: Segment, made: list[Value]) -> None:
 
 
 def _begin(ctx: Context, limit: int | None = None) -> Segment:
-    segment = Segment(ctx, thread.limit if limit is None else limit)
+    segment = journal.new_segment(ctx, thread.limit if limit is None else limit)
     note_open(segment)  # first: if an interrupt comes between, nothing is recorded unknown to it
     thread.segments[ctx] = segment
     return segment

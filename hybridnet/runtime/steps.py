@@ -25,12 +25,18 @@ _NONE: Final = (False,)
 
 
 class Failed:
-    """Stands for an array that could not be computed."""
+    """Stands for an array that could not be computed.
 
-    __slots__ = ("error",)
+    Attributes:
+        error: why.
+        result: the number of the first result of the instruction that failed, if one did here.
+    """
 
-    def __init__(self, error: BaseException) -> None:
+    __slots__ = ("error", "result")
+
+    def __init__(self, error: BaseException, result: int | None = None) -> None:
         self.error = error
+        self.result = result
 
 
 class Step(NamedTuple):
@@ -131,7 +137,7 @@ def run_steps(
             try:
                 outputs = run(one, program, arrays, numbers)
             except Exception as caught:
-                outputs = [_failure(one, caught)] * len(needed)
+                outputs = [_failure(one, number, caught)] * len(needed)
                 failing = True
         for keep, output in zip(needed, outputs, strict=True):
             if keep:
@@ -142,7 +148,7 @@ def run_steps(
     return [results[i] for i in code.outputs]
 
 
-def _failure(one: Code, caught: Exception) -> Failed:
+def _failure(one: Code, number: int, caught: Exception) -> Failed:
     error: MXNetError = OpError(f"{one.instructions[0][0].name} on {one.ctx} failed: {caught}")
     error.__cause__ = caught
-    return Failed(error)
+    return Failed(error, number)

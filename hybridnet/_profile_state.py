@@ -1,0 +1,113 @@
+"""The process's profiler: whether it runs, and what it has recorded."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Mapping
+from time import perf_counter_ns
+from typing import Any, Final, final
+
+from hybridnet import engine
+from hybridnet.runtime import journal, observe, recorder
+from hybridnet.runtime.segment import Code
+
+from ._profile_events import Record, Span, events_of
+
+__all__ = ["profiler"]
+
+# Events kept; the oldest go first. A training step makes about ten, a record takes 400 bytes.
+_CAPACITY: Final = 1 << 18
+_FILENAME: Final = "profile.json"
+
+
+@final
+class _Profiler:
+    """The process's profiler. Records come from many threads: a deque's append is atomic."""
+
+    def __init__(self) -> None:
+        self.filename: str | os.PathLike[str] = _FILENAME
+        self.records: deque[Record] = deque(maxlen=_CAPACITY)
+        # When it first ran: the zero of all times shown.
+        self.origin = 0
+        self.running = False
+        self.paused = False
+        # Whether it listens: it runs, and is not paused.
+        self.listening = False
+        # What is recorded has been written for good: the next run starts anew.
+        self.finished = False
+
+    def set_running(self, running: bool) -> None:
+        """Starts or ends recording."""
+        if running and self.finished:
+            self.records.clear()
+            self.finished = False
+        self.running = running
+        self._listen()
+
+    def set_paused(self, paused: bool) -> None:
+        """Records nothing for a while."""
+        self.paused = paused
+        self._listen()
+
+    def _listen(self) -> None:
+        listening = self.running and not self.paused
+        if listening == self.listening:
+            return
+        self.listening = listening
+        if listening:
+            if not self.origin:
+                self.origin = perf_counter_ns()
+            recorder.flush_all()  # so that what is recorded from now on is, with its lines
+            journal.listen()
+            observe.listen(self._on_event)
+        else:
+            observe.unlisten(self._on_event)
+            journal.unlisten()
+        engine.set_observer(self._on_task if listening else None)
+
+    def _on_event(self, kind: str, what: Code | str, start: int, end: int) -> None:
+        origin = engine.caller_origin(2)
+        if isinstance(what, str):
+            self.add(kind, what, start, end, {}, origin)
+            return
+        facts: dict[str, Any] = {"instructions": len(what.instructions), "device": str(what.ctx)}
+        recorded = journal.recorded_at(what)
+        if recorded:
+            facts["recorded"] = recorded
+        self.add(kind, observe.name_of(what), start, end, facts, origin)
+
+    def _on_task(
+        self, kind: str, name: str, lane: str, start: int, end: int, origin: engine.Origin | None
+    ) -> None:
+        self.add("task", name, start, end, {"lane": lane, "failed": kind == "failed"}, origin)
+
+    def add(
+        self,
+        kind: str,
+        name: str,
+        start: int,
+        end: int,
+        facts: Mapping[str, Any],
+        origin: engine.Origin | None,
+    ) -> None:
+        """Records an event of this thread; times in nanoseconds of `perf_counter_ns`."""
+        one = threading.current_thread()
+        thread = (one.ident or 0, one.name)
+        self.records.append(Record(kind, name, thread, start, end, facts, origin))
+
+    def reset_after_fork(self) -> None:
+        """In a forked child: what was recorded is the parent's to write."""
+        self.records.clear()
+        self.set_running(False)
+
+    def events(self) -> list[Span]:
+        """Returns what was recorded, by start."""
+        return events_of(list(self.records.copy()), self.origin)
+
+
+profiler: Final = _Profiler()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=profiler.reset_after_fork)
