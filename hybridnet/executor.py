@@ -154,7 +154,10 @@ class Executor:
             ParameterError: there is no such argument, or a value is no array.
             ShapeError: a value has another shape than its argument.
         """
-        recorder.mark()
+        if is_train:
+            recorder.begin_pass()
+        else:
+            recorder.mark()
         for name, value in kwargs.items():
             self._feed(name, value)
         self._kept = None

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Read at the first use of JAX in the process, which any test may be. JAX's own variable is for the
@@ -21,3 +24,15 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("hybridnet")
+
+# A shell gives what it runs in the background a SIGINT that is ignored, and the tests of Ctrl-C send
+# themselves one.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def settled_thread():
+    """Each test begins as a program of its own does: the thread has compiled nothing in vain."""
+    programs = sys.modules.get("hybridnet.runtime.programs")
+    if programs is not None:
+        programs.cache._thread.unused = 0

@@ -363,7 +363,7 @@ def code_of(size: int, count: int) -> Code:
     value = x.read()
     for _ in range(count):
         (value,) = segment.append(Act(lambda: None), (value,), (), (x.type,))
-    return segment.code([count - 1], [value])
+    return segment.code([value])
 
 
 def test_the_cache_is_bounded_in_programs_and_in_instructions():

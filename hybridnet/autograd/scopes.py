@@ -65,7 +65,7 @@ class _Scope:
     def __enter__(self) -> None:
         state = _tape.state
         if self._recording and not state.recording:
-            recorder.mark()
+            recorder.begin_pass()
         self._before.append((state.recording, state.training))
         if self._recording is not None:
             state.recording = self._recording

@@ -70,8 +70,12 @@ class NDArray(AbstractArray):
     def from_value(cls, value: Value, ctx: Context, edge: Edge | None = None) -> NDArray:
         """Returns an array of its own holding a Value (for the inside of hybridnet)."""
         made = _new(cls)
-        made._storage = Storage(value, ctx)
-        made._type = value.type
+        storage = made._storage = _new(Storage)
+        storage.type = made._type = value.type
+        storage.ctx = ctx
+        storage.value = value
+        if recorder_thread.trace is not None:
+            storage.owner = recorder_thread.trace
         made._offset = None
         made._edge = edge
         return made
@@ -155,17 +159,7 @@ class NDArray(AbstractArray):
         else:
             types = call.infer(tuple(found))
             made = recorder.record(ctx, call, values, scalars, types)
-        outputs = []
-        for value in made:
-            output = _new(cls)
-            storage = output._storage = _new(Storage)
-            storage.type = output._type = value.type
-            storage.ctx = ctx
-            storage.value = value
-            if trace is not None:
-                storage.owner = trace
-            output._offset = output._edge = None
-            outputs.append(output)
+        outputs = [cls.from_value(value, ctx) for value in made]
         if recording:
             if call.takes_state:
                 edges.append(None)
@@ -175,17 +169,40 @@ class NDArray(AbstractArray):
                     output._edge = _new_tuple(Edge, (node, index))
         return outputs
 
+    # Python's arithmetic is most of what small programs do, so the case that nothing is special
+    # about (no tape, no trace, whole arrays) is spared what `apply_call` does for all others.
+
     @classmethod
     def apply_pair(cls, how: Arithmetic, pair: tuple[Any, Any]) -> NDArray:
         """Applies an operator of Python's to two arrays."""
-        made: NDArray = cls.apply_call(how.call_of_pair(), pair)[0]
-        return made
+        call = how.call_of_pair()
+        lhs, rhs = pair
+        if (
+            type(lhs) is type(rhs)
+            and lhs._offset is rhs._offset is None
+            and not _tape.state.recording
+            and recorder_thread.trace is None
+        ):
+            one, other = lhs._storage, rhs._storage
+            ctx = one.ctx
+            if ctx is other.ctx:
+                types = call.infer((lhs._type, rhs._type))
+                made = recorder.record(ctx, call, (one.value, other.value), (), types)
+                return cls.from_value(made[0], ctx)
+        result: NDArray = cls.apply_call(call, pair)[0]
+        return result
 
     @classmethod
     def apply_number(cls, how: Arithmetic, operand: NDArray, number: float) -> NDArray:
         """Applies an operator of Python's to an array and a number."""
-        made: NDArray = cls.apply_call(how.call_of_number(), (operand,), (number,))[0]
-        return made
+        call = how.call_of_number()
+        if operand._offset is None and not _tape.state.recording and recorder_thread.trace is None:
+            storage = operand._storage
+            types = call.infer((operand._type,))
+            made = recorder.record(storage.ctx, call, (storage.value,), (number,), types)
+            return cls.from_value(made[0], storage.ctx)
+        result: NDArray = cls.apply_call(call, (operand,), (number,))[0]
+        return result
 
     @classmethod
     def full_like_scalar(cls, like: NDArray, value: int) -> NDArray:

@@ -214,6 +214,8 @@ def binary(operand: Operand, other: Any, how: Arithmetic) -> Any:
         return kind.apply_number(how, operand, other)
     if isinstance(other, Operand):
         return kind.apply_pair(how, (other, operand) if how.swap else (operand, other))
+    if type(other) is int and -_EXACT <= other <= _EXACT:
+        return kind.apply_number(how, operand, float(other))
     if isinstance(other, (int, float, np.integer, np.floating, np.bool_)):
         if isinstance(other, (int, np.integer)) and abs(int(other)) > _EXACT:
             return binary(operand, kind.full_like_scalar(operand, int(other)), how)
@@ -291,7 +293,11 @@ def operator_function(op: Operator, kind: type[Operand], public: str) -> Method:
         public: the name it is called by.
     """
 
+    most = 0 if op.variadic else len(op.inputs)
+
     def function(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs and 0 < len(args) <= most and args[-1] is not None:
+            return kind.apply_operator(op, args, {})
         out = kwargs.pop("out", None)
         given = kwargs.pop("name", None)
         options = {"attr": kwargs.pop("attr")} if "attr" in kwargs else {}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hybridnet import nd
 from hybridnet.ndarray import NDArray
 
-from .optimizer import Index, Optimizer, register, zeros_like
+from .optimizer import Index, Optimizer, Step, register, zeros_like
 
 __all__ = ["NAG", "SGD", "Signum", "Test"]
 
@@ -40,11 +41,32 @@ class SGD(Optimizer):
         """Overwrites the weight (or each of a list of them) and its momentum by one step."""
         clip = self._clip_parameter()
         momentum = float(self.momentum)
-        for w, g, m, scalars in self.steps(index, weight, grad, state):
+        steps = list(self.steps(index, weight, grad, state))
+        if len(steps) > 1 and len({step.state is None for step in steps}) == 1:
+            self._update_together(steps, momentum, clip)
+            return
+        for w, g, m, scalars in steps:
             if m is None:
                 nd.sgd_update(w, g, out=w, clip_gradient=clip, **scalars)
             else:
                 nd.sgd_mom_update(w, g, m, out=w, momentum=momentum, clip_gradient=clip, **scalars)
+
+    def _update_together(self, steps: Sequence[Step], momentum: float, clip: float) -> None:
+        """Takes the steps by one operator: recording costs a few microseconds for each."""
+        scalars = [step.scalars for step in steps]
+        shared = {
+            "out": [step.weight for step in steps],
+            "lrs": tuple([one["lr"] for one in scalars]),
+            "wds": tuple([one["wd"] for one in scalars]),
+            "rescale_grad": scalars[0]["rescale_grad"],
+            "clip_gradient": clip,
+            "num_weights": len(steps),
+        }
+        if steps[0].state is None:
+            nd.multi_sgd_update(*[x for w, g, _, _ in steps for x in (w, g)], **shared)
+        else:
+            arrays = [x for w, g, m, _ in steps for x in (w, g, m)]
+            nd.multi_sgd_mom_update(*arrays, momentum=momentum, **shared)
 
 
 @register

@@ -110,7 +110,7 @@ def launch(segment: Segment) -> None:
 
 
 def _launch(segment: Segment) -> None:
-    # (A plain loop over the inputs would leave a reference behind: see `Segment.donations`.)
+    # (A plain loop over the inputs would leave a reference behind: see `Segment.code`.)
     for value in [held for held in segment.inputs if type(held) is Value]:
         # A finalizer recorded this while the launch that makes the value was under way.
         if value.segment is not None:
@@ -125,14 +125,14 @@ def _launch(segment: Segment) -> None:
         if type(one) is Value and one.array is None and one.error is None
     }
     if not pending:
-        _execute(segment, live, values)
+        _execute(segment, values)
         for value in values:
             value.segment = None
         return
     # An input is still being made by a task of the engine: this launch becomes one too.
     var = engine.new_variable()
     engine.push(
-        lambda: _execute(segment, live, values),
+        lambda: _execute(segment, values),
         reads=tuple(pending),
         writes=(var,),
         name="launch",
@@ -142,7 +142,7 @@ def _launch(segment: Segment) -> None:
         value.segment = None
 
 
-def _execute(segment: Segment, live: list[int], values: list[Value]) -> None:
+def _execute(segment: Segment, values: list[Value]) -> None:
     """Runs the program and puts its outputs, or why there are none, in the Values."""
     inputs = segment.inputs
     try:
@@ -150,7 +150,8 @@ def _execute(segment: Segment, live: list[int], values: list[Value]) -> None:
             if type(held) is Value:
                 inputs[slot] = held.array if held.error is None else Failed(held.error)
         held = None  # a second reference would look like another holder
-        arrays: Sequence[Any] = journal.run(segment, segment.code(live, values), inputs)
+        code = segment.code(values)  # may change their order
+        arrays: Sequence[Any] = journal.run(segment, code, inputs)
     except Exception as caught:
         error: MXNetError = OpError(
             f"{_names(segment)} on {segment.ctx} failed: {caught}{journal.where(segment)}"

@@ -30,6 +30,7 @@ from .segment import Instruction, Segment, Value
 __all__ = [
     "INTERRUPTED",
     "aside",
+    "begin_pass",
     "current_trace",
     "flush",
     "flush_all",
@@ -50,6 +51,11 @@ __all__ = [
 _LOOP: Final = 128
 
 
+# How many times longer segments may be in a training pass; but a smaller bulk size is a user's wish.
+_PASS: Final = 8
+_ROOMY: Final = 1024
+
+
 class _Thread(threading.local):
     """What this thread has recorded and not launched, by context, and the trace it is in.
 
@@ -58,6 +64,7 @@ class _Thread(threading.local):
         trace: the trace it is in, or None.
         limit: the load at which a segment is launched: the engine's bulk size, but at least 1.
         cuts: the instructions of the last segment that was launched for its load.
+        in_pass: whether a training pass has begun and no natural border has come since.
     """
 
     def __init__(self) -> None:
@@ -66,6 +73,7 @@ class _Thread(threading.local):
         self.limit = max(engine.bulk_size(), 1)
         _add_reasons(self.limit == 1)
         self.cuts: dict[Context, list[Instruction]] = {}
+        self.in_pass = False
 
 
 _naive = config.engine_type() == "NaiveEngine"
@@ -127,8 +135,11 @@ def record(
         made: list[Value] = trace.append(ctx, call, values, scalars, types)
         return made
     segment = thread.segments.get(ctx)
-    if segment is None or segment.load >= segment.limit:
-        segment = _begin(ctx) if segment is None else _cut(ctx, segment)
+    if segment is None:
+        segment = _begin(ctx)
+    elif segment.load >= segment.limit:
+        # A finalizer may have interrupted the append that filled it, or its launch.
+        segment = _begin(ctx) if segment.is_interrupted() else _cut(ctx, segment)
     appended = segment.append(call, values, scalars, types)
     while appended is None:
         segment = _make_way(ctx, segment, call, values)
@@ -148,7 +159,11 @@ def _launch_at_once(segment: Segment, made: list[Value]) -> None:
 
 
 def _begin(ctx: Context, limit: int | None = None) -> Segment:
-    segment = journal.new_segment(ctx, thread.limit if limit is None else limit)
+    if limit is None:
+        limit = thread.limit
+        if thread.in_pass and limit >= _ROOMY:
+            limit *= _PASS
+    segment = journal.new_segment(ctx, limit)
     note_open(segment)  # first: if an interrupt comes between, nothing is recorded unknown to it
     thread.segments[ctx] = segment
     return segment
@@ -218,6 +233,18 @@ def mark() -> None:
     """
     if thread.trace is None:
         flush()
+        thread.in_pass = False
+
+
+def begin_pass() -> None:
+    """The natural border at which a training pass begins.
+
+    A pass has an end that comes by itself, so that it is worth waiting for: recurrent networks,
+    unrolled, make steps of some thousand operators.
+    """
+    if thread.trace is None:
+        flush()
+        thread.in_pass = True
 
 
 @contextmanager

@@ -43,6 +43,7 @@ class Value:
         index: which of that segment's results it is.
         var: the engine's Var of the task that will make it; None when no task will.
         error: why it could not be made.
+        over: the `id` of the array that it overwrote, if it overwrote one.
         shared: None, or what shows XLA that somebody else (DLPack, a JAX user) uses the array's
             memory, too; such memory is never donated, neither here nor there.
     """
@@ -54,6 +55,7 @@ class Value:
     index = -1
     var: Any = None
     error: BaseException | None = None
+    over = 0
     shared: Any = None
 
     def __init__(self, type: TensorType, array: Any = None, *, shared: Any = None) -> None:
@@ -171,8 +173,9 @@ class Segment:
                     operands.append(self._input(value))
                 else:
                     return None
+            # Held from here on: once `busy` is off, a launch takes what nobody holds for dead.
+            made = []
             results = self.results
-            number = len(results)
             load = call.weight
             for one in types:
                 value = _new(Value)
@@ -180,12 +183,11 @@ class Segment:
                 value.segment = self
                 value.index = len(results)
                 results.append(value)
+                made.append(value)
                 load += one.mebibytes
             if scalars:
                 self.scalars += scalars
             self.load += load
-            # Held from here on: once `busy` is off, a launch takes what nobody holds for dead.
-            made = results[number:]
             # Last: what is not in this list has not happened.
             self.instructions.append((call, tuple(operands)))
         except BaseException:  # a KeyboardInterrupt may come between any two lines
@@ -238,36 +240,52 @@ class Segment:
         results = self.results
         return [i for i in range(len(results)) if count(results[i]) > _OURS]
 
-    def donations(self, outputs: Sequence[Value]) -> tuple[int, ...]:
-        """Returns the inputs whose memory one of these outputs can take over.
+    def code(self, outputs: list[Value]) -> Code:
+        """Returns the segment's structure with these results as its outputs.
 
-        That is an input that nobody else holds, as long as there is an output of the same type
-        left that no other input was matched with: XLA reuses memory only so.
+        Inputs that nobody else holds are donated: an output takes over their memory. XLA matches
+        the donated inputs of a type with the outputs of that type in order, so the outputs are put
+        in an order, in place, in which an array that was overwritten meets what overwrote it; any
+        other match would make XLA copy.
         """
-        # The array object is held by a live Value, by another segment that reads it, or by no
-        # one but our list: its reference count tells, with no bookkeeping while recording.
-        count = sys.getrefcount
-        inputs = self.inputs
-        dead = [i for i in range(len(inputs)) if count(inputs[i]) <= _OURS and i not in self.kept]
-        if not dead:
-            return ()
-        room: dict[TensorType, int] = {}
-        for value in outputs:
-            room[value.type] = room.get(value.type, 0) + 1
-        donated = []
-        for slot in dead:
-            one = self.input_types[slot]
-            if room.get(one, 0):
-                room[one] -= 1
-                donated.append(slot)
-        return tuple(donated)
-
-    def code(self, live: Sequence[int], outputs: Sequence[Value]) -> Code:
-        """Returns the segment's structure with these results, by number, as its outputs."""
+        donated = self._dead()
+        if donated:
+            heirs = self._heirs(donated, outputs)
+            donated = sorted(heirs)
+            first = [heirs[slot] for slot in donated]
+            taken = set(first)
+            outputs[:] = first + [one for one in outputs if one not in taken]
         return Code(
             self.ctx,
             tuple(self.instructions),
             tuple(self.input_types),
-            tuple(live),
-            self.donations(outputs),
+            tuple([one.index for one in outputs]),
+            tuple(donated),
         )
+
+    def _dead(self) -> list[int]:
+        """Returns the inputs that nobody holds but this."""
+        # The array object is held by a live Value, by another segment that reads it, or by no
+        # one but our list: its reference count tells, with no bookkeeping while recording.
+        count = sys.getrefcount
+        inputs = self.inputs
+        return [i for i in range(len(inputs)) if count(inputs[i]) <= _OURS and i not in self.kept]
+
+    def _heirs(self, dead: list[int], outputs: list[Value]) -> dict[int, Value]:
+        """Chooses, for as many of these inputs as there is room, the output that takes over."""
+        heirs: dict[int, Value] = {}
+        unclaimed = set(dead)
+        for value in outputs:
+            slot = self._slots.get(value.over, -1) if value.over else -1
+            if slot in unclaimed and self.input_types[slot] is value.type:
+                unclaimed.discard(slot)
+                heirs[slot] = value
+        taken = set(heirs.values())
+        free: dict[TensorType, list[Value]] = {}
+        for value in reversed(outputs):
+            if value not in taken:
+                free.setdefault(value.type, []).append(value)
+        for slot in dead:
+            if slot in unclaimed and free.get(self.input_types[slot]):
+                heirs[slot] = free[self.input_types[slot]].pop()
+        return heirs

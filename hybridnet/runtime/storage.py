@@ -72,6 +72,8 @@ class Storage:
         """
         trace = thread.trace
         if trace is None or self.owner is trace:
+            old = self.value
+            value.over = old.over if old.array is None else id(old.array)
             self.value = value
         else:
             trace.write(self, value, handle)
