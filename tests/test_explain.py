@@ -258,6 +258,21 @@ def test_errors_say_where_it_was_recorded_if_that_is_known():
             y.asnumpy()
 
 
+def test_errors_of_tasks_say_where_they_were_pushed():
+    one = nd.ones((3,)).read().type
+
+    def fail() -> list[Any]:
+        raise OSError("disk on fire")
+
+    def work() -> nd.NDArray:
+        (made,) = push_task(fail, [], (one,), name="reader")
+        return nd.NDArray.from_value(made, hn.cpu()) * 2
+
+    where = f"{re.escape(__file__)}:{line_of(work) + 1}"
+    with pytest.raises(OpError, match=f"reader failed: disk on fire; pushed at {where}$"):
+        work().asnumpy()
+
+
 def test_results_are_the_same():
     def run() -> list[np.ndarray]:
         hn.random.seed(1)

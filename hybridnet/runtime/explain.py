@@ -50,7 +50,7 @@ def explain(n: int = 1, *, file: TextIO | None = None) -> None:
     launched yet is only counted.
 
     Args:
-        n: how many; the last 64 are kept.
+        n: how many; the last 16 are kept.
         file: where to; default standard output.
 
     Raises:

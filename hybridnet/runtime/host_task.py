@@ -13,7 +13,7 @@ from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError
 from hybridnet.ops.call import Types
 
-from . import recorder
+from . import journal, recorder
 from .launch import fail
 from .segment import Value
 
@@ -51,6 +51,7 @@ def push_task(
     for value in reads:
         if value.segment is not None:
             recorder.launch(value.segment)
+    origin = engine.caller_origin(1)
     made = [Value(one) for one in types]
     var = engine.new_variable()
     for value in made:
@@ -66,11 +67,15 @@ def push_task(
             # What could not be read is one failure, however many tasks it takes along.
             error = next((value.error for value in reads if value.error is not None), caught)
             if not isinstance(error, MXNetError):
-                error = OpError(f"{name or 'host task'} failed: {caught}")
+                where = journal.ranges([origin])
+                pushed = f"; pushed at {where}" if where else ""
+                error = OpError(f"{name or 'host task'} failed: {caught}{pushed}")
                 error.__cause__ = caught
             fail(made, error)
             if not isinstance(caught, Exception):
                 raise
 
-    engine.push(run, reads=waits, writes=(var,), priority=priority, lane=lane, name=name)
+    engine.push(
+        run, reads=waits, writes=(var,), priority=priority, lane=lane, name=name, origin=origin
+    )
     return made

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, final
 
@@ -43,8 +43,8 @@ __all__ = [
 
 #: Where instructions were recorded, by the numbers of their first results.
 Lines = dict[int, engine.Origin | None]
-# Launches kept for `explain`.
-_KEPT: Final = 64
+# Launches kept for `explain`; those of unrolled networks take a megabyte each.
+_KEPT: Final = 16
 _RECORDED: Final = "; recorded at "
 
 
@@ -84,14 +84,14 @@ class Launch:
         how: how it ran; empty when nobody listened.
     """
 
-    __slots__ = ("code", "how", "lines", "origin", "scalars")
+    # No __slots__: most launches keep the defaults, and one is made for each.
+    lines: Mapping[int, engine.Origin | None] = {}
+    origin: engine.Origin | None = None
+    how = ""
 
     def __init__(self, code: Code, scalars: list[Any]) -> None:
         self.code = code
         self.scalars = scalars
-        self.lines: Lines = {}
-        self.origin: engine.Origin | None = None
-        self.how = ""
 
 
 #: The last launches, oldest first.
@@ -209,7 +209,7 @@ def _how(compiled: bool, events: Sequence[str]) -> str:
     return "hot, one dispatch" if compiled else "read from disk, then one dispatch"
 
 
-def _locate(failed: Failed, lines: Lines) -> None:
+def _locate(failed: Failed, lines: Mapping[int, engine.Origin | None]) -> None:
     """Adds to an error where what failed was recorded."""
     place = ranges([lines.get(failed.result)]) if failed.result is not None else ""
     failed.result = None  # several outputs may have failed of one cause
