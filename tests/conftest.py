@@ -25,8 +25,7 @@ settings.register_profile(
 )
 settings.load_profile("hybridnet")
 
-# A shell gives what it runs in the background a SIGINT that is ignored, and the tests of Ctrl-C send
-# themselves one.
+# What a shell runs in the background ignores SIGINT, and the tests of Ctrl-C send themselves one.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -279,7 +279,7 @@ def wait_all() -> None:
                     _finished(array)
             except OpError:
                 # A donated array is gone, maybe just now: its memory belongs to a later program.
-                if not array.is_deleted():
+                if array is None or not array.is_deleted():
                     raise
     unreported = list(_unreported.values())
     if unreported:
