@@ -159,7 +159,10 @@ class NDArray(AbstractArray):
         else:
             types = call.infer(tuple(found))
             made = recorder.record(ctx, call, values, scalars, types)
-        outputs = [cls.from_value(value, ctx) for value in made]
+        if len(made) == 1:
+            outputs = [cls.from_value(made[0], ctx)]
+        else:
+            outputs = [cls.from_value(value, ctx) for value in made]
         if recording:
             if call.takes_state:
                 edges.append(None)

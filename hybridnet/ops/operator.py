@@ -26,6 +26,8 @@ Shapes = list[tuple[int, ...] | None]
 
 _FLOAT64: Final = np.dtype(np.float64)
 _INT64: Final = np.dtype(np.int64)
+# What a dynamic parameter may be without being read.
+_NUMBERS: Final = frozenset({float, HostScalar})
 # Distinct parameter values or input types that one operator remembers; past it, it starts afresh.
 _CACHE_LIMIT: Final = 4096
 
@@ -101,15 +103,15 @@ class Operator:
         """
         scalars: tuple[Any, ...] = ()
         if self.dynamic:
-            scalars = tuple(
-                value
-                if type(value := attrs.get(name, param.default)) in (float, HostScalar)
-                else parse_params(self.name, {name: param}, {name: value} if name in attrs else {})[
-                    name
-                ]
-                for name, param in self.dynamic.items()
-            )
-            attrs = {name: value for name, value in attrs.items() if name not in self.dynamic}
+            given = []
+            attrs = dict(attrs)
+            for name, param in self.dynamic.items():
+                written = {name: attrs.pop(name)} if name in attrs else {}
+                value = written.get(name, param.default)
+                if type(value) not in _NUMBERS and not (param.count and _are_numbers(value)):
+                    value = parse_params(self.name, {name: param}, written)[name]
+                given.append(value)
+            scalars = tuple(given)
         if not self.takes_train:
             train = None
         try:
@@ -296,6 +298,10 @@ class OpCall(Call):
     def __repr__(self) -> str:
         attrs = ", ".join(f"{name}={value}" for name, value in self.attrs.items())
         return f"{self.operator.name}({attrs})"
+
+
+def _are_numbers(value: Any) -> bool:
+    return type(value) is tuple and _NUMBERS.issuperset(map(type, value))
 
 
 def _of(fact: Any, attrs: Mapping[str, Any]) -> Any:
