@@ -243,6 +243,18 @@ def test_the_period_of_a_stream(lead, body, length):
     assert period_of([*begin, *made]) == (fits[0] if fits else 0)
 
 
+def test_a_producer_is_held_back():
+    """XLA takes no more than 32 programs of a device at a time: dispatching one more waits."""
+    x = nd.full((700, 700), 1e-3)
+    made, most = [], 0
+    for _ in range(80):
+        made.append(nd.dot(x, x))
+        recorder.mark()
+        most = max(most, sum(not one.read().array.is_ready() for one in made))
+    assert most <= 40
+    assert all(np.allclose(one.asnumpy(), 7e-4) for one in made)
+
+
 def test_dropped_temporaries_never_exist():
     size = next(SIZES)
     x = nd.array(np.arange(size))

@@ -4,6 +4,9 @@ A segment is launched by whoever needs one of its values, under its lock, so tha
 needs another thread's value waits for that launch and no longer. No other lock is held meanwhile,
 except the one that makes an in-place update whole (`storage.in_place`), which no launch takes.
 
+Nobody runs far ahead of a device: XLA takes 32 programs at a time (on CPUs and GPUs), and lets the
+thread that dispatches one more wait.
+
 Errors are kept in the Values and raised where these are waited for. A failed instruction takes
 with it what depends on it and nothing else, so that results do not depend on where a segment
 begins and ends.
