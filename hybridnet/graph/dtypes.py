@@ -7,6 +7,7 @@ depend on them, so the rule is asked about shapes made up until it accepts some.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -199,7 +200,8 @@ def _probe(call: Call, dtypes: Sequence[DType]) -> list[DType]:
         try:
             return [one.dtype for one in infer_call(call, types)]
         except DTypeError as error:
-            refused = error
+            # The dtypes are to blame, and of the made-up shapes nobody should hear.
+            refused = DTypeError(re.sub(r"(\w)\[[\d,]+\]", r"\1", str(error)))
         except MXNetError:
             # The shapes may be the reason; with no inputs there are none to blame.
             if not dtypes:

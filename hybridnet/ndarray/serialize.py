@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hybridnet.base.context import current_context
@@ -31,10 +31,11 @@ def save(fname: PathLike, data: NDArray | Sequence[NDArray] | Mapping[str, NDArr
         data = [data]
     arrays: Any
     if isinstance(data, Mapping):
-        _check_arrays(data.values())
+        _check_arrays(data.items())
         arrays = {name: one.asnumpy() for name, one in data.items()}
     else:
-        _check_arrays(data)
+        data = list(data)
+        _check_arrays(enumerate(data))
         arrays = [one.asnumpy() for one in data]
     save_params(fname, arrays)
 
@@ -63,9 +64,9 @@ def _restore(loaded: Any) -> list[NDArray] | dict[str, NDArray]:
     return [NDArray.from_value(put(one, ctx), ctx) for one in loaded]
 
 
-def _check_arrays(values: Any) -> None:
-    for one in values:
+def _check_arrays(items: Iterable[tuple[Any, Any]]) -> None:
+    for key, one in items:
         if not isinstance(one, NDArray):
             raise ParameterError(
-                f"nd.save: every value must be an NDArray, got {type(one).__name__}"
+                f"nd.save: every value must be an NDArray, got {type(one).__name__} for {key!r}"
             )

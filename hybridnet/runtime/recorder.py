@@ -51,7 +51,7 @@ __all__ = [
 _LOOP: Final = 128
 
 
-# How many times longer segments may be in a training pass; but a smaller bulk size is a user's wish.
+# How many times longer segments may be in a training pass; a smaller bulk size is a user's wish.
 _PASS: Final = 8
 _ROOMY: Final = 1024
 
@@ -139,7 +139,7 @@ def record(
         segment = _begin(ctx)
     elif segment.load >= segment.limit:
         # A finalizer may have interrupted the append that filled it, or its launch.
-        segment = _begin(ctx) if segment.is_interrupted() else _cut(ctx, segment)
+        segment = _begin(ctx) if segment.is_held_up() else _cut(ctx, segment)
     appended = segment.append(call, values, scalars, types)
     while appended is None:
         segment = _make_way(ctx, segment, call, values)
