@@ -203,6 +203,13 @@ class Segment:
             return bool(self.lock._is_owned())  # type: ignore[attr-defined]
         return self.busy and self.owner == threading.get_ident()
 
+    def is_held_up(self) -> bool:
+        """Whether it cannot be launched now: it, or one that it reads, is interrupted here."""
+        if self.is_interrupted():
+            return True
+        homes = [one.segment for one in self.inputs if type(one) is Value]
+        return any(home is not None and home.is_interrupted() for home in homes)
+
     def _cut(self) -> None:
         """Takes back what was done for an instruction that is not there."""
         calls = [call for call, _ in self.instructions]
