@@ -15,6 +15,7 @@ from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.graph.node import Edge as GraphEdge
 from hybridnet.graph.node import Graph, Node, variable
 from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.registry import revision
 from hybridnet.runtime import recorder
 
 from ._tape import Edge, Leaf, TapeNode
@@ -173,7 +174,7 @@ def _structure(nodes: Sequence[TapeNode], ends: Sequence[Edge]) -> tuple[Any, ..
     """Returns everything that the rules can depend on, without the Values and scalars."""
     ctx = nodes[0].ctx if nodes else None
     numbers: dict[Any, int] = {node: number for number, node in enumerate(nodes)}
-    key: list[Any] = []
+    key: list[Any] = [revision.number]
     for node in nodes:
         call = node.call
         if not call.symbolic_rule or node.ctx is not ctx or node.input_ctx is not ctx:

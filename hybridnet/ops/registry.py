@@ -30,6 +30,15 @@ REGISTRY: Final[dict[str, Operator]] = {}
 Lowering = Callable[..., Any]
 
 
+class _Revision:
+    """How often a gradient rule was replaced: what was remembered of rules holds for one number."""
+
+    number = 0
+
+
+revision: Final = _Revision()
+
+
 class _Library:
     """Whether the library's own operators are all registered; later ones are a user's."""
 
@@ -167,6 +176,7 @@ def register_gradient(name: str) -> Callable[[Callable[[Backward], Sequence[Any]
     def register(rule: Callable[[Backward], Sequence[Any]]) -> Callable[[Backward], Sequence[Any]]:
         # The one change a row ever sees; calls already bound follow, since they ask their row.
         object.__setattr__(get(name), "gradient", rule)
+        revision.number += 1
         return rule
 
     return register
