@@ -142,8 +142,14 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     "_random_randint": [sample(low=-3, high=9, shape=(2, 3)), sample(low=0, high=2, dtype="int64")],
     "_sample_multinomial": [sample(np.array([[0.2, 0.8], [0.5, 0.5]]), skip=[0], shape=(3,))],
     "_shuffle": [sample(_CUBE)],
-    "_view": [sample(_CUBE, offset=3, shape=(2, 4))],
-    "_view_assign": [sample(_CUBE, _X * 2, offset=5)],
+    "_view": [
+        sample(_CUBE, offset=3, shape=(2, 4)),
+        sample(_CUBE, offset=_CUBE[0].size, shape=_CUBE[0].shape, block=True),
+    ],
+    "_view_assign": [
+        sample(_CUBE, _X * 2, offset=5),
+        sample(_CUBE, _CUBE[0] * 2, offset=_CUBE[0].size, block=True),
+    ],
     "_assign_cast": [sample(random(4, 1, seed=1), shape=(2, 4, 3), dtype="float64")],
     "_fill": [sample(shape=(2, 3), dtype="float64", scalar=2.5)],
 }

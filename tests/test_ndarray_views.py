@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
+import re
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from hybridnet import autograd, cpu, nd
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ndarray._part import assign_call, fill_call, view_call
+from hybridnet.ops.views import block_lengths
+from hybridnet.runtime.compiling import compile_code
+from hybridnet.runtime.programs import cache
+from hybridnet.runtime.segment import Code
 
 
 def grid(*shape):
@@ -183,6 +195,121 @@ def test_a_view_of_a_slice_of_a_view_reads_what_is_written_to_its_siblings():
     np.testing.assert_array_equal(x.asnumpy(), expected)
     np.testing.assert_array_equal(top.asnumpy(), expected[:2])
     np.testing.assert_array_equal(flat.asnumpy(), expected.reshape(-1))
+
+
+@st.composite
+def runs(draw: Any) -> tuple[tuple[int, ...], int, int]:
+    """A shape, and the offset and the size of a run of its elements."""
+    shape = draw(hnp.array_shapes(min_dims=1, max_dims=4, max_side=4))
+    size = draw(st.integers(1, math.prod(shape)))
+    return shape, draw(st.integers(0, math.prod(shape) - size)), size
+
+
+def is_block(shape, offset, size):
+    """Whether the places of a run, unraveled, are all those between the first and the last."""
+    places = np.stack(np.unravel_index(np.arange(offset, offset + size), shape))
+    return bool(np.prod(np.ptp(places, axis=1) + 1) == size)
+
+
+@given(runs())
+@settings(max_examples=30)
+@example(((3, 4), 2, 4))  # as many as a row, but across two
+@example(((2, 3, 4), 8, 8))  # whole rows, but of two matrices
+@example(((2, 1, 4), 3, 1))
+def test_random_runs_are_read_and_written(case):
+    shape, offset, size = case
+    host = np.arange(math.prod(shape), dtype="float32")
+    x = nd.array(host.reshape(shape))
+    part = x.reshape(-1)[offset : offset + size]
+    np.testing.assert_array_equal(part.asnumpy(), host[offset : offset + size])
+    part[:] = -nd.arange(1, size + 1)
+    host[offset : offset + size] = -np.arange(1, size + 1)
+    np.testing.assert_array_equal(x.asnumpy(), host.reshape(shape))
+
+
+@given(runs())
+@settings(max_examples=300)
+@example(((3, 4), 2, 4))
+@example(((2, 3, 4), 8, 8))
+def test_which_runs_are_blocks(case):
+    shape, offset, size = case
+    base = tensor_type(shape, np.dtype("float32"))
+    part = tensor_type((size,), base.dtype)
+    expected = size < base.size and is_block(shape, offset, size)
+    for made in (view_call, assign_call):
+        call, numbers = made(base, part, offset)
+        assert call.attrs["block"] is expected
+        assert numbers == (offset,)
+    if expected:
+        lengths = block_lengths(shape, size)
+        assert lengths is not None
+        assert math.prod(lengths) == size
+
+
+def parts(shape, part):
+    base = tensor_type(shape, np.dtype("float32"))
+    return base, tensor_type(part, base.dtype)
+
+
+@pytest.mark.parametrize(
+    ("shape", "part", "offset"),
+    [
+        ((300, 400), (400,), 1200),
+        ((300, 400), (2, 400), 400),
+        ((300, 400), (7,), 403),
+        ((30, 40, 10), (40, 10), 800),
+        ((30, 40, 10), (3, 10), 450),
+        ((120_000,), (1,), 3),
+        ((120_000,), (500,), 7),
+    ],
+)
+def test_a_write_is_one_update_of_the_memory_of_the_array(shape, part, offset):
+    """The whole program of ``x[3] = 1``, as XLA compiled it, has no copy and no room for one."""
+    base, cut = parts(shape, part)
+    write = assign_call(base, cut, offset)[0]
+    code = Code(cpu(0), ((fill_call(cut), ()), (write, (~0, 0))), (base,), (1,), (0,))
+    compiled = compile_code(code)
+    sizes = compiled.memory_analysis()
+    assert sizes.alias_size_in_bytes >= base.nbytes
+    assert sizes.temp_size_in_bytes < 1000
+    assert not re.search(r"\bcopy\S*\(", compiled.as_text())
+
+
+def test_a_read_takes_no_room_for_the_array():
+    base, cut = parts((300, 400), (2, 400))
+    code = Code(cpu(0), ((view_call(base, cut, 800)[0], (~0,)),), (base,), (0,), ())
+    assert compile_code(code).memory_analysis().temp_size_in_bytes < 1000
+
+
+def test_writes_in_a_loop_stay_in_the_same_memory():
+    x = nd.zeros((50, 60))
+    places = set()
+    for row in range(8):
+        x[row] = row
+        nd.waitall()
+        if row > 3:
+            places.add(x.read().array.unsafe_buffer_pointer())
+    assert len(places) == 1
+    assert (x.asnumpy()[:8] == np.arange(8)[:, None]).all()
+
+
+def test_another_row_is_the_same_program():
+    x = nd.zeros((9, 4, 6))
+    flat = x.reshape(-1)
+
+    def turn(row):
+        x[row] = row
+        x[row : row + 2].asnumpy()
+        x[row, 2, row % 4 : row % 4 + 2] += 1
+        flat[24 * row : 24 * row + 24] *= 2
+        nd.waitall()
+
+    for row in range(3):
+        turn(row)
+    before = cache.statistics().compilations
+    for row in range(3, 8):
+        turn(row)
+    assert cache.statistics().compilations == before
 
 
 def test_iteration_gives_views_of_the_rows():

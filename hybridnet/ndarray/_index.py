@@ -7,76 +7,65 @@ are inputs of the program, so that a loop over ``x[:, i]`` does not compile for 
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
+from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.ops import registry
+from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.reshape import reshaped
+from hybridnet.runtime import recorder
+from hybridnet.runtime.segment import Value
 from hybridnet.runtime.storage import in_place
 
 from ._advanced import Gather, Scatter, Window, WindowAssign
 from ._copy import host_array, put
+from ._part import fill_call
 
-__all__ = ["VIEW", "VIEW_ASSIGN", "assign", "get", "reshape"]
+__all__ = ["assign", "get", "reshape"]
 
-VIEW: Final = registry.get("_view")
-VIEW_ASSIGN: Final = registry.get("_view_assign")
-_FILL: Final = registry.get("_fill")
 _EXACT: Final = 2**53
-
-
-class _Basic(NamedTuple):
-    """A basic index, resolved: on each axis of the array where it starts, its step and length."""
-
-    starts: tuple[int, ...]
-    steps: tuple[int, ...]
-    lengths: tuple[int, ...]
-    #: The shape of the result, with integers' axes dropped and None's added.
-    shape: tuple[int, ...]
+_WHOLE: Final = slice(None)
 
 
 def get(x: Any, key: Any) -> Any:
     """Returns ``x[key]``."""
-    if type(key) is slice and key == slice(None):
+    if type(key) is slice and key == _WHOLE:
         return x
     if isinstance(key, tuple) and not key:
         return x
-    items = _expand(x, key)
-    if any(_is_array(one) for one in items):
+    items, with_arrays = _expand(x, key)
+    if with_arrays:
         pattern, arrays = _advanced(x, items)
         return type(x).apply_call(Gather.of(*pattern), [x, *arrays])[0]
-    basic = _resolve(x, items)
-    offset = _contiguous(x.shape, basic)
+    offset, shape, starts, pattern = _resolve(x.shape, items)
     if offset is not None:
-        return x.view(offset, basic.shape)
-    window = Window.of(basic.steps, basic.lengths, basic.shape)
-    return type(x).apply_call(window, [x], tuple(map(float, basic.starts)))[0]
+        return x.view(offset, shape)
+    return type(x).apply_call(Window.of(*pattern, shape), [x], starts)[0]
 
 
 def assign(x: Any, key: Any, value: Any) -> None:
     """Performs ``x[key] = value``."""
-    items = _expand(x, key)
-    if any(_is_array(one) for one in items):
+    items, with_arrays = _expand(x, key)
+    if with_arrays:
         pattern, arrays = _advanced(x, items)
         operand = _operand(x, value)
         (part,) = Gather.of(*pattern).infer((x.type, *(one.type for one in arrays)))
         _check_broadcast(operand.shape, part.shape)
         _rewrite(x, Scatter.of(*pattern), [operand, *arrays])
         return
-    basic = _resolve(x, items)
-    offset = _contiguous(x.shape, basic)
+    offset, shape, starts, pattern = _resolve(x.shape, items)
     if offset is not None:
         whole = x.detach()
-        _overwrite(whole if basic.shape == x.shape else whole.view(offset, basic.shape), value)
+        _overwrite(whole if shape == x.shape else whole.view(offset, shape), value)
         return
     operand = _operand(x, value)
-    _check_broadcast(operand.shape, basic.shape)
-    call = WindowAssign.of(basic.steps, basic.lengths, basic.shape)
-    _rewrite(x, call, [operand], tuple(map(float, basic.starts)))
+    _check_broadcast(operand.shape, shape)
+    _rewrite(x, WindowAssign.of(*pattern, shape), [operand], starts)
 
 
 def _rewrite(x: Any, call: Any, operands: list[Any], scalars: tuple[float, ...] = ()) -> None:
@@ -101,29 +90,42 @@ def reshape(x: Any, shape: tuple[Any, ...], options: dict[str, Any]) -> Any:
 
 def _overwrite(part: Any, value: Any) -> None:
     """Fills an array or a view with a number or the values of another array."""
-    if isinstance(value, (int, float, np.number, np.bool_)) and not _too_long(value):
-        attrs = {"shape": part.shape, "dtype": part.inferred_dtype.name, "scalar": float(value)}
-        call, scalars = _FILL.bind(attrs)
-        part.write(type(part).apply_call(call, [], scalars, part.context)[0].read())
+    if _is_number(value):
+        part.write(_filled(part.type, part.context, value))
         return
     operand = _operand(part, value)
-    if operand.shape == part.shape and part.is_same_part(operand):
-        return  # ``x[i] += 1`` ends so: the row, which was changed in place, is assigned to itself
-    _check_broadcast(operand.shape, part.shape)
-    surplus = operand.ndim - part.ndim
-    if surplus > 0:  # leading axes of size 1 may be more than the part has
-        operand = operand.view(0, operand.shape[surplus:])
+    if operand.shape == part.shape:
+        if part.is_same_part(operand):
+            return  # ``x[i] += 1`` ends so: the row, changed in place, is assigned to itself
+    else:
+        _check_broadcast(operand.shape, part.shape)
+        surplus = operand.ndim - part.ndim
+        if surplus > 0:  # leading axes of size 1 may be more than the part has
+            operand = operand.view(0, operand.shape[surplus:])
     part.assign(operand)
 
 
-def _too_long(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and abs(int(value)) > _EXACT
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number that a float64 holds."""
+    if type(value) is float:
+        return True
+    if isinstance(value, (int, np.integer)):
+        return abs(int(value)) <= _EXACT
+    return isinstance(value, (float, np.number, np.bool_))
+
+
+def _filled(part: TensorType, ctx: Context, value: Any) -> Value:
+    """Returns a Value of a type with a number everywhere, which is an input of the program."""
+    return recorder.record(ctx, fill_call(part), (), (float(value),), (part,))[0]
 
 
 def _operand(x: Any, value: Any) -> Any:
     """Returns a value to be assigned as an array on the context of `x`."""
     if isinstance(value, type(x)):
         return value.detach().as_in_context(x.context)
+    if _is_number(value):
+        one = tensor_type((1,), x.type.dtype)
+        return type(x).from_value(_filled(one, x.context, value), x.context)
     host = host_array(value, x.inferred_dtype, "x[...] = value")
     return type(x).from_value(put(host, x.context), x.context)
 
@@ -143,35 +145,45 @@ def _check_broadcast(got: tuple[int, ...], wanted: tuple[int, ...]) -> None:
         )
 
 
-def _is_array(item: Any) -> bool:
-    return not (item is None or isinstance(item, (int, slice)))
+def _expand(x: Any, key: Any) -> tuple[list[Any], bool]:
+    """Returns the items of an index without Ellipsis, and whether there are arrays among them.
 
-
-def _expand(x: Any, key: Any) -> list[Any]:
-    """Returns the index as a list with an item for each axis and None, Ellipsis replaced."""
+    Items are None or stand for one axis each; axes beyond them are taken whole.
+    """
     items = list(key) if isinstance(key, tuple) else [key]
+    with_arrays = False
+    used = ellipses = 0
     for position, item in enumerate(items):
-        if isinstance(item, (bool, np.bool_, np.integer)):
-            items[position] = int(item)
-        elif isinstance(item, type(x)):
+        if item is None:
             continue
-        elif isinstance(item, (list, tuple, np.ndarray)):
+        if item is Ellipsis:
+            ellipses += 1
+            continue
+        used += 1
+        if type(item) is int or isinstance(item, slice):
+            continue
+        if isinstance(item, (int, np.bool_, np.integer)):
+            items[position] = int(item)
+            continue
+        with_arrays = True
+        if isinstance(item, (list, tuple, np.ndarray)):
             items[position] = np.asarray(item)
-        elif not (item is None or item is Ellipsis or isinstance(item, (int, slice))):
+        elif not isinstance(item, type(x)):
             raise IndexError(
                 f"an NDArray is indexed with integers, slices, None, ... and integer arrays, "
                 f"got {item!r}"
             )
-    items = _split_masks(x, items)
-    ellipses = [i for i, item in enumerate(items) if item is Ellipsis]
-    if len(ellipses) > 1:
+    if with_arrays:
+        items = _split_masks(x, items)
+        used = sum(item is not None and item is not Ellipsis for item in items)
+    if ellipses > 1:
         raise IndexError("an index can have one Ellipsis ('...') only")
-    used = sum(item is not None and item is not Ellipsis for item in items)
     if used > x.ndim:
         raise IndexError(f"too many indices ({used}) for an array with {x.ndim} dimensions")
-    at = ellipses[0] if ellipses else len(items)
-    items[at : at + 1] = [slice(None)] * (x.ndim - used)
-    return items
+    if ellipses:
+        at = next(i for i, item in enumerate(items) if item is Ellipsis)
+        items[at : at + 1] = [_WHOLE] * (x.ndim - used)
+    return items, with_arrays
 
 
 def _split_masks(x: Any, items: list[Any]) -> list[Any]:
@@ -212,52 +224,61 @@ def _axes(x: Any, items: list[Any]) -> int:
     return count
 
 
-def _resolve(x: Any, items: list[Any]) -> _Basic:
-    starts, steps, lengths, shape = [], [], [], []
-    axis = 0
+def _resolve(
+    shape: tuple[int, ...], items: list[Any]
+) -> tuple[int | None, tuple[int, ...], tuple[float, ...], tuple[Any, ...]]:
+    """Resolves a basic index into an array of a shape.
+
+    Returns:
+        Where the part begins if it is one run of memory, else None; its shape; and, on each axis
+        of the array, where it starts, and (its steps, its lengths). The latter two are empty for
+        a run.
+    """
+    starts: list[float] = []
+    steps: list[int] = []
+    lengths: list[int] = []
+    kept: list[int] = []
+    offset = axis = 0
+    run, several = True, False
     for item in items:
         if item is None:
-            shape.append(1)
+            kept.append(1)
             continue
-        size = x.shape[axis]
+        size = shape[axis]
+        step = length = 1
         if isinstance(item, int):
-            starts.append(_position(item, axis, size))
-            steps.append(1)
-            lengths.append(1)
+            start = _position(item, axis, size)
         else:
             start, stop, step = item.indices(size)
             length = len(range(start, stop, step))
-            starts.append(start if length else 0)
-            steps.append(step if length > 1 else 1)
-            lengths.append(length)
-            shape.append(length)
+            kept.append(length)
+            if length < 2:
+                step = 1
+                start = start if length else 0
+        # No axis may be cut within one of which several positions are taken.
+        if not length or (several and length != size) or step != 1:
+            run = False
+        several = several or length > 1
+        offset = offset * size + start
+        starts.append(start)
+        steps.append(step)
+        lengths.append(length)
         axis += 1
+    rest = shape[axis:]
+    within = math.prod(rest)
     # MXNet has no 0-d arrays among its results: one element has shape (1,).
-    return _Basic(tuple(starts), tuple(steps), tuple(lengths), tuple(shape) or (1,))
+    part = (*kept, *rest) or (1,)
+    if run and within:
+        return offset * within, part, (), ()
+    starts += [0] * len(rest)
+    steps += [1] * len(rest)
+    return None, part, tuple(map(float, starts)), (tuple(steps), (*lengths, *rest))
 
 
 def _position(index: int, axis: int, size: int) -> int:
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for axis {axis} with size {size}")
     return index % size
-
-
-def _contiguous(shape: tuple[int, ...], basic: _Basic) -> int | None:
-    """Returns where the part begins if it is one run of memory, else None."""
-    offset = 0
-    stride = 1
-    partial = False
-    for axis in reversed(range(len(shape))):
-        length = basic.lengths[axis]
-        if length == 0:
-            return None
-        if length > 1 and (partial or basic.steps[axis] != 1):
-            return None
-        offset += basic.starts[axis] * stride
-        # Once an axis is cut, every axis further out must be a single position.
-        partial = partial or length != shape[axis]
-        stride *= shape[axis]
-    return offset
 
 
 def _advanced(x: Any, items: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:

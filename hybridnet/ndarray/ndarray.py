@@ -24,6 +24,7 @@ from ._apply import contexts_differ, not_arrays, record_changing, write_out
 from ._backward import backward
 from ._copy import CopyAcross, host_array, put
 from ._host import AbstractArray
+from ._part import assign_call, cast_call, view_call
 from ._tape import Edge, Leaf
 
 __all__ = ["NDArray"]
@@ -219,11 +220,12 @@ class NDArray(AbstractArray):
 
     def read(self) -> Value:
         """Returns the Value this array shows now (for the inside of hybridnet)."""
-        value = self._storage.read(self)
+        storage = self._storage
+        value = storage.read(self)
         if self._offset is None:
             return value
-        call, scalars = _index.VIEW.bind({"shape": self._type.shape, "offset": self._offset})
-        return recorder.record(self._storage.ctx, call, (value,), scalars, (self._type,))[0]
+        call, scalars = view_call(storage.type, self._type, self._offset)
+        return recorder.record(storage.ctx, call, (value,), scalars, (self._type,))[0]
 
     def write(self, value: Value) -> None:
         """Overwrites this array's part of the storage with a Value of its type."""
@@ -231,7 +233,7 @@ class NDArray(AbstractArray):
         if self._offset is None:
             storage.write(value, self)
             return
-        call, scalars = _index.VIEW_ASSIGN.bind({"offset": self._offset})
+        call, scalars = assign_call(storage.type, self._type, self._offset)
         with in_place:
             operands = (storage.read(self), value)
             storage.write(recorder.record(storage.ctx, call, operands, scalars, (storage.type,))[0])
@@ -271,18 +273,17 @@ class NDArray(AbstractArray):
 
     def view(self, offset: int, shape: tuple[int, ...]) -> NDArray:
         """Returns a view of ``prod(shape)`` elements of this array from `offset` on."""
-        made = object.__new__(NDArray)
-        made._storage = self._storage
+        made = _new(NDArray)
+        storage = made._storage = self._storage
         made._type = tensor_type(shape, self._type.dtype)
         start = (self._offset or 0) + offset
-        whole = made._type is self._storage.type
-        made._offset = None if whole else start
+        made._offset = None if made._type is storage.type else start
         made._edge = None
-        trace = recorder.current_trace()
-        if trace is not None and self._storage.owner is not trace:
+        trace = recorder_thread.trace
+        if trace is not None and storage.owner is not trace:
             trace.link(made, self)
-        if _tape.state.recording and self._edge is not None:
-            call, scalars = _index.VIEW.bind({"shape": shape, "offset": offset})
+        if self._edge is not None and _tape.state.recording:
+            call, scalars = view_call(self._type, made._type, offset)
             source = self.read()
             target = recorder.record(self.context, call, (source,), scalars, (made._type,))
             node = _tape.record_call(
@@ -577,7 +578,5 @@ class NDArray(AbstractArray):
 
 def _like(target: NDArray, source: NDArray) -> NDArray:
     """Returns an array with the values of `source` in the shape and dtype of `target`."""
-    attrs = {"shape": target._type.shape, "dtype": target._type.dtype.name}
-    call, scalars = registry.get("_assign_cast").bind(attrs)
-    made: NDArray = NDArray.apply_call(call, (source,), scalars)[0]
+    made: NDArray = NDArray.apply_call(cast_call(target._type), (source,))[0]
     return made
