@@ -19,10 +19,12 @@ from eager_maker import make_program
 from eager_programs import run_ours
 from helpers import run_script
 
-from hybridnet import cpu, gpu, nd
+from hybridnet import autograd, cpu, gpu, nd
+from hybridnet.autograd._function_call import FunctionCall, SavedCall
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.node import Edge, Graph, Node, variable
+from hybridnet.ndarray._advanced import Gather, Scatter, Window, WindowAssign
 from hybridnet.ops.backward import vjp_call
 from hybridnet.ops.call import Call
 from hybridnet.ops.registry import REGISTRY, get, operator
@@ -261,6 +263,73 @@ def test_different_programs_have_different_names():
     )
     assert key_of(swapped) not in names
     assert key_of(make_code()) == names[0]
+
+
+def test_indices_are_named_by_their_structure():
+    steps, lengths = (1, 2), (3, 1)
+    calls = [
+        Window.of(steps, lengths, (3,)),
+        Window.of(steps, lengths, (3, 1)),
+        Window.of((1, 1), lengths, (3,)),
+        WindowAssign.of(steps, lengths, (3,)),
+        Gather.of(("array",)),
+        Gather.of(("array", None)),
+        Gather.of((None, "array")),
+        Gather.of(((None, None, None), "array")),
+        Gather.of(((None, 3, None), "array")),
+        Gather.of((0, "array")),
+        Scatter.of(("array",)),
+    ]
+    names = [one.fingerprint for one in calls]
+    assert None not in names
+    assert len(set(names)) == len(calls)
+    assert Window((1, 2), (3, 1), (3,)).fingerprint == names[0]
+
+
+def test_indexing_is_found_by_the_next_process(tmp_path):
+    script = """
+        import numpy as np
+        from hybridnet import nd
+        from hybridnet.runtime.programs import cache
+
+        x = nd.array(np.arange(20.0).reshape(4, 5))
+        for _ in range(3):
+            x[:, 1:3] = x[:, 2:4] + 1
+            x[[0, 2], 1] *= 2
+            x[1] = x[nd.array([3, 0])].sum(axis=0)
+            print(x[::2, -1].asnumpy().tobytes().hex(), x.asnumpy().tobytes().hex())
+            nd.waitall()
+        print(cache.statistics().compilations, cache.statistics().loaded > 0)
+        """
+    environ = {"HYBRIDNET_CACHE_DIR": str(tmp_path)}
+    first = run_script(script, **environ, PYTHONHASHSEED="1").split()
+    again = run_script(script, **environ, PYTHONHASHSEED="2").split()
+    assert int(first[-2]) > 0
+    assert first[:-2] == again[:-2]
+    assert again[-2:] == ["0", "True"]
+
+
+def test_users_functions_are_named_by_what_a_program_does_with_them():
+    class Double(autograd.Function):
+        def forward(self, x):
+            return 2 * x
+
+        def backward(self, dy):
+            return 2 * dy
+
+    class Triple(Double):
+        def forward(self, x):
+            return 3 * x
+
+    made = [
+        FunctionCall(one, *counts, cpu(0)).fingerprint
+        for one in (Double(), Triple())
+        for counts in ((1, 1), (1, 2), (2, 1))
+    ]
+    assert None not in made
+    assert made[:3] == made[3:]
+    assert len(set(made)) == 3
+    assert SavedCall("f").fingerprint == SavedCall("g").fingerprint not in (None, *made)
 
 
 def test_dropout_in_training_is_another_program():

@@ -56,6 +56,10 @@ class FunctionCall(Call):
         """The name of the user's class."""
         return type(self._function).__name__
 
+    def facts(self) -> Sequence[Any]:
+        """How many operands are inputs and results: the user's code is no part of a program."""
+        return self._num_inputs, self.num_outputs
+
     def infer(self, types: Types) -> Types:
         """The types of the results."""
         return types[self._num_inputs : self._num_inputs + self.num_outputs]
@@ -149,6 +153,10 @@ class SavedCall(Call):
     def name(self) -> str:
         """As it is printed."""
         return f"_saved_{self._function_name}"
+
+    def facts(self) -> Sequence[Any]:
+        """Nothing: it always gives its first operand."""
+        return ()
 
     def infer(self, types: Types) -> Types:
         """The type of the array."""

@@ -58,6 +58,10 @@ class AbstractIndexCall(Call):
         """As it is printed in graphs."""
         return f"_{type(self).__name__.lower()}"
 
+    def facts(self) -> Sequence[Any]:
+        """The structure of the index."""
+        return self.pattern
+
     def gradient(self, back: Backward) -> Sequence[Any]:
         """The default rule."""
         return vjp_gradient(back)
