@@ -38,8 +38,8 @@ from hybridnet.engine.task import current as _current
 __all__ = ["Engine", "Observer", "Statistics", "live_engines"]
 
 #: Called as `observer("task" or "failed", task name, lane, start, end, origin)` after each task
-#: that ran, in the thread that ended it. Times are nanoseconds of `time.perf_counter_ns`; the origin is
-#: where the task was pushed, for `resolve_origin`.
+#: that ran, in the thread that ended it. Times are nanoseconds of `time.perf_counter_ns`; the
+#: origin is where the task was pushed, for `resolve_origin`.
 Observer = Callable[[str, str, str, int, int, Origin | None], None]
 
 _LANES: Final = frozenset(LANES)
