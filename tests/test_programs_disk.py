@@ -16,7 +16,7 @@ import jax
 import numpy as np
 import pytest
 from eager_maker import make_program
-from eager_programs import run_ours
+from eager_runs import run_ours
 from helpers import run_script
 
 from hybridnet import autograd, cpu, gpu, nd
@@ -28,7 +28,7 @@ from hybridnet.ndarray._advanced import Gather, Scatter, Window, WindowAssign
 from hybridnet.ops.backward import vjp_call
 from hybridnet.ops.call import Call
 from hybridnet.ops.registry import REGISTRY, get, operator
-from hybridnet.runtime import compiling, disk, launch, program_key, programs
+from hybridnet.runtime import compiling, disk, journal, program_key, programs
 from hybridnet.runtime.disk import ProgramFolder
 from hybridnet.runtime.graph_call import GraphCall
 from hybridnet.runtime.program_key import key_of
@@ -213,7 +213,7 @@ def check_random_program(folder: ProgramFolder, monkeypatch: Any, seed: int) -> 
     results = []
     for _ in range(2):
         cache = ProgramCache(store=ProgramStore(folder))
-        monkeypatch.setattr(launch, "cache", cache)
+        monkeypatch.setattr(journal, "cache", cache)
         results.append(run_ours(program))
         nd.waitall()
     assert_same_bits(results[1].arrays, results[0].arrays)
