@@ -52,6 +52,7 @@ _MODULES: Final = {
 #: Public name -> (module, name in it).
 _NAMES: Final = {
     "AttrScope": ("hybridnet.attribute", "AttrScope"),
+    "Buckets": ("hybridnet.tracing", "Buckets"),
     "NDArray": ("hybridnet.ndarray", "NDArray"),
     "Symbol": ("hybridnet.symbol", "Symbol"),
     "function": ("hybridnet.tracing", "function"),
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from .ndarray import NDArray as NDArray
     from .ndarray import waitall as waitall
     from .symbol import Symbol as Symbol
+    from .tracing import Buckets as Buckets
     from .tracing import function as function
 
     init, nd, rnd, sym, viz = initializer, ndarray, random, symbol, visualization

@@ -11,7 +11,8 @@ from hybridnet.base.context import current_context
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
-from hybridnet.tracing import Function
+from hybridnet.tracing import Bucketed, Buckets, Function
+from hybridnet.tracing.buckets import several
 from hybridnet.tracing.structure import flatten, unflatten
 
 from . import _changes as changes
@@ -37,7 +38,8 @@ class HybridBlock(Block):
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix, params)
         self._active = False
-        self._traced: Function | None = None
+        self._buckets: tuple[Buckets, ...] = ()
+        self._traced: Function | Bucketed | None = None
         # The last change that traces were checked against, what there was then, and whether all
         # parameters had values.
         self._checked = -1
@@ -72,6 +74,7 @@ class HybridBlock(Block):
         inline_limit: int = 2,
         forward_bulk_size: int | None = None,
         backward_bulk_size: int | None = None,
+        buckets: Buckets | Sequence[Buckets] | None = None,
         **kwargs: Any,
     ) -> None:
         """Has this block run as one traced function (`hn.function`) from its next call on.
@@ -80,20 +83,27 @@ class HybridBlock(Block):
         `hybrid_forward` reads are fixed in it. It is made anew for inputs of other shapes, and
         when parameters or children are replaced.
 
+        With `buckets` inputs of any lengths are padded to a few sizes, and outputs cut back; a mask
+        comes after the inputs. What follows the block still sees every length: in training, put
+        the loss into the block or into an `hn.function` with buckets around both, or let the data
+        loader pad (`hn.Buckets.stack`).
+
         Args:
             active: False goes back to running it operator by operator.
             backend: must be None.
             clear, static_alloc, static_shape, inline_limit, forward_bulk_size,
                 backward_bulk_size: MXNet's hints; XLA plans memory and fuses by itself.
+            buckets: for inputs of varying lengths: one, or several where several axes vary.
             kwargs: further hints of MXNet's.
 
         Raises:
-            ParameterError: a backend is named.
+            ParameterError: a backend is named, or `buckets` are none.
         """
         if backend is not None:
             raise ParameterError(f"hybridize: there is no backend {backend!r}; XLA compiles all")
+        self._buckets = several(buckets) if active and buckets is not None else ()
         self._active = active
-        self._traced = Function(self.forward, self.name) if active else None
+        self._traced = self._new_traced() if active else None
         self._checked = -1
         # The outermost block is traced with everything in it.
         for child in self._children.values():
@@ -102,11 +112,24 @@ class HybridBlock(Block):
     def _compute(self, args: tuple[Any, ...]) -> Any:
         """Runs the block on arrays (traced if hybridized), or builds its symbol."""
         if args and not isinstance(args[0], Symbol):
-            self._note_arguments(args)
+            masks = [one.mask for one in self._buckets if one.mask is not None]
+            self._note_arguments((*args, *masks))
             if self._active and self._may_be_traced():
                 assert self._traced is not None
                 return self._traced(*args)
+            if masks:
+                assert isinstance(self._traced, Bucketed)
+                return self._traced.plain(*args)
         return self.forward(*args)
+
+    def _new_traced(self) -> Function | Bucketed:
+        made = Function(self.forward, self.name)
+        if not self._buckets:
+            return made
+        # An overridden forward names its inputs itself; what hybrid_forward names comes after F.
+        own = type(self).forward is not HybridBlock.forward
+        names = list(inspect.signature(self.forward if own else self.hybrid_forward).parameters)
+        return Bucketed(made, self._buckets, names if own else names[1:], by_name=False)
 
     def _note_arguments(self, args: tuple[Any, ...]) -> None:
         for one in args:
@@ -126,7 +149,7 @@ class HybridBlock(Block):
             arrays = [id(one) for param in params for one in param._data.values()]
             parts = (*_blocks(self), *arrays)
             if parts != self._parts:
-                self._traced = Function(self.forward, self.name)
+                self._traced = self._new_traced()
             self._parts = parts
             self._is_ready = not any(one.is_deferred for one in params)
             self._checked = latest

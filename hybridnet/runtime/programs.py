@@ -30,6 +30,7 @@ from .dispatch import dispatch
 from .program_log import describe, explaining, say
 from .program_store import ProgramStore
 from .segment import Code
+from .shape_advice import ShapeAdvice
 from .steps import Failed, Step, plan, run_steps
 
 __all__ = ["CacheStatistics", "Failed", "ProgramCache", "ProgramState", "cache", "lower"]
@@ -55,8 +56,9 @@ _TELL: Final = 4096
 
 _CHANGING: Final = (
     "what this thread computes keeps changing: programs of %d operators in all were compiled that "
-    "never ran again. Structures run operator by operator now until they are seen %d times. Pad or "
-    "bucket arrays whose shapes vary, and keep conditions on values out of inner loops"
+    "never ran again. Structures run operator by operator now until they are seen %d times. Pad "
+    "arrays whose shapes vary to a few sizes (hn.Buckets), and keep conditions on values out of "
+    "inner loops"
 )
 
 
@@ -137,6 +139,7 @@ class ProgramCache:
         # Re-entrant, like every lock here: a finalizer may compute with arrays.
         self._lock = threading.RLock()
         self._thread = _Thread()
+        self._advice = ShapeAdvice()
         self._store = store or ProgramStore()
         self._capacity = capacity
         self._max_instructions = instructions
@@ -319,6 +322,8 @@ class ProgramCache:
         with observe.span("compile", code):
             program.compiled = compiled = compile_code(code)
         self._compilations += 1
+        if _weight(code) > 1:
+            self._advice.note(code)
         program.steps = None
         self._store.save(code, compiled)
         if len(code.instructions) == 1 and explaining():

@@ -1,6 +1,8 @@
 """`hn.function`: a Python function over arrays, traced into a graph and run as one program."""
 
+from .bucketed import Bucketed as Bucketed
+from .buckets import Buckets as Buckets
+from .decorator import function as function
 from .traced import Function as Function
-from .traced import function as function
 
-__all__ = ["Function", "function"]
+__all__ = ["Bucketed", "Buckets", "Function", "function"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
+from hybridnet.autograd import pause
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError
+from hybridnet.graph.transform import STATE
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.runtime import recorder
 from hybridnet.runtime.graph_call import shared_call
@@ -18,6 +20,9 @@ from .build import Output, Outside, Part, build, on_tape
 from .structure import Arguments, unflatten
 
 __all__ = ["ConcreteFunction"]
+
+# Stands for a number that only Python knows, such as a learning rate, where any will do.
+_ANY_NUMBER: Final = 0.5
 
 _SHARED: Final = (
     "{name}: it overwrites an array whose memory it was given in two ways (as two arguments, or as "
@@ -96,10 +101,7 @@ class ConcreteFunction:
             # A unit of work that the user named: it begins here, and starts as it ends, whatever
             # follows. While recording, the backward pass belongs to it.
             recorder.mark()
-        operands: list[NDArray] = [
-            arrays[one] if isinstance(one, int) else one.get() if type(one) is Outside else one
-            for one in self._inputs
-        ]
+        operands = self._operands(arrays)
         trace = recorder.current_trace()
         if trace is not None:
             trace.depend([ref() for ref, _ in self._handles])
@@ -133,6 +135,49 @@ class ConcreteFunction:
         if not recording:
             recorder.mark()
         return unflatten(self._tree, leaves)
+
+    def try_out(self, arrays: Sequence[NDArray]) -> list[NDArray]:
+        """Returns the arrays that a call gives, and all that it computes and might write.
+
+        It changes nothing, and asks for no numbers.
+
+        Args:
+            arrays: as in `Arguments.arrays`.
+        """
+        numbers = tuple(_ANY_NUMBER if type(x) is HostScalar else x for x in self._scalars)
+        with pause(), recorder.aside():
+            outputs: list[NDArray] = NDArray.apply_call(
+                self.call, self._operands(arrays), numbers, self._ctx
+            )
+            leaves = self._leaves(arrays, outputs)
+            return [*(one for one in leaves if isinstance(one, NDArray)), *outputs]
+
+    @property
+    def tried_shapes(self) -> list[tuple[int, ...]]:
+        """The shapes of what `try_out` returns."""
+        given = [one.shape for one in self._results if isinstance(one, Part)]
+        return [*given, *(one.shape for one in self.call.output_types)]
+
+    @property
+    def results(self) -> tuple[Any, ...]:
+        """The leaves of the result: a `Part` for an array, any other object itself."""
+        return self._results
+
+    @property
+    def written(self) -> set[int]:
+        """The arguments that it overwrites, by number."""
+        return {one.target for one in self._writes if isinstance(one.target, int)}
+
+    @property
+    def draws(self) -> bool:
+        """Whether it draws random numbers."""
+        return STATE in self.call.input_types
+
+    def _operands(self, arrays: Sequence[NDArray]) -> list[NDArray]:
+        return [
+            arrays[one] if isinstance(one, int) else one.get() if type(one) is Outside else one
+            for one in self._inputs
+        ]
 
     def _numbers(self) -> tuple[Any, ...]:
         """Asks for the numbers of this call."""

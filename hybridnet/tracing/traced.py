@@ -20,7 +20,7 @@ from .concrete import ConcreteFunction
 from .environment import environment_key
 from .structure import Arguments
 
-__all__ = ["CacheInfo", "Function", "function"]
+__all__ = ["CacheInfo", "Function"]
 
 # Traces kept for one function; the least recently used is dropped.
 _CAPACITY: Final = 256
@@ -39,7 +39,7 @@ class CacheInfo(NamedTuple):
 
 @final
 class Function:
-    """A function over arrays that is traced into a graph; made by `function`.
+    """A function over arrays that is traced into a graph; made by `hn.function`.
 
     Args:
         python_function: what to trace.
@@ -73,7 +73,7 @@ class Function:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the function: traces it if these arguments are of a new kind."""
         arguments = Arguments(args, kwargs)
-        return self._find(arguments, args, kwargs)(arguments)
+        return self.find(arguments, args, kwargs)(arguments)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method, binds ``self`` like any function."""
@@ -81,7 +81,7 @@ class Function:
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """Returns the trace for arguments of this kind, made if need be, without running it."""
-        return self._find(Arguments(args, kwargs), args, kwargs)
+        return self.find(Arguments(args, kwargs), args, kwargs)
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """Returns the graph for arguments of this kind."""
@@ -91,9 +91,10 @@ class Function:
         """Returns how often the function was traced, and how often a trace was used again."""
         return CacheInfo(self._hits, self._count, len(self._traces))
 
-    def _find(
+    def find(
         self, arguments: Arguments, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> ConcreteFunction:
+        """Returns the trace for arguments that are flattened already (inside hybridnet)."""
         identities = arguments.identities
         state = _tape.state
         key = (
@@ -170,33 +171,3 @@ def _runs_later(function: Any) -> bool:
         inspect.isasyncgenfunction,
     )
     return any(is_kind(function) for is_kind in kinds)
-
-
-def function(fn: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
-    """Makes a function over arrays run as one compiled graph. Use as a decorator.
-
-    The Python code runs once for each new kind of call; the operations it made are kept and
-    replayed. What makes a kind is: the shapes, dtypes, devices and grad_reqs of array arguments;
-    other arguments (plain values by type and value, other objects by identity); what names in its
-    closure, its globals and the attributes it reads stand for; whether autograd records, and in
-    which mode; and the current context. So a Python number that changes each time (a counter that
-    the function reads) makes a trace each time; give such numbers as arrays.
-
-    Arrays it reads from outside are read at each call; arrays it changes in place are changed for
-    the caller; random numbers go on; gradients flow through it as through the operations
-    themselves. Other side effects, such as `print` or appending to a list, happen while tracing
-    only, when arrays have no values: reading one (`asnumpy`, `float`, ``if x > 0``) raises an
-    error, and so does using it after the call otherwise than by returning it. Control flow may
-    depend on Python values.
-
-    Args:
-        fn: the function; arguments and results may be nested lists, tuples and dicts of NDArrays
-            (NumPy arrays are converted as by `nd.array`) and other Python objects.
-        name: for messages and traces; default the function's.
-
-    Returns:
-        A `Function`.
-    """
-    if fn is None:
-        return functools.partial(function, name=name)
-    return Function(fn, name)

@@ -1,0 +1,99 @@
+"""Padding and cutting arrays without a program, of which there would be one for each length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+
+from hybridnet.base.context import Context
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray._copy import put
+from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.runtime.host_task import push_task
+from hybridnet.runtime.segment import Value
+
+__all__ = ["fitted", "resized"]
+
+Shape = tuple[int, ...]
+
+
+def fitted(host: np.ndarray[Any, Any], shape: Shape, pad: float) -> np.ndarray[Any, Any]:
+    """Returns an array cut or padded at the end of its axes."""
+    corner = tuple(slice(0, min(one)) for one in zip(host.shape, shape, strict=True))
+    made = np.full(shape, pad, host.dtype)
+    made[corner] = host[corner]
+    return made
+
+
+@final
+class Resize(Call):
+    """A copy that is cut or padded at the end of its axes, made in host memory."""
+
+    __slots__ = ("_pad", "_shape", "_source")
+    symbolic_rule = False
+
+    def __init__(self, source: Shape, shape: Shape, pad: float) -> None:
+        self._source = source
+        self._shape = shape
+        self._pad = pad
+        self.num_outputs = self.num_visible = 1
+        self.num_scalars = 0
+        self.takes_state = False
+
+    @property
+    def name(self) -> str:
+        """As it is printed."""
+        return "_resize"
+
+    def run(self, value: Value, ctx: Context) -> Value:
+        """Makes the copy: at once if the array is there, else in the engine when it is."""
+        (made,) = self.infer((value.type,))
+        if value.array is not None and value.array.is_ready():
+            return put(fitted(np.asarray(value.array), self._shape, self._pad), ctx)
+
+        def copy(source: Any) -> Sequence[Any]:
+            return (put(fitted(np.asarray(source), self._shape, self._pad), ctx).array,)
+
+        (result,) = push_task(copy, [value], (made,), name="resize")
+        return result
+
+    def infer(self, types: Types) -> Types:
+        """The same dtype in the new shape."""
+        return (tensor_type(self._shape, types[0].dtype),)
+
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
+        """Not part of a program."""
+        raise NotImplementedError(f"{self.name} is never part of a program")
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """What was cut off gets 0; that of the padding is cut off."""
+        return [resized(back.grads[0], self._source)]
+
+
+def resized(x: NDArray, shape: Shape, pad: float = 0) -> NDArray:
+    """Returns an array cut or padded at the end of its axes; itself if it has the shape.
+
+    Args:
+        x: the array, outside a trace.
+        shape: of the result; as many axes.
+        pad: what is put at the end.
+
+    Returns:
+        A copy, through which gradients flow.
+    """
+    if x.shape == shape:
+        return x
+    call = Resize(x.shape, shape, pad)
+    source = x.read()
+    made = NDArray.from_value(call.run(source, x.context), x.context)
+    if _tape.state.recording and x.edge is not None:
+        value = made.read()
+        node = _tape.record_call(call, (x.edge,), (), (source,), (value,), (made.type,), x.context)
+        if node is not None:
+            made.set_edge(_tape.Edge(node, 0))
+    return made
