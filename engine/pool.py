@@ -47,6 +47,10 @@ __all__ = ["AbstractPool", "InlinePool", "Runner", "ThreadPool", "default_worker
 # has pushed (it may be waiting for them), then the oldest push.
 _Entry = tuple[int, int, int, Task]
 
+# The longest sleep of a wait without a timeout, in seconds. A signal that comes after Python has
+# looked for one and before the thread sleeps does not wake it, so it must look again: else a Ctrl-C
+# at that moment would be lost.
+_NAP: Final = 0.5
 JOIN_TIMEOUT: Final = 1.0  # seconds to wait for a worker at close; idle ones leave in microseconds
 
 
@@ -100,6 +104,15 @@ class AbstractPool(ABC):
     @abstractmethod
     def threads(self) -> int:
         """Number of threads started and not ended."""
+
+
+def _acquire(latch: Latch, timeout: float) -> bool:
+    """Wait for `latch`, without end if `timeout` is negative."""
+    if timeout >= 0:
+        return latch.acquire(True, timeout)
+    while not latch.acquire(True, _NAP):
+        pass
+    return True
 
 
 def _taken_lock() -> threading.Lock:
@@ -165,7 +178,7 @@ class InlinePool(AbstractPool):
 
     def wait(self, latch: Latch, lane: str | None, timeout: float = -1) -> bool:
         """Block until `latch` is released, by another thread's `on_complete`."""
-        return latch.acquire(True, timeout)
+        return _acquire(latch, timeout)
 
     def close(self) -> None:
         """Nothing to stop."""
@@ -253,14 +266,14 @@ class ThreadPool(AbstractPool):
     def wait(self, latch: Latch, lane: str | None, timeout: float = -1) -> bool:
         """Block until `latch` is released; the lane of a waiting task gets another worker."""
         if lane is None:
-            return latch.acquire(True, timeout)
+            return _acquire(latch, timeout)
         held = self._lanes[lane]
         with self._lock:
             held.limit += 1
         try:
             if held.heap:
                 self._wake(held)
-            return latch.acquire(True, timeout)
+            return _acquire(latch, timeout)
         finally:
             with self._lock:
                 held.limit -= 1

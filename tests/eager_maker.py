@@ -47,11 +47,13 @@ class Program:
         steps: what to do, in order.
         arrays: name -> (shape, dtype, storage number).
         bounds: the largest number that a storage may hold.
+        repeats: whether all turns of a recorded section compute with the same numbers.
     """
 
     steps: list[Step] = field(default_factory=list)
     arrays: dict[str, tuple[tuple[int, ...], str, int]] = field(default_factory=dict)
     bounds: dict[int, float] = field(default_factory=dict)
+    repeats: bool = False
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.steps))

@@ -4,7 +4,6 @@ The programs come from `eager_maker`. NumPy computes in float64, where it is def
 show what a write through a view must change; where MXNet copies and NumPy does not (a part that is
 no single run of memory), the reference copies. Gradients are checked against central differences.
 What is random is drawn once, synchronously, and NumPy is given the draws.
-
 """
 
 from __future__ import annotations
@@ -24,7 +23,16 @@ from hybridnet.base.errors import OpError
 from hybridnet.ops.call import Backward, Call, Types
 from hybridnet.runtime import recorder
 
-__all__ = ["Env", "Outcome", "compare", "compare_exactly", "run_ours", "run_reference"]
+__all__ = [
+    "Env",
+    "Outcome",
+    "apply_ours",
+    "compare",
+    "compare_exactly",
+    "run_ours",
+    "run_reference",
+    "run_steps",
+]
 
 _worker = ThreadPoolExecutor(1)
 
@@ -37,20 +45,24 @@ class Env(dict[str, Any]):
         draws: the random numbers by name and turn.
         errors: what was raised, and at which line.
         finalized: what the finalizers of garbage have computed.
+        repeats: whether all turns of a section compute with the same numbers.
     """
 
-    def __init__(self, draws: dict[tuple[str, int], Any] | None = None) -> None:
+    def __init__(
+        self, draws: dict[tuple[str, int], Any] | None = None, *, repeats: bool = False
+    ) -> None:
         super().__init__()
         self.turn = 0
+        self.repeats = repeats
         self.draws = {} if draws is None else draws
         self.errors: list[str] = []
         self.finalized = _Finalized()
 
     def fork(self, turn: int) -> Env:
         """A copy for a turn of a section."""
-        made = Env(self.draws)
+        made = Env(self.draws, repeats=self.repeats)
         made.update(self)
-        made.turn = turn
+        made.turn = 0 if self.repeats else turn
         made.errors = self.errors
         return made
 
@@ -205,7 +217,7 @@ _NUMPY_UNARY: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _apply_ours(step: Step, env: Env) -> Any:
+def apply_ours(step: Step, env: Env) -> Any:
     """The result of a step that makes an array."""
     kind, out, *rest = step
     if kind == "unary":
@@ -298,13 +310,22 @@ def _put(env: Env, name: str, key: Any, value: Any) -> None:
     env[name][key] = source
 
 
-def _run(
+def run_steps(
     steps: list[Step],
     env: Env,
     seen: list[Any],
     apply: Callable[[Step, Env], Any],
     others: Callable[[Step, Env, list[Any]], Any],
 ) -> None:
+    """Runs steps.
+
+    Args:
+        steps: of a program.
+        env: the arrays, which they change.
+        seen: gets what they read.
+        apply: makes the array of a step.
+        others: does what else is done in two ways.
+    """
     for step in steps:
         kind = step[0]
         if kind == "drop":
@@ -315,11 +336,11 @@ def _run(
             _change(env, *step[1:])
         elif kind == "loop":
             for env.turn in range(step[1]):
-                _run(step[2], env, seen, apply, others)
+                run_steps(step[2], env, seen, apply, others)
             env.turn = 0
         elif kind == "sometimes":
             if env.turn % step[1] == 0:
-                _run([step[2]], env, seen, apply, others)
+                run_steps([step[2]], env, seen, apply, others)
         elif kind in _OTHERS:
             others(step, env, seen)
         else:
@@ -342,7 +363,7 @@ def run_ours(program: Program) -> Outcome:
     if collects:
         gc.set_threshold(25, 1000, 1000)
     try:
-        _run(program.steps, env, seen, _apply_ours, _others_ours)
+        run_steps(program.steps, env, seen, apply_ours, _others_ours)
         seen += env.finalized.finish()
     finally:
         gc.set_threshold(*threshold)
@@ -418,7 +439,7 @@ def _train(step: Step, env: Env, seen: list[Any]) -> None:
     for turn in range(times):
         scratch = env.fork(turn)
         with autograd.record():
-            _run(body, scratch, seen if turn == 0 else [], _apply_ours, _others_ours)
+            run_steps(body, scratch, seen if turn == 0 else [], apply_ours, _others_ours)
             top = scratch[head]
             if how == "heads":
                 autograd.backward([top, nd.tanh(x)], [None, nd.full(x.shape, 0.5, dtype=x.dtype)])
@@ -444,9 +465,9 @@ def run_reference(program: Program, draws: dict[tuple[str, int], Any]) -> Outcom
         program: the program.
         draws: the random numbers that the synchronous run has drawn.
     """
-    env = Env(draws)
+    env = Env(draws, repeats=program.repeats)
     seen: list[Any] = []
-    _run(program.steps, env, seen, _apply_numpy, _others_numpy)
+    run_steps(program.steps, env, seen, _apply_numpy, _others_numpy)
     if env.finalized.made:
         seen += [np.full(2, float(env.finalized.made))] * 2
     return Outcome(seen + [np.array(env[name]) for name in program.arrays], env)
@@ -467,12 +488,12 @@ def _train_numpy(step: Step, env: Env, seen: list[Any]) -> None:
     summed = np.zeros(env[leaf].shape)
     for turn in range(times):
         scratch = env.fork(turn)
-        _run(body, scratch, seen if turn == 0 else [], _apply_numpy, _others_numpy)
+        run_steps(body, scratch, seen if turn == 0 else [], _apply_numpy, _others_numpy)
 
         def total(value: np.ndarray[Any, Any], turn: int = turn) -> float:
             inner = env.fork(turn)
             inner[leaf] = value
-            _run(body, inner, [], _apply_numpy, _others_numpy)
+            run_steps(body, inner, [], _apply_numpy, _others_numpy)
             more = 0.5 * np.tanh(value).sum() if how == "heads" else 0.0
             return float(inner[head].sum() + more)
 

@@ -133,7 +133,7 @@ def test_ctrl_c_in_a_wait_leaves_the_engine_usable():
         main = threading.main_thread().ident
         def main_waits():
             code = sys._current_frames()[main].f_code
-            return code.co_name == "wait" and code.co_filename.endswith("pool.py")
+            return code.co_name == "_acquire" and code.co_filename.endswith("pool.py")
         def interrupt(*_):
             if armed[0]:
                 armed[0] = False

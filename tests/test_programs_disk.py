@@ -16,6 +16,7 @@ import jax
 import numpy as np
 import pytest
 from eager_maker import make_program
+from eager_programs import whole
 from eager_runs import run_ours
 from helpers import run_script
 
@@ -28,7 +29,7 @@ from hybridnet.ndarray._advanced import Gather, Scatter, Window, WindowAssign
 from hybridnet.ops.backward import vjp_call
 from hybridnet.ops.call import Call
 from hybridnet.ops.registry import REGISTRY, get, operator
-from hybridnet.runtime import compiling, disk, journal, program_key, programs
+from hybridnet.runtime import compiling, disk, program_key, programs
 from hybridnet.runtime.disk import ProgramFolder
 from hybridnet.runtime.graph_call import GraphCall
 from hybridnet.runtime.program_key import key_of
@@ -207,34 +208,28 @@ def test_a_process_finds_what_another_wrote(tmp_path):
     assert again[2:] == ["0", "True"]
 
 
-def check_random_program(folder: ProgramFolder, monkeypatch: Any, seed: int) -> int:
+def check_random_program(folder: Path, seed: int) -> int:
     """Runs a random program compiled, then from disk; returns how many programs were read."""
     program = make_program(seed, 20)
     results = []
     for _ in range(2):
-        cache = ProgramCache(store=ProgramStore(folder))
-        monkeypatch.setattr(journal, "cache", cache)
-        results.append(run_ours(program))
-        nd.waitall()
+        with whole(folder) as cache:
+            results.append(run_ours(program))
+            nd.waitall()
     assert_same_bits(results[1].arrays, results[0].arrays)
     assert results[1].errors == results[0].errors
     return cache.statistics().loaded
 
 
-@pytest.fixture
-def whole(monkeypatch):
-    monkeypatch.setattr(programs, "_WHOLE_SHARE", -1)
-
-
-def test_random_programs_give_the_same_bits_from_disk(folder, monkeypatch, whole):
-    assert sum(check_random_program(folder, monkeypatch, 310 + k) for k in range(12)) > 12
+def test_random_programs_give_the_same_bits_from_disk(tmp_path):
+    assert sum(check_random_program(tmp_path, 310 + k) for k in range(12)) > 12
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(5))
-def test_many_random_programs_from_disk(folder, monkeypatch, whole, block):
+def test_many_random_programs_from_disk(tmp_path, block):
     for seed in range(400 + 20 * block, 420 + 20 * block):
-        check_random_program(folder, monkeypatch, seed)
+        check_random_program(tmp_path, seed)
 
 
 # Names
