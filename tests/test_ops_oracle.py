@@ -9,13 +9,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers import run_gradient, run_op
-from oracle.cases import CASES, Case, answers, head_gradient, make_inputs
+from oracle.case import Case, all_cases, answers, head_gradient, make_inputs
 
 from hybridnet import autograd, nd
 from hybridnet.ops.registry import get
 
 _TOLERANCE = {"float64": (1e-9, 1e-9), "float32": (2e-5, 2e-6), "float16": (2e-3, 1e-3)}
-_EVERY = pytest.mark.parametrize("case", [pytest.param(one, id=one.name) for one in CASES])
+_EVERY = pytest.mark.parametrize(
+    "case", [pytest.param(one, id=f"{one.family}-{one.name}") for one in all_cases()]
+)
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +37,7 @@ def _heads(case, outputs):
 
 @_EVERY
 def test_answers_of_mxnet(case: Case):
-    expected, inputs = answers()[case.name], make_inputs(case)
+    expected, inputs = answers(case.family)[case.name], make_inputs(case)
     outputs = run_op(case.op, *inputs, train=case.train, **case.attrs)
     call, _ = get(case.op).bind(case.attrs, case.train)
     for index in range(call.num_visible):
@@ -57,7 +59,7 @@ def test_answers_of_mxnet(case: Case):
 
 @_EVERY
 def test_answers_of_mxnet_on_arrays(case: Case):
-    expected = answers()[case.name]
+    expected = answers(case.family)[case.name]
     arrays = [nd.array(one, dtype=one.dtype) for one in make_inputs(case)]
     for index in case.grads:
         arrays[index].attach_grad()

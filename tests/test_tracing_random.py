@@ -131,7 +131,7 @@ def test_random_programs(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", range(5))
 def test_more_random_programs(block):
-    for seed in range(100 + 20 * block, 120 + 20 * block):
+    for seed in range(100 + 10 * block, 110 + 10 * block):
         check(seed)

@@ -1,8 +1,8 @@
-"""Runs the cases of `cases.py` under MXNet 1.9.1 and writes their answers to `ops.npz`.
+"""Runs cases under MXNet 1.9.1 and writes its answers; see `case.py`.
 
 Run it with a Python (at most 3.11) that has ``mxnet==1.9.1 numpy==1.23.5``::
 
-    python tests/oracle/make_ops.py
+    python tests/oracle/make_ops.py [FAMILY ...]
 
 It also compares MXNet's gradients with numeric ones and lists those that differ, for a reader to
 judge: loss layers take no head gradient, and kinks and ties give differences of their own.
@@ -11,14 +11,13 @@ judge: loss layers take no head gradient, and kinks and ties give differences of
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import sys
+from collections.abc import Sequence
 from typing import Any
 
-import cases
+import case as cases
 import mxnet as mx
 import numpy as np
-
-HERE = Path(__file__).resolve().parent
 
 
 def find(op: str) -> Any:
@@ -92,11 +91,12 @@ def numeric_difference(case: cases.Case, found: dict[str, np.ndarray]) -> float:
     return worst
 
 
-def main() -> None:
+def make(family: str, chosen: Sequence[cases.Case]) -> None:
+    """Writes the answers of a family."""
     pools: dict[str, list[np.ndarray]] = {"float32": [], "float64": []}
     sizes = dict.fromkeys(pools, 0)
     index = []
-    for case in cases.CASES:
+    for case in chosen:
         try:
             found = answer(case)
             difference = numeric_difference(case, found)
@@ -112,12 +112,19 @@ def main() -> None:
             pools[kind].append(array.reshape(-1).astype(kind))
             sizes[kind] += array.size
     text = json.dumps(index, separators=(",", ":")).encode()
+    file = cases.HERE / f"answers_{family}.npz"
     np.savez_compressed(
-        HERE / "ops.npz",
+        file,
         index=np.frombuffer(text, np.uint8),
         **{kind: np.concatenate(parts) for kind, parts in pools.items()},
     )
-    print(len(cases.CASES), "cases,", (HERE / "ops.npz").stat().st_size, "bytes")
+    print(f"{family}: {len(chosen)} cases, {file.stat().st_size} bytes")
+
+
+def main() -> None:
+    every = cases.families()
+    for family in sys.argv[1:] or every:
+        make(family, every[family])
 
 
 if __name__ == "__main__":
