@@ -170,10 +170,11 @@ def waitall() -> None:
     recorder.wait_all()
 
 
-def operator_functions() -> dict[str, Any]:
-    """Returns a function for each public operator name, bound to arrays."""
-    return {
-        name: operator_function(op, NDArray, name)
-        for name, op in registry.REGISTRY.items()
-        if not name.startswith("_")
-    }
+def operator_functions(prefix: str = "") -> dict[str, Any]:
+    """Returns a function, bound to arrays, for each operator of a namespace.
+
+    Args:
+        prefix: see `hybridnet.ops.registry.public_operators`.
+    """
+    operators = registry.public_operators(prefix)
+    return {name: operator_function(op, NDArray, name) for name, op in operators.items()}

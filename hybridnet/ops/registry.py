@@ -22,7 +22,14 @@ from hybridnet.base.tensor_type import TensorType
 from .call import Backward
 from .operator import Operator, Shapes
 
-__all__ = ["REGISTRY", "complete_library", "get", "operator", "register_gradient"]
+__all__ = [
+    "REGISTRY",
+    "complete_library",
+    "get",
+    "operator",
+    "public_operators",
+    "register_gradient",
+]
 
 #: Every name, aliases included, and its operator.
 REGISTRY: Final[dict[str, Operator]] = {}
@@ -165,6 +172,20 @@ def get(name: str) -> Operator:
         near = ", ".join(sorted(one for one in REGISTRY if name.lower() in one.lower())[:5])
         hint = f"; did you mean one of {near}?" if near else ""
         raise MXNetError(f"there is no operator named {name!r}{hint}") from None
+
+
+def public_operators(prefix: str = "") -> dict[str, Operator]:
+    """Returns the operators of a namespace by the names they have there.
+
+    Args:
+        prefix: what their names in the registry begin with, as '_contrib_' for ``nd.contrib``;
+            empty for the names without an underscore in front, which are ``nd`` itself.
+    """
+    return {
+        name.removeprefix(prefix): op
+        for name, op in REGISTRY.items()
+        if (name.startswith(prefix) if prefix else not name.startswith("_"))
+    }
 
 
 def register_gradient(name: str) -> Callable[[Callable[[Backward], Sequence[Any]]], Any]:

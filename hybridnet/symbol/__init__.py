@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import contrib as contrib
 from . import random as random
 from .create import *  # noqa: F403
 from .create import __all__ as _create_names
@@ -28,6 +29,7 @@ globals().update(_operators)
 __all__ = [
     "Group",
     "Symbol",
+    "contrib",
     "random",
     *_create_names,
     *(name for name in _function_names if name != "operator_functions"),

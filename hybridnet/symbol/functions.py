@@ -113,10 +113,11 @@ def symbol_function(op: Operator, public: str) -> Callable[..., Symbol]:
     return function
 
 
-def operator_functions() -> dict[str, Callable[..., Symbol]]:
-    """Returns a function for each public operator name."""
-    return {
-        name: symbol_function(op, name)
-        for name, op in registry.REGISTRY.items()
-        if not name.startswith("_")
-    }
+def operator_functions(prefix: str = "") -> dict[str, Callable[..., Symbol]]:
+    """Returns a function for each operator of a namespace.
+
+    Args:
+        prefix: see `hybridnet.ops.registry.public_operators`.
+    """
+    operators = registry.public_operators(prefix)
+    return {name: symbol_function(op, name) for name, op in operators.items()}

@@ -1,0 +1,59 @@
+"""MXNet's names that hybridnet knows and does not have: one table, one error, for all namespaces.
+
+A namespace ends with ``__getattr__`` that raises `missing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Final
+
+from .errors import MXNetError
+
+__all__ = ["UNSUPPORTED", "NotSupportedError", "missing"]
+
+_DGL: Final = "sampling graphs belongs to the graph library that brought it"
+_FUSED: Final = "it is one fused kernel of an optimizer; use hybridnet.optimizer"
+_QUANTIZED: Final = "inference in 8-bit integers is not supported; use float16 or bfloat16"
+
+#: Namespace -> reason -> the names in it that are missing for that reason.
+UNSUPPORTED: Final[dict[str, dict[str, str]]] = {
+    "nd.contrib": {
+        _DGL: "dgl_adjacency dgl_csr_neighbor_non_uniform_sample dgl_csr_neighbor_uniform_sample "
+        "dgl_graph_compact dgl_subgraph edge_id",
+        _FUSED: "adamw_update mp_adamw_update multi_adamw_update multi_lamb_update "
+        "multi_mp_adamw_update multi_mp_lamb_update",
+        _QUANTIZED: "calibrate_entropy dequantize quantize quantize_asym quantize_v2 "
+        "quantized_act quantized_batch_norm quantized_concat quantized_conv "
+        "quantized_elemwise_add quantized_elemwise_mul quantized_embedding quantized_flatten "
+        "quantized_fully_connected quantized_pooling quantized_rnn requantize",
+        "pool with ROIAlign instead": "DeformablePSROIPooling PSROIPooling RROIAlign",
+        "it is rarely used": "hawkesll",
+    },
+}
+
+
+class NotSupportedError(MXNetError, NotImplementedError, AttributeError):
+    """A name of MXNet's that hybridnet does not have; an AttributeError too, for ``hasattr``."""
+
+
+def missing(namespace: str, name: str, known: Iterable[str] = ()) -> AttributeError:
+    """Returns the error for a name that a namespace does not have.
+
+    Args:
+        namespace: as users write it after the package, such as 'nd.contrib'.
+        name: the name.
+        known: the names that it has, to suggest near ones.
+
+    Returns:
+        A NotSupportedError for a name in the table, else an AttributeError.
+    """
+    for reason, names in UNSUPPORTED.get(namespace, {}).items():
+        if name in names.split():
+            return NotSupportedError(
+                f"{namespace}.{name} of MXNet is not supported by hybridnet: {reason}"
+            )
+    near = ", ".join(get_close_matches(name, list(known), 3))
+    hint = f"; did you mean one of {near}?" if near else ""
+    return AttributeError(f"hybridnet.{namespace} has no function {name!r}{hint}")
