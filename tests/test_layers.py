@@ -46,6 +46,7 @@ BELOW = {
     "_network_drawing": ("_network",),
     "_network": ("symbol",),
     "cli": ("gluon", "model", "io", "metric"),
+    "compat_report": ("ops",),
 }
 #: Modules outside the house that only these floors may import.
 OUTSIDE = {

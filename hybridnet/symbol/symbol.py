@@ -204,8 +204,14 @@ class Symbol(FluentMethods):
         """Returns an attribute of the node, or None."""
         return self.list_attr().get(key)
 
-    def list_attr(self) -> dict[str, str]:
-        """Returns the node's attributes and parameters, as text; none for a group."""
+    def list_attr(self, recursive: bool = False) -> dict[str, str]:
+        """Returns the node's attributes and parameters, as text; none for a group.
+
+        Raises:
+            DeprecationWarning: `recursive` is asked for, which `attr_dict` does.
+        """
+        if recursive:
+            raise DeprecationWarning("list_attr: recursive=True is gone, use attr_dict() instead")
         nodes = {edge.node for edge in self._edges}
         return with_short_names(attributes_of(nodes.pop())) if len(nodes) == 1 else {}
 

@@ -1,0 +1,23 @@
+"""`python -m hybridnet.compat_report`: which of MXNet 1.9.1's names are here, and how far.
+
+Each row of a checklist (bundled: what MXNet 1.9.1 offers, by tier of use) is looked up in
+hybridnet and judged by itself:
+
+- **present**: the name exists;
+- **signature equal**: the same parameters in the same order with the same defaults, or a
+  difference that `differences` lists with its reason;
+- **tested**: there are answers of MXNet itself that hybridnet is compared with. That is known
+  only in a source tree, where ``tests/oracle`` is, and asked only of operators and functions of
+  arrays whose results are determined.
+"""
+
+from __future__ import annotations
+
+from .judge import Verdict as Verdict
+from .judge import judge as judge
+from .report import markdown as markdown
+from .report import table as table
+from .rows import Row as Row
+from .rows import read_checklist as read_checklist
+
+__all__ = ["Row", "Verdict", "judge", "markdown", "read_checklist", "table"]

@@ -1,0 +1,31 @@
+"""Signatures that differ from MXNet's on purpose, each with its reason."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import Final
+
+__all__ = ["SIGNATURES", "reason"]
+
+#: Pattern of a name in the checklist -> why its signature differs.
+SIGNATURES: Final[dict[str, str]] = {
+    "nd.BatchNorm_v1": "one operator with BatchNorm, whose moving averages are inputs",
+    "nd.from_numpy": "arrays are of one class; `array_cls` chose between two inside MXNet",
+    "nd.ravel_multi_index": "MXNet too requires `shape`: its default None is refused",
+    "nd.unravel_index": "MXNet too requires `shape`: its default None is refused",
+    "nd.NDArray": "`handle` is a pointer of MXNet's C library; arrays are made by nd.array",
+    "sym.Symbol": "`handle` is a pointer of MXNet's C library; symbols are made by sym.var",
+    "executor.Executor": "`handle` is a pointer of MXNet's C library; made by Symbol.bind",
+    "kv.KVStore": "`handle` is a pointer of MXNet's C library; stores are made by kv.create",
+    "*.random.randint": "`dtype` says int32, which is what MXNet draws by default",
+    "metric.CompositeEvalMetric.update_dict": "named `label` and `pred` as in every other metric",
+    "sym.Group": "symbols are of one class; `create_fn` chose between two inside MXNet",
+}
+
+
+def reason(name: str) -> str:
+    """Returns why the signature of a name differs from MXNet's; empty: no reason is known."""
+    for pattern, why in SIGNATURES.items():
+        if fnmatch.fnmatchcase(name, pattern):
+            return why
+    return ""

@@ -1,0 +1,108 @@
+"""Counting verdicts, and showing the counts as text or as a markdown table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+from .judge import Verdict
+from .rows import TIERS
+
+__all__ = ["Counts", "count", "details", "markdown", "table"]
+
+_HEAD: Final = ("namespace", "tier", "names", "present", "signature equal", "tested against MXNet")
+
+
+@final
+@dataclass(frozen=True)
+class Counts:
+    """How many verdicts there are, and of which kind; `testable` counts those `tested` asks of."""
+
+    names: int
+    present: int
+    equal: int
+    testable: int
+    tested: int
+
+    def cells(self) -> tuple[str, ...]:
+        """Returns the columns of a table, after the namespace and the tier."""
+        tested = _share(self.tested, self.testable) if self.testable else "-"
+        return (
+            str(self.names),
+            _share(self.present, self.names),
+            _share(self.equal, self.present),
+            tested,
+        )
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part}/{whole} {100 * part // whole}%" if whole else "-"
+
+
+def count(verdicts: Iterable[Verdict]) -> Counts:
+    """Counts verdicts."""
+    every = list(verdicts)
+    return Counts(
+        names=len(every),
+        present=sum(one.present for one in every),
+        equal=sum(one.equal for one in every),
+        testable=sum(one.tested is not None for one in every),
+        tested=sum(one.tested is True for one in every),
+    )
+
+
+def _lines(verdicts: Sequence[Verdict]) -> list[tuple[str, ...]]:
+    """Returns the rows of the table: by namespace and tier, and the totals of each tier."""
+    lines = []
+    for namespace in sorted({one.row.namespace for one in verdicts}):
+        for tier in TIERS:
+            chosen = [
+                one for one in verdicts if (one.row.namespace, one.row.tier) == (namespace, tier)
+            ]
+            if chosen:
+                lines.append((namespace, tier, *count(chosen).cells()))
+    for tier in TIERS:
+        chosen = [one for one in verdicts if one.row.tier == tier]
+        if chosen:
+            lines.append(("total", tier, *count(chosen).cells()))
+    return lines
+
+
+def table(verdicts: Sequence[Verdict]) -> str:
+    """Returns the counts by namespace and tier as aligned text, totals last."""
+    lines = [_HEAD, *_lines(verdicts)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(_HEAD))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def markdown(verdicts: Sequence[Verdict]) -> str:
+    """Returns the same as a markdown table, and below it the differing signatures with reasons."""
+    lines = [_HEAD, tuple("---" for _ in _HEAD), *_lines(verdicts)]
+    text = ["# Names of MXNet 1.9.1 in hybridnet", ""]
+    text += ["| " + " | ".join(line) + " |" for line in lines]
+    on_purpose = [one for one in verdicts if one.reason]
+    if on_purpose:
+        text += ["", "Signatures that differ on purpose:", "", "| name | difference | reason |"]
+        text += ["| --- | --- | --- |"]
+        text += [f"| `{one.row.name}` | {one.difference} | {one.reason} |" for one in on_purpose]
+    return "\n".join(text) + "\n"
+
+
+def details(verdicts: Iterable[Verdict], namespace: str) -> str:
+    """Lists what is missing, differs or is untested in a namespace ('all': in every one)."""
+    lines = []
+    for one in verdicts:
+        if namespace not in ("all", one.row.namespace):
+            continue
+        if not one.present:
+            lines.append(f"{one.row.tier:6s}  missing    {one.row.name}")
+            continue
+        if not one.equal:
+            lines.append(f"{one.row.tier:6s}  signature  {one.row.name}: {one.difference}")
+        if one.tested is False:
+            lines.append(f"{one.row.tier:6s}  untested   {one.row.name}")
+    return "\n".join(lines)
