@@ -20,11 +20,22 @@ import mxnet as mx
 import numpy as np
 
 
+#: Namespaces that hold operators by the rest of their names.
+PREFIXES = {
+    "_contrib_": mx.nd.contrib,
+    "_image_": mx.nd.image,
+    "_linalg_": mx.nd.linalg,
+}
+
+
 def find(op: str) -> Any:
     """Returns MXNet's function of an operator."""
     for owner in (mx.nd, mx.nd._internal, mx.nd.op):
         if hasattr(owner, op):
             return getattr(owner, op)
+    for prefix, owner in PREFIXES.items():
+        if op.startswith(prefix) and hasattr(owner, op[len(prefix) :]):
+            return getattr(owner, op[len(prefix) :])
     if op == "_np_cumsum":
         return mx.nd.cumsum
     raise LookupError(op)
@@ -116,7 +127,7 @@ def make(family: str, chosen: Sequence[cases.Case]) -> None:
     np.savez_compressed(
         file,
         index=np.frombuffer(text, np.uint8),
-        **{kind: np.concatenate(parts) for kind, parts in pools.items()},
+        **{kind: np.concatenate([*parts, np.zeros(0, kind)]) for kind, parts in pools.items()},
     )
     print(f"{family}: {len(chosen)} cases, {file.stat().st_size} bytes")
 
