@@ -46,6 +46,7 @@ _MODULES: Final = {
     "runtime": "hybridnet.runtime",
     "sym": "hybridnet.symbol",
     "symbol": "hybridnet.symbol",
+    "test_utils": "hybridnet.test_utils",
     "visualization": "hybridnet.visualization",
     "viz": "hybridnet.visualization",
 }
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from . import random as random
     from . import runtime as runtime
     from . import symbol as symbol
+    from . import test_utils as test_utils
     from .attribute import AttrScope as AttrScope
     from .base import context as context
     from .ndarray import NDArray as NDArray

@@ -29,6 +29,7 @@ MODULES = (
     "hybridnet.name",
     "hybridnet.ndarray",
     "hybridnet.ndarray.contrib",
+    "hybridnet.ndarray.linalg",
     "hybridnet.ndarray.random",
     "hybridnet.optimizer",
     "hybridnet.profiler",
@@ -36,6 +37,8 @@ MODULES = (
     "hybridnet.runtime",
     "hybridnet.symbol",
     "hybridnet.symbol.contrib",
+    "hybridnet.symbol.linalg",
+    "hybridnet.test_utils",
     "hybridnet.tracing",
     "hybridnet.visualization",
 )

@@ -7,14 +7,15 @@ from typing import Any, ClassVar, Final
 
 from .errors import ParameterError
 
-__all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu"]
+__all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu", "set_default_context"]
 
 
 class _Current(threading.local):
-    """The stack of contexts entered by this thread."""
+    """The stack of contexts entered by this thread, and what holds outside them."""
 
     def __init__(self) -> None:
         self.stack: list[Context] = []
+        self.default: Context | None = None
 
 
 class Context:
@@ -90,9 +91,17 @@ _DEFAULT: Final = Context("cpu", 0)
 
 
 def current_context() -> Context:
-    """Returns the context that arrays are made on when none is named: ``cpu(0)`` outside scopes."""
+    """Returns the context that arrays are made on when none is named.
+
+    Outside scopes that is ``cpu(0)``, or what `set_default_context` was given.
+    """
     stack = _current.stack
-    return stack[-1] if stack else _DEFAULT
+    return stack[-1] if stack else _current.default or _DEFAULT
+
+
+def set_default_context(ctx: Context) -> None:
+    """Sets what `current_context` is in this thread outside all scopes."""
+    _current.default = Context(ctx)
 
 
 def cpu(device_id: int = 0) -> Context:

@@ -1,0 +1,139 @@
+"""Data for tests and examples: the bundled digits under MXNet's names, and fetching a file."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import time
+import urllib.request
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from hybridnet.base.errors import MXNetError
+from hybridnet.io import DataBatch, DataIter, MNISTIter
+from hybridnet.io.mnist import load_mnist
+
+__all__ = ["DummyIter", "download", "get_mnist", "get_mnist_iterator", "get_mnist_ubyte"]
+
+Array = np.ndarray[Any, Any]
+
+
+@final
+class DummyIter(DataIter):
+    """An iterator that gives the first batch of another one without end, for timing.
+
+    Args:
+        real_iter: the other iterator.
+    """
+
+    def __init__(self, real_iter: DataIter) -> None:
+        super().__init__(real_iter.batch_size)
+        self.real_iter = real_iter
+        described: Any = real_iter
+        self.provide_data = described.provide_data
+        self.provide_label = described.provide_label
+        self.the_batch: DataBatch = next(real_iter)
+
+    def next(self) -> DataBatch:
+        """Returns the batch."""
+        return self.the_batch
+
+    def reset(self) -> None:
+        """Does nothing: there is no end to come back from."""
+
+
+def get_mnist() -> dict[str, Array]:
+    """Returns the handwritten digits that come with hybridnet; nothing is fetched.
+
+    MXNet fetched all 70,000 digits; here are 4,000 to train on and 1,000 to test. The full files
+    are read by ``hybridnet.io.mnist.load_mnist(folder)``.
+
+    Returns:
+        'train_data' and 'test_data', float32 (n, 1, 28, 28) from 0 to 1; 'train_label' and
+        'test_label', int8 (n,).
+    """
+    names = ("train_data", "train_label", "test_data", "test_label")
+    return {
+        name: one.astype(np.int8) if one.ndim == 1 else one[:, None].astype(np.float32) / 255
+        for name, one in zip(names, load_mnist(), strict=True)
+    }
+
+
+def get_mnist_ubyte() -> None:
+    """Writes the bundled digits to ``data/`` in the current directory, as MNIST's four files.
+
+    Files that are there are kept.
+    """
+    Path("data").mkdir(exist_ok=True)
+    for packed in (files("hybridnet.data") / "mnist-5k").iterdir():
+        target = Path("data", packed.name.removesuffix(".gz"))
+        if packed.name.endswith(".gz") and not target.exists():
+            target.write_bytes(gzip.decompress(packed.read_bytes()))
+
+
+def get_mnist_iterator(
+    batch_size: int, input_shape: Sequence[int], num_parts: int = 1, part_index: int = 0
+) -> tuple[MNISTIter, MNISTIter]:
+    """Returns iterators over the files of `get_mnist_ubyte`, to train on and to test.
+
+    Args:
+        batch_size: images in a batch.
+        input_shape: (784,) for flat images, (1, 28, 28) for others.
+        num_parts: how many workers share the training images.
+        part_index: which of them this one is.
+    """
+    get_mnist_ubyte()
+    flat = len(input_shape) != 3
+    train, test = (
+        (f"data/{name}-images-idx3-ubyte", f"data/{name}-labels-idx1-ubyte")
+        for name in ("train", "t10k")
+    )
+    return (
+        MNISTIter(*train, batch_size, True, flat, num_parts=num_parts, part_index=part_index),
+        MNISTIter(*test, batch_size, False, flat),
+    )
+
+
+def download(
+    url: str,
+    fname: str | None = None,
+    dirname: str | None = None,
+    overwrite: bool = False,
+    retries: int = 5,
+) -> str:
+    """Fetches a file.
+
+    Args:
+        url: from where.
+        fname: its name here; default the last part of the address.
+        dirname: the folder it is put in, made where missing; default the current one.
+        overwrite: whether a file that is there is fetched anew.
+        retries: how often it is tried, waiting a second longer each time.
+
+    Returns:
+        The path.
+
+    Raises:
+        MXNetError: every try failed.
+    """
+    path = Path(dirname or "", fname or url.rsplit("/", 1)[-1])
+    if path.exists() and not overwrite:
+        return os.fspath(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".part")
+    for attempt in range(retries):
+        try:
+            with urllib.request.urlopen(url) as response:
+                partial.write_bytes(response.read())
+            partial.replace(path)
+            return os.fspath(path)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            if attempt + 1 >= retries:
+                raise MXNetError(f"download: {url} must be reachable, got: {error}") from error
+            time.sleep(attempt + 1)
+    raise MXNetError(f"download: retries must be at least 1, got {retries}")
