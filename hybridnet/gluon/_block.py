@@ -265,11 +265,13 @@ class Block:
 
     def __call__(self, *args: Any) -> Any:
         """Runs `forward`, and the hooks around it."""
-        for hook in (*self._pre_hooks.values(),):
-            hook(self, args)
+        if self._pre_hooks:
+            for hook in (*self._pre_hooks.values(),):
+                hook(self, args)
         out = self._compute(args)
-        for hook in (*self._forward_hooks.values(),):
-            hook(self, args, out)
+        if self._forward_hooks:
+            for hook in (*self._forward_hooks.values(),):
+                hook(self, args, out)
         return out
 
     def _compute(self, args: tuple[Any, ...]) -> Any:

@@ -112,8 +112,9 @@ class HybridBlock(Block):
     def _compute(self, args: tuple[Any, ...]) -> Any:
         """Runs the block on arrays (traced if hybridized), or builds its symbol."""
         if args and not isinstance(args[0], Symbol):
-            masks = [one.mask for one in self._buckets if one.mask is not None]
-            self._note_arguments((*args, *masks))
+            buckets = self._buckets
+            masks = [one.mask for one in buckets if one.mask is not None] if buckets else None
+            self._note_arguments((*args, *masks) if masks else args)
             if self._active and self._may_be_traced():
                 assert self._traced is not None
                 return self._traced(*args)

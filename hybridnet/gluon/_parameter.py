@@ -321,7 +321,8 @@ class Parameter:
     def list_grad(self) -> list[NDArray]:
         """Returns the gradient on each of its contexts."""
         self._check(None)
-        return [self.grad(ctx) for ctx in self._data]
+        grads = [one.grad for one in self._data.values()]
+        return [self.grad(ctx) if one is None else one for ctx, one in zip(self._data, grads)]
 
     def list_ctx(self) -> list[Context]:
         """Returns the contexts it is, or will be, on."""

@@ -129,8 +129,10 @@ def backward(
     finally:
         state.recording, state.training = was
     if not retain_graph:
-        for node in nodes:
-            node.use_up()
+        for node in nodes:  # a loss that is kept does not keep its network
+            node.inputs = node.outputs = None
+            node.edges = ()
+            node.wanted = node.flows = False
     return found
 
 

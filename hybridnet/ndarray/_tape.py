@@ -105,12 +105,6 @@ class TapeNode:
     types: Types
     wanted: bool
 
-    def use_up(self) -> None:
-        """Lets go of all it holds, so that a loss that is kept does not keep its network."""
-        self.inputs = self.outputs = None
-        self.edges = ()
-        self.wanted = self.flows = False
-
 
 def record_call(
     call: Call,
@@ -135,22 +129,20 @@ def record_call(
         input_ctx: where the inputs are, if elsewhere.
     """
     wanted = flows = False
-    kept: list[Edge | None] = []
     for edge in edges:
         if edge is not None:
-            source = edge.node
-            if source.wanted:
-                wanted = True
-                if source.flows:
-                    flows = True
+            source = edge[0]
+            if not source.wanted:
+                edges = [None if one is None or not one[0].wanted else one for one in edges]
+            elif source.flows:
+                wanted = flows = True
             else:
-                edge = None
-        kept.append(edge)
+                wanted = True
     if not wanted:
         return None
     node = _new(TapeNode)
     node.call = call
-    node.edges = kept
+    node.edges = edges
     node.scalars = scalars
     node.types = types
     if call.no_gradient:

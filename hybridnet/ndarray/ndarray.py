@@ -103,6 +103,9 @@ class NDArray(AbstractArray):
         ctx: Context | None = None,
     ) -> Any:
         """Applies an operator to arrays; see `hybridnet.ops.handle.Operand`."""
+        if op.sizes and recorder_thread.trace is None:
+            if all(isinstance(one, NDArray) for one in inputs):  # else refused below
+                attrs = op.measured(attrs, inputs)
         call, scalars = op.bind(attrs, _tape.state.training)
         if out is not None:
             with in_place:
@@ -174,37 +177,50 @@ class NDArray(AbstractArray):
         return outputs
 
     # Python's arithmetic is most of what small programs do, so the case that nothing is special
-    # about (no tape, no trace, whole arrays) is spared what `apply_call` does for all others.
+    # about (no trace, whole arrays) is spared what `apply_call` does for all others.
 
     @classmethod
     def apply_pair(cls, how: Arithmetic, pair: tuple[Any, Any]) -> NDArray:
         """Applies an operator of Python's to two arrays."""
-        call = how.call_of_pair()
+        call = how.pair or how.call_of_pair()
         lhs, rhs = pair
         if (
             type(lhs) is type(rhs)
             and lhs._offset is rhs._offset is None
-            and not _tape.state.recording
             and recorder_thread.trace is None
         ):
             one, other = lhs._storage, rhs._storage
             ctx = one.ctx
             if ctx is other.ctx:
+                values = (one.value, other.value)
                 types = call.infer((lhs._type, rhs._type))
-                made = recorder.record(ctx, call, (one.value, other.value), (), types)
-                return cls.from_value(made[0], ctx)
+                made = recorder.record(ctx, call, values, (), types)
+                out = cls.from_value(made[0], ctx)
+                if _tape.state.recording and not (lhs._edge is rhs._edge is None):
+                    edges = (lhs._edge, rhs._edge)
+                    node = _tape.record_call(call, edges, (), values, made, types, ctx)
+                    if node is not None:
+                        out._edge = _new_tuple(Edge, (node, 0))
+                return out
         result: NDArray = cls.apply_call(call, pair)[0]
         return result
 
     @classmethod
     def apply_number(cls, how: Arithmetic, operand: NDArray, number: float) -> NDArray:
         """Applies an operator of Python's to an array and a number."""
-        call = how.call_of_number()
-        if operand._offset is None and not _tape.state.recording and recorder_thread.trace is None:
+        call = how.number or how.call_of_number()
+        if operand._offset is None and recorder_thread.trace is None:
             storage = operand._storage
+            ctx, values, scalars = storage.ctx, (storage.value,), (number,)
             types = call.infer((operand._type,))
-            made = recorder.record(storage.ctx, call, (storage.value,), (number,), types)
-            return cls.from_value(made[0], storage.ctx)
+            made = recorder.record(ctx, call, values, scalars, types)
+            out = cls.from_value(made[0], ctx)
+            edge = operand._edge
+            if edge is not None and _tape.state.recording:
+                node = _tape.record_call(call, (edge,), scalars, values, made, types, ctx)
+                if node is not None:
+                    out._edge = _new_tuple(Edge, (node, 0))
+            return out
         result: NDArray = cls.apply_call(call, (operand,), (number,))[0]
         return result
 
@@ -243,7 +259,8 @@ class NDArray(AbstractArray):
 
         The tape sees nothing of it; see `replace`.
         """
-        source = source.as_in_context(self.context)
+        if source._storage.ctx is not self._storage.ctx:
+            source = source.as_in_context(self.context)
         if source._type is not self._type:
             source = _like(self, source.detach())
         with in_place:

@@ -40,28 +40,28 @@ class Arithmetic:
         name: the operator for two operands.
         scalar: its form for an operand and a number.
         swap: whether the operand on which the method is called is the right side.
+        pair: the call for two arrays, once somebody has asked for it.
+        number: the call for an array and a number, likewise.
     """
 
-    __slots__ = ("_number", "_pair", "name", "scalar", "swap")
+    __slots__ = ("name", "number", "pair", "scalar", "swap")
 
     def __init__(self, name: str, scalar: str, swap: bool = False) -> None:
         self.name = name
         self.scalar = scalar
         self.swap = swap
-        self._pair: Call | None = None
-        self._number: Call | None = None
+        self.pair: Call | None = None
+        self.number: Call | None = None
 
     def call_of_pair(self) -> Call:
-        """Returns the call for two arrays."""
-        if self._pair is None:
-            self._pair = registry.get(self.name).bind({})[0]
-        return self._pair
+        """Makes `pair`, and returns it."""
+        self.pair = call = registry.get(self.name).bind({})[0]
+        return call
 
     def call_of_number(self) -> Call:
-        """Returns the call for an array and a number."""
-        if self._number is None:
-            self._number = registry.get(self.scalar).bind({})[0]
-        return self._number
+        """Makes `number`, and returns it."""
+        self.number = call = registry.get(self.scalar).bind({})[0]
+        return call
 
 
 _ADD: Final = Arithmetic("broadcast_add", "_plus_scalar")
@@ -273,6 +273,8 @@ def fluent(name: str) -> Method:
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         op = registry.get(name)
+        if not args and not kwargs:
+            return type(self).apply_operator(op, (self,), kwargs)
         out = kwargs.pop("out", None)
         given = kwargs.pop("name", None)
         inputs, attrs = split_arguments(op, (self, *args), kwargs)
@@ -294,12 +296,14 @@ def operator_function(op: Operator, kind: type[Operand], public: str) -> Method:
     """
 
     most = 0 if op.variadic else len(op.inputs)
+    # What is no parameter, whatever else is given by name.
+    special = frozenset({"out", "attr", *op.inputs})
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and 0 < len(args) <= most and args[-1] is not None:
-            return kind.apply_operator(op, args, {})
-        out = kwargs.pop("out", None)
         given = kwargs.pop("name", None)
+        if 0 < len(args) <= most and args[-1] is not None and special.isdisjoint(kwargs):
+            return kind.apply_operator(op, args, kwargs, name=given)
+        out = kwargs.pop("out", None)
         options = {"attr": kwargs.pop("attr")} if "attr" in kwargs else {}
         inputs, attrs = split_arguments(op, args, kwargs)
         return kind.apply_operator(op, inputs, attrs, name=given, out=out, **options)

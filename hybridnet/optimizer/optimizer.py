@@ -331,6 +331,19 @@ class Optimizer:
         rates = [self._effective_lr(index, lr) for index, lr in pairs]
         return [self.rescale_grad, *rates, *self._get_wds(indices)]
 
+    def step_numbers(self, indices: Sequence[Index]) -> tuple[Any, list[Any], list[Any]]:
+        """Counts an update of weights and returns its numbers, as operators take them.
+
+        Returns:
+            The factor of the gradients, and for each weight the learning rate and the decay.
+        """
+        count = len(indices)
+        source = functools.partial(self._step_scalars, tuple(indices))
+        rescale, *numbers = host_scalars(source, 1 + 2 * count)
+        if self._rescale_trace is not None and self._rescale_trace() is recorder.current_trace():
+            rescale = float(self._rescale_grad)
+        return rescale, numbers[:count], numbers[count:]
+
     def steps(self, index: Any, weight: Any, grad: Any, state: Any) -> Iterator[Step]:
         """Counts an update and gives the steps to take.
 
@@ -339,15 +352,9 @@ class Optimizer:
         """
         if not isinstance(index, (list, tuple)):
             index, weight, grad, state = [index], [weight], [grad], [state]
-        count = len(index)
-        source = functools.partial(self._step_scalars, tuple(index))
-        numbers = host_scalars(source, 1 + 2 * count)
-        rescale = numbers[0]
-        if self._rescale_trace is not None and self._rescale_trace() is recorder.current_trace():
-            rescale = float(self._rescale_grad)
-        for i, (w, g, s) in enumerate(zip(weight, grad, state, strict=True)):
-            scalars = {"lr": numbers[1 + i], "wd": numbers[1 + count + i], "rescale_grad": rescale}
-            yield Step(w, g, s, scalars)
+        rescale, rates, decays = self.step_numbers(index)
+        for w, g, s, lr, wd in zip(weight, grad, state, rates, decays, strict=True):
+            yield Step(w, g, s, {"lr": lr, "wd": wd, "rescale_grad": rescale})
 
     def _clip_parameter(self) -> float:
         """Returns `clip_gradient` as the operators want it: negative for no limit."""

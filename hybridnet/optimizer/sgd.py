@@ -8,7 +8,7 @@ from typing import Any
 from hybridnet import nd
 from hybridnet.ndarray import NDArray
 
-from .optimizer import Index, Optimizer, Step, register, zeros_like
+from .optimizer import Index, Optimizer, register, zeros_like
 
 __all__ = ["NAG", "SGD", "Signum", "Test"]
 
@@ -41,32 +41,40 @@ class SGD(Optimizer):
         """Overwrites the weight (or each of a list of them) and its momentum by one step."""
         clip = self._clip_parameter()
         momentum = float(self.momentum)
-        steps = list(self.steps(index, weight, grad, state))
-        if len(steps) > 1 and len({step.state is None for step in steps}) == 1:
-            self._update_together(steps, momentum, clip)
+        several = isinstance(index, (list, tuple)) and len(index) > 1
+        if several and len({one is None for one in state}) == 1:
+            self._update_together(index, weight, grad, state, clip)
             return
-        for w, g, m, scalars in steps:
+        for w, g, m, scalars in self.steps(index, weight, grad, state):
             if m is None:
                 nd.sgd_update(w, g, out=w, clip_gradient=clip, **scalars)
             else:
                 nd.sgd_mom_update(w, g, m, out=w, momentum=momentum, clip_gradient=clip, **scalars)
 
-    def _update_together(self, steps: Sequence[Step], momentum: float, clip: float) -> None:
-        """Takes the steps by one operator: recording costs a few microseconds for each."""
-        scalars = [step.scalars for step in steps]
+    def _update_together(
+        self,
+        indices: Sequence[Index],
+        weights: Sequence[NDArray],
+        grads: Sequence[NDArray],
+        states: Sequence[NDArray | None],
+        clip: float,
+    ) -> None:
+        """Updates weights by one operator: recording costs a few microseconds for each."""
+        rescale, rates, decays = self.step_numbers(indices)
         shared = {
-            "out": [step.weight for step in steps],
-            "lrs": tuple([one["lr"] for one in scalars]),
-            "wds": tuple([one["wd"] for one in scalars]),
-            "rescale_grad": scalars[0]["rescale_grad"],
+            "out": weights,
+            "lrs": tuple(rates),
+            "wds": tuple(decays),
+            "rescale_grad": rescale,
             "clip_gradient": clip,
-            "num_weights": len(steps),
+            "num_weights": len(weights),
         }
-        if steps[0].state is None:
-            nd.multi_sgd_update(*[x for w, g, _, _ in steps for x in (w, g)], **shared)
+        if states[0] is None:
+            pairs = [x for pair in zip(weights, grads, strict=True) for x in pair]
+            nd.multi_sgd_update(*pairs, **shared)
         else:
-            arrays = [x for w, g, m, _ in steps for x in (w, g, m)]
-            nd.multi_sgd_mom_update(*arrays, momentum=momentum, **shared)
+            arrays = [x for each in zip(weights, grads, states, strict=True) for x in each]
+            nd.multi_sgd_mom_update(*arrays, momentum=float(self.momentum), **shared)
 
 
 @register
