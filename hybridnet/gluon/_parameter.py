@@ -322,7 +322,10 @@ class Parameter:
         """Returns the gradient on each of its contexts."""
         self._check(None)
         grads = [one.grad for one in self._data.values()]
-        return [self.grad(ctx) if one is None else one for ctx, one in zip(self._data, grads)]
+        return [
+            self.grad(ctx) if one is None else one
+            for ctx, one in zip(self._data, grads, strict=True)
+        ]
 
     def list_ctx(self) -> list[Context]:
         """Returns the contexts it is, or will be, on."""
