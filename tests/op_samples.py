@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+import op_samples_contrib
 import op_samples_nn
 from op_sample import Sample, random, sample, words
 
@@ -43,6 +44,7 @@ _REDUCTIONS: Final = words("sum nansum prod nanprod mean max min")
 _BASIC: Final = {"add", "sub", "mul", "div"}
 
 SAMPLES: Final[dict[str, list[Sample]]] = {
+    **op_samples_contrib.SAMPLES,
     **op_samples_nn.SAMPLES,
     **{name: [sample(_X)] for name in _ANYWHERE},
     **{name: [sample(_POSITIVE)] for name in _OF_POSITIVE},
@@ -172,6 +174,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
 
 #: Operators whose gradient rule is not the derivative of their result, and what it is instead.
 NOT_THE_DERIVATIVE: Final[dict[str, str]] = {
+    **op_samples_contrib.NOT_THE_DERIVATIVE,
     **op_samples_nn.NOT_THE_DERIVATIVE,
     "make_loss": "ones, whatever arrives",
     "MakeLoss": "grad_scale, whatever arrives",

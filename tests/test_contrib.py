@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import hybridnet as mx
+from hybridnet.base.errors import GraphError, ParameterError, ShapeError
 from hybridnet.base.unsupported import UNSUPPORTED, NotSupportedError, missing
 from hybridnet.ops.registry import REGISTRY
 
@@ -49,3 +50,55 @@ def test_unknown_names_are_no_rows_of_mxnet_and_suggest_near_ones():
     )
     with pytest.raises(AttributeError, match=r"hybridnet\.nd\.contrib has no function 'nothing'"):
         _ = mx.nd.contrib.nothing
+
+
+def test_boolean_mask_waits_for_the_mask_and_has_a_gradient():
+    data, index = mx.nd.array([[1, 2], [3, 4], [5, 6]]), mx.nd.array([0, 1, 1]) + 0
+    data.attach_grad()
+    with mx.autograd.record():
+        chosen = mx.nd.contrib.boolean_mask(data, index)
+    assert chosen.shape == (2, 2)
+    chosen.backward()
+    assert chosen.asnumpy().tolist() == [[3, 4], [5, 6]]
+    assert data.grad.asnumpy().tolist() == [[0, 0], [1, 1], [1, 1]]
+    assert mx.nd.contrib.boolean_mask(data, index * 0).shape == (0, 2)
+    wide = mx.nd.contrib.boolean_mask(data, mx.nd.array([1, 0]), axis=1, size=2)
+    assert wide.asnumpy().tolist() == [[1, 0], [3, 0], [5, 0]]
+
+
+_NEEDS_SIZE = "_contrib_boolean_mask: the shape of the result depends on the values .* give size="
+
+
+def test_a_shape_that_depends_on_values_must_be_given_in_a_graph():
+    x, mask = mx.nd.array([1, 2, 3]), mx.nd.array([1, 0, 1])
+    with pytest.raises(GraphError, match=_NEEDS_SIZE):
+        mx.sym.contrib.boolean_mask(mx.sym.var("x"), mx.sym.var("mask"))
+    with pytest.raises(GraphError, match=_NEEDS_SIZE):
+        mx.function(mx.nd.contrib.boolean_mask)(x, mask)
+    symbol = mx.sym.contrib.boolean_mask(mx.sym.var("x"), mx.sym.var("mask"), size=2)
+    assert symbol.eval(x=x, mask=mask)[0].asnumpy().tolist() == [1, 3]
+    traced = mx.function(lambda x, mask: mx.nd.contrib.boolean_mask(x, mask, size=3))
+    assert traced(x, mask).asnumpy().tolist() == [1, 3, 0]
+
+
+class _Chooser(mx.gluon.HybridBlock):
+    def hybrid_forward(self, F, x, mask):
+        return F.contrib.boolean_mask(x, mask)
+
+
+def test_a_block_that_chooses_by_values_works_until_it_is_hybridized():
+    block, x, mask = _Chooser(), mx.nd.array([1, 2, 3]), mx.nd.array([1, 0, 1])
+    assert block(x, mask).asnumpy().tolist() == [1, 3]
+    block.hybridize()
+    with pytest.raises(GraphError, match=_NEEDS_SIZE):
+        block(x, mask)
+
+
+def test_boolean_mask_refuses_unfit_inputs():
+    x = mx.nd.ones((3, 2))
+    with pytest.raises(ShapeError, match=r"index must have shape \(3,\).* got data float32\[3,2\]"):
+        mx.nd.contrib.boolean_mask(x, mx.nd.ones(2))
+    with pytest.raises(ParameterError, match="requires 2 inputs"):
+        mx.nd.contrib.boolean_mask(x)
+    with pytest.raises(ParameterError, match="must be an NDArray"):
+        mx.nd.contrib.boolean_mask(x, [1, 0, 1])

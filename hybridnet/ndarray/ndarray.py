@@ -103,6 +103,9 @@ class NDArray(AbstractArray):
         ctx: Context | None = None,
     ) -> Any:
         """Applies an operator to arrays; see `hybridnet.ops.handle.Operand`."""
+        unknown = op.sizes and recorder_thread.trace is None
+        if unknown and all(isinstance(one, NDArray) for one in inputs):
+            attrs = op.measured(attrs, inputs)
         if op.sizes and recorder_thread.trace is None:
             if all(isinstance(one, NDArray) for one in inputs):  # else refused below
                 attrs = op.measured(attrs, inputs)

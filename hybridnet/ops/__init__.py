@@ -16,6 +16,7 @@ from . import elementwise as elementwise
 from . import indexing as indexing
 from . import joining as joining
 from . import loss as loss
+from . import masking as masking
 from . import matrix as matrix
 from . import mixed_ops as mixed_ops
 from . import nn as nn

@@ -13,7 +13,13 @@ import numpy as np
 
 from hybridnet.base.attrs import HostScalar, Param, parse_params
 from hybridnet.base.dtype import is_float, promote
-from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
+from hybridnet.base.errors import (
+    DTypeError,
+    GraphError,
+    MXNetError,
+    ParameterError,
+    ShapeError,
+)
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
@@ -76,6 +82,9 @@ class Operator:
     no_gradient: str
     #: Floating-point operations, from the types of the inputs and the parameters.
     cost: Callable[..., float] | None
+    #: Sizes of the outputs that only the values of the inputs tell: parameter -> what it is for
+    #: (arrays, parameters). It is measured, by waiting, where a call on arrays leaves it at None.
+    sizes: Mapping[str, Callable[[Sequence[Any], Mapping[str, Any]], int]]
     output_names: tuple[str, ...]
     aliases: tuple[str, ...]
     doc: str
@@ -139,6 +148,31 @@ class Operator:
                 if call is None:
                     call = self._calls[key] = OpCall(self, values, train)
         return call
+
+    def measured(self, attrs: Mapping[str, Any], inputs: Sequence[Any]) -> dict[str, Any]:
+        """Returns the parameters with the sizes that only the values of the inputs tell.
+
+        Args:
+            attrs: parameters as the user gave them.
+            inputs: arrays, whose ``asnumpy()`` may be called.
+        """
+        given = {name: value for name, value in attrs.items() if value is not None}
+        call, _ = self.bind(given)
+        check_input_count(call, len(inputs))
+        if self.check is not None:  # measuring may rely on it
+            self.check(*(one.type for one in inputs), **call.attrs)
+        unknown = [name for name in self.sizes if given.get(name) is None]
+        return {**given, **{name: self.sizes[name](inputs, call.attrs) for name in unknown}}
+
+    def require_sizes(self, attrs: Mapping[str, Any]) -> None:
+        """Raises GraphError where a size is missing that a graph has no values to tell it by."""
+        for name in self.sizes:
+            if attrs.get(name) is None:
+                raise GraphError(
+                    f"{self.name}: the shape of the result depends on the values of the inputs, "
+                    f"which a graph (a symbol, a traced function, a hybridized block) does not "
+                    f"have; give {name}=, the number of elements, or call it on arrays outside"
+                )
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
@@ -277,6 +311,8 @@ class OpCall(Call):
         check_input_count(self, len(shown))
         if op.check is not None:
             op.check(*shown, **self.attrs)
+        if op.sizes:
+            op.require_sizes(self.attrs)
         if op.infer is not None:
             inferred = tuple(op.infer(*shown, **self.attrs))
             return (*inferred, types[-1]) if self.takes_state else inferred

@@ -71,6 +71,7 @@ def operator(
     gradient: Callable[[Backward], Sequence[Any]] | None = None,
     no_gradient: str = "",
     cost: Callable[..., float] | None = None,
+    sizes: Mapping[str, Callable[[Sequence[Any], Mapping[str, Any]], int]] | None = None,
     output_names: Sequence[str] = ("output",),
     takes_state: Callable[..., bool] | None = None,
     doc: str = "",
@@ -92,6 +93,9 @@ def operator(
         gradient: the rule; default `jax.vjp` of the lowering.
         no_gradient: why there is none.
         cost: (*types, **params) -> floating-point operations; default the elements of the outputs.
+        sizes: for a shape that depends on values: parameter (``int | None = None``) ->
+            (arrays, params) -> its value. On arrays a call waits for their values and measures it;
+            in a graph it must be given, or the call is refused.
         output_names: names of the visible outputs, as saved symbols spell them.
         takes_state: parameters -> whether the call draws random numbers; default all calls do,
             where the lowering takes a `RandomState`.
@@ -146,6 +150,7 @@ def operator(
             gradient=gradient,
             no_gradient=no_gradient,
             cost=cost,
+            sizes=sizes or {},
             output_names=tuple(output_names),
             aliases=tuple(aliases),
             doc=inspect.cleandoc(doc or lowering.__doc__ or ""),

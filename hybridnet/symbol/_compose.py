@@ -113,6 +113,8 @@ def make_node(
     params = {key: value for key, value in given.items() if key not in notes}
     count = int(params.pop("num_args", len(inputs))) if op.variadic else 0
     call, scalars = op.bind(params)
+    if op.sizes:
+        op.require_sizes(call.attrs)
     attrs = user_attributes(op.name, AttrScope.current.get({**notes, **(attr or {})}))
     named = NameManager.current.get(name, (hint or _CALLED.get(op.name, op.name)).lower())
     edges = _all_inputs(call, named, inputs, count)
