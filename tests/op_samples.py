@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 import op_samples_contrib
+import op_samples_linalg
 import op_samples_nn
 from op_sample import Sample, random, sample, words
 
@@ -44,6 +45,7 @@ _REDUCTIONS: Final = words("sum nansum prod nanprod mean max min")
 _BASIC: Final = {"add", "sub", "mul", "div"}
 
 SAMPLES: Final[dict[str, list[Sample]]] = {
+    **op_samples_linalg.SAMPLES,
     **op_samples_contrib.SAMPLES,
     **op_samples_nn.SAMPLES,
     **{name: [sample(_X)] for name in _ANYWHERE},

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import contrib as contrib
+from . import linalg as linalg
 from . import random as random
 from .create import *  # noqa: F403
 from .create import __all__ as _create_names
@@ -32,6 +33,7 @@ globals().update(_operators)
 __all__ = [
     "NDArray",
     "contrib",
+    "linalg",
     "random",
     *_create_names,
     *(name for name in _function_names if name != "operator_functions"),

@@ -15,6 +15,9 @@ from . import creation as creation
 from . import elementwise as elementwise
 from . import indexing as indexing
 from . import joining as joining
+from . import linalg as linalg
+from . import linalg_factors as linalg_factors
+from . import linalg_parts as linalg_parts
 from . import loss as loss
 from . import masking as masking
 from . import matrix as matrix
