@@ -13,6 +13,7 @@ import numpy as np
 import op_samples_contrib
 import op_samples_linalg
 import op_samples_nn
+import op_samples_rnn
 from op_sample import Sample, random, sample, words
 
 __all__ = ["NOT_THE_DERIVATIVE", "SAMPLES", "Sample"]
@@ -48,6 +49,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     **op_samples_linalg.SAMPLES,
     **op_samples_contrib.SAMPLES,
     **op_samples_nn.SAMPLES,
+    **op_samples_rnn.SAMPLES,
     **{name: [sample(_X)] for name in _ANYWHERE},
     **{name: [sample(_POSITIVE)] for name in _OF_POSITIVE},
     **{name: [sample(_INSIDE)] for name in _OF_INSIDE},

@@ -31,6 +31,7 @@ from . import random_choice as random_choice
 from . import random_ops as random_ops
 from . import reduce as reduce
 from . import reshape as reshape
+from . import rnn as rnn
 from . import slicing as slicing
 from . import softmax as softmax
 from . import transpose as transpose

@@ -61,6 +61,8 @@ class Operator:
     takes_platform: bool
     #: Whether a call draws random numbers, or a function of the parameters that says it.
     takes_state: bool | Callable[..., bool]
+    #: The keyword by which the lowering is given the state of the random generator.
+    state_keyword: str
     #: The number of outputs, hidden ones included, or a function of the parameters that gives it.
     outputs: int | Callable[..., int]
     #: How many of the outputs a user sees.
@@ -251,7 +253,7 @@ class OpCall(Call):
         if op.takes_platform:
             keywords["platform"] = platform
         if self.takes_state:
-            keywords["state"] = operands[-1]
+            keywords[op.state_keyword] = operands[-1]
             operands = operands[:-1]
         result = op.lowering(*operands, **keywords)
         return result if isinstance(result, (tuple, list)) else (result,)

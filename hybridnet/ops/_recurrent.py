@@ -1,0 +1,269 @@
+"""One layer of a recurrent network in one direction: a scan over time, and its gradient.
+
+What does not depend on the step before (the product of the inputs and their weights) is computed
+for all steps at once, outside. The gradient likewise: only what goes from step to step is scanned
+backward, and the gradients of the weights are one product over all steps.
+
+The cells are those of MXNet and cuDNN: Hochreiter and Schmidhuber, "Long short-term memory" (1997),
+with the gates in the order input, forget, cell, output; Cho et al. (2014) for the GRU, with reset,
+update, new, where the reset gate acts on the product, as in Chung et al. (2014).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from hybridnet.base.lazy import jax, jnp, lax
+
+__all__ = ["GATES", "KEPT", "Layer", "remembered", "scan"]
+
+#: How many gates a cell computes at each step.
+GATES: Final = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
+#: How many arrays `scan` keeps for the gradient.
+KEPT: Final = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 3, "gru": 3}
+
+
+class Layer(NamedTuple):
+    """What a layer does, apart from its arrays.
+
+    Attributes:
+        mode: the cell: 'rnn_relu', 'rnn_tanh', 'lstm' or 'gru'.
+        reverse: whether it begins with the last step.
+        clip: the bounds that an LSTM's cell state is held within, and whether NaN becomes 0;
+            None for no bounds.
+    """
+
+    mode: str
+    reverse: bool
+    clip: tuple[float, float, bool] | None = None
+
+
+def scan(
+    layer: Layer,
+    x: Any,
+    state: tuple[Any, ...],
+    weight: Any,
+    bias: Any,
+    projection: Any,
+    valid: Any,
+) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
+    """Runs a layer.
+
+    Args:
+        layer: which.
+        x: (time, batch, gates * hidden), the part of the gates that the inputs make, with biases.
+        state: (batch, hidden) each; the hidden state and, of an LSTM, the cell state.
+        weight: (gates * hidden, hidden), for the hidden state.
+        bias: (hidden,), of a GRU: what is added to the hidden state's part of the last gate.
+        projection: (projected, hidden) or None: the hidden state is multiplied by it.
+        valid: (time, batch, 1) bool or None: where it is False the state stays and the output is 0.
+
+    Returns:
+        The outputs (time, batch, hidden), the last state, and what `remembered` needs.
+    """
+    cell = _CELLS[layer.mode]
+    turned = weight.T
+
+    def step(before: tuple[Any, ...], now: Any) -> Any:
+        x, valid = now
+        after, kept = cell(layer, x, before, before[0] @ turned, bias)
+        if projection is not None:
+            after = (after[0] @ projection.T, *after[1:])
+        output = after[0]
+        if valid is not None:
+            output = jnp.where(valid, output, 0)
+            after = tuple(jnp.where(valid, *both) for both in zip(after, before, strict=True))
+        return after, (output, *kept)
+
+    state, (outputs, *kept) = lax.scan(step, state, (x, valid), reverse=layer.reverse)
+    return outputs, state, (outputs, *kept)
+
+
+_Step = tuple[tuple[Any, ...], tuple[Any, ...]]
+
+
+def _relu(layer: Layer, x: Any, state: Sequence[Any], product: Any, bias: Any) -> _Step:
+    return (jnp.maximum(x + product, 0),), ()
+
+
+def _tanh(layer: Layer, x: Any, state: Sequence[Any], product: Any, bias: Any) -> _Step:
+    return (jnp.tanh(x + product),), ()
+
+
+def _lstm(layer: Layer, x: Any, state: Sequence[Any], product: Any, bias: Any) -> _Step:
+    i, f, g, o = jnp.split(x + product, 4, -1)
+    i, f, g, o = jax.nn.sigmoid(i), jax.nn.sigmoid(f), jnp.tanh(g), jax.nn.sigmoid(o)
+    c = f * state[1] + i * g
+    if layer.clip is not None:
+        low, high, replace_nan = layer.clip
+        c = jnp.clip(jnp.where(jnp.isnan(c), 0, c) if replace_nan else c, low, high)
+    return (o * jnp.tanh(c), c), (jnp.concatenate([i, f, g, o], -1), c)
+
+
+def _gru(layer: Layer, x: Any, state: Sequence[Any], product: Any, bias: Any) -> _Step:
+    hidden = state[0].shape[-1]
+    gates = jax.nn.sigmoid(x[..., : 2 * hidden] + product[..., : 2 * hidden])
+    r, z = jnp.split(gates, 2, -1)
+    inner = product[..., 2 * hidden :] + bias
+    n = jnp.tanh(x[..., 2 * hidden :] + r * inner)
+    return (n + z * (state[0] - n),), (jnp.concatenate([gates, n], -1), inner)
+
+
+_CELLS: Final[dict[str, Callable[..., _Step]]] = {
+    "rnn_relu": _relu,
+    "rnn_tanh": _tanh,
+    "lstm": _lstm,
+    "gru": _gru,
+}
+
+
+# -- the gradient --------------------------------------------------------------------------------
+
+
+def remembered(
+    layer: Layer,
+    x: Any,
+    state: tuple[Any, ...],
+    weight: Any,
+    bias: Any,
+    valid: Any,
+    kept: tuple[Any, ...],
+) -> tuple[Any, tuple[Any, ...]]:
+    """Returns the outputs of a layer that has run, to be differentiated: nothing is computed again.
+
+    The last state is not computed either: what stands for it has the right gradient only. The layer
+    has no projection and no bounds.
+
+    Args:
+        layer, x, state, weight, bias, valid: as for `scan`.
+        kept: what it returned last.
+    """
+
+    @jax.custom_vjp
+    def run(x: Any, state: Any, weight: Any, bias: Any, valid: Any, kept: Any) -> Any:
+        return kept[0], state
+
+    def forward(x: Any, state: Any, weight: Any, bias: Any, valid: Any, kept: Any) -> Any:
+        return (kept[0], state), (state, weight, bias, valid, kept)
+
+    def backward(saved: Any, grads: Any) -> Any:
+        return (*_backward(layer, *saved, *grads), None, None)
+
+    run.defvjp(forward, backward)
+    made: tuple[Any, tuple[Any, ...]] = run(x, state, weight, bias, valid, kept)
+    return made
+
+
+def _backward(
+    layer: Layer,
+    state: tuple[Any, ...],
+    weight: Any,
+    bias: Any,
+    valid: Any,
+    kept: tuple[Any, ...],
+    grad: Any,
+    state_grads: tuple[Any, ...],
+) -> tuple[Any, tuple[Any, ...], Any, Any]:
+    """Returns the gradients of x, state, weight and bias."""
+    h = _before(kept[0], state[0], valid, layer.reverse)
+    c = _before(kept[2], state[1], valid, layer.reverse) if layer.mode == "lstm" else None
+    local, rule = _RULES[layer.mode](kept, h, c)
+
+    def step(after: tuple[Any, ...], now: Any) -> Any:
+        grad, valid, local = now
+        grads = (grad + after[0], *after[1:])
+        passed: Any = 0
+        if valid is not None:
+            grads = tuple(jnp.where(valid, one, 0) for one in grads)
+            passed = tuple(jnp.where(valid, 0, one) for one in after)
+        x_grad, product_grad, direct = rule(local, grads)
+        found = (product_grad @ weight + direct[0], *direct[1:])
+        if valid is not None:
+            found = tuple(a + b for a, b in zip(found, passed, strict=True))
+        return found, x_grad
+
+    first, x_grad = lax.scan(step, state_grads, (grad, valid, local), reverse=not layer.reverse)
+    product_grad = x_grad
+    if layer.mode == "gru":
+        hidden = h.shape[-1]
+        last = x_grad[..., 2 * hidden :] * kept[1][..., :hidden]
+        product_grad = jnp.concatenate([x_grad[..., : 2 * hidden], last], -1)
+        bias = last.sum((0, 1))
+    elif bias is not None:
+        bias = jnp.zeros_like(bias)
+    return x_grad, first, jnp.einsum("tbg,tbh->gh", product_grad, h), bias
+
+
+def _before(sequence: Any, first: Any, valid: Any, reverse: bool) -> Any:
+    """Returns for each step the state that it began with."""
+    if not reverse:
+        return jnp.concatenate([first[None], sequence[:-1]])
+    moved = jnp.concatenate([sequence[1:], first[None]])
+    if valid is None:
+        return moved
+    # Going backward, a shorter sequence begins in the middle, with the first state.
+    known = jnp.concatenate([valid[1:], jnp.zeros_like(valid[:1])])
+    return jnp.where(known, moved, first[None])
+
+
+#: From what a step of the scan is given, and the gradients of the state after it: those of x, of
+#: the product with the hidden state, and of the state before it beside that product.
+_Rule = Callable[[Any, Sequence[Any]], tuple[Any, Any, tuple[Any, ...]]]
+
+
+def _plain_rule(slope: Any) -> tuple[Any, _Rule]:
+    def rule(slope: Any, grads: Sequence[Any]) -> Any:
+        found = grads[0] * slope
+        return found, found, (0,)
+
+    return slope, rule
+
+
+def _relu_rule(kept: Sequence[Any], h: Any, c: Any) -> tuple[Any, _Rule]:
+    return _plain_rule((kept[0] > 0).astype(kept[0].dtype))
+
+
+def _tanh_rule(kept: Sequence[Any], h: Any, c: Any) -> tuple[Any, _Rule]:
+    return _plain_rule(1 - kept[0] * kept[0])
+
+
+def _lstm_rule(kept: Sequence[Any], h: Any, c: Any) -> tuple[Any, _Rule]:
+    i, f, g, o = jnp.split(kept[1], 4, -1)
+    shown = jnp.tanh(kept[2])
+    of_cell = (g * i * (1 - i), c * f * (1 - f), i * (1 - g * g))
+    of_hidden = shown * o * (1 - o)
+
+    def rule(local: Any, grads: Sequence[Any]) -> Any:
+        of_cell, of_hidden, between, f = local
+        cell = grads[1] + grads[0] * between
+        parts = [*(cell * one for one in of_cell), grads[0] * of_hidden]
+        found = jnp.concatenate(parts, -1)
+        return found, found, (0, cell * f)
+
+    return (of_cell, of_hidden, o * (1 - shown * shown), f), rule
+
+
+def _gru_rule(kept: Sequence[Any], h: Any, c: Any) -> tuple[Any, _Rule]:
+    r, z, n = jnp.split(kept[1], 3, -1)
+    of_new = (1 - z) * (1 - n * n)
+    of_update = (h - n) * z * (1 - z)
+    of_reset = kept[2] * r * (1 - r)
+
+    def rule(local: Any, grads: Sequence[Any]) -> Any:
+        of_new, of_update, of_reset, r, z = local
+        new = grads[0] * of_new
+        gates = [new * of_reset, grads[0] * of_update]
+        x_grad = jnp.concatenate([*gates, new], -1)
+        product_grad = jnp.concatenate([*gates, new * r], -1)
+        return x_grad, product_grad, (grads[0] * z,)
+
+    return (of_new, of_update, of_reset, r, z), rule
+
+
+_RULES: Final[dict[str, Callable[..., tuple[Any, _Rule]]]] = {
+    "rnn_relu": _relu_rule,
+    "rnn_tanh": _tanh_rule,
+    "lstm": _lstm_rule,
+    "gru": _gru_rule,
+}
