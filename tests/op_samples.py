@@ -13,6 +13,7 @@ import numpy as np
 import op_samples_contrib
 import op_samples_linalg
 import op_samples_nn
+import op_samples_numpy
 import op_samples_rnn
 from op_sample import Sample, random, sample, words
 
@@ -49,6 +50,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     **op_samples_linalg.SAMPLES,
     **op_samples_contrib.SAMPLES,
     **op_samples_nn.SAMPLES,
+    **op_samples_numpy.SAMPLES,
     **op_samples_rnn.SAMPLES,
     **{name: [sample(_X)] for name in _ANYWHERE},
     **{name: [sample(_POSITIVE)] for name in _OF_POSITIVE},

@@ -24,6 +24,14 @@ from . import matrix as matrix
 from . import mixed_ops as mixed_ops
 from . import nn as nn
 from . import norm as norm
+from . import numpy_creation as numpy_creation
+from . import numpy_elementwise as numpy_elementwise
+from . import numpy_index as numpy_index
+from . import numpy_linalg as numpy_linalg
+from . import numpy_matrix as numpy_matrix
+from . import numpy_random as numpy_random
+from . import numpy_reduce as numpy_reduce
+from . import numpy_shape as numpy_shape
 from . import optimizer_ops as optimizer_ops
 from . import ordering as ordering
 from . import pool as pool
@@ -36,6 +44,8 @@ from . import slicing as slicing
 from . import softmax as softmax
 from . import transpose as transpose
 from . import views as views
+from .numpy_names import add_numpy_names
 from .registry import complete_library
 
+add_numpy_names()
 complete_library()

@@ -30,7 +30,7 @@ from .families import (
 from .registry import operator
 from .rules import check_same_shape, promote_types, refuse_bool, scalar_dtype, unify
 
-__all__: list[str] = []
+__all__ = ["add_gradient", "multiply_gradient", "subtract_gradient"]
 
 
 def _divide(a: Any, b: Any) -> Any:
@@ -92,15 +92,18 @@ def _equal_dtypes(back: Backward) -> bool:
     return lhs is not None and lhs == rhs
 
 
-def _add_gradient(back: Backward) -> Sequence[Any]:
+def add_gradient(back: Backward) -> Sequence[Any]:
+    """The rule of a sum of two arrays of one shape."""
     return [back.grads[0], back.grads[0]] if _equal_dtypes(back) else vjp_gradient(back)
 
 
-def _subtract_gradient(back: Backward) -> Sequence[Any]:
+def subtract_gradient(back: Backward) -> Sequence[Any]:
+    """The rule of a difference of two arrays of one shape."""
     return [back.grads[0], -back.grads[0]] if _equal_dtypes(back) else vjp_gradient(back)
 
 
-def _multiply_gradient(back: Backward) -> Sequence[Any]:
+def multiply_gradient(back: Backward) -> Sequence[Any]:
+    """The rule of a product of two arrays of one shape."""
     if not _equal_dtypes(back):
         return vjp_gradient(back)
     grad, (lhs, rhs), (wants_lhs, wants_rhs) = back.grads[0], back.inputs, back.wanted
@@ -118,13 +121,13 @@ def _unchanged(back: Backward) -> Sequence[Any]:
 
 # fmt: off
 elemwise("elemwise_add", lambda a, b: a + b, "Sum of two arrays.",
-         aliases=("_add", "_plus", "_Plus"), gradient=_add_gradient)
+         aliases=("_add", "_plus", "_Plus"), gradient=add_gradient)
 elemwise("_grad_add", lambda a, b: a + b, "Sum of two gradients of one array.",
-         gradient=_add_gradient)
+         gradient=add_gradient)
 elemwise("elemwise_sub", lambda a, b: a - b, "Difference of two arrays.",
-         aliases=("_sub", "_minus", "_Minus"), gradient=_subtract_gradient)
+         aliases=("_sub", "_minus", "_Minus"), gradient=subtract_gradient)
 elemwise("elemwise_mul", lambda a, b: a * b, "Product of two arrays, element by element.",
-         aliases=("_mul", "_Mul"), gradient=_multiply_gradient)
+         aliases=("_mul", "_Mul"), gradient=multiply_gradient)
 elemwise("elemwise_div", _divide, "Quotient of two arrays; of integers, without the fraction.",
          aliases=("_div", "_Div"))
 elemwise("_mod", _modulo, "Remainder, with the sign of the divisor; 0 where that is 0.",
@@ -137,11 +140,11 @@ elemwise("_minimum", _minimum, "The smaller of two elements; the gradient of a t
 elemwise("_hypot", _hypot, "Length of the hypotenuse: sqrt(lhs**2 + rhs**2).", aliases=("_Hypot",))
 
 broadcast("broadcast_add", lambda a, b: a + b, "Sum of two arrays.", aliases=("broadcast_plus",),
-          gradient=_add_gradient)
+          gradient=add_gradient)
 broadcast("broadcast_sub", lambda a, b: a - b, "Difference of two arrays.",
-          aliases=("broadcast_minus",), gradient=_subtract_gradient)
+          aliases=("broadcast_minus",), gradient=subtract_gradient)
 broadcast("broadcast_mul", lambda a, b: a * b, "Product of two arrays, element by element.",
-          gradient=_multiply_gradient)
+          gradient=multiply_gradient)
 broadcast("broadcast_div", _divide, "Quotient of two arrays; of integers, without the fraction.")
 broadcast("broadcast_mod", _modulo, "Remainder, with the sign of the divisor; 0 where that is 0.")
 broadcast("broadcast_power", _power, "The first array to the power of the second.")

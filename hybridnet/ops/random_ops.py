@@ -26,7 +26,7 @@ from .operator import describe
 from .registry import operator
 from .rules import same_type
 
-__all__: list[str] = []
+__all__ = ["gamma_samples"]
 
 _DRAWN: Final = "samples are drawn, not computed from inputs"
 
@@ -51,7 +51,7 @@ def _exponential(key: Any, shape: Shape, dtype: Any, rate: Any) -> Any:
     return -jnp.log1p(-uniforms(key, shape, wide(dtype))) / rate
 
 
-def _gamma(key: Any, shape: Shape, dtype: Any, alpha: Any, beta: Any) -> Any:
+def gamma_samples(key: Any, shape: Shape, dtype: Any, alpha: Any, beta: Any) -> Any:
     """Rejection after Marsaglia and Tsang, "A simple method for generating gamma variables", 2000.
 
     All elements are tried together until each has been accepted, a handful of rounds: on a CPU
@@ -90,14 +90,14 @@ def _poisson(key: Any, shape: Shape, dtype: Any, rate: Any) -> Any:
 def _negative_binomial(key: Any, shape: Shape, dtype: Any, k: Any, p: Any) -> Any:
     # A Poisson distribution whose rate has a gamma distribution.
     first, second = children(key, 2)
-    return _poisson(second, shape, dtype, _gamma(first, shape, dtype, k, (1 - p) / p))
+    return _poisson(second, shape, dtype, gamma_samples(first, shape, dtype, k, (1 - p) / p))
 
 
 def _generalized_negative_binomial(key: Any, shape: Shape, dtype: Any, mu: Any, alpha: Any) -> Any:
     # As above, by mean and dispersion; without dispersion it is a Poisson distribution.
     first, second = children(key, 2)
     spread = jnp.where(alpha > 0, alpha, 1)
-    rate = jnp.where(alpha > 0, _gamma(first, shape, dtype, 1 / spread, spread * mu), mu)
+    rate = jnp.where(alpha > 0, gamma_samples(first, shape, dtype, 1 / spread, spread * mu), mu)
     return _poisson(second, shape, dtype, rate)
 
 
@@ -241,7 +241,7 @@ _family(
 )
 _family(
     "gamma",
-    _gamma,
+    gamma_samples,
     {"alpha": 1.0, "beta": 1.0},
     "Draws from the gamma distribution with shape `alpha` and scale `beta`.",
 )

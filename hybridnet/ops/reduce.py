@@ -20,7 +20,7 @@ from .families import STEP, convert
 from .registry import operator
 from .rules import one_axis, reduced_axes, reduced_shape, refuse_bool
 
-__all__: list[str] = []
+__all__ = ["extreme"]
 
 
 def _type_of(data: Any) -> TensorType:
@@ -71,7 +71,7 @@ _AXES_DOC = """Args:
     exclude: reduce over all axes but the given ones."""
 
 
-def _extreme(reducer: Callable[..., Any]) -> Callable[[Any, tuple[int, ...]], Any]:
+def extreme(reducer: Callable[..., Any]) -> Callable[[Any, tuple[int, ...]], Any]:
     """Maximum or minimum whose gradient goes to every element that equals it, as in MXNet."""
 
     def compute(data: Any, axes: tuple[int, ...]) -> Any:
@@ -119,13 +119,13 @@ _reduction("nanprod", _plain("nanprod"), "Product over axes, with NaN counted as
 _reduction("mean", _mean, "Mean over axes; of integers, without the fraction.")
 _reduction(
     "max",
-    _extreme(lambda *args, **keywords: jnp.max(*args, **keywords)),
+    extreme(lambda *args, **keywords: jnp.max(*args, **keywords)),
     "Largest element over axes; the gradient goes to every element that equals it.",
     aliases=("max_axis",),
 )
 _reduction(
     "min",
-    _extreme(lambda *args, **keywords: jnp.min(*args, **keywords)),
+    extreme(lambda *args, **keywords: jnp.min(*args, **keywords)),
     "Smallest element over axes; the gradient goes to every element that equals it.",
     aliases=("min_axis",),
 )
