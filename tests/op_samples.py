@@ -15,6 +15,7 @@ import op_samples_linalg
 import op_samples_nn
 import op_samples_numpy
 import op_samples_rnn
+import op_samples_sparse
 from op_sample import Sample, random, sample, words
 
 __all__ = ["NOT_THE_DERIVATIVE", "SAMPLES", "Sample"]
@@ -52,6 +53,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     **op_samples_nn.SAMPLES,
     **op_samples_numpy.SAMPLES,
     **op_samples_rnn.SAMPLES,
+    **op_samples_sparse.SAMPLES,
     **{name: [sample(_X)] for name in _ANYWHERE},
     **{name: [sample(_POSITIVE)] for name in _OF_POSITIVE},
     **{name: [sample(_INSIDE)] for name in _OF_INSIDE},

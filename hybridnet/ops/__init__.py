@@ -42,6 +42,7 @@ from . import reshape as reshape
 from . import rnn as rnn
 from . import slicing as slicing
 from . import softmax as softmax
+from . import sparse_ops as sparse_ops
 from . import transpose as transpose
 from . import views as views
 from .numpy_names import add_numpy_names

@@ -113,6 +113,9 @@ def _plain(name: str) -> Callable[[Any, tuple[int, ...]], Any]:
 
 
 _reduction("sum", _plain("sum"), "Sum over axes.", aliases=("sum_axis",))
+_reduction(
+    "_square_sum", lambda data, axes: _plain("sum")(data * data, axes), "Sum of squares over axes."
+)
 _reduction("nansum", _plain("nansum"), "Sum over axes, with NaN counted as 0.")
 _reduction("prod", _plain("prod"), "Product over axes.")
 _reduction("nanprod", _plain("nanprod"), "Product over axes, with NaN counted as 1.")
