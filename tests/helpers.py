@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -77,10 +77,14 @@ def run_gradient(
     heads: Sequence[Any | None],
     train: bool | None = None,
     seed: int = 0,
+    params: Mapping[str, Any] | None = None,
     **attrs: Any,
 ) -> list[np.ndarray[Any, Any] | None]:
-    """Runs an operator's gradient rule; `heads` are the gradients of its first outputs."""
-    call, scalars = get(name).bind(attrs, train)
+    """Runs an operator's gradient rule; `heads` are the gradients of its first outputs.
+
+    Its parameters are `attrs`, or `params` where one has the name of another argument.
+    """
+    call, scalars = get(name).bind(attrs if params is None else params, train)
     inputs = [Value(one) for one in arrays]
     if call.takes_state:
         inputs.append(Value(initial_state(seed)))
@@ -145,7 +149,7 @@ def assert_gradient(
         results = call.lower("cpu", [*values, *state], numbers)[:outputs]
         return sum((one * head).sum() for one, head in zip(results, heads, strict=True))
 
-    grads = run_gradient(name, *arrays, heads=heads, train=train, **attrs)
+    grads = run_gradient(name, *arrays, heads=heads, train=train, params=attrs)
     with jax.enable_x64(True):
         for index, array in enumerate(arrays):
             if index in skip or np.asarray(array).dtype != np.float64:

@@ -11,6 +11,13 @@ __all__ = ["NOT_THE_DERIVATIVE", "SAMPLES"]
 
 _X: Final = random(2, 3, low=-1.37, high=1.21)
 _CUBE: Final = random(2, 3, 4)
+_IMAGE: Final = random(2, 2, 4, 5)
+_BOXES: Final = np.array(
+    [[0.0, 0.9, 0, 0, 1, 1], [0, 0.6, 0, 0.1, 1, 1.2], [1, 0.7, 2, 2, 3, 4], [1, 0.2, 2, 2, 3, 3.3]]
+)
+_CORNERS: Final = _BOXES[:, 2:]
+_FIT: Final = random(2, 3, 4, low=0.1, high=0.9)
+_DETECTED: Final = (random(1, 3, 4, low=0.1, high=0.9), random(1, 16), _CORNERS[None] / 4)
 
 SAMPLES: Final[dict[str, list[Sample]]] = {
     "_contrib_boolean_mask": [
@@ -27,6 +34,72 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     # In float32, which is not compared with numeric gradients: theirs is that of the identity.
     "_contrib_round_ste": [sample(_X.astype("float32"))],
     "_contrib_sign_ste": [sample(_X.astype("float32"))],
+    "_contrib_AdaptiveAvgPooling2D": [sample(_IMAGE), sample(_IMAGE, output_size=(3, 2))],
+    "_contrib_BilinearResize2D": [
+        sample(_IMAGE, height=3, width=7),
+        sample(_IMAGE, height=6, width=2, align_corners=False),
+        sample(_IMAGE, _IMAGE[:, :, :3], skip=[1], mode="like"),
+    ],
+    "UpSampling": [
+        sample(_IMAGE, random(2, 1, 8, 10), scale=2, sample_type="nearest"),
+        sample(_IMAGE, _IMAGE * 2, scale=3, sample_type="nearest", multi_input_mode="sum"),
+        sample(_IMAGE, random(2, 1, 4, 4), scale=2, sample_type="bilinear", num_filter=2),
+    ],
+    "GridGenerator": [
+        sample(_X.reshape(1, 6), transform_type="affine", target_shape=(2, 3)),
+        sample(_IMAGE, transform_type="warp"),
+    ],
+    "BilinearSampler": [sample(_IMAGE, random(2, 2, 3, 2, low=-1.271, high=1.183))],
+    "SpatialTransformer": [
+        sample(
+            _IMAGE,
+            random(2, 6, low=-0.61, high=0.73),
+            target_shape=(2, 3),
+            transform_type="affine",
+            sampler_type="bilinear",
+        )
+    ],
+    "_contrib_interleaved_matmul_selfatt_qk": [sample(random(3, 2, 12), heads=2)],
+    "_contrib_interleaved_matmul_selfatt_valatt": [
+        sample(random(3, 2, 12), random(4, 3, 3, seed=1), heads=2)
+    ],
+    "_contrib_interleaved_matmul_encdec_qk": [
+        sample(random(3, 2, 4), random(2, 2, 8, seed=1), heads=2)
+    ],
+    "_contrib_interleaved_matmul_encdec_valatt": [
+        sample(random(2, 2, 8), random(4, 3, 2, seed=1), heads=2)
+    ],
+    "_contrib_div_sqrt_dim": [sample(_CUBE)],
+    "_contrib_box_iou": [sample(_CORNERS, _CORNERS[1:] + 0.3), sample(_FIT, _FIT, format="center")],
+    "_contrib_box_nms": [
+        sample(_BOXES),
+        # In float32, which is not compared with numeric gradients: moving a class means nothing.
+        sample(_BOXES.astype("float32"), id_index=0, topk=3, in_format="center"),
+        sample(np.stack([_BOXES, _BOXES + 0.01]), out_format="center"),
+    ],
+    "_contrib_bipartite_matching": [sample(_FIT, threshold=0.2, is_ascend=True)],
+    "_contrib_box_encode": [
+        sample(
+            np.array([[1.0, 0, 1, -1]]),
+            np.array([[0, 1, 1, 0]]),
+            _CORNERS[None],
+            _CORNERS[None, :2] + 0.2,
+            np.zeros(4),
+            np.ones(4),
+        )
+    ],
+    "_contrib_box_decode": [sample(random(2, 4, 4), _CORNERS[None], clip=0.3, format="corner")],
+    "_contrib_MultiBoxPrior": [sample(_IMAGE, sizes=(0.4, 0.2), ratios=(1, 2))],
+    "_contrib_MultiBoxTarget": [
+        sample(_CORNERS[None], _BOXES[None, :2, [0, 2, 3, 4, 5]], random(1, 3, 4)),
+        sample(
+            _CORNERS[None],
+            _BOXES[None, :2, [0, 2, 3, 4, 5]],
+            random(1, 3, 4),
+            negative_mining_ratio=1,
+        ),
+    ],
+    "_contrib_MultiBoxDetection": [sample(*_DETECTED), sample(*_DETECTED, nms_topk=2)],
 }
 
 NOT_THE_DERIVATIVE: Final[dict[str, str]] = {

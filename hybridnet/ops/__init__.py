@@ -6,7 +6,9 @@ Importing it fills the registry; JAX itself is imported when the first operator 
 from . import activation as activation
 from . import adaptive_ops as adaptive_ops
 from . import arithmetic as arithmetic
+from . import attention as attention
 from . import batch_norm as batch_norm
+from . import boxes as boxes
 from . import broadcasting as broadcasting
 from . import comparison as comparison
 from . import conv as conv
@@ -22,6 +24,7 @@ from . import loss as loss
 from . import masking as masking
 from . import matrix as matrix
 from . import mixed_ops as mixed_ops
+from . import multibox as multibox
 from . import nn as nn
 from . import norm as norm
 from . import numpy_creation as numpy_creation
@@ -40,6 +43,8 @@ from . import random_ops as random_ops
 from . import reduce as reduce
 from . import reshape as reshape
 from . import rnn as rnn
+from . import resize as resize
+from . import sampling as sampling
 from . import slicing as slicing
 from . import softmax as softmax
 from . import sparse_ops as sparse_ops

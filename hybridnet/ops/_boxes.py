@@ -1,0 +1,107 @@
+"""What detection operators share: formats of boxes, overlaps, suppression, greedy matching.
+
+All of it is for one image; `jax.vmap` makes it one for a batch. The loops are over boxes in order
+and do whole rows of overlaps at a time; no gradient goes through them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hybridnet.base.lazy import jnp, lax
+
+__all__ = ["as_format", "corners", "greedy_matching", "kept_boxes", "overlaps"]
+
+
+def corners(boxes: Any, format: str) -> Any:
+    """Returns boxes (..., 4) of a format as (left, top, right, bottom)."""
+    if format == "corner":
+        return boxes
+    middle, half = boxes[..., :2], boxes[..., 2:] / 2
+    return jnp.concatenate([middle - half, middle + half], -1)
+
+
+def as_format(boxes: Any, format: str) -> Any:
+    """Returns boxes (..., 4) given as (left, top, right, bottom) in a format."""
+    if format == "corner":
+        return boxes
+    low, high = boxes[..., :2], boxes[..., 2:]
+    return jnp.concatenate([(low + high) / 2, high - low], -1)
+
+
+def _area(boxes: Any) -> Any:
+    return jnp.prod(jnp.maximum(boxes[..., 2:] - boxes[..., :2], 0), -1)
+
+
+def overlaps(lhs: Any, rhs: Any) -> Any:
+    """Returns intersection over union of boxes (n, 4) and (m, 4), as corners: (n, m).
+
+    Boxes turned inside out have no area, and two of them overlap by 0.
+    """
+    low = jnp.maximum(lhs[:, None, :2], rhs[None, :, :2])
+    high = jnp.minimum(lhs[:, None, 2:], rhs[None, :, 2:])
+    both = jnp.prod(jnp.maximum(high - low, 0), -1)
+    either = _area(lhs)[:, None] + _area(rhs) - both
+    return jnp.where(either > 0, both / jnp.where(either > 0, either, 1), 0)
+
+
+def kept_boxes(
+    boxes: Any, classes: Any, among: Any, threshold: float, *, inclusive: bool = False
+) -> Any:
+    """Returns which boxes non-maximum suppression keeps, (n,) bool.
+
+    Args:
+        boxes: (n, 4), corners, by falling score.
+        classes: (n,); boxes suppress those of their own class.
+        among: (n,), which boxes there are at all.
+        threshold: the overlap above which the later box goes.
+        inclusive: whether it goes at the threshold already.
+    """
+    count = boxes.shape[0]
+    if not count:
+        return among
+    positions = jnp.arange(count)
+    # The last box there is ends the loop: often a few hundred of some thousands are.
+    stop = jnp.max(jnp.where(among, positions + 1, 0), initial=0)
+
+    def step(index: Any, kept: Any) -> Any:
+        (overlap,) = overlaps(lax.dynamic_slice_in_dim(boxes, index, 1), boxes)
+        above = overlap >= threshold if inclusive else overlap > threshold
+        gone = above & (positions > index) & (classes == classes[index])
+        return kept & ~(gone & kept[index])
+
+    return lax.fori_loop(0, stop, step, among)
+
+
+def greedy_matching(fit: Any, threshold: float, limit: int) -> tuple[Any, Any]:
+    """Matches rows and columns one to one, the best pair that is left first.
+
+    Args:
+        fit: (rows, columns), larger is better.
+        threshold: pairs must fit better than this.
+        limit: how many pairs there are at most.
+
+    Returns:
+        The column of each row, and the row of each column, int32, -1 where there is none.
+    """
+    rows, columns = fit.shape
+    lowest = -jnp.inf
+
+    def step(_: Any, state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        left, of_row, of_column = state
+        best = jnp.argmax(left)
+        row, column = best // columns, best % columns
+        # A pair that is not taken is written out of bounds, that is nowhere.
+        fits = left[row, column] > threshold
+        at_row, at_column = jnp.where(fits, row, rows), jnp.where(fits, column, columns)
+        left = left.at[at_row].set(lowest, mode="drop")
+        left = left.at[:, at_column].set(lowest, mode="drop")
+        of_row = of_row.at[at_row].set(column.astype("int32"), mode="drop")
+        of_column = of_column.at[at_column].set(row.astype("int32"), mode="drop")
+        return left, of_row, of_column
+
+    none = (jnp.full(rows, -1, "int32"), jnp.full(columns, -1, "int32"))
+    if not limit:
+        return none
+    _, of_row, of_column = lax.fori_loop(0, limit, step, (fit, *none))
+    return of_row, of_column
