@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 import op_samples_contrib
+import op_samples_core
 import op_samples_linalg
 import op_samples_nn
 import op_samples_numpy
@@ -48,6 +49,7 @@ _REDUCTIONS: Final = words("sum nansum prod nanprod mean max min")
 _BASIC: Final = {"add", "sub", "mul", "div"}
 
 SAMPLES: Final[dict[str, list[Sample]]] = {
+    **op_samples_core.SAMPLES,
     **op_samples_linalg.SAMPLES,
     **op_samples_contrib.SAMPLES,
     **op_samples_nn.SAMPLES,
@@ -182,6 +184,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
 
 #: Operators whose gradient rule is not the derivative of their result, and what it is instead.
 NOT_THE_DERIVATIVE: Final[dict[str, str]] = {
+    **op_samples_core.NOT_THE_DERIVATIVE,
     **op_samples_contrib.NOT_THE_DERIVATIVE,
     **op_samples_nn.NOT_THE_DERIVATIVE,
     "make_loss": "ones, whatever arrives",

@@ -11,6 +11,8 @@ from typing import Any
 from . import contrib as contrib
 from . import linalg as linalg
 from . import random as random
+from ._whole import *  # noqa: F403
+from ._whole import __all__ as _whole_names
 from .create import *  # noqa: F403
 from .create import __all__ as _create_names
 from .functions import *  # noqa: F403
@@ -22,11 +24,10 @@ from .serialize import __all__ as _serialize_names
 from .share import *  # noqa: F403
 from .share import __all__ as _share_names
 
-# Names written by hand win over operators of the same name: they take plain numbers too.
+# Names written by hand win over operators of the same name: they take more than arrays.
+_by_hand = {*_create_names, *_function_names, *_whole_names}
 _operators = {
-    name: function
-    for name, function in _operator_functions().items()
-    if name not in _create_names and name not in _function_names
+    name: function for name, function in _operator_functions().items() if name not in _by_hand
 }
 globals().update(_operators)
 
@@ -39,6 +40,7 @@ __all__ = [
     *(name for name in _function_names if name != "operator_functions"),
     *_serialize_names,
     *_share_names,
+    *_whole_names,
     *_operators,
 ]
 

@@ -15,12 +15,14 @@ from . import conv as conv
 from . import coordinates as coordinates
 from . import creation as creation
 from . import elementwise as elementwise
+from . import histogram as histogram
 from . import indexing as indexing
 from . import joining as joining
 from . import linalg as linalg
 from . import linalg_factors as linalg_factors
 from . import linalg_parts as linalg_parts
 from . import loss as loss
+from . import many_arrays as many_arrays
 from . import masking as masking
 from . import matrix as matrix
 from . import mixed_ops as mixed_ops
@@ -37,17 +39,21 @@ from . import numpy_reduce as numpy_reduce
 from . import numpy_shape as numpy_shape
 from . import optimizer_ops as optimizer_ops
 from . import ordering as ordering
+from . import patches as patches
 from . import pool as pool
 from . import random_choice as random_choice
 from . import random_ops as random_ops
+from . import random_pdf as random_pdf
 from . import reduce as reduce
 from . import reshape as reshape
-from . import rnn as rnn
 from . import resize as resize
+from . import rnn as rnn
 from . import sampling as sampling
+from . import sequence as sequence
 from . import slicing as slicing
 from . import softmax as softmax
 from . import sparse_ops as sparse_ops
+from . import svm as svm
 from . import transpose as transpose
 from . import views as views
 from .numpy_names import add_numpy_names

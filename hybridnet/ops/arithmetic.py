@@ -129,7 +129,7 @@ elemwise("elemwise_sub", lambda a, b: a - b, "Difference of two arrays.",
 elemwise("elemwise_mul", lambda a, b: a * b, "Product of two arrays, element by element.",
          aliases=("_mul", "_Mul"), gradient=multiply_gradient)
 elemwise("elemwise_div", _divide, "Quotient of two arrays; of integers, without the fraction.",
-         aliases=("_div", "_Div"))
+         aliases=("_div", "_Div", "_scatter_elemwise_div"))
 elemwise("_mod", _modulo, "Remainder, with the sign of the divisor; 0 where that is 0.",
          aliases=("_Mod",))
 elemwise("_power", _power, "The first array to the power of the second.", aliases=("_Power",))
@@ -156,9 +156,9 @@ broadcast("broadcast_hypot", _hypot, "Length of the hypotenuse: sqrt(lhs**2 + rh
 broadcast("_npi_arctan2", _arctan2, "Angle of the point (rhs, lhs), from -pi to pi.")
 
 scalar_form("_plus_scalar", lambda x, s: x + s, "Array plus a number.",
-            aliases=("_PlusScalar",), gradient=_unchanged)
+            aliases=("_PlusScalar", "_scatter_plus_scalar"), gradient=_unchanged)
 scalar_form("_minus_scalar", lambda x, s: x - s, "Array minus a number.",
-            aliases=("_MinusScalar",), gradient=_unchanged)
+            aliases=("_MinusScalar", "_scatter_minus_scalar"), gradient=_unchanged)
 scalar_form("_rminus_scalar", lambda x, s: s - x, "Number minus an array.",
             aliases=("_RMinusScalar",), gradient=lambda back: [-back.grads[0]])
 scalar_form("_mul_scalar", lambda x, s: x * s, "Array times a number.",

@@ -72,6 +72,28 @@ def _scatter_nd(data: Any, indices: Any, *, shape: Shape) -> Any:
     return jnp.zeros(shape, data.dtype).at[tuple(whole(indices))].set(data)
 
 
+def _scatter_set_type(
+    lhs: TensorType, rhs: TensorType, indices: TensorType, *, shape: tuple[int, ...]
+) -> tuple[TensorType]:
+    if shape != lhs.shape:
+        raise ShapeError(f"_scatter_set_nd: shape must be that of lhs {lhs}, got {shape}")
+    _scatter_type(rhs, indices, shape=shape)
+    return (lhs,)
+
+
+@operator("_scatter_set_nd", infer=_scatter_set_type)
+def _scatter_set_nd(lhs: Any, rhs: Any, indices: Any, *, shape: Shape) -> Any:
+    """An array with some elements replaced, as assignment by coordinates does.
+
+    Args:
+        lhs: the array.
+        rhs: the elements, or slices, that replace others.
+        indices: (m, ...): row i holds positions along dimension i.
+        shape: the shape of `lhs`.
+    """
+    return lhs.at[tuple(whole(indices))].set(rhs.astype(lhs.dtype))
+
+
 def _ravel_type(data: TensorType, *, shape: tuple[int, ...]) -> tuple[TensorType]:
     if not data.shape or data.shape[0] != len(shape):
         raise ShapeError(

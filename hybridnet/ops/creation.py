@@ -26,7 +26,7 @@ def _constant_type(*, shape: tuple[int, ...], dtype: str, **_: Any) -> tuple[Ten
     return (tensor_type(shape, as_dtype(dtype)),)
 
 
-@operator("_zeros", infer=_constant_type, no_gradient=_CONSTANT)
+@operator("_zeros", aliases=("_zeros_without_dtype",), infer=_constant_type, no_gradient=_CONSTANT)
 def _zeros(*, shape: Shape = (), ctx: str = "", dtype: DType = "float32") -> Any:
     """An array of zeros."""
     return jnp.zeros(shape, as_dtype(dtype))

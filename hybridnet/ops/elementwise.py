@@ -141,6 +141,17 @@ unary("make_loss", lambda x: _loss(x, lambda x: jnp.ones_like(x)),
 # fmt: on
 
 
+@operator("_identity_with_attr_like_rhs", infer=same_type)
+def _identity_like(lhs: Any, rhs: Any) -> Any:
+    """The first array itself. Saved graphs hold it, to say that it is like the second.
+
+    Args:
+        lhs: the array.
+        rhs: another, which is not read.
+    """
+    return lhs
+
+
 def _cast_type(data: TensorType, *, dtype: str) -> tuple[TensorType]:
     return (tensor_type(data.shape, as_dtype(dtype)),)
 

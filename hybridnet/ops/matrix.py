@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -148,3 +149,32 @@ def _batch_dot(
     if transpose_b:
         rhs = rhs.mT
     return jnp.matmul(lhs, rhs)
+
+
+def _check_khatri_rao(*types: TensorType) -> None:
+    refuse_bool("khatri_rao")(*types)
+    first = types[0].shape
+    if any(len(one.shape) != 2 or one.shape[1:] != first[1:] for one in types):
+        got = describe([f"args{i}" for i in range(len(types))], types)
+        raise ShapeError(f"khatri_rao: all must be matrices with as many columns each, got {got}")
+
+
+def _khatri_rao_type(*types: TensorType) -> tuple[TensorType]:
+    rows = math.prod(one.shape[0] for one in types)
+    return (tensor_type((rows, types[0].shape[1]), promote_types(types)),)
+
+
+@operator("khatri_rao", check=_check_khatri_rao, infer=_khatri_rao_type)
+def _khatri_rao(*args: Any) -> Any:
+    """Kronecker product of each column of matrices with those of the others (Khatri and Rao, 1968).
+
+    Args:
+        args: matrices (n, columns), (m, columns), ...
+
+    Returns:
+        (n * m * ..., columns).
+    """
+    product, *others = promoted(*args)
+    for one in others:
+        product = (product[:, None] * one[None]).reshape(-1, product.shape[1])
+    return product

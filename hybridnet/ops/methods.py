@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from . import registry
@@ -25,6 +26,7 @@ class FluentMethods(Operand):
     argmax = fluent("argmax")
     argmax_channel = fluent("argmax_channel")
     argmin = fluent("argmin")
+    argsort = fluent("argsort")
     broadcast_axes = fluent("broadcast_axes")
     broadcast_like = fluent("broadcast_like")
     broadcast_to = fluent("broadcast_to")
@@ -78,9 +80,9 @@ class FluentMethods(Operand):
     slice_like = fluent("slice_like")
     softmax = fluent("softmax")
     softmin = fluent("softmin")
+    sort = fluent("sort")
     space_to_depth = fluent("space_to_depth")
     split = fluent("split")
-    split_v2 = fluent("_split_v2")
     sqrt = fluent("sqrt")
     square = fluent("square")
     squeeze = fluent("squeeze")
@@ -90,6 +92,7 @@ class FluentMethods(Operand):
     tan = fluent("tan")
     tanh = fluent("tanh")
     tile = fluent("tile")
+    topk = fluent("topk")
     trunc = fluent("trunc")
     zeros_like = fluent("zeros_like")
 
@@ -98,6 +101,20 @@ class FluentMethods(Operand):
         if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
             axes = tuple(axes[0])
         return type(self).apply_operator(registry.get("transpose"), (self,), {"axes": axes})
+
+    def split_v2(
+        self,
+        indices_or_sections: int | Sequence[int],
+        axis: int = 0,
+        squeeze_axis: bool = False,
+    ) -> Any:
+        """Splits along an axis: into this many equal parts, or at these positions."""
+        if isinstance(indices_or_sections, int):
+            cuts = {"indices": (), "sections": indices_or_sections}
+        else:
+            cuts = {"indices": (0, *indices_or_sections), "sections": 0}
+        attrs = {**cuts, "axis": axis, "squeeze_axis": squeeze_axis}
+        return type(self).apply_operator(registry.get("_split_v2"), (self,), attrs)
 
     def expand_dims(self, axis: int, inplace: bool = False) -> Any:
         """Inserts an axis of size 1 (`inplace` is MXNet's hint and changes nothing)."""

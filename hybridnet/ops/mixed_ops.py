@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
-from hybridnet.base.attrs import REQUIRED, Count, Range, Scalars
+from hybridnet.base.attrs import REQUIRED, Count, Range, Scalar, Scalars
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
@@ -16,6 +16,7 @@ from hybridnet.base.tensor_type import TensorType
 from .families import keywords_of, signed
 from .optimizer_ops import UPDATE, check_update, update
 from .registry import get, operator
+from .rules import check_same_shape, unify
 
 __all__: list[str] = []
 
@@ -38,6 +39,94 @@ def _mixed(name: str, of: str) -> None:
 _mixed("mp_sgd_update", "sgd_update")
 _mixed("mp_sgd_mom_update", "sgd_mom_update")
 _mixed("mp_nag_mom_update", "nag_mom_update")
+
+
+def _check_lamb_phase1(*types: TensorType, **_: Any) -> None:
+    check_update("mp_lamb_update_phase1", _LAMB, types)
+
+
+_LAMB: Final = ("weight", "grad", "mean", "var", "weight32")
+
+
+@operator(
+    "mp_lamb_update_phase1",
+    outputs=3,
+    visible=1,
+    mutates={"mean": 1, "var": 2},
+    check=_check_lamb_phase1,
+    infer=lambda weight, grad, mean, var, weight32, **_: (weight32, mean, var),
+    complete=unify,
+    no_gradient=UPDATE,
+)
+def mp_lamb_update_phase1(
+    weight: Any,
+    grad: Any,
+    mean: Any,
+    var: Any,
+    weight32: Any,
+    *,
+    beta1: Scalar = 0.9,
+    beta2: Scalar = 0.999,
+    epsilon: Scalar = 1e-6,
+    t: Scalar,
+    bias_correction: bool = True,
+    wd: Scalar,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+) -> Any:
+    """lamb_update_phase1 in mixed precision; what it returns has the dtype of `weight32`."""
+    return get("lamb_update_phase1").lowering(
+        weight32,
+        grad.astype(weight32.dtype),
+        mean,
+        var,
+        beta1=beta1,
+        beta2=beta2,
+        epsilon=epsilon,
+        t=t,
+        bias_correction=bias_correction,
+        wd=wd,
+        rescale_grad=rescale_grad,
+        clip_gradient=clip_gradient,
+    )
+
+
+def _check_lamb_phase2(*types: TensorType, **_: Any) -> None:
+    weight, g, r1, r2, weight32 = types
+    check_same_shape("mp_lamb_update_phase2", ("weight", "weight32"), (weight, weight32))
+    check = get("lamb_update_phase2").check
+    if check is not None:
+        check(weight32, g, r1, r2)
+
+
+@operator(
+    "mp_lamb_update_phase2",
+    outputs=2,
+    visible=1,
+    mutates={"weight32": 1},
+    check=_check_lamb_phase2,
+    infer=lambda weight, g, r1, r2, weight32, **_: (weight, weight32),
+    no_gradient=UPDATE,
+)
+def mp_lamb_update_phase2(
+    weight: Any,
+    g: Any,
+    r1: Any,
+    r2: Any,
+    weight32: Any,
+    *,
+    lr: Scalar,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+) -> Any:
+    """lamb_update_phase2 in mixed precision: the step is taken on `weight32`, and then rounded.
+
+    `weight32` holds the new weight afterwards; MXNet leaves it as it was, against its own words.
+    """
+    new = get("lamb_update_phase2").lowering(
+        weight32, g, r1, r2, lr=lr, lower_bound=lower_bound, upper_bound=upper_bound
+    )
+    return new.astype(weight.dtype), new
 
 
 # Several weights --------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from hybridnet.ops.operator import Operator
 from .symbol import Symbol
 
 __all__ = [
+    "histogram",
     "hypot",
     "maximum",
     "minimum",
@@ -65,6 +66,31 @@ def power(base: Any, exp: Any) -> Any:
 pow = power
 
 
+def histogram(
+    a: Symbol,
+    bins: int | Symbol = 10,
+    range: tuple[float, float] | None = None,
+    **kwargs: Any,
+) -> Symbol:
+    """Counts the elements in bins; the last bin holds its right edge too.
+
+    Args:
+        a: any shape.
+        bins: how many bins of equal width, which needs `range`; or their edges, (bins + 1,).
+        range: the left edge of the first bin and the right edge of the last.
+        kwargs: ``name`` and ``attr`` of the node.
+
+    Returns:
+        The counts, int64, and the edges.
+    """
+    op = registry.get("_histogram")
+    if isinstance(bins, Symbol):
+        return Symbol.apply_operator(op, (a, bins), {}, **kwargs)
+    if range is None:
+        raise ParameterError("histogram: range must be given with a number of bins, got None")
+    return Symbol.apply_operator(op, (a,), {"bin_cnt": bins, "range": range}, **kwargs)
+
+
 def split_v2(
     ary: Symbol,
     indices_or_sections: int | Sequence[int],
@@ -79,12 +105,8 @@ def split_v2(
         axis: which axis.
         squeeze_axis: drop it, where the parts have size 1 on it.
     """
-    if isinstance(indices_or_sections, int):
-        cuts = {"indices": (), "sections": indices_or_sections}
-    else:
-        cuts = {"indices": (0, *indices_or_sections), "sections": 0}
-    attrs = {**cuts, "axis": axis, "squeeze_axis": squeeze_axis}
-    return Symbol.apply_operator(registry.get("_split_v2"), (ary,), attrs)
+    parts: Symbol = ary.split_v2(indices_or_sections, axis, squeeze_axis)
+    return parts
 
 
 def symbol_function(op: Operator, public: str) -> Callable[..., Symbol]:
