@@ -23,6 +23,16 @@ from hybridnet.ops.registry import get
 from hybridnet.runtime import recorder
 
 
+def thorough(nightly: int, usual: int) -> int:
+    """How many random examples a test tries: as many as there is time for.
+
+    Args:
+        nightly: where HYBRIDNET_TEST_NIGHTLY is set, as a run of hours does.
+        usual: anywhere else.
+    """
+    return nightly if os.environ.get("HYBRIDNET_TEST_NIGHTLY") else usual
+
+
 def run_call(
     call: Call, arrays: Sequence[Any], scalars: Sequence[float], platform: str = "cpu"
 ) -> list[np.ndarray[Any, Any]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import thorough
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -148,7 +149,7 @@ def test_assignment_to_an_advanced_part_is_numpys(case, dtype, data):
 
 @pytest.mark.slow
 @given(basic_keys(), advanced_keys(), st.sampled_from(DTYPES), st.data())
-@settings(max_examples=1500)
+@settings(max_examples=thorough(1500, 250))
 def test_many_random_keys(basic, advanced, dtype, data):
     check_get(*basic, dtype)
     check_set(*basic, dtype, data.draw(st.sampled_from([0, 1, 3.0])))

@@ -18,7 +18,7 @@ import pytest
 from eager_maker import make_program
 from eager_programs import whole
 from eager_runs import run_ours
-from helpers import run_script
+from helpers import run_script, thorough
 
 from hybridnet import autograd, cpu, gpu, nd
 from hybridnet.autograd._function_call import FunctionCall, SavedCall
@@ -226,9 +226,8 @@ def test_random_programs_give_the_same_bits_from_disk(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(5))
-def test_many_random_programs_from_disk(tmp_path, block):
-    for seed in range(400 + 20 * block, 420 + 20 * block):
+def test_many_random_programs_from_disk(tmp_path):
+    for seed in range(400, 400 + thorough(500, 12)):
         check_random_program(tmp_path, seed)
 
 

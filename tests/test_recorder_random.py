@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import threading
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from eager_maker import make_program
 from eager_programs import check_stepwise, check_whole, short_segments, step_by_step
 from eager_runs import compare, compare_exactly, run_ours, run_reference
-from helpers import naive
+from helpers import naive, thorough
 
 from hybridnet import nd
 
@@ -87,8 +86,7 @@ def test_two_threads():
 
 @pytest.mark.slow
 def test_many_programs():
-    """Nightly: HYBRIDNET_TEST_PROGRAMS=20000."""
-    for seed in range(5000, 5000 + int(os.environ.get("HYBRIDNET_TEST_PROGRAMS", "500"))):
+    for seed in range(5000, 5000 + thorough(20_000, 50)):
         program = make_program(seed)
         wanted = check_stepwise(program, 4 + seed % 60)
         if seed % 100 == 0:
@@ -97,7 +95,7 @@ def test_many_programs():
 
 @pytest.mark.slow
 def test_long_programs():
-    for seed in range(30):
+    for seed in range(thorough(30, 10)):
         program = make_program(20000 + seed, 150)
         wanted = check_stepwise(program, 50)
         for _ in range(3):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers import thorough
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,7 +75,7 @@ def test_bound_symbols_compute_what_eager_operators_do(program, seed, grad_req):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=thorough(200, 25))
 @given(_PROGRAMS, _SEEDS, _REQUESTS)
 def test_many_bound_symbols_compute_what_eager_operators_do(program, seed, grad_req):
     check(program, seed, grad_req)

@@ -11,6 +11,7 @@ import random
 import pytest
 from eager_maker import make_program
 from eager_runs import Env, Outcome, apply_ours, compare, run_reference, run_steps
+from helpers import thorough
 
 import hybridnet as hn
 from hybridnet import autograd
@@ -131,7 +132,6 @@ def test_random_programs(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(5))
-def test_more_random_programs(block):
-    for seed in range(100 + 10 * block, 110 + 10 * block):
+def test_more_random_programs():
+    for seed in range(100, 100 + thorough(1000, 16)):
         check(seed)
