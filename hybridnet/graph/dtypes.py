@@ -21,8 +21,10 @@ from hybridnet.ops.call import Call
 from hybridnet.ops.operator import OpCall
 from hybridnet.ops.rules import promote_types
 
+from .control_infer import insides
 from .node import Edge, Node
 from .shapes import infer_call
+from .subgraph import ControlCall
 
 __all__ = ["infer_dtypes"]
 
@@ -115,6 +117,9 @@ class _Inference:
         """Learns what one node tells."""
         call = node.call
         assert call is not None
+        if isinstance(call, ControlCall):
+            self.look_inside(node)
+            return
         edges = _followers(call, node.inputs)
         known = [dtype for edge in edges if (dtype := self.dtypes[edge]) is not None]
         output = self.dtypes[Edge(node, 0)]
@@ -131,6 +136,20 @@ class _Inference:
         # Identity, since a dtype equals None when it is NumPy's default one.
         if all(dtype is not None for dtype in dtypes):
             self.done.add(node)
+
+    def look_inside(self, node: Node) -> None:
+        """Learns what the graphs inside a node tell."""
+        for inside in insides(node):
+            known = {
+                inner: dtype
+                for inner, edge, _ in inside.inputs
+                if (dtype := self.dtypes[edge]) is not None
+            }
+            found = infer_dtypes(inside.nodes, known)
+            for inner, edge, _ in inside.inputs:
+                self.learn(edge, found[Edge(inner, 0)])
+            for inner_edge, edge, _ in inside.outputs:
+                self.learn(edge, found[inner_edge])
 
     def outputs(self, node: Node, dtypes: Sequence[DType | None]) -> Sequence[DType | None]:
         """Returns the dtypes of a node's outputs, as far as they are known."""

@@ -18,8 +18,10 @@ from hybridnet.base.errors import FormatError, GraphError, MXNetError
 from hybridnet.ops.operator import OpCall, Operator, check_input_count
 from hybridnet.ops.registry import REGISTRY
 
+from . import control_json
 from .attributes import HIDDEN, attributes_of, stored_name
 from .node import Edge, Node, topological, variable
+from .subgraph import ControlCall
 
 __all__ = ["dumps", "loads"]
 
@@ -35,6 +37,13 @@ def dumps(outputs: Sequence[Edge]) -> str:
     Raises:
         GraphError: a node applies something that has no name in such files.
     """
+    graph = _listed(outputs)
+    graph["attrs"] = {"mxnet_version": ["int", _VERSION]}
+    return json.dumps(graph, indent=2)
+
+
+def _listed(outputs: Sequence[Edge]) -> dict[str, Any]:
+    """Returns the lists of a graph, as files have them."""
     nodes = topological(outputs)
     ids = {node: index for index, node in enumerate(nodes)}
     versions: dict[Node, int] = {}
@@ -43,6 +52,10 @@ def dumps(outputs: Sequence[Edge]) -> str:
     for node in nodes:
         entry: dict[str, Any] = {"op": _name_of(node), "name": node.name}
         attrs = attributes_of(node)
+        if isinstance(node.call, ControlCall):
+            inside = control_json.subgraphs(node)
+            attrs |= control_json.attributes(node, inside)
+            entry["subgraphs"] = [_listed(graph.outputs) for graph in inside]
         if attrs:
             entry["attrs"] = dict(sorted(attrs.items()))
         updated = node.call.mutates if node.call is not None else {}
@@ -54,14 +67,12 @@ def dumps(outputs: Sequence[Edge]) -> str:
         ]
         listed.append(entry)
         rows.append(rows[-1] + _num_listed(node))
-    graph = {
+    return {
         "nodes": listed,
         "arg_nodes": [index for index, node in enumerate(nodes) if node.is_variable],
         "node_row_ptr": rows,
         "heads": [[ids[edge.node], edge.index, 0] for edge in outputs],
-        "attrs": {"mxnet_version": ["int", _VERSION]},
     }
-    return json.dumps(graph, indent=2)
 
 
 def _name_of(node: Node) -> str:
@@ -69,6 +80,8 @@ def _name_of(node: Node) -> str:
         return "null"
     if isinstance(node.call, OpCall):
         return node.call.operator.name
+    if isinstance(node.call, ControlCall):
+        return node.call.name
     raise GraphError(
         f"node {node.name!r} applies {node.call.name}, which is no operator that a symbol file can "
         "name; save the symbol it was derived from instead"
@@ -96,12 +109,20 @@ def loads(text: str | bytes) -> tuple[Edge, ...]:
         graph = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"symbol JSON: the text must be JSON: {error}") from error
+    try:
+        return _read(graph, None)
+    except RecursionError as error:
+        raise FormatError("symbol JSON: subgraphs are nested too deep") from error
+
+
+def _read(graph: Any, version: int | None) -> tuple[Edge, ...]:
+    """Reads a graph, or a subgraph of a file of this version."""
     if not isinstance(graph, dict):
         raise FormatError(f"symbol JSON: must be an object, got {_kind(graph)}")
     for key in ("nodes", "heads"):
         if not isinstance(graph.get(key), list):
             raise FormatError(f"symbol JSON: needs a list {key!r}, got {_kind(graph.get(key))}")
-    reader = _Reader(graph["nodes"], _version(graph))
+    reader = _Reader(graph["nodes"], _version(graph) if version is None else version)
     reader.read()
     heads = [reader.edge(head, f"head {number}") for number, head in enumerate(graph["heads"])]
     if not heads:
@@ -222,6 +243,8 @@ class _Reader:
             if inputs:
                 raise FormatError(f"symbol JSON: {where} is a variable and has inputs")
             return variable(name, {stored_name(key): value for key, value in attrs.items()})
+        if entry["op"] in control_json.OPERATORS:
+            return self._control(entry, where, attrs, inputs)
         op = REGISTRY.get(entry["op"])
         if op is None:
             raise FormatError(
@@ -229,6 +252,16 @@ class _Reader:
                 "have"
             )
         return self._apply(op, name, where, attrs, inputs)
+
+    def _control(
+        self, entry: Mapping[str, Any], where: str, attrs: dict[str, str], inputs: list[Edge]
+    ) -> Node:
+        listed = entry.get("subgraphs")
+        if not isinstance(listed, list):
+            raise FormatError(f"symbol JSON: {where} needs a list 'subgraphs', got {_kind(listed)}")
+        inside = [_read(one, self.version) for one in listed]
+        kept = {key: value for key, value in attrs.items() if key.startswith("__")}
+        return control_json.read(entry["op"], entry["name"], where, attrs, inputs, inside, kept)
 
     def _apply(
         self, op: Operator, name: str, where: str, attrs: dict[str, str], inputs: list[Edge]

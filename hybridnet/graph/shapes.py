@@ -23,7 +23,9 @@ from hybridnet.ops.call import Call, Types
 from hybridnet.ops.operator import OpCall
 from hybridnet.ops.rules import same_type, unify
 
+from .control_infer import insides
 from .node import Edge, Node
+from .subgraph import ControlCall
 from .transform import STATE
 
 __all__ = ["infer_shapes", "is_known"]
@@ -111,6 +113,9 @@ class _Inference:
         """Learns what one node tells."""
         call = node.call
         assert call is not None
+        if isinstance(call, ControlCall):
+            self.look_inside(node)
+            return
         if isinstance(call, OpCall):
             self.complete(node, call)
         shapes = [self.shapes[edge] for edge in node.inputs]
@@ -124,6 +129,26 @@ class _Inference:
             outputs = self.probe(node, known)
         for index, shape in enumerate(outputs):
             self.learn(Edge(node, index), shape, node)
+
+    def look_inside(self, node: Node) -> None:
+        """Learns what the graphs inside a node tell."""
+        for inside in insides(node):
+            known: dict[Node, Shape] = {}
+            for inner, edge, is_row in inside.inputs:
+                shape = self.shapes[edge]
+                if shape is not None:
+                    known[inner] = (shape[1:] or (1,)) if is_row else shape
+            found = infer_shapes(inside.nodes, known, {})
+            rows = (self.shapes[inside.rows_of] or (0,))[0] if inside.rows_of else 0
+            for inner, edge, is_row in inside.inputs:
+                shape = found[Edge(inner, 0)]
+                if shape is None or (is_row and self.shapes[edge] is not None):
+                    continue  # a row (1,) may be one of an array of one dimension
+                self.learn(edge, (0, *shape) if is_row else shape, node)
+            for inner_edge, edge, length in inside.outputs:
+                shape = found[inner_edge]
+                if shape is not None:
+                    self.learn(edge, shape if length is None else (length or rows, *shape), node)
 
     def complete(self, node: Node, call: OpCall) -> None:
         """Learns the shapes of inputs from those of others and, where it is kept, of the output."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from hybridnet.ops.call import Types
 
+from .evaluate import infer_types
 from .gradient import gradients
 from .node import Edge, Graph, Node, variable
 
@@ -55,6 +56,7 @@ def differentiate(
         given: the outputs whose gradients will be given, by number.
         types: of the graph's nodes, where known.
     """
+    graph, types = _keeping(graph, types)
     heads, numbers, outputs = _input_gradients(graph, wanted, given, types)
     residuals: dict[Edge, Node] = {}
     backward, uses = _cut(graph, outputs, residuals)
@@ -118,8 +120,25 @@ def joint_gradient(
         The graph, whose inputs are those of `graph` and then the head gradients; and for each
         wanted input the number of the output that is its gradient, or None.
     """
+    graph, types = _keeping(graph, types)
     heads, numbers, outputs = _input_gradients(graph, wanted, given, types)
     return Graph((*graph.inputs, *heads.values()), tuple(outputs)), numbers
+
+
+def _keeping(
+    graph: Graph, types: dict[Node, Types] | None
+) -> tuple[Graph, dict[Node, Types] | None]:
+    """Has loops keep what their gradients need; returns the graph and the types of its nodes."""
+    if types is None or not any(n.call is not None and n.call.may_keep for n in graph.nodes):
+        return graph, types
+
+    def change(node: Node, inputs: tuple[Edge, ...]) -> Node:
+        assert node.call is not None
+        call = node.call.keeping(tuple(types[e.node][e.index] for e in node.inputs))
+        return replace(node, call=call, inputs=inputs)
+
+    changed = graph.map(change)
+    return changed, infer_types(changed, [types[node][0] for node in graph.inputs])
 
 
 def _input_gradients(

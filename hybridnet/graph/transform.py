@@ -36,12 +36,10 @@ STATE: Final = tensor_type(STATE_SHAPE, np.dtype(np.uint32))
 
 def call_with_train(call: Call, train: bool) -> Call:
     """Returns the same call in, or out of, a training pass."""
-    if isinstance(call, OpCall):
-        return call.with_train(train)
     if isinstance(call, VjpCall):
         of = call_with_train(call.of, train)
         return call if of is call.of else vjp_call(of, call.wanted, call.given)
-    return call
+    return call.with_train(train)
 
 
 def with_train(graph: Graph, train: bool) -> Graph:

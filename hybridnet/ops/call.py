@@ -43,6 +43,7 @@ class Call(ABC):
         symbolic_rule: whether what `gradient` does depends on types alone, so that it can be run
             once, on handles that stand for values, for all calls.
         weight: how many operators compiling it is like compiling.
+        may_keep: whether `keeping` may return another call.
     """
 
     __slots__ = (
@@ -57,6 +58,7 @@ class Call(ABC):
     mutates: Mapping[int, int] = _NOTHING
     symbolic_rule: bool = True
     weight: int = 1
+    may_keep: bool = False
 
     num_outputs: int
     num_visible: int
@@ -96,6 +98,18 @@ class Call(ABC):
         The source code of hybridnet need not be among it.
         """
         return None
+
+    def with_train(self, train: bool) -> Call:
+        """Returns the same call in, or out of, a training pass."""
+        return self
+
+    def keeping(self, types: Types) -> Call:
+        """Returns a call that gives what this one does, and then what its gradient needs.
+
+        Args:
+            types: of the inputs, the random state included.
+        """
+        return self
 
     @abstractmethod
     def infer(self, types: Types) -> Types:

@@ -6,12 +6,13 @@ from typing import Any
 
 from hybridnet.base.unsupported import missing
 
+from .control_flow import cond, foreach, while_loop
 from .functions import operator_functions as _operator_functions
 
 _operators = _operator_functions("_contrib_")
 globals().update(_operators)
 
-__all__ = [*_operators]
+__all__ = ["cond", "foreach", "while_loop", *_operators]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,181 @@
+"""`cond`: one of two graphs is run, whichever a value says.
+
+It is lowered to `lax.cond`. Its gradient is another one, of the gradients of the two graphs, which
+compute what they need of their graph again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+from hybridnet.base.dtype import is_float
+from hybridnet.base.errors import GraphError, ShapeError
+from hybridnet.base.lazy import lax
+from hybridnet.ops.call import Backward, Types
+from hybridnet.ops.registry import get
+
+from .evaluate import infer_types
+from .node import Edge, Graph, Node
+from .split import joint_gradient
+from .subgraph import ControlCall, Part, closed, opened, shared, type_of
+from .transform import prepare
+
+__all__ = ["CondCall", "open_cond"]
+
+
+@final
+class CondCall(ControlCall):
+    """One of two graphs of the same inputs.
+
+    Its inputs are the condition, one number, and what the graphs read; its outputs those of the
+    graphs, and what these overwrite.
+
+    Args:
+        parts: the graph for a condition that is not 0, and that for 0.
+        num_visible: how many outputs users know of.
+        num_scalars: how many numbers it takes.
+        is_open: whether the mode of its operators is not known.
+        written: the inputs of the graphs, by number, that have an output for their new value.
+        mutated: those of them that are overwritten.
+        draws: whether the random state is the last input and output.
+    """
+
+    __slots__ = ("_gradients", "draws", "mutates", "written")
+
+    def __init__(
+        self,
+        parts: tuple[Part, Part],
+        num_visible: int,
+        num_scalars: int,
+        is_open: bool = False,
+        written: Sequence[int] = (),
+        mutated: Sequence[int] = (),
+        draws: bool = False,
+    ) -> None:
+        super().__init__(parts, num_scalars, is_open)
+        self.written = tuple(written)
+        self.draws = self.takes_state = draws
+        self.num_visible = num_visible
+        self.num_outputs = num_visible + len(self.written) + draws
+        self.mutates = {
+            1 + place: num_visible + i for i, place in enumerate(written) if place in mutated
+        }
+        self._gradients: dict[Any, CondCall] = {}
+
+    @property
+    def name(self) -> str:
+        """As MXNet names it."""
+        return "_cond"
+
+    def layout(self) -> tuple[Any, ...]:
+        """What it overwrites."""
+        return (self.num_visible, self.written, tuple(self.mutates), self.draws)
+
+    def close(self, train: bool) -> CondCall:
+        """Settles the mode of the graphs."""
+        made = [closed(part, train, self.written, self.draws) for part in self.parts]
+        mutated = {place for _, places in made for place in places}
+        parts = (made[0][0], made[1][0])
+        return shared(
+            CondCall(
+                parts,
+                self.num_visible,
+                self.num_scalars,
+                False,
+                self.written,
+                sorted(mutated),
+                self.draws,
+            )
+        )
+
+    def infer(self, types: Types) -> Types:
+        """Returns the types of the outputs.
+
+        Raises:
+            ShapeError: the condition is not one number, or the graphs do not give the same types.
+        """
+        if self.is_open:
+            return self.with_train(False).infer(types)
+        if types[0].size != 1:
+            raise ShapeError(f"cond: pred must have one element, got {types[0]}")
+        one, other = (part.infer(types[1:]) for part in self.parts)
+        if one != other:
+            raise ShapeError(
+                "cond: then_func and else_func must give outputs of the same shapes and dtypes, "
+                f"got {list(one)} and {list(other)}"
+            )
+        return one
+
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
+        """Runs one of the graphs."""
+
+        def branch(part: Part) -> Any:
+            return lambda *inputs: part.run(platform, inputs, scalars)
+
+        one, other = (branch(part) for part in self.parts)
+        made: Sequence[Any] = lax.cond(operands[0].reshape(()) != 0, one, other, *operands[1:])
+        return made
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """Runs the gradient of the graph that was run."""
+        if self.is_open and self.takes_state:
+            raise GraphError(
+                "cond: a branch draws random numbers, so its gradient can only be taken of a bound "
+                "symbol, not as a symbol"
+            )
+        types = tuple(type_of(one, self.name) for one in back.inputs)
+        given = tuple(
+            i
+            for i, one in enumerate(back.grads)
+            if one is not None and is_float(type_of(one, self.name).dtype)
+        )
+        wanted = tuple(
+            i for i, one in enumerate(types) if i and back.wanted[i] and is_float(one.dtype)
+        )
+        grads: list[Any] = [None] * len(back.inputs)
+        if not given or not wanted:
+            return grads
+        key = (types, given, wanted)
+        if key not in self._gradients:
+            self._gradients[key] = self._make_gradient(types, given, wanted)
+        operands = [*back.inputs, *(back.grads[i] for i in given)]
+        made = back.apply(self._gradients[key], operands, back.scalars)
+        for place, grad in zip(wanted, made, strict=True):
+            grads[place] = grad
+        return grads
+
+    def _make_gradient(
+        self, types: Types, given: tuple[int, ...], wanted: tuple[int, ...]
+    ) -> CondCall:
+        """Returns the gradient as a call of the inputs and the gradients of the outputs."""
+        call = self.with_train(True)
+        assert isinstance(call, CondCall)
+        zeros = get("zeros_like").bind({})[0]
+        parts = []
+        for part in call.parts:
+            positions = [i - 1 for i in wanted]
+            known = infer_types(part.graph, types[1:])
+            graph, numbers = joint_gradient(part.graph, positions, given, known)
+            outputs = []
+            for place, number in zip(positions, numbers, strict=True):
+                like = Edge(part.graph.inputs[place], 0)
+                none = Edge(Node(zeros, (like,), "zeros"), 0)
+                outputs.append(none if number is None else graph.outputs[number])
+            parts.append(Part(Graph(graph.inputs, tuple(outputs)), part.places))
+        return shared(CondCall((parts[0], parts[1]), len(wanted), self.num_scalars))
+
+
+def open_cond(then: Graph, other: Graph) -> tuple[CondCall, tuple[Any, ...]]:
+    """Returns the call of a symbol's two graphs, which have equal inputs, and the numbers in it."""
+    parts, scalars = opened(then, other)
+    count = len(then.inputs)
+    ready = [prepare(graph, True) for graph in (then, other)]
+    written = sorted({place for one in ready for place in one.writes if place < count})
+    draws = any(one.draws for one in ready)
+    call = CondCall(
+        (parts[0], parts[1]), len(then.outputs), len(scalars), True, written, written, draws
+    )
+    return call, scalars

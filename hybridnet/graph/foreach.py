@@ -1,0 +1,404 @@
+"""`foreach`: a graph run for each row of some arrays, with states that go from row to row.
+
+It is lowered to one `lax.scan`. Its gradient is another one, backward over the rows: the body's
+gradient, with what the body keeps for it stacked, and the gradients of the arrays that all rows
+share summed up on the way. So gradients of every order come from the same few rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from hybridnet.base.dtype import is_float
+from hybridnet.base.errors import GraphError, ShapeError
+from hybridnet.base.lazy import lax
+from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.call import Backward, Types
+from hybridnet.ops.registry import get
+
+from .evaluate import infer_types
+from .node import Edge, Graph, Node, variable
+from .split import GradientGraph, differentiate, narrowed
+from .subgraph import ControlCall, Part, closed, opened, shared, type_of
+from .transform import prepare
+
+__all__ = ["ForeachCall", "Loop", "gradient_of_kept", "open_foreach"]
+
+
+@final
+@dataclass(frozen=True)
+class Loop:
+    """How a body is run over rows.
+
+    Attributes:
+        num_data: how many of the inputs, from the first, are arrays of rows.
+        num_out: how many of the body's outputs, from the first, are stacked.
+        carried: the inputs, by number, that the body's further outputs replace for the next row.
+        num_states: how many of these, from the first, users know of.
+        length: the number of rows; None where the data say it.
+        reverse: whether the last row comes first.
+        kept: how many of the stacked outputs, the last ones, are for the gradient; they come out
+            after all else.
+        flat: whether a row of an array of one dimension has shape (1,), as in MXNet, and not ().
+    """
+
+    num_data: int
+    num_out: int
+    carried: tuple[int, ...]
+    num_states: int
+    length: int | None = None
+    reverse: bool = False
+    kept: int = 0
+    flat: bool = False
+
+
+@final
+class ForeachCall(ControlCall):
+    """A body run over rows.
+
+    Its inputs are the arrays of rows, the first states, and what every row reads; its outputs the
+    stacked outputs of the body, the last states, and what else is carried.
+
+    Args:
+        body: from the inputs, with a row in the place of an array, to outputs and new states.
+        loop: how it is run.
+        num_scalars: how many numbers it takes.
+        is_open: whether the mode of its operators is not known.
+        written: those of the inputs that are carried because the body overwrites them.
+        draws: whether the random state is carried, as the last input and output.
+        split: of a call that keeps what its gradient needs, that of the body.
+    """
+
+    may_keep = True
+    __slots__ = ("_kept", "_reverse", "draws", "loop", "mutates", "split", "written")
+
+    def __init__(
+        self,
+        body: Part,
+        loop: Loop,
+        num_scalars: int,
+        is_open: bool = False,
+        written: Sequence[int] = (),
+        draws: bool = False,
+        split: GradientGraph | None = None,
+    ) -> None:
+        super().__init__((body,), num_scalars, is_open)
+        self.loop = loop
+        self.written = tuple(written)
+        self.draws = self.takes_state = draws
+        self.split = split
+        self.num_outputs = loop.num_out + len(loop.carried)
+        self.num_visible = loop.num_out - loop.kept + loop.num_states
+        first = loop.num_out + loop.num_states
+        places = loop.carried[loop.num_states :]
+        self.mutates = {place: first + i for i, place in enumerate(places) if place in self.written}
+        self._kept: dict[Types, ForeachCall] = {}
+        self._reverse: dict[Any, _Reverse] = {}
+
+    @property
+    def name(self) -> str:
+        """As MXNet names it."""
+        return "_foreach"
+
+    def layout(self) -> tuple[Any, ...]:
+        """The fields of the loop, and what it overwrites."""
+        one = self.loop
+        fields = (one.num_data, one.num_out, one.carried, one.num_states, one.length, one.reverse)
+        split = None if self.split is None else (self.split.given, self.split.uses)
+        return (*fields, one.kept, one.flat, self.written, self.draws, split)
+
+    def close(self, train: bool) -> ForeachCall:
+        """Settles the mode of the body."""
+        loop = self.loop
+        body, written = closed(
+            self.parts[0], train, loop.carried[loop.num_states :][: len(self.written)], self.draws
+        )
+        return shared(ForeachCall(body, loop, self.num_scalars, False, written, self.draws))
+
+    # -- running -----------------------------------------------------------------------------
+
+    def rows(self, types: Sequence[TensorType]) -> int:
+        """Returns the number of rows.
+
+        Raises:
+            ShapeError: the arrays have different numbers of rows, or an array has none.
+        """
+        data = types[: self.loop.num_data]
+        if any(not one.shape for one in data) or len({one.shape[0] for one in data}) > 1:
+            raise ShapeError(
+                "foreach: the data must be arrays with the same number of rows (the first "
+                f"dimension), got {', '.join(map(repr, data))}"
+            )
+        if data:
+            return data[0].shape[0]
+        assert self.loop.length is not None
+        return self.loop.length
+
+    @property
+    def _row(self) -> tuple[int, ...]:
+        """The shape of a row of an array of one dimension."""
+        return (1,) if self.loop.flat else ()
+
+    def row_types(self, types: Sequence[TensorType]) -> Types:
+        """Returns the types of the body's inputs."""
+        rows = [
+            tensor_type(one.shape[1:] or self._row, one.dtype)
+            for one in types[: self.loop.num_data]
+        ]
+        return (*rows, *types[self.loop.num_data :])
+
+    def infer(self, types: Types) -> Types:
+        """Returns the types of the outputs.
+
+        Raises:
+            ShapeError, DTypeError: they do not fit, or a state changes its type.
+        """
+        if self.is_open:
+            return self.with_train(False).infer(types)
+        loop, count = self.loop, self.rows(types)
+        found = self.parts[0].infer(self.row_types(types))
+        outs = [tensor_type((count, *one.shape), one.dtype) for one in found[: loop.num_out]]
+        states = found[loop.num_out :]
+        for number, (place, state) in enumerate(zip(loop.carried, states, strict=True)):
+            if state != types[place]:
+                raise ShapeError(
+                    f"foreach: state {number} must keep its shape and dtype from row to row, but "
+                    f"it begins as {types[place]} and the body makes it {state}"
+                )
+        split = loop.num_out - loop.kept
+        return (*outs[:split], *states, *outs[split:])
+
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
+        """Scans the rows."""
+        loop = self.loop
+
+        def step(states: Any, rows: Any) -> Any:
+            inputs = [*rows, *operands[loop.num_data :]]
+            for place, state in zip(loop.carried, states, strict=True):
+                inputs[place] = state
+            made = self.parts[0].run(platform, inputs, scalars)
+            return made[loop.num_out :], made[: loop.num_out]
+
+        first = [operands[place] for place in loop.carried]
+        rows = [
+            one.reshape(one.shape[:1] + (one.shape[1:] or self._row))
+            for one in operands[: loop.num_data]
+        ]
+        length = None if rows else loop.length
+        states, outs = lax.scan(step, first, rows, length=length, reverse=loop.reverse)
+        split = loop.num_out - loop.kept
+        return [*outs[:split], *states, *outs[split:]]
+
+    # -- its gradient ------------------------------------------------------------------------
+
+    def keeping(self, types: Types) -> ForeachCall:
+        """Returns the call that also keeps what its gradient needs, for inputs of these types.
+
+        It has no effects: random state and overwritten arrays are ordinary inputs and outputs.
+        """
+        if self.split is not None:
+            return self
+        made = self._kept.get(types)
+        if made is None:
+            made = self._kept.setdefault(types, self._keep(types))
+        return made
+
+    def _keep(self, types: Types) -> ForeachCall:
+        body, loop = self.parts[0], self.loop
+        rows = self.row_types(types)
+        found = infer_types(body.graph, rows)
+        heads = body.graph.outputs
+        floats = [i for i, one in enumerate(rows) if is_float(one.dtype)]
+        given = [i for i, edge in enumerate(heads) if is_float(found[edge.node][edge.index].dtype)]
+        split = differentiate(body.graph, floats, given, found)
+        heads, residuals = split.forward.outputs[: len(heads)], split.forward.outputs[len(heads) :]
+        # The states that each row began with are kept too, where they are needed.
+        used = [Edge(body.graph.inputs[i], 0) for i in split.uses if i in loop.carried]
+        kept = (*residuals, *used)
+        outputs = (*heads[: loop.num_out], *kept, *heads[loop.num_out :])
+        return shared(
+            ForeachCall(
+                Part(Graph(body.graph.inputs, outputs), body.places),
+                replace(loop, num_out=loop.num_out + len(kept), kept=len(kept)),
+                self.num_scalars,
+                split=split,
+            )
+        )
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """Runs the gradient of the body backward over the rows."""
+        return gradient_of_kept(self, back)
+
+    def run_back(self, back: Backward, types: Types) -> list[Any]:
+        """Runs the gradient of a call that keeps what is needed for it.
+
+        Args:
+            back: of this call.
+            types: of the inputs.
+        """
+        loop, split = self.loop, self.split
+        assert split is not None
+        num_out = loop.num_out - loop.kept
+        # Of the body's outputs those count that have a gradient, and every state.
+        given = tuple(i for i in split.given if i >= num_out or back.grads[i] is not None)
+        wanted = tuple(i for i in split.positions if back.wanted[i] or i in loop.carried)
+        key = (types, given, wanted)
+        if key not in self._reverse:
+            self._reverse[key] = self._make_reverse(types, given, wanted)
+        reverse = self._reverse[key]
+        heads = {
+            i: back.outputs[i].zeros_like() if back.grads[i] is None else back.grads[i]
+            for i in reverse.given
+        }
+        operands = [
+            *back.outputs[num_out + len(loop.carried) :],
+            *(self._with_rows(back.inputs[i], types[i]) for i in reverse.rows),
+            *(one for i, one in heads.items() if i < num_out),
+            *(one for i, one in heads.items() if i >= num_out),
+            *(back.inputs[i].zeros_like() for i in reverse.summed),
+            *(back.inputs[i] for i in reverse.read),
+        ]
+        made = back.apply(reverse.call, operands, back.scalars)
+        grads: list[Any] = [None] * len(back.inputs)
+        states = [loop.carried[i - num_out] for i in reverse.given if i >= num_out]
+        places = (*reverse.row_grads, *states, *reverse.summed)
+        for place, grad in zip(places, made, strict=True):
+            grads[place] = grad
+            if place < loop.num_data and loop.flat and len(types[place].shape) == 1:
+                grads[place] = grad.reshape_like(back.inputs[place])
+        return grads
+
+    def _with_rows(self, data: Any, type: TensorType) -> Any:
+        """Returns an array whose rows have the shape that the body takes."""
+        return data.expand_dims(1) if self.loop.flat and len(type.shape) == 1 else data
+
+    def _make_reverse(
+        self, types: Types, given: tuple[int, ...], wanted: tuple[int, ...]
+    ) -> _Reverse:
+        loop, split, inputs = self.loop, self.split, self.parts[0].graph.inputs
+        assert split is not None
+        num_out = loop.num_out - loop.kept
+        kept_states = [i for i in split.uses if i in loop.carried]
+        if given != split.given:
+            known = infer_types(split.forward, self.row_types(types))
+            split = narrowed(split, given, known) or split
+        count = split.num_residuals
+        ends = count, count + len(split.uses)
+        residuals, heads = split.backward.inputs[:count], split.backward.inputs[ends[1] :]
+        rows = tuple(i for i in split.uses if i < loop.num_data)
+        read = tuple(i for i in split.uses if i >= loop.num_data and i not in loop.carried)
+        by_output = dict(zip(split.given, heads, strict=True))
+        states = {i: node for i, node in by_output.items() if i >= num_out}
+        number = dict(zip(split.positions, split.wanted, strict=True))
+        flows = [i for i in wanted if number[i] is not None and i not in loop.carried]
+        row_grads = tuple(i for i in flows if i < loop.num_data)
+        summed = tuple(i for i in flows if i >= loop.num_data)
+
+        def grad(position: int) -> Edge:
+            found = number[position]
+            assert found is not None
+            return split.backward.outputs[found]
+
+        state_grads = []
+        for i, head in states.items():
+            place = loop.carried[i - num_out]
+            none = number[place] is None  # the body does not read this state
+            state_grads.append(_apply("zeros_like", Edge(head, 0)) if none else grad(place))
+        sums = [variable(f"sum{i}") for i in summed]
+        front = (
+            *residuals,
+            *(inputs[i] for i in kept_states),
+            *(inputs[i] for i in rows),
+            *(node for i, node in by_output.items() if i < num_out),
+        )
+        graph = Graph(
+            (*front, *states.values(), *sums, *(inputs[i] for i in read)),
+            (
+                *(grad(i) for i in row_grads),
+                *state_grads,
+                *(
+                    _apply("elemwise_add", Edge(s, 0), grad(i))
+                    for s, i in zip(sums, summed, strict=True)
+                ),
+            ),
+        )
+        carried = tuple(range(len(front), len(front) + len(states) + len(sums)))
+        back_loop = Loop(
+            len(front), len(row_grads), carried, len(carried), self.rows(types), not loop.reverse
+        )
+        call = shared(ForeachCall(Part(graph, self.parts[0].places), back_loop, self.num_scalars))
+        return _Reverse(call, rows, read, split.given, row_grads, summed)
+
+
+@final
+@dataclass(frozen=True)
+class _Reverse:
+    """The loop backward.
+
+    Its inputs are what was kept, arrays of rows, the gradients of stacked outputs, those of the
+    last states, zeros to sum up to, and what each row reads.
+
+    Attributes:
+        call: the loop; its outputs are the gradients.
+        rows: the inputs of the loop forward, by number, that are read row by row.
+        read: those that each row reads.
+        given: the body's outputs whose gradients it takes.
+        row_grads: the arrays of rows whose gradients it gives.
+        summed: the inputs whose gradients it sums up.
+    """
+
+    call: ForeachCall
+    rows: tuple[int, ...]
+    read: tuple[int, ...]
+    given: tuple[int, ...]
+    row_grads: tuple[int, ...]
+    summed: tuple[int, ...]
+
+
+def _apply(name: str, *inputs: Edge) -> Edge:
+    return Edge(Node(get(name).bind({})[0], inputs, name), 0)
+
+
+def gradient_of_kept(call: ControlCall, back: Backward) -> Sequence[Any]:
+    """Runs the gradient of a loop; where it kept too little for that, it is run again.
+
+    Args:
+        call: one with `keeping`.
+        back: of it.
+    """
+    if call.is_open and call.takes_state:
+        raise GraphError(
+            f"{call.name}: its body draws random numbers, so its gradient can only be taken of a "
+            "bound symbol, not as a symbol"
+        )
+    types = tuple(type_of(one, call.name) for one in back.inputs)
+    kept = call.with_train(True).keeping(types)
+    assert isinstance(kept, ForeachCall)
+    if kept is not call:
+        outputs = back.apply(kept, back.inputs, back.scalars)
+        grads = [*back.grads, *[None] * (len(outputs) - len(back.grads))]
+        back = replace(back, call=kept, outputs=outputs, grads=grads)
+    return kept.run_back(back, types)
+
+
+def open_foreach(body: Graph, num_data: int, num_states: int, num_out: int) -> Any:
+    """Returns the call of a symbol's body, and the numbers in it.
+
+    Args:
+        body: its inputs are rows, states, and what all rows read; its outputs those to be stacked,
+            and the new states.
+        num_data: how many rows.
+        num_states: how many states.
+        num_out: how many outputs are to be stacked.
+    """
+    (part,), scalars = opened(body)
+    ready = prepare(body, True)
+    count = len(body.inputs)
+    written = [i for i in ready.writes if i < count]
+    carried = (*range(num_data, num_data + num_states), *written, *([count] if ready.draws else []))
+    loop = Loop(num_data, num_out, carried, num_states, flat=True)
+    return ForeachCall(part, loop, len(scalars), True, written, ready.draws), scalars

@@ -1,0 +1,269 @@
+"""`while_loop`: a graph run over and over while another one says so.
+
+Outside training it is lowered to one `lax.while_loop`. What is to be differentiated is the loop
+over `max_iterations` rows, each of which runs the body only while the condition holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+from hybridnet.base.errors import GraphError, ShapeError
+from hybridnet.base.lazy import jnp, lax
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ops.call import Backward, Types
+from hybridnet.ops.registry import get
+
+from .cond import CondCall
+from .foreach import ForeachCall, Loop, gradient_of_kept
+from .node import Edge, Graph, Node
+from .subgraph import ControlCall, Part, closed, opened, shared
+from .transform import prepare
+
+__all__ = ["WhileCall", "open_while"]
+
+
+@final
+class WhileCall(ControlCall):
+    """A body run while a condition holds.
+
+    Its inputs are what condition and body read; its outputs the stacked outputs of the body, with
+    zeros after the last iteration, the last loop variables, and what else is carried.
+
+    Args:
+        parts: the condition, one number, and the body: outputs to be stacked, then the new values
+            of what is carried. Both take all inputs.
+        num_out: how many outputs are to be stacked.
+        carried: the inputs, by number, that the body gives new values for.
+        num_states: how many of these, from the first, users know of: the loop variables.
+        max_iterations: how often the body is run at most.
+        num_scalars: how many numbers it takes.
+        is_open: whether the mode of its operators is not known.
+        written: those of the inputs that are carried because the body overwrites them.
+        draws: whether the random state is carried, as the last input and output.
+    """
+
+    may_keep = True
+    __slots__ = (
+        "_twins",
+        "carried",
+        "draws",
+        "max_iterations",
+        "mutates",
+        "num_out",
+        "num_states",
+        "written",
+    )
+
+    def __init__(
+        self,
+        parts: tuple[Part, Part],
+        num_out: int,
+        carried: tuple[int, ...],
+        num_states: int,
+        max_iterations: int,
+        num_scalars: int,
+        is_open: bool = False,
+        written: Sequence[int] = (),
+        draws: bool = False,
+    ) -> None:
+        super().__init__(parts, num_scalars, is_open)
+        self.num_out = num_out
+        self.carried = carried
+        self.num_states = num_states
+        self.max_iterations = max_iterations
+        self.written = tuple(written)
+        self.draws = self.takes_state = draws
+        self.num_outputs = num_out + len(carried)
+        self.num_visible = num_out + num_states
+        self.mutates = {
+            place: num_out + num_states + i
+            for i, place in enumerate(carried[num_states:])
+            if place in self.written
+        }
+        self._twins: dict[Types, ForeachCall] = {}
+
+    @property
+    def name(self) -> str:
+        """As MXNet names it."""
+        return "_while_loop"
+
+    def layout(self) -> tuple[Any, ...]:
+        """The fields of the loop, and what it overwrites."""
+        loop = (self.num_out, self.carried, self.num_states, self.max_iterations)
+        return (*loop, self.written, self.draws)
+
+    def close(self, train: bool) -> WhileCall:
+        """Settles the mode of condition and body."""
+        count = len(self.written)
+        places = self.carried[self.num_states :][:count]
+        condition, _ = closed(self.parts[0], train, (), self.draws)
+        # The state goes through the condition, where nothing is drawn, unchanged.
+        heads = condition.graph.outputs[:1]
+        body, written = closed(self.parts[1], train, places, self.draws)
+        parts = (Part(Graph(condition.graph.inputs, heads), condition.places), body)
+        return shared(
+            WhileCall(
+                parts,
+                self.num_out,
+                self.carried,
+                self.num_states,
+                self.max_iterations,
+                self.num_scalars,
+                False,
+                written,
+                self.draws,
+            )
+        )
+
+    def infer(self, types: Types) -> Types:
+        """Returns the types of the outputs.
+
+        Raises:
+            ShapeError, DTypeError: they do not fit, or a loop variable changes its type.
+        """
+        if self.is_open:
+            return self.with_train(False).infer(types)
+        (condition,) = self.parts[0].infer(types)
+        if condition.size != 1:
+            raise ShapeError(f"while_loop: cond must give one element, got {condition}")
+        found = self.parts[1].infer(types)
+        states = found[self.num_out :]
+        for number, (place, state) in enumerate(zip(self.carried, states, strict=True)):
+            if state != types[place]:
+                raise ShapeError(
+                    f"while_loop: loop variable {number} must keep its shape and dtype, but it "
+                    f"begins as {types[place]} and func makes it {state}"
+                )
+        rows = self.max_iterations
+        outs = [tensor_type((rows, *one.shape), one.dtype) for one in found[: self.num_out]]
+        return (*outs, *states)
+
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
+        """Runs the loop."""
+        condition, body = self.parts
+
+        def inputs(states: Any) -> list[Any]:
+            every = list(operands)
+            for place, state in zip(self.carried, states, strict=True):
+                every[place] = state
+            return every
+
+        def goes_on(now: Any) -> Any:
+            count, states, _ = now
+            (holds,) = condition.run(platform, inputs(states), scalars)
+            return (count < self.max_iterations) & (holds.reshape(()) != 0)
+
+        def step(now: Any) -> Any:
+            count, states, stacked = now
+            made = body.run(platform, inputs(states), scalars)
+            stacked = [
+                lax.dynamic_update_index_in_dim(rows, row, count, 0)
+                for rows, row in zip(stacked, made, strict=False)
+            ]
+            return count + 1, made[self.num_out :], stacked
+
+        types = self.infer(tuple(tensor_type(one.shape, one.dtype) for one in operands))
+        stacked = [jnp.zeros(one.shape, one.dtype) for one in types[: self.num_out]]
+        first = [operands[place] for place in self.carried]
+        start = (jnp.zeros((), "int32"), first, stacked)
+        _, states, stacked = lax.while_loop(goes_on, step, start)
+        return [*stacked, *states]
+
+    # -- its gradient ------------------------------------------------------------------------
+
+    def keeping(self, types: Types) -> ForeachCall:
+        """Returns the loop over rows that does the same and keeps what its gradient needs."""
+        made = self._twins.get(types)
+        if made is None:
+            made = self._twins.setdefault(types, self._twin(types).keeping(types))
+        return made
+
+    def _twin(self, types: Types) -> ForeachCall:
+        condition, body = self.parts
+        inputs = body.graph.inputs
+        place = dict(zip((Edge(n, 0) for n in condition.graph.inputs), inputs, strict=True))
+        found = body.infer(types)
+        outputs = []
+        for number in range(self.num_out):
+            one = found[number]
+            zeros = get("_zeros").bind({"shape": one.shape, "dtype": one.dtype.name})[0]
+            outputs.append(Edge(Node(zeros, (), "zeros"), 0))
+        outputs += [Edge(inputs[one], 0) for one in self.carried]
+        rest = Part(Graph(inputs, tuple(outputs)), {})
+        choice = shared(CondCall((body, rest), len(outputs), self.num_scalars))
+        hosts = sorted({**condition.places, **body.places}.items(), key=lambda one: one[1])
+        holds = _moved(condition.graph, {edge: Edge(node, 0) for edge, node in place.items()})
+        node = Node(
+            choice,
+            (holds, *(Edge(one, 0) for one in inputs)),
+            "step",
+            _in_order(hosts, self.num_scalars),
+        )
+        graph = Graph(inputs, tuple(Edge(node, i) for i in range(len(outputs))))
+        loop = Loop(0, self.num_out, self.carried, self.num_states, self.max_iterations)
+        return shared(ForeachCall(Part(graph, dict(hosts)), loop, self.num_scalars))
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """Runs the gradient of the loop over rows."""
+        return gradient_of_kept(self, back)
+
+
+def _in_order(hosts: Sequence[tuple[Any, int]], count: int) -> tuple[Any, ...]:
+    """Returns the numbers of a call by their places; any will do where none is used."""
+    numbers: list[Any] = [0.0] * count
+    for one, place in hosts:
+        numbers[place] = one
+    return tuple(numbers)
+
+
+def _moved(graph: Graph, place: dict[Edge, Edge]) -> Edge:
+    """Returns the output of a graph over other inputs."""
+    for node in graph.nodes:
+        made = node.with_inputs(tuple(place.get(edge, edge) for edge in node.inputs))
+        place.update(
+            (Edge(node, i), Edge(made, i)) for i in range(node.num_outputs) if not node.is_variable
+        )
+    return place.get(graph.outputs[0], graph.outputs[0])
+
+
+def open_while(
+    condition: Graph, body: Graph, carried: tuple[int, ...], num_out: int, max_iterations: int
+) -> tuple[WhileCall, tuple[Any, ...]]:
+    """Returns the call of a symbol's loop, and the numbers in it.
+
+    Args:
+        condition: from all inputs to one number.
+        body: from all inputs to the outputs to be stacked, and the new loop variables.
+        carried: the inputs, by number, that are the loop variables.
+        num_out: how many outputs are to be stacked.
+        max_iterations: how often the body is run at most.
+
+    Raises:
+        GraphError: the condition draws random numbers or overwrites an array.
+    """
+    parts, scalars = opened(condition, body)
+    tested = prepare(condition, True)
+    if tested.draws or tested.writes:
+        raise GraphError(
+            "while_loop: cond must neither draw random numbers nor overwrite arrays; do it in func"
+        )
+    ready = prepare(body, True)
+    count = len(body.inputs)
+    written = [place for place in ready.writes if place < count]
+    every = (*carried, *written, *([count] if ready.draws else []))
+    call = WhileCall(
+        (parts[0], parts[1]),
+        num_out,
+        every,
+        len(carried),
+        max_iterations,
+        len(scalars),
+        True,
+        written,
+        ready.draws,
+    )
+    return call, scalars
