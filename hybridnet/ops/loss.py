@@ -190,8 +190,8 @@ def _regression(
         require_floats(name, ("data",), (data,))
         if not data.shape:
             raise ShapeError(f"{name}: data must have 1 dimension or more, got data {data}")
-        column = len(data.shape) == 2 and data.shape[1] == 1
-        if label.shape != data.shape and not (column and label.shape == data.shape[:1]):
+        column = len(data.shape) > 1 and data.shape[-1] == 1
+        if label.shape != data.shape and not (column and label.shape == data.shape[:-1]):
             raise ShapeError(
                 f"{name}: label must have the shape of data, got "
                 f"{describe(('data', 'label'), (data, label))}"

@@ -289,14 +289,14 @@ def lrn(
     """Local response normalization: ``data / (knorm + alpha / nsize * sum(data**2)) ** beta``.
 
     Krizhevsky, Sutskever and Hinton, "ImageNet classification with deep convolutional neural
-    networks", 2012. The sum is over the ``nsize // 2`` channels before and after each one.
+    networks", 2012. The sum is over `nsize` channels from the ``nsize // 2``-th before each one.
 
     Args:
         data: (batch, channels, ...), floating point.
         alpha: see the formula.
         beta: see the formula.
         knorm: see the formula.
-        nsize: how many neighboring channels there are, odd.
+        nsize: how many channels are summed over; odd, for as many before as after each one.
 
     Returns:
         The shape and dtype of `data`.
@@ -304,9 +304,9 @@ def lrn(
     x = data.astype(wide(data.dtype))
     reach = nsize // 2
     channels = data.shape[1]
-    around = [(0, 0), (reach, reach), *[(0, 0)] * (data.ndim - 2)]
+    around = [(0, 0), (reach, nsize - 1 - reach), *[(0, 0)] * (data.ndim - 2)]
     squares = jnp.pad(jnp.square(x), around)
     total = sum(
-        lax.slice_in_dim(squares, start, start + channels, axis=1) for start in range(2 * reach + 1)
+        lax.slice_in_dim(squares, start, start + channels, axis=1) for start in range(nsize)
     )
     return (x * (knorm + alpha / nsize * total) ** -beta).astype(data.dtype)

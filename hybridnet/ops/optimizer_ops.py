@@ -143,8 +143,11 @@ def signsgd_update(
     rescale_grad: Scalar = 1.0,
     clip_gradient: float = -1.0,
 ) -> Any:
-    """Descent by the gradient's sign: ``(1 - lr * wd) * weight - lr * sign(grad)``."""
-    return (1 - lr * wd) * weight - lr * jnp.sign(clipped(rescale_grad * grad, clip_gradient))
+    """Descent by the gradient's sign: ``(1 - lr * wd) * weight - lr * sign(grad)``.
+
+    Clipping changes no sign, so `clip_gradient` is without meaning.
+    """
+    return (1 - lr * wd) * weight - lr * jnp.sign(rescale_grad * grad)
 
 
 @update("signum_update", ("weight", "grad", "mom"))

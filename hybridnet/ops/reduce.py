@@ -13,6 +13,7 @@ import numpy as np
 
 from hybridnet.base.attrs import Axis, DType
 from hybridnet.base.dtype import FLOAT64, as_dtype, is_float
+from hybridnet.base.errors import ShapeError
 from hybridnet.base.lazy import jax, jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
@@ -206,19 +207,27 @@ _arg_extreme("argmax", lambda *a, **k: jnp.argmax(*a, **k), "Position of the lar
 _arg_extreme("argmin", lambda *a, **k: jnp.argmin(*a, **k), "Position of the smallest element.")
 
 
+def _check_channel(data: TensorType) -> None:
+    refuse_bool("argmax_channel")(data)
+    if len(data.shape) < 2 or not data.shape[1]:
+        raise ShapeError(
+            f"argmax_channel: data must have shape (batch, channels, ...), got data {data}"
+        )
+
+
 def _channel_type(data: TensorType) -> tuple[TensorType]:
-    return (tensor_type(data.shape[:-1] or (1,), data.dtype),)
+    return (tensor_type((data.shape[0], *data.shape[2:]), data.dtype),)
 
 
 @operator(
     "argmax_channel",
     infer=_channel_type,
-    check=refuse_bool("argmax_channel"),
+    check=_check_channel,
     no_gradient=f"its result is a position; {STEP}",
 )
 def _argmax_channel(data: Any) -> Any:
-    """Position of the largest element along the last axis, in the dtype of `data`."""
-    return jnp.argmax(data, axis=-1).reshape(data.shape[:-1] or (1,)).astype(data.dtype)
+    """Position of the largest element along axis 1, in the dtype of `data`."""
+    return jnp.argmax(data, axis=1).astype(data.dtype)
 
 
 def _cumsum_type(a: TensorType, *, axis: int | None, dtype: str | None) -> tuple[TensorType]:

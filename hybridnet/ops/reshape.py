@@ -190,7 +190,7 @@ def _expand_dims(data: Any, *, axis: int) -> Any:
 
 
 def _squeezed(data: TensorType, *, axis: Any) -> tuple[TensorType]:
-    if axis is None or axis == ():
+    if axis is None:
         axes: tuple[int, ...] = tuple(i for i, size in enumerate(data.shape) if size == 1)
     else:
         axes = reduced_axes("squeeze", data, axis)
@@ -205,7 +205,7 @@ def _squeezed(data: TensorType, *, axis: Any) -> tuple[TensorType]:
 
 @operator("squeeze", infer=_squeezed)
 def _squeeze(data: Any, *, axis: Axis = None) -> Any:
-    """Removes axes of size 1: the given ones, or all where `axis` is None."""
+    """Removes axes of size 1: the given ones (none for an empty tuple), or all for None."""
     (result,) = _squeezed(tensor_type(tuple(data.shape), np.dtype(data.dtype)), axis=axis)
     return jnp.reshape(data, result.shape)
 

@@ -187,6 +187,8 @@ def _cuts(data: Any, indices: Sequence[int], axis: int, sections: int) -> list[t
             )
         width = size // sections
         return [(i * width, (i + 1) * width) for i in range(sections)]
+    if not indices:
+        raise ParameterError("_split_v2: requires sections, or indices where the parts begin")
     ends = [*indices[1:], size]
     cuts = list(zip(indices, ends, strict=True))
     if any(not 0 <= begin <= end <= size for begin, end in cuts):

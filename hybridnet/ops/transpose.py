@@ -62,8 +62,9 @@ def _swap_axes(data: Any, *, dim1: int = 0, dim2: int = 0) -> Any:
 
 
 def _check_reverse(data: TensorType, *, axis: tuple[int, ...]) -> None:
-    for one in axis:
-        one_axis("reverse", one, data)
+    axes = [one_axis("reverse", one, data) for one in axis]
+    if len(set(axes)) < len(axes):
+        raise ParameterError(f"reverse: axis must name each axis once, got {axis}")
 
 
 @operator(
