@@ -2,49 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import FLOAT32, as_dtype
 from hybridnet.ops import registry
 
+from .functions import operator_functions as _operator_functions
 from .ndarray import NDArray
 
-__all__ = ["normal", "randint", "randn", "shuffle", "uniform"]
+# The forms of a distribution that take an array's shape and dtype: ``normal_like``.
+_like = {
+    name: function
+    for name, function in _operator_functions("_random_").items()
+    if name.endswith("_like")
+}
+globals().update(_like)
+
+__all__ = [
+    "exponential",
+    "gamma",
+    "generalized_negative_binomial",
+    "multinomial",
+    "negative_binomial",
+    "normal",
+    "poisson",
+    "randint",
+    "randn",
+    "shuffle",
+    "uniform",
+    *_like,
+]
 
 
 def _draw(
     name: str,
-    sampled: str,
-    first: tuple[str, Any],
-    second: tuple[str, Any],
+    params: Mapping[str, Any],
     shape: Any,
     dtype: Any,
     ctx: Context | None,
     out: NDArray | None,
 ) -> Any:
-    """Draws from a distribution with two parameters: numbers, or arrays of them."""
-    if isinstance(first[1], NDArray) or isinstance(second[1], NDArray):
-        low, high = _both_arrays(first[1], second[1])
+    """Draws from a distribution whose parameters are numbers, or arrays of them."""
+    arrays = [one for one in params.values() if isinstance(one, NDArray)]
+    if arrays:
+        inputs = [
+            one if isinstance(one, NDArray) else arrays[0].ones_like() * one
+            for one in params.values()
+        ]
         attrs = {"shape": () if shape is None else shape, "dtype": as_dtype(dtype or FLOAT32).name}
-        return NDArray.apply_operator(registry.get(sampled), (low, high), attrs, out=out)
+        return NDArray.apply_operator(registry.get(f"_sample_{name}"), inputs, attrs, out=out)
     if out is not None:
         shape, ctx, dtype = out.shape, out.context, dtype or out.dtype
     attrs = {
-        first[0]: first[1],
-        second[0]: second[1],
+        **params,
         "shape": (1,) if shape is None else shape,
         "dtype": as_dtype(dtype or FLOAT32).name,
     }
-    return NDArray.apply_operator(registry.get(name), (), attrs, out=out, ctx=ctx)
-
-
-def _both_arrays(low: Any, high: Any) -> tuple[NDArray, NDArray]:
-    if not isinstance(low, NDArray):
-        low = high.ones_like() * low
-    if not isinstance(high, NDArray):
-        high = low.ones_like() * high
-    return low, high
+    return NDArray.apply_operator(registry.get(f"_random_{name}"), (), attrs, out=out, ctx=ctx)
 
 
 def uniform(
@@ -64,16 +80,7 @@ def uniform(
         ctx: where; default the current context.
         out: an array to fill instead.
     """
-    return _draw(
-        "_random_uniform",
-        "_sample_uniform",
-        ("low", low),
-        ("high", high),
-        shape,
-        dtype,
-        ctx,
-        out,
-    )
+    return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
 def normal(
@@ -88,16 +95,106 @@ def normal(
 
     The arguments are as for `uniform`.
     """
+    return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
+
+
+def exponential(
+    scale: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Context | None = None,
+    out: NDArray | None = None,
+) -> Any:
+    """Draws from the exponential distribution with mean `scale`.
+
+    The other arguments are as for `uniform`; parameters may be arrays.
+    """
+    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out)
+
+
+def gamma(
+    alpha: Any = 1,
+    beta: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Context | None = None,
+    out: NDArray | None = None,
+) -> Any:
+    """Draws from the gamma distribution with shape `alpha` and scale `beta`.
+
+    The other arguments are as for `uniform`; parameters may be arrays.
+    """
+    return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
+
+
+def poisson(
+    lam: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Context | None = None,
+    out: NDArray | None = None,
+) -> Any:
+    """Draws counts, as floats, from the Poisson distribution with mean `lam`.
+
+    The other arguments are as for `uniform`; parameters may be arrays.
+    """
+    return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
+
+
+def negative_binomial(
+    k: Any = 1,
+    p: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Context | None = None,
+    out: NDArray | None = None,
+) -> Any:
+    """Draws the number of failures before `k` successes, each of probability `p`, as floats.
+
+    The other arguments are as for `uniform`; parameters may be arrays.
+    """
+    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
+
+
+def generalized_negative_binomial(
+    mu: Any = 1,
+    alpha: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Context | None = None,
+    out: NDArray | None = None,
+) -> Any:
+    """Draws counts of mean `mu` and variance ``mu + alpha * mu**2``, as floats.
+
+    The other arguments are as for `uniform`; parameters may be arrays.
+    """
     return _draw(
-        "_random_normal",
-        "_sample_normal",
-        ("loc", loc),
-        ("scale", scale),
-        shape,
-        dtype,
-        ctx,
-        out,
+        "generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out
     )
+
+
+def multinomial(
+    data: NDArray,
+    shape: Any = None,
+    get_prob: bool = False,
+    out: NDArray | None = None,
+    dtype: Any = "int32",
+) -> Any:
+    """Draws categories by their probabilities.
+
+    Args:
+        data: (..., categories), probabilities.
+        shape: how many are drawn from each distribution; default one, without an axis for it.
+        get_prob: return the logarithms of their probabilities too, which have a gradient.
+        out: an array to fill instead.
+        dtype: of the categories.
+    """
+    attrs = {
+        "shape": () if shape is None else shape,
+        "get_prob": get_prob,
+        "dtype": as_dtype(dtype).name,
+    }
+    return NDArray.apply_operator(registry.get("_sample_multinomial"), (data,), attrs, out=out)
 
 
 def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None) -> Any:

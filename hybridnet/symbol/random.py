@@ -9,20 +9,41 @@ from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
 from hybridnet.ops import registry
 
+from .functions import operator_functions as _operator_functions
 from .symbol import Symbol
 
-__all__ = ["normal", "randint", "randn", "shuffle", "uniform"]
+# The forms of a distribution that take an array's shape and dtype: ``normal_like``.
+_like = {
+    name: function
+    for name, function in _operator_functions("_random_").items()
+    if name.endswith("_like")
+}
+globals().update(_like)
+
+__all__ = [
+    "exponential",
+    "gamma",
+    "generalized_negative_binomial",
+    "multinomial",
+    "negative_binomial",
+    "normal",
+    "poisson",
+    "randint",
+    "randn",
+    "shuffle",
+    "uniform",
+    *_like,
+]
 
 
 def _draw(
-    operator: str,
-    sampled: str,
+    name: str,
     params: Mapping[str, Any],
     shape: Any,
     dtype: Any,
     kwargs: Mapping[str, Any],
 ) -> Symbol:
-    """Draws from a distribution with two parameters: numbers, or symbols of them."""
+    """Draws from a distribution whose parameters are numbers, or all symbols of them."""
     attrs: dict[str, Any] = {}
     if shape is not None:
         attrs["shape"] = shape
@@ -31,12 +52,12 @@ def _draw(
     symbols = [isinstance(one, Symbol) for one in params.values()]
     if all(symbols):
         inputs: tuple[Any, ...] = tuple(params.values())
-        return Symbol.apply_operator(registry.get(sampled), inputs, attrs, **kwargs)
+        return Symbol.apply_operator(registry.get(f"_sample_{name}"), inputs, attrs, **kwargs)
     if any(symbols):
         raise ParameterError(
-            f"{operator}: {' and '.join(params)} must both be numbers or both be symbols"
+            f"random.{name}: {' and '.join(params)} must all be numbers or all be symbols"
         )
-    return Symbol.apply_operator(registry.get(operator), (), {**params, **attrs}, **kwargs)
+    return Symbol.apply_operator(registry.get(f"_random_{name}"), (), {**params, **attrs}, **kwargs)
 
 
 def uniform(
@@ -52,7 +73,7 @@ def uniform(
         kwargs: ``name`` and ``attr`` of the node.
     """
     params = {"low": low, "high": high}
-    return _draw("_random_uniform", "_sample_uniform", params, shape, dtype, kwargs)
+    return _draw("uniform", params, shape, dtype, kwargs)
 
 
 def normal(
@@ -63,7 +84,71 @@ def normal(
     The arguments are as for `uniform`.
     """
     params = {"loc": loc, "scale": scale}
-    return _draw("_random_normal", "_sample_normal", params, shape, dtype, kwargs)
+    return _draw("normal", params, shape, dtype, kwargs)
+
+
+def exponential(scale: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Draws from the exponential distribution with mean `scale`.
+
+    The other arguments are as for `uniform`; parameters may be symbols.
+    """
+    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, kwargs)
+
+
+def gamma(
+    alpha: Any = 1, beta: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any
+) -> Symbol:
+    """Draws from the gamma distribution with shape `alpha` and scale `beta`.
+
+    The other arguments are as for `uniform`; parameters may be symbols.
+    """
+    return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, kwargs)
+
+
+def poisson(lam: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Draws counts, as floats, from the Poisson distribution with mean `lam`.
+
+    The other arguments are as for `uniform`; parameters may be symbols.
+    """
+    return _draw("poisson", {"lam": lam}, shape, dtype, kwargs)
+
+
+def negative_binomial(
+    k: Any = 1, p: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any
+) -> Symbol:
+    """Draws the number of failures before `k` successes, each of probability `p`, as floats.
+
+    The other arguments are as for `uniform`; parameters may be symbols.
+    """
+    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, kwargs)
+
+
+def generalized_negative_binomial(
+    mu: Any = 1, alpha: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any
+) -> Symbol:
+    """Draws counts of mean `mu` and variance ``mu + alpha * mu**2``, as floats.
+
+    The other arguments are as for `uniform`; parameters may be symbols.
+    """
+    return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, kwargs)
+
+
+def multinomial(
+    data: Symbol, shape: Any = None, get_prob: bool = False, dtype: Any = "int32", **kwargs: Any
+) -> Symbol:
+    """Draws categories by their probabilities.
+
+    Args:
+        data: (..., categories), probabilities.
+        shape: how many are drawn from each distribution; default one, without an axis for it.
+        get_prob: return the logarithms of their probabilities too, which have a gradient.
+        dtype: of the categories.
+        kwargs: ``name`` and ``attr`` of the node.
+    """
+    attrs: dict[str, Any] = {"get_prob": get_prob, "dtype": as_dtype(dtype).name}
+    if shape is not None:
+        attrs["shape"] = shape
+    return Symbol.apply_operator(registry.get("_sample_multinomial"), (data,), attrs, **kwargs)
 
 
 def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, **kwargs: Any) -> Symbol:
