@@ -229,6 +229,11 @@ class ForeachCall(ControlCall):
             )
         )
 
+    def unkept(self) -> ForeachCall:
+        """Returns the call for which what this one keeps are stacked outputs like the others."""
+        loop = replace(self.loop, kept=0)
+        return shared(ForeachCall(self.parts[0], loop, self.num_scalars))
+
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Runs the gradient of the body backward over the rows."""
         return gradient_of_kept(self, back)
@@ -376,13 +381,20 @@ def gradient_of_kept(call: ControlCall, back: Backward) -> Sequence[Any]:
             "bound symbol, not as a symbol"
         )
     types = tuple(type_of(one, call.name) for one in back.inputs)
+    grads = list(back.grads)
+    if isinstance(call, ForeachCall) and call.split is not None:
+        count = call.loop.num_out - call.loop.kept
+        ends = count + len(call.loop.carried)
+        if all(one is None for one in grads[ends:]):
+            return call.run_back(back, types)
+        # Of second order: what was kept is an output like the others.
+        call = call.unkept()
+        grads = [*grads[:count], *grads[ends:], *grads[count:ends]]
     kept = call.with_train(True).keeping(types)
     assert isinstance(kept, ForeachCall)
-    if kept is not call:
-        outputs = back.apply(kept, back.inputs, back.scalars)
-        grads = [*back.grads, *[None] * (len(outputs) - len(back.grads))]
-        back = replace(back, call=kept, outputs=outputs, grads=grads)
-    return kept.run_back(back, types)
+    outputs = back.apply(kept, back.inputs, back.scalars)
+    grads += [None] * (len(outputs) - len(grads))
+    return kept.run_back(replace(back, call=kept, outputs=outputs, grads=grads), types)
 
 
 def open_foreach(body: Graph, num_data: int, num_states: int, num_out: int) -> Any:

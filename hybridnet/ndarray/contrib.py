@@ -6,13 +6,14 @@ from typing import Any
 
 from hybridnet.base.unsupported import missing
 
+from .control_flow import cond, foreach, while_loop
 from .functions import operator_functions as _operator_functions
 from .ndarray import NDArray
 
 _operators = _operator_functions("_contrib_")
 globals().update(_operators)
 
-__all__ = ["isfinite", "isinf", "isnan", *_operators]
+__all__ = ["cond", "foreach", "isfinite", "isinf", "isnan", "while_loop", *_operators]
 
 
 def isfinite(data: NDArray) -> Any:

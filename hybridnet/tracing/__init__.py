@@ -1,5 +1,6 @@
 """`hn.function`: a Python function over arrays, traced into a graph and run as one program."""
 
+from . import control_flow as control_flow
 from .bucketed import Bucketed as Bucketed
 from .buckets import Buckets as Buckets
 from .decorator import function as function

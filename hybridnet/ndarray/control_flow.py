@@ -1,0 +1,167 @@
+"""`nd.contrib.foreach`, `while_loop` and `cond`: on arrays plain Python loops and choices.
+
+Inside a traced function (`hn.function`, ``hybridize()``) they are one node of its graph each: then
+`hybridnet.tracing` takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.base.nested import Layout, flattened, nested
+from hybridnet.ops.registry import get
+from hybridnet.runtime import recorder
+
+from .ndarray import NDArray
+
+__all__ = ["TRACED", "cond", "foreach", "loop_arguments", "taken_apart", "while_loop"]
+
+#: What does the same in a trace, by name.
+TRACED: Final[dict[str, Callable[..., Any]]] = {}
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any, Any]:
+    """Runs a function for each row of some arrays, with states that go from row to row.
+
+    Args:
+        body: gets the row (or the rows, nested as `data`) and the states, and returns the output,
+            an array or nested lists of them, and the new states.
+        data: an array, or nested lists of arrays with the same first dimension, the rows.
+        init_states: the first states: an array or nested lists of them, [] for none.
+
+    Returns:
+        The outputs of all rows, stacked, and the last states.
+
+    Raises:
+        ParameterError: an argument, or what the body returns, is something else.
+        ShapeError: the arrays have different numbers of rows, or none.
+    """
+    rows, data_layout = flattened(data, NDArray, "foreach: data")
+    states, state_layout = flattened(init_states, NDArray, "foreach: init_states")
+    lengths = {one.shape[0] if one.shape else 0 for one in rows}
+    if len(lengths) != 1 or 0 in lengths:
+        raise ShapeError(
+            "foreach: the data must be arrays with the same number of rows, at least 1, got "
+            f"{', '.join(str(one.shape) for one in rows) or 'no array'}"
+        )
+    if recorder.current_trace() is not None:
+        found: tuple[Any, Any] = TRACED["foreach"](body, rows, data_layout, states, state_layout)
+        return found
+    stacked: list[list[NDArray]] = []
+    out_layout: Layout = None
+    for number in range(lengths.pop()):
+        one = nested(data_layout, [array[number] for array in rows])
+        result = body(one, nested(state_layout, states))
+        outs, states, (out_layout, state_layout) = taken_apart("foreach: body", result, states)
+        stacked.append(outs)
+    return nested(out_layout, [_stack(one) for one in zip(*stacked, strict=True)]), nested(
+        state_layout, states
+    )
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    func: Callable[..., Any],
+    loop_vars: Any,
+    max_iterations: int | None = None,
+) -> tuple[Any, Any]:
+    """Runs a function over and over while a condition holds.
+
+    Args:
+        cond: gets the loop variables, each as an argument, and returns an array of one element.
+        func: gets them too, and returns the output of this step, an array or nested lists of them
+            ([] or None for none), and the new loop variables.
+        loop_vars: the first loop variables: an array or nested lists of arrays.
+        max_iterations: how often `func` is run at most.
+
+    Returns:
+        The outputs of all steps, stacked to `max_iterations` rows of which those after the last
+        step are zeros (in MXNet anything); [] where there was no step. And the last loop variables.
+
+    Raises:
+        ParameterError: an argument, or what a function returns, is something else.
+    """
+    variables, layout = flattened(loop_vars, NDArray, "while_loop: loop_vars")
+    if not variables:
+        raise ParameterError("while_loop: loop_vars should contain at least one element")
+    if not isinstance(max_iterations, (int, float)) or int(max_iterations) < 1:
+        raise ParameterError(
+            "while_loop: max_iterations should be specified, as a positive whole number, got "
+            f"{max_iterations!r}"
+        )
+    limit = int(max_iterations)
+    if recorder.current_trace() is not None:
+        found: tuple[Any, Any] = TRACED["while_loop"](cond, func, variables, layout, limit)
+        return found
+    stacked: list[list[NDArray]] = []
+    out_layout: Layout = []
+    while len(stacked) < limit and bool(cond(*loop_arguments(layout, variables))):
+        result = func(*loop_arguments(layout, variables))
+        outs, variables, (out_layout, layout) = taken_apart("while_loop: func", result, variables)
+        stacked.append(outs)
+    if not stacked:
+        return [], nested(layout, variables)
+    missing = limit - len(stacked)
+    made = [_stack([*one, *[one[0].zeros_like()] * missing]) for one in zip(*stacked, strict=True)]
+    return nested(out_layout, made), nested(layout, variables)
+
+
+def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
+    """Runs one of two functions, whichever a value says.
+
+    Args:
+        pred: an array of one element, or a number.
+        then_func: run where it is not 0; takes nothing, and returns an array or nested lists.
+        else_func: run where it is 0.
+
+    Returns:
+        What the function returned. Inside a traced function both are traced, and must return
+        arrays of the same shapes and dtypes.
+    """
+    if recorder.current_trace() is not None and isinstance(pred, NDArray):
+        return TRACED["cond"](pred, then_func, else_func)
+    outs, layout = flattened(
+        then_func() if bool(pred) else else_func(), NDArray, "cond: what the function returns"
+    )
+    return nested(layout, outs)
+
+
+def loop_arguments(layout: Layout, leaves: Sequence[Any]) -> list[Any]:
+    """Returns loop variables as the arguments of a function: a list is several of them."""
+    made = nested(layout, leaves)
+    return made if isinstance(made, list) else [made]
+
+
+def taken_apart(
+    what: str, result: Any, states: Sequence[Any]
+) -> tuple[list[Any], list[Any], tuple[Layout, Layout]]:
+    """Takes what a body returned apart: outputs, states, and how both were nested.
+
+    Args:
+        what: function and argument, for messages.
+        result: what the body returned.
+        states: those that it got.
+
+    Raises:
+        ParameterError: it is no pair, holds something else than arrays, or other states.
+    """
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise ParameterError(f"{what} must return a pair: the outputs and the new states")
+    outs, out_layout = flattened(
+        [] if result[0] is None else result[0], NDArray, f"{what}: the outputs"
+    )
+    new, state_layout = flattened(result[1], NDArray, f"{what}: the new states")
+    if len(new) != len(states):
+        raise ParameterError(
+            f"{what} must return as many states as it gets, {len(states)}, got {len(new)}"
+        )
+    return outs, new, (out_layout, state_layout)
+
+
+def _stack(arrays: Sequence[NDArray]) -> NDArray:
+    made: NDArray = NDArray.apply_operator(get("stack"), arrays, {"axis": 0})
+    return made
