@@ -39,6 +39,10 @@ _MODULES: Final = {
     "name": "hybridnet.name",
     "nd": "hybridnet.ndarray",
     "ndarray": "hybridnet.ndarray",
+    "np": "hybridnet.numpy",
+    "npx": "hybridnet.numpy_extension",
+    "numpy": "hybridnet.numpy",
+    "numpy_extension": "hybridnet.numpy_extension",
     "optimizer": "hybridnet.optimizer",
     "profiler": "hybridnet.profiler",
     "random": "hybridnet.random",
@@ -47,6 +51,7 @@ _MODULES: Final = {
     "sym": "hybridnet.symbol",
     "symbol": "hybridnet.symbol",
     "test_utils": "hybridnet.test_utils",
+    "util": "hybridnet.util",
     "visualization": "hybridnet.visualization",
     "viz": "hybridnet.visualization",
 }
@@ -77,12 +82,15 @@ if TYPE_CHECKING:
     from . import model as model
     from . import name as name
     from . import ndarray as ndarray
+    from . import numpy as numpy
+    from . import numpy_extension as numpy_extension
     from . import optimizer as optimizer
     from . import profiler as profiler
     from . import random as random
     from . import runtime as runtime
     from . import symbol as symbol
     from . import test_utils as test_utils
+    from . import util as util
     from .attribute import AttrScope as AttrScope
     from .base import context as context
     from .ndarray import NDArray as NDArray
@@ -92,6 +100,7 @@ if TYPE_CHECKING:
     from .tracing import function as function
 
     init, nd, rnd, sym, viz = initializer, ndarray, random, symbol, visualization
+    np, npx = numpy, numpy_extension
 
 __all__ = [
     "Context",

@@ -173,6 +173,11 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         sample(_CUBE, q_scalar=30.0, axis=-1, interpolation="lower"),
     ],
     "_npi_unravel_index": [_outputs(2, np.array([5, 0, 3]), shape=(2, 3))],
+    "_npx_nonzero": [sample(_INTS, size=4), sample(_POINT, size=1)],
+    "_npi_bincount": [
+        sample(np.array([1, 3, 1], np.int32), size=5),
+        sample(np.array([1, 3, 1], np.int32), _X[0], has_weights=True, size=4),
+    ],
     "_npi_delete_parts": [sample(_CUBE, kept=(0, 2), axis=1)],
     "_npi_insert_tensor": [sample(_CUBE, _X[:, :1, None], places=(0, 2, 2), axis=1)],
     "_npi_cholesky": [sample(_STACK @ np.swapaxes(_STACK, 1, 2))],

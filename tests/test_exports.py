@@ -31,6 +31,11 @@ MODULES = (
     "hybridnet.ndarray.contrib",
     "hybridnet.ndarray.linalg",
     "hybridnet.ndarray.random",
+    "hybridnet.numpy",
+    "hybridnet.numpy.linalg",
+    "hybridnet.numpy.random",
+    "hybridnet.numpy_extension",
+    "hybridnet.numpy_extension.random",
     "hybridnet.optimizer",
     "hybridnet.profiler",
     "hybridnet.random",
@@ -40,6 +45,7 @@ MODULES = (
     "hybridnet.symbol.linalg",
     "hybridnet.test_utils",
     "hybridnet.tracing",
+    "hybridnet.util",
     "hybridnet.visualization",
 )
 

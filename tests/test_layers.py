@@ -22,6 +22,9 @@ BELOW = {
     "ndarray": ("runtime",),
     "random": ("ndarray",),
     "autograd": ("ndarray",),
+    "util": ("base",),
+    "numpy": ("ndarray", "util"),
+    "numpy_extension": ("numpy", "random"),
     "registry": ("base",),
     "lr_scheduler": ("registry",),
     "initializer": ("random", "registry"),
@@ -33,7 +36,7 @@ BELOW = {
     "attribute": ("base",),
     # The symbolic front end reaches arrays through its executor, and nowhere else.
     "executor": ("ndarray",),
-    "symbol": ("executor", "name", "attribute"),
+    "symbol": ("executor", "name", "attribute", "numpy"),
     "tracing": ("ndarray", "autograd"),
     "io": ("ndarray",),
     "gluon": ("tracing", "symbol", "autograd", "initializer", "kv"),

@@ -9,6 +9,7 @@ from typing import Any
 from hybridnet import autograd, ndarray, symbol
 from hybridnet.base.context import current_context
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
+from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 from hybridnet.tracing import Bucketed, Buckets, Function
@@ -134,7 +135,7 @@ class HybridBlock(Block):
 
     def _note_arguments(self, args: tuple[Any, ...]) -> None:
         for one in args:
-            if type(one) is not NDArray:
+            if not isinstance(one, NDArray):
                 self.__dict__["_arguments"] = flatten(args)
                 return
         self.__dict__["_arguments"] = len(args)
@@ -161,6 +162,8 @@ class HybridBlock(Block):
         first = _first_operand(x, args)
         if isinstance(first, Symbol):
             variables = {name: one.var() for name, one in self._own.items()}
+            if type(first) is not Symbol:  # with NumPy's semantics, as the input has
+                variables = {name: one.as_np_ndarray() for name, one in variables.items()}
             with self.name_scope():
                 return self.hybrid_forward(symbol, x, *args, **variables)
         if first is None:
@@ -270,6 +273,8 @@ class HybridBlock(Block):
             if isinstance(leaf, NDArray):
                 given[f"data{number}"] = leaf
                 leaves[number] = symbol.var(f"data{number}")
+                if leaf.kind_of_results is not None:
+                    leaves[number] = leaves[number].as_np_ndarray()
         with autograd.pause():
             try:
                 out = self.forward(*unflatten(tree, leaves))
@@ -308,6 +313,8 @@ class HybridBlock(Block):
         )
         single = len(leaves) == 1
         inputs = [symbol.var("data" if single else f"data{i}") for i in range(len(leaves))]
+        if mode.array:
+            inputs = [one.as_np_ndarray() for one in inputs]
         whole = _grouped(self(*unflatten(tree, inputs)))
         names = (f"{path}-symbol.json", f"{path}-{epoch:04d}.params")
         aux = set(whole.list_auxiliary_states())

@@ -12,6 +12,7 @@ from hybridnet import autograd, initializer, ndarray, symbol
 from hybridnet.base.context import Context, cpu, current_context
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
+from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.segment import Value
 from hybridnet.runtime.trace import init_scope
@@ -241,6 +242,8 @@ class Parameter:
         self._deferred = None
 
     def _set_all(self, data: NDArray, contexts: Sequence[Context]) -> None:
+        if mode.array:
+            data = data.as_np_ndarray()
         self._data = {ctx: data.copyto(ctx) for ctx in contexts}
         self.times_set += 1
         self._attach()

@@ -12,6 +12,7 @@ import numpy as np
 from hybridnet import ndarray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray
 
 from ._hooks import HookHandle as HookHandle
@@ -64,6 +65,8 @@ def split_and_load(
     """
     if not isinstance(data, NDArray):
         data = ndarray.array(data, ctx_list[0])
+    if mode.array:
+        data = data.as_np_ndarray()
     if len(ctx_list) == 1:
         return [data.as_in_context(ctx_list[0])]
     parts = split_data(data, len(ctx_list), batch_axis, even_split)

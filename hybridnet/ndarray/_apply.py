@@ -49,7 +49,8 @@ def write_out(call: Call, outputs: list[Any], out: Any) -> Any:
         )
     what = f"{call.name}(out=...)"
     for target, result in zip(targets, outputs, strict=False):
-        if type(target) is not type(result):
+        related = isinstance(target, type(result)) or isinstance(result, type(target))
+        if not related:  # arrays with NumPy's semantics and those without are
             raise ParameterError(f"{call.name}: out= needs an NDArray, got {type(target).__name__}")
         if target.shape != result.shape:
             raise ShapeError(

@@ -15,6 +15,7 @@ from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeE
 from hybridnet.runtime import recorder
 from hybridnet.runtime.storage import in_place
 
+from ._host import AbstractArray
 from ._replay import accumulate, apply_rule, replay_of, taken
 from ._tape import Edge, Leaf, TapeNode, state
 
@@ -55,7 +56,7 @@ _order: Final = attrgetter("order")
 def _seed(head: Any, grad: Any) -> Any:
     if grad is None:
         return head.ones_like()
-    if type(grad) is not type(head):
+    if not isinstance(grad, AbstractArray):
         raise ParameterError(
             f"backward: the gradient of an output must be an NDArray, got {type(grad).__name__}"
         )
@@ -111,7 +112,8 @@ def backward(
             if head.edge is None or not head.edge.node.wanted:
                 used = head.edge is not None and type(head.edge.node) is TapeNode
                 raise MXNetError(_USED_UP if used else _NOT_RECORDED)
-        seeds = [_seed(head, grad) for head, grad in zip(heads, given, strict=True)]
+        # Rules are written for the semantics of `nd`, whatever the heads have.
+        seeds = [_seed(head, grad).as_nd_ndarray() for head, grad in zip(heads, given, strict=True)]
         ends = [head.edge for head in heads]
         nodes = _reachable(ends)
         if any(node.inputs is None for node in nodes):
@@ -170,7 +172,8 @@ def _run_rules(
     for one in targets:
         if kept.get(one.edge) is None and one.edge in reached:
             kept[one.edge] = one.zeros_like()
-    return [kept.get(one.edge) for one in targets]
+    results = [(one, kept.get(one.edge)) for one in targets]
+    return [None if grad is None else grad.as_kind(type(one)) for one, grad in results]
 
 
 def _step(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, final
+from typing import Any, ClassVar, Final
 
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import BOOL, INT64, as_dtype
@@ -49,7 +50,6 @@ _MARKED_IN_TRACE: Final = (
 )
 
 
-@final
 class NDArray(AbstractArray):
     """An n-dimensional array on one device, changed in place and computed asynchronously.
 
@@ -64,6 +64,11 @@ class NDArray(AbstractArray):
     _offset: int | None
     _storage: Storage
     _type: TensorType
+
+    #: The class of what operators make of arrays of this one; None: the class that was asked.
+    kind_of_results: ClassVar[type[NDArray] | None] = None
+    #: The class of arrays with NumPy's semantics, once it has been asked for.
+    numpy_kind: ClassVar[type[NDArray] | None] = None
 
     # -- making ------------------------------------------------------------------------------
 
@@ -156,7 +161,9 @@ class NDArray(AbstractArray):
                     values.append(x.read())
         except AttributeError:
             raise not_arrays(call, inputs) from None
-        if not found:
+        if found:
+            cls = inputs[0].kind_of_results or cls
+        else:
             ctx = ctx or current_context()
             device_of(ctx)  # a device that does not exist is an error here, not at the wait
         assert ctx is not None
@@ -293,7 +300,7 @@ class NDArray(AbstractArray):
 
     def view(self, offset: int, shape: tuple[int, ...]) -> NDArray:
         """Returns a view of ``prod(shape)`` elements of this array from `offset` on."""
-        made = _new(NDArray)
+        made = _new(type(self))
         storage = made._storage = self._storage
         made._type = tensor_type(shape, self._type.dtype)
         start = (self._offset or 0) + offset
@@ -448,7 +455,7 @@ class NDArray(AbstractArray):
             return self
         call = CopyAcross(self.context, context)
         source = self.read()
-        made = NDArray.from_value(call.run(source), context)
+        made = self.from_value(call.run(source), context)
         if _tape.state.recording and self._edge is not None:
             node = _tape.record_call(
                 call,
@@ -476,8 +483,31 @@ class NDArray(AbstractArray):
         return cast
 
     def as_nd_ndarray(self) -> NDArray:
-        """Returns this array; MXNet has a second kind of arrays, hybridnet one."""
-        return self
+        """Returns this array with the semantics of `nd`: the same memory and place on the tape."""
+        return self.as_kind(NDArray)
+
+    def as_np_ndarray(self) -> NDArray:
+        """Returns this array with NumPy's semantics: the same memory and place on the tape."""
+        kind = NDArray.numpy_kind
+        if kind is None:
+            importlib.import_module("hybridnet.numpy")  # sets it
+            kind = NDArray.numpy_kind
+            assert kind is not None
+        return self.as_kind(kind)
+
+    def as_kind(self, kind: type[NDArray]) -> NDArray:
+        """Returns an array of a class on the same memory, itself where it is of that class."""
+        if type(self) is kind:
+            return self
+        made = _new(kind)
+        storage = made._storage = self._storage
+        made._type = self._type
+        made._offset = self._offset
+        made._edge = self._edge
+        trace = recorder_thread.trace
+        if trace is not None and storage.owner is not trace:
+            trace.link(made, self)
+        return made
 
     def tostype(self, stype: str) -> NDArray:
         """Returns a copy with this storage type, which can be 'default' only.
@@ -501,7 +531,7 @@ class NDArray(AbstractArray):
 
     def detach(self) -> NDArray:
         """Returns a view of the same memory that the tape knows nothing of."""
-        made = object.__new__(NDArray)
+        made = _new(type(self))
         made._storage = self._storage
         made._type = self._type
         made._offset = self._offset

@@ -180,7 +180,7 @@ def _eye(
 @operator("_npi_identity", infer=_shape_type, no_gradient=_CONSTANT)
 def _identity(*, shape: Shape, ctx: str = "", dtype: DType | None = "float32") -> Any:
     """A square matrix of zeros with ones on the main diagonal."""
-    return jnp.eye(*shape, dtype=_kind(dtype))
+    return jnp.eye(shape[0], dtype=_kind(dtype))
 
 
 def _indices_type(*, dimensions: Shape, dtype: str | None, **_: Any) -> tuple[TensorType]:

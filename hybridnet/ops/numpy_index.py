@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 
 from hybridnet.base.attrs import Axis, DType, Floats, Range, Scalar, Shape
-from hybridnet.base.dtype import BOOL, FLOAT64, INT64
-from hybridnet.base.errors import DTypeError, ShapeError
+from hybridnet.base.dtype import BOOL, FLOAT64, INT64, is_float
+from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
@@ -222,3 +223,71 @@ def _insert(arr: Any, values: Any, *, places: Shape, axis: Annotated[int, Range(
     values = jnp.broadcast_to(convert(values, np.dtype(arr.dtype)), shape)
     order = np.argsort([*range(arr.shape[axis]), *(p - 0.5 for p in places)], kind="stable")
     return jnp.take(jnp.concatenate([arr, values], axis), order, axis)
+
+
+# Sizes that only values tell ----------------------------------------------------------------------
+
+
+def _count_nonzero(inputs: Sequence[Any], attrs: Mapping[str, Any]) -> int:
+    return int(np.count_nonzero(inputs[0].asnumpy()))
+
+
+@operator(
+    "_npx_nonzero",
+    aliases=("_npi_nonzero",),
+    infer=lambda x, *, size: (tensor_type((size, max(len(x.shape), 1)), INT64),),
+    sizes={"size": _count_nonzero},
+    no_gradient=_POSITIONS,
+)
+def _nonzero(x: Any, *, size: Annotated[int, Range(0)] | None = None) -> Any:
+    """Positions of the elements that are not zero, one in each row.
+
+    Args:
+        x: the array.
+        size: how many there are; measured on arrays, to be given in a graph.
+    """
+    found = jnp.nonzero(jnp.atleast_1d(x), size=size)
+    return jnp.stack(found, -1).astype(INT64)
+
+
+def _check_counted(x: TensorType, weights: TensorType | None = None, **_: Any) -> None:
+    if is_float(x.dtype) or len(x.shape) != 1:
+        raise DTypeError(f"_npi_bincount: needs a 1-d array of integers (dtype int32), got {x}")
+    if weights is not None and weights.shape != x.shape:
+        raise ShapeError(f"_npi_bincount: weights must have the shape of x, {x}, got {weights}")
+
+
+def _count_length(inputs: Sequence[Any], attrs: Mapping[str, Any]) -> int:
+    host = inputs[0].asnumpy()
+    if host.size and host.min() < 0:
+        raise ParameterError(f"_npi_bincount: x must not be negative, got {host.min()}")
+    least: int = attrs["minlength"]
+    return max(int(host.max(initial=-1)) + 1, least)
+
+
+@operator(
+    "_npi_bincount",
+    check=_check_counted,
+    takes=lambda *, has_weights, **_: ("data", "weights")[: 1 + has_weights],
+    sizes={"size": _count_length},
+)
+def _bincount(
+    data: Any,
+    weights: Any = None,
+    *,
+    minlength: Annotated[int, Range(0)] = 0,
+    has_weights: bool = False,
+    size: Annotated[int, Range(0)] | None = None,
+) -> Any:
+    """How often each whole number from 0 on comes, or the sum of its weights.
+
+    Args:
+        data: 1-d, integers, none negative.
+        weights: one for each.
+        minlength: the least length of the result.
+        has_weights: whether there are weights.
+        size: the length; measured on arrays, to be given in a graph.
+    """
+    return jnp.bincount(data, weights, length=size).astype(
+        data.dtype if weights is None else weights.dtype
+    )

@@ -62,13 +62,15 @@ def _matmul(a: Any, b: Any) -> Any:
 @operator("_npi_tensordot")
 def _tensordot(a: Any, b: Any, *, a_axes_summed: Shape, b_axes_summed: Shape) -> Any:
     """Sum of products over axes of a and as many of b."""
-    return jnp.tensordot(*promoted(a, b), axes=(a_axes_summed, b_axes_summed))
+    a, b = promoted(a, b)
+    return jnp.tensordot(a, b, axes=(a_axes_summed, b_axes_summed))
 
 
 @operator("_npi_tensordot_int_axes")
 def _tensordot_int_axes(a: Any, b: Any, *, axes: int) -> Any:
     """Sum of products over the last axes of a and the first of b, `axes` of them."""
-    return jnp.tensordot(*promoted(a, b), axes=axes)
+    a, b = promoted(a, b)
+    return jnp.tensordot(a, b, axes=axes)
 
 
 @operator("_npi_einsum")

@@ -271,7 +271,7 @@ def _roll(data: Any, *, shift: Axis, axis: Axis = None) -> Any:
 @operator("_npi_rot90")
 def _rot90(data: Any, *, k: int = 1, axes: Shape = (0, 1)) -> Any:
     """Turns a plane by 90 degrees, k times, from the first of its axes towards the second."""
-    return jnp.rot90(data, k, axes)
+    return jnp.rot90(data, k, (axes[0], axes[1]))
 
 
 @operator("_npi_pad")

@@ -6,6 +6,7 @@ where the operator ``relu`` is, and its documentation is the operator's.
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from . import contrib as contrib
@@ -40,4 +41,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("np", "npx"):  # loaded when first used
+        home = {"np": "hybridnet.symbol.numpy", "npx": "hybridnet.numpy_extension"}[name]
+        return importlib.import_module(home)
     raise AttributeError(f"hybridnet.sym has no function {name!r}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NoReturn, final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -47,7 +48,6 @@ _ELEMENTWISE: Final = {
 }
 
 
-@final
 class Symbol(FluentMethods):
     """Outputs of a graph that is not computed yet.
 
@@ -90,6 +90,7 @@ class Symbol(FluentMethods):
         if out is not None:
             raise ParameterError(f"{op.name}: symbols take no out=; use the result")
         edges = [None if one is None else _single(op.name, one) for one in inputs]
+        cls = next((type(x) for x in inputs if x is not None and type(x) is not Symbol), cls)
         node = make_node(op, edges, attrs, name=name, attr=attr, hint=hint)
         visible = node.call.num_visible if node.call is not None else 1
         return cls([Edge(node, index) for index in range(visible)])
@@ -179,7 +180,7 @@ class Symbol(FluentMethods):
         return len(self._edges)
 
     def __iter__(self) -> Iterator[Symbol]:
-        return (Symbol([edge]) for edge in self._edges)
+        return (type(self)([edge]) for edge in self._edges)
 
     def __getitem__(self, key: Any) -> Symbol:
         if isinstance(key, str):
@@ -192,9 +193,9 @@ class Symbol(FluentMethods):
                 )
             key = found[0]
         if isinstance(key, slice):
-            return Symbol(self._edges[key])
+            return type(self)(self._edges[key])
         try:
-            return Symbol([self._edges[key]])
+            return type(self)([self._edges[key]])
         except IndexError:
             raise IndexError(f"the symbol has {len(self)} outputs, and no output {key}") from None
 
@@ -287,8 +288,13 @@ class Symbol(FluentMethods):
         return Symbol.apply_operator(registry.get("Reshape"), (self,), kwargs, name=name)
 
     def as_nd_ndarray(self) -> Symbol:
-        """Returns itself."""
-        return self
+        """Returns this symbol with the semantics of `sym`."""
+        return self if type(self) is Symbol else Symbol(self._edges)
+
+    def as_np_ndarray(self) -> Symbol:
+        """Returns this symbol with NumPy's semantics, as the functions of ``sym.np`` make them."""
+        kind: type[Symbol] = importlib.import_module("hybridnet.symbol.numpy").NumpySymbol
+        return self if type(self) is kind else kind(self._edges)
 
     # -- inference ---------------------------------------------------------------------------
 

@@ -66,12 +66,14 @@ class Part:
         offset: where the view begins; None for the very array.
         shape: of the view.
         tracked: whether the view is on the tape.
+        kind: the class of the array.
     """
 
     source: int | Outside | Output
     offset: int | None
     shape: tuple[int, ...]
     tracked: bool
+    kind: type[NDArray]
 
 
 @final
@@ -163,7 +165,7 @@ class _Formal:
 
     def __init__(self, one: NDArray, trace: Trace) -> None:
         self.start = trace.placeholder(one.type)
-        self.array = NDArray.from_value(self.start, one.context)
+        self.array = one.from_value(self.start, one.context)
         self.place: _tape.Edge | None = None
         trace.formals.add(self.array.storage)
 
@@ -313,7 +315,7 @@ class _Planner:
 
 
 def _part(source: Any, offset: int | None, one: NDArray) -> Part:
-    return Part(source, offset, one.shape, one.edge is not None)
+    return Part(source, offset, one.shape, one.edge is not None, type(one))
 
 
 def on_tape(one: NDArray) -> bool:

@@ -207,7 +207,7 @@ class ConcreteFunction:
                 array = source.get()
             if part.offset is not None:
                 array = (array if part.tracked else array.detach()).view(part.offset, part.shape)
-            made[id(part)] = array
+            made[id(part)] = array.as_kind(part.kind)
         return [made[id(one)] if type(one) is Part else one for one in self._results]
 
     def _refuse_shared(self, arrays: Sequence[NDArray]) -> None:

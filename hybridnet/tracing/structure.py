@@ -171,7 +171,8 @@ class Arguments:
         for number, one in enumerate(self.arrays[:]):
             if one.grad is not None:
                 self.grads[number] = self._number(one.grad, numbers)
-            keys.append((one.type, one.context, requirement(one), self.grads.get(number)))
+            facts = (type(one), one.type, one.context, requirement(one), self.grads.get(number))
+            keys.append(facts)
         self.key = tuple(keys)
 
     def _number(self, one: NDArray, numbers: dict[int, int]) -> int:

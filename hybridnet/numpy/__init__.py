@@ -1,0 +1,84 @@
+"""`np`: NumPy's functions on arrays that are computed asynchronously and have gradients.
+
+    from hybridnet import autograd, np, npx
+    npx.set_np()
+    w = np.random.normal(size=(3, 2))
+    w.attach_grad()
+    with autograd.record():
+        loss = np.square(np.dot(np.ones((4, 3)), w)).mean()
+    loss.backward()
+
+The functions take symbols as well as arrays; ``sym.np`` has those that start from nothing, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as _onp
+
+from hybridnet.base.unsupported import missing
+
+from . import linalg as linalg
+from . import random as random
+from .creation import NAMES as _creation_names
+from .creation import Creation as _Creation
+from .elementwise import *  # noqa: F403
+from .elementwise import __all__ as _elementwise_names
+from .elementwise import binary_functions as _binary_functions
+from .elementwise import unary_functions as _unary_functions
+from .fallback import FALLBACKS as _FALLBACKS
+from .manipulation import *  # noqa: F403
+from .manipulation import __all__ as _manipulation_names
+from .multiarray import array as array
+from .multiarray import ndarray as ndarray
+from .positions import *  # noqa: F403
+from .positions import __all__ as _position_names
+from .reduction import *  # noqa: F403
+from .reduction import __all__ as _reduction_names
+
+_arrays = _Creation(ndarray)
+_functions: dict[str, Any] = {
+    **_unary_functions,
+    **_binary_functions,
+    **_FALLBACKS,
+    **{name: getattr(_arrays, name) for name in _creation_names},
+}
+globals().update(_functions)
+
+_TYPES = "bool_ dtype float16 float32 float64 int32 int64 int8 uint8"
+_constants: dict[str, Any] = {
+    "NAN": _onp.nan,
+    "NINF": -_onp.inf,
+    "NZERO": -0.0,
+    "NaN": _onp.nan,
+    "PINF": _onp.inf,
+    "PZERO": 0.0,
+    "bool": bool,
+    "e": _onp.e,
+    "finfo": _onp.finfo,
+    "iinfo": _onp.iinfo,
+    "inf": _onp.inf,
+    "nan": _onp.nan,
+    "newaxis": None,
+    "pi": _onp.pi,
+    **{name: getattr(_onp, name) for name in _TYPES.split()},
+}
+globals().update(_constants)
+
+__all__ = [
+    "array",
+    "linalg",
+    "ndarray",
+    "random",
+    *_constants,
+    *_functions,
+    *(one for one in _elementwise_names if not one.endswith("_functions")),
+    *_manipulation_names,
+    *_position_names,
+    *_reduction_names,
+]
+
+
+def __getattr__(name: str) -> Any:
+    raise missing("np", name, __all__)

@@ -1,0 +1,78 @@
+"""How the functions of `np` call operators: on arrays or symbols, whichever they are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+
+from hybridnet.base.dtype import as_dtype
+from hybridnet.base.errors import ParameterError
+from hybridnet.ndarray import NDArray
+from hybridnet.ops import registry
+from hybridnet.ops.handle import Operand
+
+from .multiarray import array, ndarray
+
+__all__ = ["apply", "apply_all", "dtype_name", "is_operand", "merge", "operand", "shape_of"]
+
+
+def is_operand(value: Any) -> bool:
+    """Whether a value is an array or a symbol."""
+    return isinstance(value, Operand)
+
+
+def operand(value: Any, what: str = "np") -> Any:
+    """Returns a value as an operand with NumPy's semantics: numbers and lists become arrays."""
+    if isinstance(value, ndarray):
+        return value
+    if isinstance(value, Operand):
+        return value.as_np_ndarray()  # type: ignore[attr-defined]
+    if value is None:
+        raise ParameterError(f"{what}: an array was not given")
+    return array(value)
+
+
+def apply(name: str, *inputs: Any, out: Any = None, **attrs: Any) -> Any:
+    """Applies an operator to arrays, or to symbols where there is one among the inputs.
+
+    Args:
+        name: the operator's.
+        inputs: arrays, symbols, or what `array` takes.
+        out: an array for the result.
+        attrs: the operator's parameters.
+    """
+    values = [operand(one, name) for one in inputs]
+    kinds = [type(one) for one in values if not isinstance(one, NDArray)]
+    kind: Any = kinds[0] if kinds else ndarray
+    return kind.apply_operator(registry.get(name), values, attrs, out=out)
+
+
+def apply_all(name: str, *inputs: Any, out: Any = None, **attrs: Any) -> list[Any]:
+    """Applies an operator of several outputs; returns them in a list."""
+    made = apply(name, *inputs, out=out, **attrs)
+    return [made] if isinstance(made, NDArray) else list(made)
+
+
+def dtype_name(dtype: Any, default: str | None = None) -> str | None:
+    """Returns the name of an element type; Python's float and int are 64 bits wide, as in NumPy."""
+    return default if dtype is None else as_dtype(onp.dtype(dtype)).name
+
+
+def shape_of(name: str, x: Any) -> tuple[int, ...]:
+    """Returns the shape of an array.
+
+    Raises:
+        ParameterError: it is a symbol, whose shape is not known.
+    """
+    if not isinstance(x, NDArray):
+        raise ParameterError(f"{name}: needs an array: the shape of a symbol is not known yet")
+    return x.shape
+
+
+def merge(result: Any, out: Any, where: Any) -> Any:
+    """Returns a result only where a condition holds, and what `out` holds (or 0) elsewhere."""
+    if where is True:
+        return result
+    other = apply("_npi_full_like", result, fill_value=0) if out is None else out
+    return apply("_npi_where", operand(where), result, other, out=out)

@@ -1,0 +1,47 @@
+"""NumPy's protocols: ``numpy.concatenate([a, b])`` and ``numpy.add(a, 1)`` on our arrays.
+
+A function of NumPy's runs as ours of the same name; one that we do not have runs on the host.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as onp
+
+__all__ = ["array_function", "array_ufunc"]
+
+#: Names of NumPy's functions that are others of ours.
+_RENAMED = {"conjugate": "copy", "left_shift": "", "right_shift": ""}
+
+
+def _own(module: str, name: str) -> Any:
+    """Returns our function for one of NumPy's, or None."""
+    home = {"numpy": "hybridnet.numpy", "numpy.linalg": "hybridnet.numpy.linalg"}.get(module)
+    if home is None:
+        return None
+    return getattr(importlib.import_module(home), _RENAMED.get(name, name), None)
+
+
+def _host(func: Any, args: Any, kwargs: Any) -> Any:
+    return importlib.import_module("hybridnet.numpy.fallback").on_host(func, args, kwargs)
+
+
+def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """Runs one of NumPy's functions on arrays of ours; see NumPy's NEP 18."""
+    own = _own(func.__module__, func.__name__)
+    return _host(func, args, kwargs) if own is None else own(*args, **kwargs)
+
+
+def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """Runs one of NumPy's elementwise functions on arrays of ours; see NumPy's NEP 13."""
+    if method != "__call__":
+        return NotImplemented
+    out = kwargs.pop("out", None)
+    if out is not None:
+        (kwargs["out"],) = out
+        if isinstance(kwargs["out"], onp.ndarray):
+            return NotImplemented
+    own = _own("numpy", ufunc.__name__)
+    return _host(ufunc, inputs, kwargs) if own is None else own(*inputs, **kwargs)

@@ -1,0 +1,181 @@
+"""The elementwise functions of `np`: ``f(x, out=None, where=True)`` and of two operands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as onp
+
+from hybridnet.ops import registry
+from hybridnet.ops.documentation import documentation
+from hybridnet.ops.handle import Arithmetic, Operand, binary
+from hybridnet.util import np_ufunc_legal_option
+
+from ._call import apply, merge, operand
+
+__all__ = [
+    "around",
+    "binary_functions",
+    "clip",
+    "nan_to_num",
+    "round",
+    "round_",
+    "unary_functions",
+]
+
+_UNARY: Final = (
+    "negative abs sign rint ceil floor trunc fix square sqrt cbrt exp expm1 log log10 log2 log1p "
+    "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh degrees radians "
+    "reciprocal isnan isinf isfinite isposinf isneginf logical_not bitwise_not"
+)
+#: Public name -> the one above that it is another name of.
+_SYNONYMS: Final = {
+    "absolute": "abs",
+    "fabs": "abs",
+    "invert": "bitwise_not",
+    "deg2rad": "radians",
+    "rad2deg": "degrees",
+}
+_COMMUTATIVE: Final = "add multiply maximum minimum hypot bitwise_and bitwise_or bitwise_xor lcm"
+_REVERSIBLE: Final = "subtract true_divide mod power arctan2 copysign ldexp"
+#: Name of a function of two operands -> operator, form with a number on the right, on the left.
+_BINARY: Final[dict[str, tuple[str, str, str]]] = {
+    **{name: (f"_npi_{name}", *(f"_npi_{name}_scalar",) * 2) for name in _COMMUTATIVE.split()},
+    **{
+        name: (f"_npi_{name}", f"_npi_{name}_scalar", f"_npi_r{name}_scalar")
+        for name in _REVERSIBLE.split()
+    },
+    "equal": ("_npi_equal", "_npi_equal_scalar", "_npi_equal_scalar"),
+    "not_equal": ("_npi_not_equal", "_npi_not_equal_scalar", "_npi_not_equal_scalar"),
+    "greater": ("_npi_greater", "_npi_greater_scalar", "_npi_less_scalar"),
+    "greater_equal": ("_npi_greater_equal", "_npi_greater_equal_scalar", "_npi_less_equal_scalar"),
+    "less": ("_npi_less", "_npi_less_scalar", "_npi_greater_scalar"),
+    "less_equal": ("_npi_less_equal", "_npi_less_equal_scalar", "_npi_greater_equal_scalar"),
+}
+_BINARY_SYNONYMS: Final = {"divide": "true_divide", "remainder": "mod"}
+
+
+def _check_options(name: str, options: dict[str, Any]) -> Any:
+    """Returns ``where``; raises TypeError for what of NumPy's keywords is not supported."""
+    where = options.pop("where", True)
+    for key, value in options.items():
+        if not np_ufunc_legal_option(key, value):
+            raise TypeError(f"np.{name}: {key}={value!r} is not supported")
+    return where
+
+
+def _unary(public: str, name: str) -> Callable[..., Any]:
+    row = f"_npi_{name}"
+    plain = getattr(onp, public)
+
+    def function(x: Any, out: Any = None, **kwargs: Any) -> Any:
+        where = _check_options(public, kwargs)
+        if isinstance(x, (int, float)) and out is None:
+            return plain(x)
+        if where is True:
+            return apply(row, x, out=out)
+        return merge(apply(row, x), out, where)
+
+    function.__name__ = function.__qualname__ = public
+    function.__doc__ = _doc(row, "x: an array; a number gives a number.")
+    return function
+
+
+def _doc(row: str, args: str) -> str:
+    first = documentation(registry.get(row)).splitlines()[0]
+    return (
+        f"{first}\n\nArgs:\n    {args}\n    out: an array for the result.\n"
+        "    kwargs: ``where``, a condition: elsewhere the result is what `out` holds, or 0."
+    )
+
+
+def _binary(public: str, name: str) -> Callable[..., Any]:
+    pair, right, left = _BINARY[name]
+    number_right, number_left = Arithmetic(pair, right), Arithmetic(pair, left, swap=True)
+    plain = getattr(onp, public)
+
+    def compute(x1: Any, x2: Any) -> Any:
+        if isinstance(x1, Operand):
+            x1 = operand(x1)
+            if not isinstance(x2, (Operand, int, float, onp.number, onp.bool_)):
+                x2 = operand(x2)
+            return binary(x1, x2, number_right)
+        if isinstance(x1, (int, float, onp.number, onp.bool_)):
+            return binary(operand(x2), x1, number_left)
+        return binary(
+            operand(x1), x2 if isinstance(x2, (int, float)) else operand(x2), number_right
+        )
+
+    def function(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+        where = _check_options(public, kwargs)
+        if isinstance(x1, (int, float)) and isinstance(x2, (int, float)) and out is None:
+            return plain(x1, x2)
+        result = compute(x1, x2)
+        if where is not True:
+            return merge(result, out, where)
+        if out is None:
+            return result
+        return apply("_np_copy", result, out=out)
+
+    function.__name__ = function.__qualname__ = public
+    function.__doc__ = _doc(
+        pair, "x1, x2: arrays, which broadcast, or numbers; two numbers give a number."
+    )
+    return function
+
+
+unary_functions: Final[dict[str, Callable[..., Any]]] = {
+    **{name: _unary(name, name) for name in _UNARY.split()},
+    **{public: _unary(public, name) for public, name in _SYNONYMS.items()},
+}
+binary_functions: Final[dict[str, Callable[..., Any]]] = {
+    **{name: _binary(name, name) for name in _BINARY},
+    **{public: _binary(public, name) for public, name in _BINARY_SYNONYMS.items()},
+}
+
+
+def around(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
+    """Rounds to a number of decimals; halves go to the even neighbor."""
+    if isinstance(x, (int, float)):
+        return onp.around(x, decimals)
+    return apply("_npi_around", x, out=out, decimals=decimals)
+
+
+round = round_ = around
+
+
+def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
+    """Sets elements beyond limits to these.
+
+    Args:
+        a: an array.
+        a_min: the lower limit, a number; None for none.
+        a_max: the upper limit.
+        out: an array for the result.
+    """
+    low, high = (-math.inf if a_min is None else a_min), (math.inf if a_max is None else a_max)
+    if isinstance(low, Operand) or isinstance(high, Operand):
+        return binary_functions["minimum"](binary_functions["maximum"](a, low), high, out=out)
+    return apply("_npi_clip", a, out=out, a_min=low, a_max=high)
+
+
+def nan_to_num(
+    x: Any,
+    copy: bool = True,
+    nan: float = 0.0,
+    posinf: float | None = None,
+    neginf: float | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Replaces NaN, and infinities by the largest numbers of the dtype or those given.
+
+    Args:
+        x: an array.
+        copy: False changes `x` itself.
+        nan, posinf, neginf: what is put in the place of each.
+        kwargs: none.
+    """
+    attrs = {"nan": nan, "posinf": posinf, "neginf": neginf}
+    return apply("_npi_nan_to_num", x, out=None if copy else x, **attrs)

@@ -1,0 +1,386 @@
+"""The functions of `np` that reshape, join, split, repeat and turn arrays around."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as onp
+
+from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.ndarray import NDArray
+from hybridnet.ops.handle import Operand
+
+from ._call import apply, apply_all, operand, shape_of
+
+__all__ = [
+    "append",
+    "array_split",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_arrays",
+    "broadcast_to",
+    "column_stack",
+    "concatenate",
+    "copy",
+    "delete",
+    "dsplit",
+    "dstack",
+    "expand_dims",
+    "flip",
+    "fliplr",
+    "flipud",
+    "hsplit",
+    "hstack",
+    "insert",
+    "meshgrid",
+    "moveaxis",
+    "pad",
+    "ravel",
+    "repeat",
+    "reshape",
+    "resize",
+    "roll",
+    "rollaxis",
+    "rot90",
+    "row_stack",
+    "split",
+    "squeeze",
+    "stack",
+    "swapaxes",
+    "tile",
+    "transpose",
+    "vsplit",
+    "vstack",
+]
+
+
+# Shape --------------------------------------------------------------------------------------------
+
+
+def reshape(a: Any, newshape: Any, order: str = "C", out: Any = None) -> Any:
+    """Returns the elements in another shape, in which one -1 stands for what is left."""
+    return apply("_np_reshape", a, out=out, newshape=newshape, order=order)
+
+
+def ravel(x: Any, order: str = "C") -> Any:
+    """Returns the elements along one axis."""
+    return apply("_np_reshape", x, newshape=(-1,), order=order)
+
+
+def squeeze(a: Any, axis: Any = None, out: Any = None) -> Any:
+    """Returns the array without axes of size 1: those given, or all."""
+    return apply("_np_squeeze", a, out=out, axis=axis)
+
+
+def expand_dims(a: Any, axis: int) -> Any:
+    """Returns the array with an axis of size 1 put in."""
+    return apply("_npi_expand_dims", a, axis=axis)
+
+
+def transpose(a: Any, axes: Any = None) -> Any:
+    """Returns the axes in another order; in reverse order by default."""
+    return apply("_np_transpose", a, axes=axes)
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """Returns the array with two axes exchanged."""
+    return apply("_npi_swapaxes", a, dim1=axis1, dim2=axis2)
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """Returns the array with axes moved to other positions; the rest keep their order."""
+    return apply("_np_moveaxis", a, source=source, destination=destination)
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """Returns the array with an axis moved back until it is before another."""
+    return apply("_npi_rollaxis", a, axis=axis, start=start)
+
+
+def broadcast_to(array: Any, shape: Any) -> Any:
+    """Returns the array with axes of size 1 repeated, and axes added in front."""
+    return apply("_npi_broadcast_to", array, shape=shape)
+
+
+def broadcast_arrays(*args: Any) -> list[Any]:
+    """Returns the arrays broadcast to their common shape."""
+    arrays = [operand(one) for one in args]
+    try:
+        shape = onp.broadcast_shapes(*(shape_of("broadcast_arrays", one) for one in arrays))
+    except ValueError as error:
+        raise ShapeError(f"broadcast_arrays: {error}") from error
+    return [broadcast_to(one, shape) for one in arrays]
+
+
+def _at_least(rank: int, arys: tuple[Any, ...]) -> Any:
+    made = apply_all(f"_np_atleast_{rank}d", *arys, num_args=len(arys))
+    return made[0] if len(made) == 1 else made
+
+
+def atleast_1d(*arys: Any) -> Any:
+    """Returns arrays of one dimension at least; one of them, or a list."""
+    return _at_least(1, arys)
+
+
+def atleast_2d(*arys: Any) -> Any:
+    """Returns arrays of two dimensions at least, axes being added in front."""
+    return _at_least(2, arys)
+
+
+def atleast_3d(*arys: Any) -> Any:
+    """Returns arrays of three dimensions at least."""
+    return _at_least(3, arys)
+
+
+def copy(a: Any, out: Any = None) -> Any:
+    """Returns a copy."""
+    return apply("_np_copy", a, out=out)
+
+
+# Joining ------------------------------------------------------------------------------------------
+
+
+def _join(name: str, arrays: Sequence[Any], out: Any = None, **attrs: Any) -> Any:
+    if isinstance(arrays, NDArray):
+        arrays = list(arrays)
+    return apply(name, *arrays, out=out, **attrs)
+
+
+def concatenate(seq: Sequence[Any], axis: int | None = 0, out: Any = None) -> Any:
+    """Joins arrays along an axis that they have; flattened ones where that is None."""
+    return _join("_npi_concatenate", seq, out, axis=axis)
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """Joins two arrays along an axis; flattened ones where that is None."""
+    return _join("_npi_concatenate", (arr, values), axis=axis)
+
+
+def stack(arrays: Sequence[Any], axis: int = 0, out: Any = None) -> Any:
+    """Joins arrays along a new axis."""
+    return _join("_npi_stack", arrays, out, axis=axis)
+
+
+def vstack(arrays: Sequence[Any], out: Any = None) -> Any:
+    """Joins arrays as rows, along the first axis."""
+    return _join("_npi_vstack", arrays, out)
+
+
+def row_stack(arrays: Sequence[Any]) -> Any:
+    """Joins arrays as rows, along the first axis."""
+    return _join("_npi_vstack", arrays)
+
+
+def hstack(arrays: Sequence[Any]) -> Any:
+    """Joins arrays along the second axis, 1-d ones along the first."""
+    return _join("_npi_hstack", arrays)
+
+
+def dstack(arrays: Sequence[Any]) -> Any:
+    """Joins arrays along the third axis."""
+    return _join("_npi_dstack", arrays)
+
+
+def column_stack(tup: Sequence[Any]) -> Any:
+    """Joins 1-d arrays as the columns of a matrix."""
+    return _join("_npi_column_stack", tup)
+
+
+def meshgrid(*xi: Any, **kwargs: Any) -> list[Any]:
+    """Returns the coordinates of a grid, an array for each of its axes.
+
+    Args:
+        xi: 1-d arrays, the positions along each axis.
+        kwargs: ``indexing``: 'xy' (the first two axes exchanged, the default) or 'ij';
+            ``sparse``: leave the arrays at size 1 along the other axes; ``copy``: must be True.
+    """
+    indexing, sparse = kwargs.pop("indexing", "xy"), kwargs.pop("sparse", False)
+    if not kwargs.pop("copy", True) or kwargs or indexing not in ("xy", "ij"):
+        raise ParameterError("meshgrid: takes indexing='xy' or 'ij', sparse and copy=True")
+    count = len(xi)
+    axes = list(range(count))
+    if indexing == "xy" and count > 1:
+        axes[:2] = [1, 0]
+    grids = [
+        reshape(one, [-1 if i == axis else 1 for i in range(count)])
+        for one, axis in zip(xi, axes, strict=True)
+    ]
+    return grids if sparse else broadcast_arrays(*grids)
+
+
+# Splitting ----------------------------------------------------------------------------------------
+
+
+def _split(ary: Any, cuts: Any, axis: int) -> list[Any]:
+    if isinstance(cuts, int):
+        return apply_all("_npi_split", ary, sections=cuts, axis=axis)
+    indices = cuts.tolist() if hasattr(cuts, "tolist") else cuts
+    return apply_all("_npi_split", ary, indices=tuple(map(int, indices)), axis=axis)
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Cuts an array along an axis.
+
+    Args:
+        ary: the array.
+        indices_or_sections: into how many equal parts, or the positions to cut at.
+        axis: which axis.
+
+    Raises:
+        ShapeError: equal parts are not possible.
+    """
+    ary = operand(ary)
+    if isinstance(indices_or_sections, int) and isinstance(ary, NDArray) and ary.ndim:
+        size, parts = ary.shape[axis], indices_or_sections
+        if parts < 1 or size % parts:
+            raise ShapeError(
+                f"split: axis {axis} of size {size} cannot be cut into {parts} equal parts; use "
+                "array_split"
+            )
+    return _split(ary, indices_or_sections, axis)
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Cuts an array as `split` does, the first parts being longer where it does not divide."""
+    return _split(ary, indices_or_sections, axis)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Cuts an array along the first axis."""
+    return split(ary, indices_or_sections, 0)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Cuts an array along the second axis; a 1-d one along the first."""
+    ary = operand(ary)
+    return split(ary, indices_or_sections, 0 if len(shape_of("hsplit", ary)) == 1 else 1)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Cuts an array along the third axis."""
+    return split(ary, indices_or_sections, 2)
+
+
+# Repeating, turning, changing parts ---------------------------------------------------------------
+
+
+def repeat(a: Any, repeats: int, axis: int | None = None) -> Any:
+    """Repeats each element along an axis; of the flattened array where that is None."""
+    return apply("_np_repeat", a, repeats=repeats, axis=axis)
+
+
+def tile(A: Any, reps: Any) -> Any:
+    """Repeats the whole array, `reps` times along each axis."""
+    return apply("_npi_tile", A, reps=reps)
+
+
+def flip(m: Any, axis: Any = None, out: Any = None) -> Any:
+    """Turns axes around: those given, or all."""
+    return apply("_npi_flip", m, out=out, axis=axis)
+
+
+def flipud(m: Any) -> Any:
+    """Turns the first axis around."""
+    return flip(m, 0)
+
+
+def fliplr(m: Any) -> Any:
+    """Turns the second axis around."""
+    return flip(m, 1)
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Moves elements along axes; what leaves at the end comes in at the start."""
+    return apply("_np_roll", a, shift=shift, axis=axis)
+
+
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """Turns a plane by 90 degrees, k times, from the first of its axes towards the second."""
+    return apply("_npi_rot90", m, k=k, axes=tuple(axes))
+
+
+def resize(a: Any, new_shape: Any) -> Any:
+    """Returns an array of a shape, filled with the elements over and over."""
+    a = ravel(a)
+    shape = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
+    count, size = int(onp.prod(shape, dtype=int)), shape_of("resize", a)[0]
+    if not size:
+        return apply("_npi_full_like", broadcast_to(operand(0.0), shape), fill_value=0.0)
+    return reshape(tile(a, -(-count // size))[:count], shape)
+
+
+def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) -> Any:
+    """Widens an array at its borders.
+
+    Args:
+        x: the array.
+        pad_width: how much: a number, (before, after), or such a pair for each axis.
+        mode: 'constant', 'edge', 'reflect', 'symmetric', 'maximum' or 'minimum'.
+        kwargs: ``constant_values``, a number; ``reflect_type='even'``.
+    """
+    x = operand(x)
+    rank = len(shape_of("pad", x))
+    widths = onp.broadcast_to(onp.asarray(pad_width, int), (rank, 2)).reshape(-1).tolist()
+    return apply("_npi_pad", x, pad_width=tuple(widths), mode=mode, **kwargs)
+
+
+def _positions(name: str, obj: Any, size: int) -> list[int]:
+    """Returns positions, given as a number, a slice or an array, counted from the start."""
+    if isinstance(obj, slice):
+        return list(range(*obj.indices(size)))
+    host = onp.asarray(obj.asnumpy() if isinstance(obj, NDArray) else obj)
+    found = [int(one) for one in host.reshape(-1)]
+    if any(not -size <= one < size for one in found):
+        raise IndexError(f"{name}: positions must be from {-size} to {size - 1}, got {found}")
+    return [one % size for one in found]
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+    """Returns an array without parts of it.
+
+    Args:
+        arr: the array.
+        obj: the positions of the parts: a number, a slice or an array.
+        axis: along which; None for the flattened array.
+    """
+    arr = operand(arr) if axis is not None else ravel(arr)
+    axis = (axis or 0) % max(len(shape_of("delete", arr)), 1)
+    size = arr.shape[axis]
+    gone = set(_positions("delete", obj, size))
+    kept = tuple(one for one in range(size) if one not in gone)
+    return apply("_npi_delete_parts", arr, kept=kept, axis=axis)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """Returns an array with parts put into it.
+
+    Args:
+        arr: the array.
+        obj: before which positions: a number, a slice or an array.
+        values: what is put in; it broadcasts to the parts.
+        axis: along which; None for the flattened array.
+    """
+    arr = operand(arr) if axis is not None else ravel(arr)
+    axis = (axis or 0) % max(len(shape_of("insert", arr)), 1)
+    size = arr.shape[axis]
+    single = isinstance(obj, (int, onp.integer))
+    places = _positions("insert", obj, size + 1) if not single else [obj + size if obj < 0 else obj]
+    values = values if isinstance(values, Operand) else operand(values)
+    if single:  # one part: an array of values fills it, or makes as many parts, as in NumPy
+        rank = len(arr.shape)
+        if rank == 1:
+            values, places = ravel(values), places * max(values.size, 1)
+        elif values.ndim == rank - 1:
+            values = expand_dims(values, axis)
+        elif values.ndim == rank:
+            places = places * values.shape[axis]
+    order = sorted(range(len(places)), key=places.__getitem__)
+    if (
+        order != list(range(len(places)))
+        and values.ndim
+        and values.shape[axis - len(arr.shape)] > 1
+    ):
+        values = apply("_npi_take", values, order, axis=axis - len(arr.shape))
+    return apply("_npi_insert_tensor", arr, values, places=tuple(sorted(places)), axis=axis)

@@ -1,0 +1,312 @@
+"""The arithmetic and the methods that np arrays and np symbols share."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as onp
+
+from hybridnet.base.dtype import as_dtype
+from hybridnet.base.errors import ParameterError
+from hybridnet.ops import registry
+from hybridnet.ops.handle import Arithmetic, Operand, binary
+
+__all__ = ["NumpyMethods"]
+
+_ADD: Final = Arithmetic("_npi_add", "_npi_add_scalar")
+_SUB: Final = Arithmetic("_npi_subtract", "_npi_subtract_scalar")
+_RSUB: Final = Arithmetic("_npi_subtract", "_npi_rsubtract_scalar", swap=True)
+_MUL: Final = Arithmetic("_npi_multiply", "_npi_multiply_scalar")
+_DIV: Final = Arithmetic("_npi_true_divide", "_npi_true_divide_scalar")
+_RDIV: Final = Arithmetic("_npi_true_divide", "_npi_rtrue_divide_scalar", swap=True)
+_MOD: Final = Arithmetic("_npi_mod", "_npi_mod_scalar")
+_RMOD: Final = Arithmetic("_npi_mod", "_npi_rmod_scalar", swap=True)
+_POWER: Final = Arithmetic("_npi_power", "_npi_power_scalar")
+_RPOWER: Final = Arithmetic("_npi_power", "_npi_rpower_scalar", swap=True)
+_EQUAL: Final = Arithmetic("_npi_equal", "_npi_equal_scalar")
+_NOT_EQUAL: Final = Arithmetic("_npi_not_equal", "_npi_not_equal_scalar")
+_GREATER: Final = Arithmetic("_npi_greater", "_npi_greater_scalar")
+_GREATER_EQUAL: Final = Arithmetic("_npi_greater_equal", "_npi_greater_equal_scalar")
+_LESS: Final = Arithmetic("_npi_less", "_npi_less_scalar")
+_LESS_EQUAL: Final = Arithmetic("_npi_less_equal", "_npi_less_equal_scalar")
+_AND: Final = Arithmetic("_npi_bitwise_and", "_npi_bitwise_and_scalar")
+_OR: Final = Arithmetic("_npi_bitwise_or", "_npi_bitwise_or_scalar")
+_XOR: Final = Arithmetic("_npi_bitwise_xor", "_npi_bitwise_xor_scalar")
+
+
+class NumpyMethods(Operand):
+    """Arithmetic and methods with NumPy's semantics, written in terms of operators."""
+
+    __slots__ = ()
+
+    def _other(self, other: Any) -> Any:
+        """Returns what stands at the other side of an operator as an operand, if it can be one."""
+        return other
+
+    # -- arithmetic --------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Any:
+        return binary(self, self._other(other), _ADD)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return binary(self, self._other(other), _SUB)
+
+    def __rsub__(self, other: Any) -> Any:
+        return binary(self, self._other(other), _RSUB)
+
+    def __mul__(self, other: Any) -> Any:
+        return binary(self, self._other(other), _MUL)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return binary(self, self._other(other), _DIV)
+
+    __div__ = __truediv__
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return binary(self, self._other(other), _RDIV)
+
+    def __mod__(self, other: Any) -> Any:
+        return binary(self, self._other(other), _MOD)
+
+    def __rmod__(self, other: Any) -> Any:
+        return binary(self, self._other(other), _RMOD)
+
+    def __pow__(self, other: Any) -> Any:
+        return binary(self, self._other(other), _POWER)
+
+    def __rpow__(self, other: Any) -> Any:
+        return binary(self, self._other(other), _RPOWER)
+
+    def __and__(self, other: Any) -> Any:
+        return binary(self, self._other(other), _AND)
+
+    __rand__ = __and__
+
+    def __or__(self, other: Any) -> Any:
+        return binary(self, self._other(other), _OR)
+
+    __ror__ = __or__
+
+    def __xor__(self, other: Any) -> Any:
+        return binary(self, self._other(other), _XOR)
+
+    __rxor__ = __xor__
+
+    def __eq__(self, other: object) -> Any:
+        return binary(self, self._other(other), _EQUAL)
+
+    def __ne__(self, other: object) -> Any:
+        return binary(self, self._other(other), _NOT_EQUAL)
+
+    def __gt__(self, other: Any) -> Any:
+        return binary(self, self._other(other), _GREATER)
+
+    def __ge__(self, other: Any) -> Any:
+        return binary(self, self._other(other), _GREATER_EQUAL)
+
+    def __lt__(self, other: Any) -> Any:
+        return binary(self, self._other(other), _LESS)
+
+    def __le__(self, other: Any) -> Any:
+        return binary(self, self._other(other), _LESS_EQUAL)
+
+    __hash__ = object.__hash__
+
+    def __matmul__(self, other: Any) -> Any:
+        other = self._other(other)
+        return _apply(self, "_npi_matmul", other) if isinstance(other, Operand) else NotImplemented
+
+    def __rmatmul__(self, other: Any) -> Any:
+        other = self._other(other)
+        return _apply(other, "_npi_matmul", self) if isinstance(other, Operand) else NotImplemented
+
+    def __invert__(self) -> Any:
+        return _apply(self, "_npi_bitwise_not")
+
+    def __neg__(self) -> Any:
+        return _apply(self, "_npi_negative")
+
+    def __round__(self, n: int = 0) -> Any:
+        return self.round(n)
+
+    def astype(
+        self,
+        dtype: Any,
+        order: Any = "K",
+        casting: str = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+    ) -> Any:
+        """Returns the array in another dtype; itself if that is its dtype and `copy` is False.
+
+        Args:
+            dtype: Python's float and int mean float64 and int64 here, as in NumPy.
+            order, casting, subok: must be 'K' or 'C', 'unsafe' and True.
+            copy: whether an array of this dtype is copied too.
+        """
+        if isinstance(order, bool):  # as x.astype(dtype, copy) of `nd`
+            order, copy = "K", order
+        if order not in ("K", "C") or casting != "unsafe" or not subok:
+            raise ParameterError(
+                "astype: order must be 'K' or 'C', casting 'unsafe' and subok True, got "
+                f"{order!r}, {casting!r}, {subok!r}"
+            )
+        wanted = as_dtype(onp.dtype(dtype))
+        if not copy and wanted == self.inferred_dtype:
+            return self
+        return _apply(self, "_npi_cast", dtype=wanted.name)
+
+    def reshape(self, *args: Any, **kwargs: Any) -> Any:
+        """Returns the elements in another shape, in which one -1 stands for what is left.
+
+        Args:
+            args: the dimensions, or one tuple of them.
+            kwargs: ``order='C'``.
+        """
+        shape = kwargs.pop("newshape", None) or kwargs.pop("shape", None) or args
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = tuple(shape[0])
+        return _apply(self, "_np_reshape", newshape=tuple(shape), **kwargs)
+
+    def transpose(self, *axes: Any) -> Any:
+        """Returns the axes in another order: as one tuple, as integers, or none to reverse them."""
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+            axes = tuple(axes[0] or ())
+        return _apply(self, "_np_transpose", axes=axes or None)
+
+    def flatten(self, order: str = "C") -> Any:
+        """Returns the elements along one axis."""
+        return self.reshape(-1, order=order)
+
+    ravel = flatten
+
+    def squeeze(self, axis: Any = None) -> Any:
+        """Returns the array without axes of size 1: those given, or all."""
+        return _apply(self, "_np_squeeze", axis=axis)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        """Returns the array with two axes exchanged."""
+        return _apply(self, "_npi_swapaxes", dim1=axis1, dim2=axis2)
+
+    def broadcast_to(self, shape: Any) -> Any:
+        """Returns the array with axes of size 1 repeated, and axes added in front."""
+        return _apply(self, "_npi_broadcast_to", shape=shape)
+
+    def repeat(self, repeats: int, axis: int | None = None) -> Any:
+        """Returns the array with each element repeated."""
+        return _apply(self, "_np_repeat", repeats=repeats, axis=axis)
+
+    # -- reductions --------------------------------------------------------------------------
+
+    def sum(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Any:
+        """Returns the sum over axes."""
+        return _apply(self, "_np_sum", out=out, axis=axis, dtype=_name(dtype), keepdims=keepdims)
+
+    def prod(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Any:
+        """Returns the product over axes."""
+        return _apply(self, "_np_prod", out=out, axis=axis, dtype=_name(dtype), keepdims=keepdims)
+
+    def mean(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Any:
+        """Returns the mean over axes."""
+        return _apply(self, "_npi_mean", out=out, axis=axis, dtype=_name(dtype), keepdims=keepdims)
+
+    def std(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: int = 0,
+        keepdims: bool = False,
+    ) -> Any:
+        """Returns the standard deviation over axes."""
+        options = {"axis": axis, "dtype": _name(dtype), "ddof": ddof, "keepdims": keepdims}
+        return _apply(self, "_npi_std", out=out, **options)
+
+    def var(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: int = 0,
+        keepdims: bool = False,
+    ) -> Any:
+        """Returns the variance over axes."""
+        options = {"axis": axis, "dtype": _name(dtype), "ddof": ddof, "keepdims": keepdims}
+        return _apply(self, "_npi_var", out=out, **options)
+
+    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        """Returns the largest element over axes."""
+        return _apply(self, "_np_max", out=out, axis=axis, keepdims=keepdims)
+
+    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        """Returns the smallest element over axes."""
+        return _apply(self, "_np_min", out=out, axis=axis, keepdims=keepdims)
+
+    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        """Returns whether any element over axes is not 0."""
+        return _apply(self, "_np_any", out=out, axis=axis, keepdims=keepdims)
+
+    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        """Returns whether no element over axes is 0."""
+        return _apply(self, "_np_all", out=out, axis=axis, keepdims=keepdims)
+
+    def argmax(self, axis: int | None = None, out: Any = None) -> Any:
+        """Returns the position of the largest element."""
+        return _apply(self, "_npi_argmax", out=out, axis=axis)
+
+    def argmin(self, axis: int | None = None, out: Any = None) -> Any:
+        """Returns the position of the smallest element."""
+        return _apply(self, "_npi_argmin", out=out, axis=axis)
+
+    def cumsum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+        """Returns the running sum along an axis, or of the flattened array."""
+        return _apply(self, "_np_cumsum", out=out, axis=axis, dtype=_name(dtype))
+
+    # -- the rest ----------------------------------------------------------------------------
+
+    def argsort(self, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
+        """Returns the positions that would sort along an axis."""
+        if order is not None:
+            raise ParameterError("argsort: order must be None: there are no arrays of fields")
+        return _apply(self, "_npi_argsort", axis=axis)
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Any:
+        """Returns the elements, with those beyond the limits set to them."""
+        if min is None and max is None:
+            raise ParameterError("clip: needs min or max, got neither")
+        low, high = (-onp.inf if min is None else min), (onp.inf if max is None else max)
+        return _apply(self, "_npi_clip", out=out, a_min=low, a_max=high)
+
+    def round(self, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
+        """Returns the elements rounded to a number of decimals, halves to even."""
+        return _apply(self, "_npi_around", out=out, decimals=decimals)
+
+    def dot(self, b: Any, out: Any = None) -> Any:
+        """Returns the sum of products with another array; see ``np.dot``."""
+        return _apply(self, "_np_dot", self._other(b), out=out)
+
+    def take(self, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
+        """Returns elements, or parts along an axis, at positions."""
+        return _apply(self, "_npi_take", self._other(indices), axis=axis, mode=mode)
+
+    def diag(self, k: int = 0, **kwargs: Any) -> Any:
+        """Returns the k-th diagonal, or a matrix with this array on it."""
+        return _apply(self, "_np_diag", k=k)
+
+
+def _apply(self: Any, name: str, *inputs: Any, out: Any = None, **attrs: Any) -> Any:
+    return type(self).apply_operator(registry.get(name), (self, *inputs), attrs, out=out)
+
+
+def _name(dtype: Any) -> str | None:
+    return None if dtype is None else as_dtype(onp.dtype(dtype)).name

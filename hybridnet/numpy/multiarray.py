@@ -1,0 +1,207 @@
+"""`ndarray`: arrays with NumPy's semantics, on the memory, tape and recorder of `NDArray`.
+
+What differs from `NDArray`: results may have no dimensions or no elements, comparisons give bool,
+``/`` of integers gives float32, bool arrays are masks, and methods have NumPy's names and defaults.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+
+from hybridnet.base.context import Context, current_context
+from hybridnet.base.dtype import BOOL, FLOAT32, as_dtype
+from hybridnet.base.errors import ParameterError
+from hybridnet.ndarray import NDArray
+from hybridnet.ndarray import _index as index
+from hybridnet.ndarray._copy import host_array, put
+from hybridnet.ops import registry
+from hybridnet.runtime import recorder
+
+from . import _protocols
+from .methods import NumpyMethods
+
+__all__ = ["array", "as_host", "ndarray"]
+
+
+def as_host(value: Any) -> Any:
+    """Returns a value with NumPy arrays in the place of arrays, in lists, tuples and dicts too."""
+    if isinstance(value, NDArray):
+        return value.asnumpy()
+    if isinstance(value, (list, tuple)):
+        return type(value)(as_host(one) for one in value)
+    if isinstance(value, dict):
+        return {key: as_host(one) for key, one in value.items()}
+    return value
+
+
+class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy's arguments
+    """An n-dimensional array with NumPy's semantics, computed asynchronously on one device.
+
+    Make one with `array`, `zeros`, `ones`, `arange` and the other functions of `np`, or of an
+    `NDArray` with ``as_np_ndarray()``, which shares its memory.
+    """
+
+    __slots__ = ()
+
+    # -- what it is --------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> Any:
+        """The element type, as a NumPy dtype."""
+        return self.inferred_dtype
+
+    @property
+    def T(self) -> Any:
+        """The transpose: a copy with the axes in reverse order."""
+        return self.transpose()
+
+    def __repr__(self) -> str:
+        if recorder.current_trace() is not None:
+            return f"<ndarray {self.type} @{self.context}, being traced>"
+        text = repr(self.asnumpy())
+        dtype = self.inferred_dtype
+        if dtype == FLOAT32:
+            text = text.replace(", dtype=float32", "")
+        elif dtype != BOOL and "dtype=" not in text:  # NumPy's default types are not ours
+            text = f"{text[:-1]}, dtype={dtype})"
+        return text if self.context.device_type == "cpu" else f"{text[:-1]}, ctx={self.context})"
+
+    def __str__(self) -> str:
+        return repr(self) if recorder.current_trace() is not None else str(self.asnumpy())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError(
+                f"the truth value of an ndarray of shape {self.shape} is ambiguous: use a.any() or "
+                "a.all()"
+            )
+        return bool(self.asscalar())
+
+    __array_function__ = _protocols.array_function
+    __array_ufunc__ = _protocols.array_ufunc
+
+    def _other(self, other: Any) -> Any:
+        if isinstance(other, (onp.ndarray, list)):
+            return array(other, ctx=self.context)
+        return other
+
+    # -- indexing ----------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> Any:
+        part = index.get(self, _plain_key(key))
+        if part.shape == (1,) and _is_element(key, self.ndim):
+            return part.view(0, ())
+        return part
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(_plain_key(key), value)
+
+    def __iadd__(self, other: Any) -> NDArray:
+        return self._update(ndarray.__add__, other, "+=")
+
+    def __isub__(self, other: Any) -> NDArray:
+        return self._update(ndarray.__sub__, other, "-=")
+
+    def __imul__(self, other: Any) -> NDArray:
+        return self._update(ndarray.__mul__, other, "*=")
+
+    def __itruediv__(self, other: Any) -> NDArray:
+        return self._update(ndarray.__truediv__, other, "/=")
+
+    def __imod__(self, other: Any) -> NDArray:
+        return self._update(ndarray.__mod__, other, "%=")
+
+    def __ipow__(self, other: Any) -> NDArray:
+        return self._update(ndarray.__pow__, other, "**=")
+
+    # -- conversions -------------------------------------------------------------------------
+
+    def item(self, *args: Any) -> Any:
+        """Returns one element as a Python number: the only one, or that at a position."""
+        if not args and self.size != 1:
+            raise ValueError(f"item: needs an array of one element or a position, got {self.shape}")
+        return self.asnumpy().item(*args)
+
+    def copy(self, order: str = "C") -> Any:
+        """Returns a copy on the same context."""
+        return _apply("_np_copy", self)
+
+    def reshape_view(self, *shape: Any, **kwargs: Any) -> NDArray:
+        """Returns a view of the same memory in another shape."""
+        viewed: NDArray = index.reshape(self, shape, kwargs)
+        return viewed
+
+    def broadcast_like(self, other: NDArray) -> Any:
+        """Returns the array broadcast to the shape of another."""
+        return self.broadcast_to(other.shape)
+
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+        """Sorts this array in place along an axis."""
+        if order is not None:
+            raise ParameterError("sort: order must be None: there are no arrays of fields")
+        self[...] = _apply("_npi_sort", self, axis=axis)
+
+    def nonzero(self) -> tuple[ndarray, ...]:
+        """Returns the positions of the elements that are not 0, one array for each axis."""
+        rows = _apply("_npx_nonzero", self)
+        return tuple(rows[:, axis] for axis in range(max(self.ndim, 1)))
+
+
+ndarray.kind_of_results = ndarray
+NDArray.numpy_kind = ndarray
+
+
+def _apply(name: str, *inputs: Any, out: Any = None, **attrs: Any) -> Any:
+    return ndarray.apply_operator(registry.get(name), inputs, attrs, out=out)
+
+
+def _plain_key(key: Any) -> Any:
+    """Returns an index with arrays of `nd` in it made ndarrays."""
+    if isinstance(key, tuple):
+        return tuple(_plain_key(one) for one in key)
+    return key.as_np_ndarray() if isinstance(key, NDArray) else key
+
+
+def _is_element(key: Any, ndim: int) -> bool:
+    """Whether an index names one position on each axis, and so gives no dimension."""
+    items = key if isinstance(key, tuple) else (key,)
+    found = 0
+    for one in items:
+        if one is Ellipsis:
+            continue
+        number = isinstance(one, (int, onp.integer)) and not isinstance(one, bool)
+        if not number and getattr(one, "shape", None) != ():
+            return False
+        found += 1
+    return found == ndim
+
+
+def array(object: Any, dtype: Any = None, ctx: Context | None = None) -> ndarray:
+    """Makes an array from host data, another array, or nested sequences.
+
+    Args:
+        object: the data; copied.
+        dtype: default that of an array, NumPy's included, and float32 for numbers and lists.
+        ctx: where to; default the current context.
+
+    Returns:
+        An array of the data's shape; a number gives an array of no dimensions.
+
+    Raises:
+        DTypeError: `dtype` is none that hybridnet computes with.
+        ShapeError: nested sequences are ragged.
+    """
+    ctx = ctx or current_context()
+    wanted = None if dtype is None else as_dtype(onp.dtype(dtype))
+    if isinstance(object, NDArray):
+        moved = object.copyto(ctx).as_np_ndarray()
+        return moved if wanted is None else moved.astype(wanted, copy=False)  # type: ignore
+    if wanted is None:
+        wanted = as_dtype(object.dtype) if isinstance(object, onp.ndarray) else FLOAT32
+    host = host_array(as_host(object), wanted, "np.array")
+    return ndarray.from_value(put(host, ctx), ctx)  # type: ignore[return-value]

@@ -1,0 +1,308 @@
+"""The reductions of `np`, and what else runs along axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hybridnet.base.dtype import BOOL
+from hybridnet.base.errors import ParameterError
+from hybridnet.ndarray import NDArray
+from hybridnet.ops.handle import Operand
+
+from ._call import apply, apply_all, dtype_name, operand, shape_of
+
+__all__ = [
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "average",
+    "bincount",
+    "cumsum",
+    "diff",
+    "ediff1d",
+    "histogram",
+    "max",
+    "mean",
+    "min",
+    "percentile",
+    "prod",
+    "product",
+    "quantile",
+    "sometrue",
+    "std",
+    "sum",
+    "var",
+]
+
+
+def _masked(name: str, a: Any, where: Any, neutral: float) -> Any:
+    """Returns an array with what a condition leaves out replaced by a number without effect."""
+    if where is True:
+        return a
+    return apply("_npi_where_rscalar", operand(where), a, scalar=neutral)
+
+
+def sum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: float | None = None,
+    where: Any = True,
+) -> Any:
+    """Returns the sum over axes; of integers in their own dtype.
+
+    Args:
+        a: an array.
+        axis: an axis or several; None for all.
+        dtype: to compute in, and of the result.
+        out: an array for the result.
+        keepdims: keep the reduced axes with size 1.
+        initial: what the sum begins with.
+        where: a condition: which elements count.
+    """
+    a = _masked("sum", a, where, 0)
+    options = {"axis": axis, "dtype": dtype_name(dtype), "keepdims": keepdims}
+    return apply("_np_sum", a, out=out, initial=initial, **options)
+
+
+def prod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: float | None = None,
+    where: Any = True,
+) -> Any:
+    """Returns the product over axes; the arguments are those of `sum`."""
+    a = _masked("prod", a, where, 1)
+    options = {"axis": axis, "dtype": dtype_name(dtype), "keepdims": keepdims}
+    return apply("_np_prod", a, out=out, initial=initial, **options)
+
+
+product = prod
+
+
+def max(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: float | None = None,
+) -> Any:
+    """Returns the largest element over axes.
+
+    Args:
+        a: an array.
+        axis: an axis or several; None for all.
+        out: an array for the result.
+        keepdims: keep the reduced axes with size 1.
+        initial: what the result is at least.
+    """
+    return apply("_np_max", a, out=out, axis=axis, keepdims=keepdims, initial=initial)
+
+
+def min(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: float | None = None,
+) -> Any:
+    """Returns the smallest element over axes; the arguments are those of `max`."""
+    return apply("_np_min", a, out=out, axis=axis, keepdims=keepdims, initial=initial)
+
+
+amax, amin = max, min
+
+
+def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Returns whether any element over axes is not 0."""
+    return apply("_np_any", a, out=out, axis=axis, keepdims=keepdims)
+
+
+sometrue = any
+
+
+def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Returns whether no element over axes is 0."""
+    return apply("_np_all", a, out=out, axis=axis, keepdims=keepdims)
+
+
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+) -> Any:
+    """Returns the mean over axes; of integers in float32."""
+    options = {"axis": axis, "dtype": dtype_name(dtype), "keepdims": keepdims}
+    return apply("_npi_mean", a, out=out, **options)
+
+
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+) -> Any:
+    """Returns the standard deviation over axes, with n - ddof in the divisor."""
+    options = {"axis": axis, "dtype": dtype_name(dtype), "ddof": ddof, "keepdims": keepdims}
+    return apply("_npi_std", a, out=out, **options)
+
+
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+) -> Any:
+    """Returns the variance over axes, with n - ddof in the divisor."""
+    options = {"axis": axis, "dtype": dtype_name(dtype), "ddof": ddof, "keepdims": keepdims}
+    return apply("_npi_var", a, out=out, **options)
+
+
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, out: Any = None
+) -> Any:
+    """Returns the weighted average over axes.
+
+    Args:
+        a: an array.
+        axis: an axis or several; None for all.
+        weights: of the shape of `a`, or one for each position along the one axis.
+        returned: return the sums of the weights too.
+        out: an array for the result.
+    """
+    inputs = (a,) if weights is None else (a, weights)
+    options = {"axis": axis, "returned": returned, "weighted": weights is not None}
+    made = apply_all("_npi_average", *inputs, out=out, **options)
+    return made if returned else made[0]
+
+
+def argmax(a: Any, axis: int | None = None, out: Any = None) -> Any:
+    """Returns the position of the largest element, the first of equal ones, as int64."""
+    return apply("_npi_argmax", a, out=out, axis=axis)
+
+
+def argmin(a: Any, axis: int | None = None, out: Any = None) -> Any:
+    """Returns the position of the smallest element, the first of equal ones, as int64."""
+    return apply("_npi_argmin", a, out=out, axis=axis)
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+    """Returns the running sum along an axis, or of the flattened array."""
+    a = operand(a)
+    if isinstance(a, NDArray) and a.inferred_dtype == BOOL:
+        a = a.astype("int64")
+    return apply("_np_cumsum", a, out=out, axis=axis, dtype=dtype_name(dtype))
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Returns the differences of neighbors along an axis, taken n times.
+
+    Args:
+        a: an array.
+        n: how often.
+        axis: along which.
+        prepend, append: arrays put before and behind first.
+    """
+    parts = [one for one in (prepend, a, append) if one is not None]
+    joined = a if len(parts) == 1 else apply("_npi_concatenate", *parts, axis=axis)
+    return apply("_npi_diff", joined, n=n, axis=axis)
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Returns the differences of neighbors in the flattened array, with arrays at both ends."""
+    middle = apply("_npi_diff", apply("_np_reshape", ary, newshape=(-1,)))
+    ends = [to_begin, middle, to_end]
+    flat = [apply("_np_reshape", one, newshape=(-1,)) for one in ends if one is not None]
+    return middle if len(flat) == 1 else apply("_npi_concatenate", *flat, axis=0)
+
+
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool | None = None,
+    interpolation: str = "linear",
+    keepdims: bool = False,
+) -> Any:
+    """Returns values below which q percent of the elements are.
+
+    Args:
+        a: an array.
+        q: a number from 0 to 100, or an array of them, which come first in the result's shape.
+        axis: an axis or several; None for all.
+        out: an array for the result.
+        overwrite_input: must be None.
+        interpolation: 'linear', 'lower', 'higher', 'midpoint' or 'nearest'.
+        keepdims: keep the reduced axes with size 1.
+    """
+    if overwrite_input:
+        raise ParameterError("percentile: overwrite_input must be None")
+    options = {"axis": axis, "interpolation": interpolation, "keepdims": keepdims}
+    if isinstance(q, (int, float)):
+        return apply("_npi_percentile", a, out=out, q_scalar=float(q), **options)
+    return apply("_npi_percentile", a, q, out=out, **options)
+
+
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool | None = None,
+    interpolation: str = "linear",
+    keepdims: bool = False,
+) -> Any:
+    """Returns values below which a part q, from 0 to 1, of the elements is; see `percentile`."""
+    percent = operand(q) * 100 if not isinstance(q, (int, float)) else q * 100
+    return percentile(a, percent, axis, out, overwrite_input, interpolation, keepdims)
+
+
+def histogram(
+    a: Any,
+    bins: Any = 10,
+    range: tuple[float, float] | None = None,
+    normed: bool | None = None,
+    weights: Any = None,
+    density: bool | None = None,
+) -> list[Any]:
+    """Counts elements in bins; returns the counts, int64, and the edges.
+
+    Args:
+        a: an array.
+        bins: how many of equal width, or their edges.
+        range: from where to where; default from the smallest to the largest element, which waits.
+        normed, weights, density: must be None.
+    """
+    if normed or weights is not None or density:
+        raise ParameterError("histogram: normed, weights and density must be None")
+    if isinstance(bins, (Operand, list, tuple)) or hasattr(bins, "shape"):
+        return apply_all("_npi_histogram", a, bins)
+    if range is None:
+        shape_of("histogram", operand(a))
+        low, high = float(min(a)), float(max(a))
+        range = (low, high) if low < high else (low - 0.5, high + 0.5)
+    limits = tuple(map(float, range))
+    return apply_all("_npi_histogram", a, bin_cnt=bins, range=limits)
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """Counts how often each whole number from 0 on comes, or sums weights; this waits for `x`.
+
+    Args:
+        x: a 1-d array of integers, none negative.
+        weights: one for each.
+        minlength: the least length of the result.
+    """
+    inputs = (x,) if weights is None else (x, weights)
+    return apply("_npi_bincount", *inputs, minlength=minlength, has_weights=weights is not None)

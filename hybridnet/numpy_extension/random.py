@@ -1,0 +1,84 @@
+"""`npx.random`: seeding, and draws that NumPy does not have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+
+from hybridnet.base.context import Context
+from hybridnet.base.errors import ParameterError
+from hybridnet.ndarray import NDArray
+from hybridnet.numpy._call import apply, dtype_name, operand
+from hybridnet.numpy.multiarray import ndarray
+from hybridnet.numpy.random import normal, uniform
+from hybridnet.ops import registry
+from hybridnet.random import seed as seed
+
+__all__ = ["bernoulli", "normal_n", "seed", "uniform_n"]
+
+
+def _batch(batch_shape: Any) -> tuple[int, ...]:
+    if batch_shape is None:
+        return ()
+    return (batch_shape,) if isinstance(batch_shape, int) else tuple(batch_shape)
+
+
+def _common(first: Any, second: Any) -> tuple[int, ...]:
+    shapes = [one.shape if isinstance(one, NDArray) else () for one in (first, second)]
+    return onp.broadcast_shapes(*shapes)
+
+
+def bernoulli(
+    prob: Any = None,
+    logit: Any = None,
+    size: Any = None,
+    dtype: Any = None,
+    ctx: Context | None = None,
+    out: Any = None,
+) -> Any:
+    """Draws 1 with a probability, and else 0.
+
+    Args:
+        prob: the probability: a number or an array.
+        logit: instead of it, the logarithm of the odds.
+        size: the shape; default that of the parameter.
+        dtype: float32 by default.
+        ctx: where; default the current context.
+        out: an array for the result.
+
+    Raises:
+        ParameterError: neither or both of `prob` and `logit` are given.
+    """
+    if (prob is None) == (logit is None):
+        raise ParameterError("npx.random.bernoulli: needs either prob or logit")
+    chance = logit if prob is None else prob
+    attrs: dict[str, Any] = {"is_logit": prob is None, "dtype": dtype_name(dtype)}
+    attrs["size"] = None if size is None else _batch(size)
+    if isinstance(chance, (int, float)):
+        op = registry.get("_npi_bernoulli")
+        attrs |= {"prob": float(chance)}
+        return ndarray.apply_operator(op, (), attrs, out=out, ctx=ctx)
+    return apply("_npi_bernoulli", operand(chance), out=out, array=True, **attrs)
+
+
+def normal_n(
+    loc: Any = 0.0,
+    scale: Any = 1.0,
+    batch_shape: Any = None,
+    dtype: Any = None,
+    ctx: Context | None = None,
+) -> Any:
+    """Draws `batch_shape` samples from a normal distribution for each pair of parameters."""
+    return normal(loc, scale, _batch(batch_shape) + _common(loc, scale), dtype, ctx)
+
+
+def uniform_n(
+    low: Any = 0.0,
+    high: Any = 1.0,
+    batch_shape: Any = None,
+    dtype: Any = None,
+    ctx: Context | None = None,
+) -> Any:
+    """Draws `batch_shape` samples from a uniform distribution for each pair of parameters."""
+    return uniform(low, high, _batch(batch_shape) + _common(low, high), dtype, ctx)

@@ -1,0 +1,75 @@
+"""`sym.np`: the functions of `np` on symbols, with those that start from nothing making symbols."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from hybridnet import numpy as _numpy
+from hybridnet.base.errors import ParameterError
+from hybridnet.base.unsupported import missing
+from hybridnet.numpy import linalg as linalg
+from hybridnet.numpy.creation import NAMES as _CREATED
+from hybridnet.numpy.creation import Creation as _Creation
+from hybridnet.numpy.methods import NumpyMethods
+from hybridnet.numpy.random import Random as _Random
+
+from .symbol import Symbol
+
+__all__ = ["NumpySymbol", "linalg", "random"]
+
+
+class NumpySymbol(NumpyMethods, Symbol):
+    """A symbol with NumPy's semantics: arithmetic broadcasts, and methods are NumPy's.
+
+    Made by the functions of ``sym.np`` and ``npx``, or of another symbol with ``as_np_ndarray()``.
+    """
+
+    __slots__ = ()
+
+    __hash__ = object.__hash__
+
+    def __getitem__(self, key: Any) -> Any:
+        """Returns one of several outputs; of a single output, a part, by a basic index."""
+        if len(self.edges) > 1 or isinstance(key, str):
+            return super().__getitem__(key)
+        return _part(self, key if isinstance(key, tuple) else (key,))
+
+    @property
+    def T(self) -> Any:
+        """The transpose: the axes in reverse order."""
+        return self.transpose()
+
+
+def _part(symbol: Any, key: tuple[Any, ...]) -> Any:
+    """Returns a part of a symbol: slices and numbers for the first axes."""
+    if any(not isinstance(one, (slice, int)) for one in key):
+        raise ParameterError(
+            f"a symbol is indexed with slices and integers for its first axes, got {key!r}; use "
+            "np.take, np.expand_dims or npx.gather_nd"
+        )
+    cuts = [
+        one if isinstance(one, slice) else slice(one, one + 1 if one != -1 else None) for one in key
+    ]
+    part = _numpy._call.apply(
+        "_npi_slice",
+        symbol,
+        begin=tuple(one.start for one in cuts),
+        end=tuple(one.stop for one in cuts),
+        step=tuple(one.step for one in cuts),
+    )
+    dropped = tuple(i for i, one in enumerate(key) if isinstance(one, int))
+    return part.squeeze(dropped) if dropped else part
+
+
+_symbols: Final = _Creation(NumpySymbol)
+
+#: The random functions, making symbols.
+random: Final = _Random(NumpySymbol)
+
+globals().update({name: getattr(_symbols, name) for name in _CREATED})
+
+
+def __getattr__(name: str) -> Any:
+    if name in _numpy.__all__:
+        return getattr(_numpy, name)
+    raise missing("np", name, _numpy.__all__)

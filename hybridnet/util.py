@@ -1,0 +1,210 @@
+"""`hn.util`: NumPy mode and its scopes, and settings of the process.
+
+hn.npx.set_np()                 # gluon's parameters and batches are np arrays from here on
+
+with hn.util.np_array(): ...    # the same for a while
+@hn.util.use_np                 # or in a function, or in all methods of a class
+class Net(gluon.HybridBlock): ...
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Literal, TypeVar
+
+from .base.errors import ParameterError
+from .base.numpy_mode import mode
+
+__all__ = [
+    "getenv",
+    "is_np_array",
+    "is_np_shape",
+    "np_array",
+    "np_shape",
+    "np_ufunc_legal_option",
+    "reset_np",
+    "set_module",
+    "set_np",
+    "set_np_shape",
+    "setenv",
+    "use_np",
+    "use_np_array",
+    "use_np_shape",
+    "wrap_np_binary_func",
+    "wrap_np_unary_func",
+]
+
+_Wrapped = TypeVar("_Wrapped", bound=Callable[..., Any])
+
+
+class _Scope:
+    """Sets one part of the mode for a while; may be entered several times."""
+
+    def __init__(self, part: Literal["array", "shape"], active: bool) -> None:
+        self._part = part
+        self._active = active
+        self._were: list[bool] = []
+
+    def __enter__(self) -> _Scope:
+        self._were.append(getattr(mode, self._part))
+        setattr(mode, self._part, self._active)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        setattr(mode, self._part, self._were.pop())
+
+
+def np_shape(active: bool = True) -> _Scope:
+    """Returns a scope in which shapes are read as NumPy reads them, or are not."""
+    return _Scope("shape", bool(active))
+
+
+def np_array(active: bool = True) -> _Scope:
+    """Returns a scope in which arrays are made with NumPy's semantics, or are not."""
+    return _Scope("array", bool(active))
+
+
+def is_np_shape() -> bool:
+    """Returns whether shapes are read as NumPy reads them."""
+    return mode.shape
+
+
+def is_np_array() -> bool:
+    """Returns whether arrays are made with NumPy's semantics."""
+    return mode.array
+
+
+def set_np_shape(active: bool) -> bool:
+    """Sets whether shapes are read as NumPy reads them; returns what was set before."""
+    was, mode.shape = mode.shape, bool(active)
+    return was
+
+
+def set_np(shape: bool = True, array: bool = True) -> None:
+    """Turns NumPy mode on, for this thread and those started later.
+
+    Args:
+        shape: read shapes as NumPy does.
+        array: make arrays with NumPy's semantics.
+
+    Raises:
+        ParameterError: `array` without `shape`.
+    """
+    if array and not shape:
+        raise ParameterError("set_np: array=True needs shape=True: np arrays have NumPy's shapes")
+    mode.set_everywhere(bool(shape), bool(array))
+
+
+def reset_np() -> None:
+    """Turns NumPy mode off."""
+    set_np(shape=False, array=False)
+
+
+def _wrap(func: Any, scopes: Callable[[], list[_Scope]]) -> Any:
+    """Returns a function that runs in scopes; of a class, the same for its own methods."""
+    if inspect.isclass(func):
+        for name, method in list(vars(func).items()):
+            if inspect.isfunction(method):
+                setattr(func, name, _wrap(method, scopes))
+        return func
+    if not callable(func):
+        raise TypeError(f"needs a function or a class, got {type(func).__name__}")
+
+    @functools.wraps(func)
+    def inside(*args: Any, **kwargs: Any) -> Any:
+        entered = [one.__enter__() for one in scopes()]
+        try:
+            return func(*args, **kwargs)
+        finally:
+            for one in reversed(entered):
+                one.__exit__(None, None, None)
+
+    return inside
+
+
+def use_np_shape(func: _Wrapped) -> _Wrapped:
+    """Decorates a function, or a class's methods, to run within `np_shape`."""
+    wrapped: _Wrapped = _wrap(func, lambda: [np_shape()])
+    return wrapped
+
+
+def use_np_array(func: _Wrapped) -> _Wrapped:
+    """Decorates a function, or a class's methods, to run within `np_array`."""
+    wrapped: _Wrapped = _wrap(func, lambda: [np_array()])
+    return wrapped
+
+
+def use_np(func: _Wrapped) -> _Wrapped:
+    """Decorates a function, or a class's methods, to run in NumPy mode."""
+    wrapped: _Wrapped = _wrap(func, lambda: [np_shape(), np_array()])
+    return wrapped
+
+
+_OPTIONS: dict[str, Callable[[Any], bool]] = {
+    "where": lambda value: value is True,
+    "casting": lambda value: value == "same_kind",
+    "order": lambda value: value == "K",
+    "dtype": lambda value: value is None or isinstance(value, (type, str)),
+    "subok": lambda value: value is True,
+}
+
+
+def np_ufunc_legal_option(key: str, value: Any) -> bool:
+    """Returns whether a keyword of NumPy's ufuncs has a value that changes nothing."""
+    return key in _OPTIONS and _OPTIONS[key](value)
+
+
+def _without_options(func: _Wrapped, count: int) -> _Wrapped:
+    @functools.wraps(func)
+    def wrapped(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if len(args) > count:
+            out, args = args[count], args[:count]
+        for key, value in kwargs.items():
+            if not np_ufunc_legal_option(key, value):
+                raise TypeError(f"{func.__name__}: {key}={value!r} is not supported")
+        return func(*args, out=out)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def wrap_np_unary_func(func: _Wrapped) -> _Wrapped:
+    """Decorates ``func(x, out=None)`` to accept keywords of ufuncs where they change nothing."""
+    return _without_options(func, 1)
+
+
+def wrap_np_binary_func(func: _Wrapped) -> _Wrapped:
+    """Decorates ``func(x1, x2, out=None)`` likewise."""
+    return _without_options(func, 2)
+
+
+def set_module(module: str | None) -> Callable[[_Wrapped], _Wrapped]:
+    """Returns a decorator that sets the module which a function or class says it is from."""
+
+    def decorate(func: _Wrapped) -> _Wrapped:
+        if module is not None:
+            func.__module__ = module
+        return func
+
+    return decorate
+
+
+def getenv(name: str) -> str | None:
+    """Returns an environment variable; None if it is not set."""
+    return os.environ.get(name)
+
+
+def setenv(name: str, value: str | None) -> None:
+    """Sets an environment variable, for libraries that read it later; None takes it away."""
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
