@@ -17,6 +17,7 @@ _BOXES: Final = np.array(
 )
 _CORNERS: Final = _BOXES[:, 2:]
 _FIT: Final = random(2, 3, 4, low=0.1, high=0.9)
+_REGIONS: Final = np.array([[0, 0.2, 0.4, 3.1, 2.9], [1, 1.2, 0.1, 4.7, 3.3], [7, 0, 0, 1, 1]])
 _DETECTED: Final = (random(1, 3, 4, low=0.1, high=0.9), random(1, 16), _CORNERS[None] / 4)
 
 SAMPLES: Final[dict[str, list[Sample]]] = {
@@ -70,6 +71,34 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         sample(random(2, 2, 8), random(4, 3, 2, seed=1), heads=2)
     ],
     "_contrib_div_sqrt_dim": [sample(_CUBE)],
+    "ROIPooling": [sample(_IMAGE, _REGIONS, skip=[1], pooled_size=(2, 3), spatial_scale=0.9)],
+    "_contrib_ROIAlign": [
+        sample(_IMAGE, _REGIONS, skip=[1], pooled_size=(2, 1), spatial_scale=0.9, sample_ratio=2),
+        sample(_IMAGE, _REGIONS, skip=[1], pooled_size=(2, 2), spatial_scale=1.1, aligned=True),
+        sample(
+            random(2, 4, 4, 5),
+            _REGIONS,
+            skip=[1],
+            pooled_size=(2, 1),
+            spatial_scale=1.1,
+            position_sensitive=True,
+        ),
+    ],
+    "CTCLoss": [
+        sample(random(4, 2, 3), np.array([[1.0, 2.0], [1.0, 0.0]]), skip=[1]),
+        sample(
+            random(4, 2, 3),
+            np.array([[1, 1], [0, -1]]),
+            np.array([4, 3]),
+            np.array([2, 1]),
+            use_data_lengths=True,
+            use_label_lengths=True,
+            blank_label="last",
+        ),
+        sample(
+            random(4, 2, 3), np.array([[1, 2], [1, 1]]), np.array([2, 1]), use_label_lengths=True
+        ),
+    ],
     "_contrib_box_iou": [sample(_CORNERS, _CORNERS[1:] + 0.3), sample(_FIT, _FIT, format="center")],
     "_contrib_box_nms": [
         sample(_BOXES),

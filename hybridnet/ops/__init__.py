@@ -14,6 +14,7 @@ from . import comparison as comparison
 from . import conv as conv
 from . import coordinates as coordinates
 from . import creation as creation
+from . import ctc as ctc
 from . import elementwise as elementwise
 from . import histogram as histogram
 from . import indexing as indexing
@@ -48,6 +49,8 @@ from . import reduce as reduce
 from . import reshape as reshape
 from . import resize as resize
 from . import rnn as rnn
+from . import roi as roi
+from . import roi_align as roi_align
 from . import sampling as sampling
 from . import sequence as sequence
 from . import slicing as slicing

@@ -132,3 +132,32 @@ for _options in (
 ):
     _case(_detection, *_predictions, grads=[], **_options)
 _case(_detection, _x(1, 2, 1, low=0), _x(1, 4), _v([[0, 0, 1, 1]]), grads=[])
+
+# Regions: rounded and not, turned around, outside, of parts without pixels, scaled.
+_regions = _v(
+    [0, 0, 0, 3, 3], [1, 1.2, 0.7, 4.9, 3.1], [0, 2.5, 1.5, 2.5, 1.5], [1, 3, 3, 1, 2],
+    [0, -3, -2, 9, 8], [1, 6, 6, 8, 8],
+)  # fmt: skip
+for _pooled in ((2, 2), (1, 1), (7, 5)):
+    _case("ROIPooling", _x(2, 3, 5, 6), _regions, pooled_size=_pooled, spatial_scale=1.0)
+    for _scale in (0.5, 0.3):
+        _case("ROIPooling", _x(2, 1, 5, 6), _regions, pooled_size=_pooled, spatial_scale=_scale)
+_case("ROIPooling", _x(2, 1, 1, 4), _regions, pooled_size=(2, 2), spatial_scale=1.0)
+
+_align = "_contrib_ROIAlign"
+# MXNet stops the process at a region without area where `aligned` is set.
+_regions = _v([0, 0, 0, 3, 3], [1, 1.2, 0.7, 4.9, 3.1], [0, 2.5, 1.5, 2.6, 1.7], [0, -3, -2, 9, 8])
+for _pooled in ((2, 2), (3, 1)):
+    for _options in (
+        {},
+        {"sample_ratio": 2},
+        {"sample_ratio": 1, "aligned": True},
+        {"spatial_scale": 0.6, "aligned": True},
+    ):
+        _case(_align, _x(2, 3, 5, 6), _regions, pooled_size=_pooled,
+              **{"spatial_scale": 1.0, **_options})  # fmt: skip
+_case(_align, _x(2, 8, 4, 4), _regions, pooled_size=(2, 2), spatial_scale=1.0,
+      position_sensitive=True)  # fmt: skip
+_case(_align, _x(2, 6, 4, 4), _regions, pooled_size=(2, 3), spatial_scale=0.7, sample_ratio=2,
+      position_sensitive=True)  # fmt: skip
+_case(_align, _x(2, 1, 1, 1), _regions, pooled_size=(2, 2), spatial_scale=1.0)
