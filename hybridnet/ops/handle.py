@@ -262,7 +262,17 @@ def split_arguments(
             inputs.append(value)
     while inputs and inputs[-1] is None:
         inputs.pop()
+    if op.takes is not None and any(one is None for one in inputs):
+        inputs = _without_untaken(op, inputs, kwargs)
     return inputs, kwargs
+
+
+def _without_untaken(op: Operator, inputs: list[Any], attrs: Mapping[str, Any]) -> list[Any]:
+    """Leaves out each None that stands for an input which a call with these parameters lacks."""
+    call, _ = op.bind({name: value for name, value in attrs.items() if name in op.params})
+    taken = call.input_names()
+    pairs = zip(op.inputs, inputs, strict=False)
+    return [one for name, one in pairs if one is not None or name in taken]
 
 
 Method = Callable[..., Any]
@@ -296,6 +306,8 @@ def operator_function(op: Operator, kind: type[Operand], public: str) -> Method:
     """
 
     most = 0 if op.variadic else len(op.inputs)
+    if op.takes is not None:
+        most = min(most, 3)  # of more, one in the middle may be None
     # What is no parameter, whatever else is given by name.
     special = frozenset({"out", "attr", *op.inputs})
 
