@@ -26,7 +26,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     "_rows_dense": [sample(_X, _ROWS, rows=4)],
     "_dense_csr": [sample(_SPARSE, size=3)],
     "_dense_rows": [sample(_SPARSE, size=2)],
-    "_distinct": [sample(np.array([[2, 0], [2, 4]]), bound=4)],
+    "_distinct": [sample(np.array([[2, 0], [2, -1]]), bound=4)],
     "_csr_keys": [sample(_INDICES, _INDPTR, columns=4)],
     "_keys_csr": [sample(np.array([1, 4, 6, 11, 12]), rows=3, columns=4)],
     "_lookup": [
@@ -34,6 +34,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         sample(_X[:0], _ROWS[:0], np.array([4, 1, 3])),
     ],
     "_put_rows": [sample(random(4, 2), _ROWS, random(3, 2, seed=1))],
+    "_rows_sum": [sample(_X, np.array([2, 0, 2]), rows=4)],
     "_csr_pick": [sample(_X, _INDICES, _INDPTR), sample(_X[:1], _INDICES, _INDPTR)],
     "_csr_dot": [
         sample(*_CSR, random(4, 2, seed=1), columns=4),

@@ -31,6 +31,7 @@ MODULES = (
     "hybridnet.ndarray.contrib",
     "hybridnet.ndarray.linalg",
     "hybridnet.ndarray.random",
+    "hybridnet.ndarray.sparse",
     "hybridnet.numpy",
     "hybridnet.numpy.linalg",
     "hybridnet.numpy.random",

@@ -495,8 +495,8 @@ def test_slice_assignment_by_method():
     assert x.slice_assign(nd.ones((1, 2)), (1, 1), (2, 3), (1, 1)) is x
     x.slice_assign_scalar(5, (0, 0), (1, None), (None, 2))
     np.testing.assert_array_equal(x.asnumpy(), [[5, 0, 5, 0], [0, 1, 1, 0], [0, 0, 0, 0]])
-    with pytest.raises(ParameterError, match="tostype: stype must be 'default'"):
-        x.tostype("row_sparse")
+    with pytest.raises(ParameterError, match="tostype: stype must be one of 'default'"):
+        x.tostype("coo")
 
 
 def test_writing_with_out():

@@ -4,5 +4,6 @@ Nothing here imports JAX; everything here can be imported by a data-loading work
 """
 
 from .errors import MXNetError as MXNetError
+from .errors import NotSupportedForSparseNDArray as NotSupportedForSparseNDArray
 
-__all__ = ["MXNetError"]
+__all__ = ["MXNetError", "NotSupportedForSparseNDArray"]

@@ -11,6 +11,7 @@ __all__ = [
     "GraphError",
     "InternalError",
     "MXNetError",
+    "NotSupportedForSparseNDArray",
     "OpError",
     "ParameterError",
     "ShapeError",
@@ -35,6 +36,24 @@ class ParameterError(MXNetError, ValueError, TypeError):
 
 class GraphError(MXNetError, ValueError):
     """A graph is not well formed: a cycle, a missing or duplicate variable, a bad output."""
+
+
+class NotSupportedForSparseNDArray(MXNetError, AttributeError):
+    """A sparse array has no such operation.
+
+    Args:
+        function: the function, or its name.
+        alias: another name of it, or None.
+        args: what it was called with.
+    """
+
+    def __init__(self, function: object, alias: str | None, *args: object) -> None:
+        name = getattr(function, "__name__", function)
+        also = f" (namely {alias})" if alias else ""
+        given = f", got {', '.join(map(str, args))}" if args else ""
+        super().__init__(
+            f"{name}{also}: requires a dense NDArray{given}; make one with x.tostype('default')"
+        )
 
 
 class OpError(MXNetError):

@@ -12,6 +12,7 @@ from typing import Any
 from . import contrib as contrib
 from . import linalg as linalg
 from . import random as random
+from . import sparse as sparse
 from ._whole import *  # noqa: F403
 from ._whole import __all__ as _whole_names
 from .create import *  # noqa: F403
@@ -37,6 +38,7 @@ __all__ = [
     "contrib",
     "linalg",
     "random",
+    "sparse",
     *_create_names,
     *(name for name in _function_names if name != "operator_functions"),
     *_serialize_names,

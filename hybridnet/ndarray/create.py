@@ -13,6 +13,7 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ops import registry
 
 from ._copy import host_array, put
+from ._storage_types import storage_type
 from .ndarray import NDArray
 
 __all__ = [
@@ -71,8 +72,11 @@ def _create(name: str, attrs: dict[str, Any], ctx: Context | None) -> NDArray:
 def zeros(
     shape: Dims, ctx: Context | None = None, dtype: Any = None, stype: str | None = None
 ) -> NDArray:
-    """Returns an array of zeros (float32 by default)."""
-    _dense_only("zeros", stype)
+    """Returns an array of zeros (float32 by default), in the storage type `stype`."""
+    if stype not in (None, "default"):
+        kind = storage_type(stype, "nd.zeros")
+        made: NDArray = kind.zeros(_shape(shape, "zeros"), ctx or current_context(), dtype)
+        return made
     attrs = {"shape": _shape(shape, "zeros"), "dtype": as_dtype(dtype or FLOAT32).name}
     return _create("_zeros", attrs, ctx)
 

@@ -15,6 +15,7 @@ from .ndarray import NDArray
 
 __all__ = [
     "add",
+    "cast_storage",
     "divide",
     "equal",
     "greater",
@@ -159,6 +160,24 @@ def logical_xor(lhs: Any, rhs: Any) -> Any:
 
 def _truth(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], int]:
     return lambda a, b: int(compare(a, b))
+
+
+def cast_storage(data: NDArray, stype: str, out: Any = None, name: str | None = None) -> NDArray:
+    """Returns an array in another storage type: 'default' (dense), 'row_sparse' or 'csr'.
+
+    To find what a sparse array has to store, it waits for the values.
+
+    Args:
+        data: the array; of sparse storage, it can become dense only.
+        stype: the storage type.
+        out: an array of this storage type to write the result to.
+        name: nothing; MXNet's operators have it.
+
+    Raises:
+        ParameterError: there is no such storage type, or none that `data` can be cast to.
+    """
+    cast = data.tostype(stype)
+    return cast if out is None else cast.copyto(out)
 
 
 def waitall() -> None:

@@ -26,6 +26,7 @@ from ._backward import backward
 from ._copy import CopyAcross, host_array, put
 from ._host import AbstractArray
 from ._part import assign_call, cast_call, view_call
+from ._storage_types import sparse_kind, storage_type
 from ._tape import Edge, Leaf
 
 __all__ = ["NDArray"]
@@ -160,6 +161,10 @@ class NDArray(AbstractArray):
                 elif not changes:
                     values.append(x.read())
         except AttributeError:
+            sparse = sparse_kind(inputs)
+            if sparse is not None:
+                outputs: list[Any] = sparse.apply_call(call, inputs, scalars, ctx)
+                return outputs
             raise not_arrays(call, inputs) from None
         if found:
             cls = inputs[0].kind_of_results or cls
@@ -510,14 +515,17 @@ class NDArray(AbstractArray):
         return made
 
     def tostype(self, stype: str) -> NDArray:
-        """Returns a copy with this storage type, which can be 'default' only.
+        """Returns a copy with this storage type: 'default' (dense), 'row_sparse' or 'csr'.
+
+        To find what a sparse array has to store, it waits for the values.
 
         Raises:
             ParameterError: `stype` is another.
         """
-        if stype != "default":
-            raise ParameterError(f"tostype: stype must be 'default' (dense), got {stype!r}")
-        return self.copy()
+        if stype == "default":
+            return self.copy()
+        cast: NDArray = storage_type(stype, "tostype").cast(self)
+        return cast
 
     def slice_assign(self, rhs: Any, begin: Any, end: Any, step: Any = None) -> NDArray:
         """Writes `rhs` to ``self[begin:end:step]``, which have a number for each axis."""

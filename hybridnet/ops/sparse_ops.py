@@ -138,14 +138,15 @@ def distinct(data: Any, *, bound: Count) -> Any:
     """The distinct numbers in an array, ascending.
 
     Args:
-        data: positions from 0 to `bound`, any shape.
+        data: positions, any shape; those that are not from 0 to `bound` count as `bound`.
         bound: what fills the room that is left.
 
     Returns:
         (size,) int64, where size is that of `data`, but not more than `bound`.
     """
-    size = min(data.size, bound)
-    return jnp.unique(data.astype(INT64), size=size, fill_value=bound).astype(INT64)
+    whole = data.reshape(-1).astype(INT64)
+    inside = jnp.where((whole < 0) | (whole > bound), bound, whole)
+    return jnp.unique(inside, size=min(data.size, bound), fill_value=bound).astype(INT64)
 
 
 @operator("_csr_keys", no_gradient=_POSITIONS)
@@ -233,6 +234,21 @@ def csr_pick(data: Any, indices: Any, indptr: Any) -> Any:
     row = row if data.shape[0] > 1 else jnp.zeros_like(row)
     column = column if data.shape[1] > 1 else jnp.zeros_like(column)
     return data.at[row, column].get(mode="clip")
+
+
+@operator("_rows_sum", check=refuse_bool("_rows_sum"))
+def rows_sum(data: Any, indices: Any, *, rows: Count) -> Any:
+    """The rows of an array, those of one position added; `indices` need not ascend.
+
+    Args:
+        data: (n, ...).
+        indices: (n,), the position of each; those out of range are left out.
+        rows: how many positions there are.
+
+    Returns:
+        (rows, ...).
+    """
+    return jnp.zeros((rows, *data.shape[1:]), data.dtype).at[indices].add(data, mode="drop")
 
 
 # Products and sums ------------------------------------------------------------------------------

@@ -1,0 +1,54 @@
+"""How arrays of other storage types than the dense one are made; `nd.sparse` fills the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from hybridnet.base.context import Context
+from hybridnet.base.errors import ParameterError
+
+from ._host import AbstractArray
+
+__all__ = ["STORAGE_TYPES", "StorageType", "sparse_kind", "storage_type"]
+
+
+class StorageType(NamedTuple):
+    """What can be done to get an array of a storage type.
+
+    Attributes:
+        cast: makes one of a dense array.
+        zeros: makes one that stores nothing, of a shape, on a context, of a dtype.
+    """
+
+    cast: Callable[[Any], Any]
+    zeros: Callable[[tuple[int, ...], Context, Any], Any]
+
+
+#: The storage types by MXNet's names, 'row_sparse' and 'csr'.
+STORAGE_TYPES: Final[dict[str, StorageType]] = {}
+
+
+def storage_type(stype: str, what: str) -> StorageType:
+    """Returns how arrays of a storage type are made.
+
+    Args:
+        stype: the storage type, not 'default'.
+        what: who asks, for messages.
+
+    Raises:
+        ParameterError: there is none of this name.
+    """
+    try:
+        return STORAGE_TYPES[stype]
+    except (KeyError, TypeError):
+        known = ", ".join(["'default'", *map(repr, STORAGE_TYPES)])
+        raise ParameterError(f"{what}: stype must be one of {known}, got {stype!r}") from None
+
+
+def sparse_kind(inputs: Any) -> Any:
+    """Returns the class of the first sparse array among the inputs of a call; None without one."""
+    for one in inputs:
+        if isinstance(one, AbstractArray) and one.stype != "default":
+            return type(one)
+    return None

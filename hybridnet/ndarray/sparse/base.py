@@ -1,0 +1,368 @@
+"""`BaseSparseNDArray`: what the two kinds of sparse arrays share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NoReturn, Self
+
+import numpy as np
+
+from hybridnet.base.context import Context
+from hybridnet.base.dtype import as_dtype
+from hybridnet.base.errors import (
+    MXNetError,
+    NotSupportedForSparseNDArray,
+    ParameterError,
+    ShapeError,
+)
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ops import registry
+from hybridnet.ops.call import Call
+from hybridnet.ops.handle import Arithmetic
+from hybridnet.ops.operator import Operator
+from hybridnet.runtime import recorder
+from hybridnet.runtime.segment import Value
+
+from .. import _tape
+from .._apply import write_out
+from .._copy import put
+from .._storage_types import storage_type
+from ..ndarray import NDArray
+
+__all__ = ["RULES", "BaseSparseNDArray", "Rule", "apply", "dense", "upload"]
+
+#: Computes the outputs of a call on sparse arrays; None where that takes dense ones.
+Rule = Callable[[Any, Sequence[Any], tuple[Any, ...]], list[Any] | None]
+
+#: Operator -> its rule; `operators` fills it.
+RULES: Final[dict[str, Rule]] = {}
+
+#: Python's arithmetic on arrays of one shape, and what it is then.
+_OF_ONE_SHAPE: Final = {
+    "broadcast_add": "elemwise_add",
+    "broadcast_sub": "elemwise_sub",
+    "broadcast_mul": "elemwise_mul",
+}
+_IN_TRACE: Final = (
+    "a sparse array cannot be changed in a traced function (hn.function or hybridize()), as what "
+    "it is made of has no fixed size; change it outside, or use dense arrays"
+)
+
+
+def apply(name: str, *inputs: Any, **attrs: Any) -> Any:
+    """Applies an operator of the registry to dense arrays."""
+    return NDArray.apply_operator(registry.get(name), inputs, attrs)
+
+
+class BaseSparseNDArray(NDArray):
+    """An array of which only some elements are stored; all others are 0.
+
+    It is made of dense arrays that are never changed, so two sparse arrays may share them. They
+    may have room for more than is stored (see `hybridnet.ops.sparse_ops`): then operations need
+    not wait for values to know sizes. `data` and the positions that users see are exact, for
+    which they wait.
+
+    An operator that has no rule for sparse arrays is given dense ones, and makes a dense one.
+    """
+
+    __slots__ = ("_aux", "_data", "_exact")
+
+    _aux: tuple[NDArray, ...]
+    _data: NDArray
+    _exact: bool
+
+    @classmethod
+    def of(
+        cls, data: NDArray, aux: Sequence[NDArray], shape: tuple[int, ...], exact: bool = True
+    ) -> Self:
+        """Returns an array made of these parts (for the inside of hybridnet).
+
+        Args:
+            data: the values.
+            aux: their positions, as the class keeps them, int64.
+            shape: of the array.
+            exact: whether there is no room for more than is stored.
+        """
+        made = object.__new__(cls)
+        made._type = tensor_type(shape, data.inferred_dtype)
+        made._offset = None
+        made._edge = None
+        made._data = data
+        made._aux = tuple(aux)
+        made._exact = exact
+        return made
+
+    def with_data(self, data: NDArray) -> Self:
+        """Returns an array with other values at the same positions."""
+        return self.of(data, self._aux, self.shape, self._exact)
+
+    # -- what each kind says -----------------------------------------------------------------
+
+    @abstractmethod
+    def to_dense(self) -> NDArray:
+        """Returns the dense array."""
+
+    @abstractmethod
+    def stored(self) -> int:
+        """Returns how many elements or rows are stored; waits for it."""
+
+    @abstractmethod
+    def check_format(self, full_check: bool = True) -> None:
+        """Raises MXNetError where the positions are not as they must be."""
+
+    # -- applying operators ------------------------------------------------------------------
+
+    @classmethod
+    def apply_operator(
+        cls,
+        op: Operator,
+        inputs: Sequence[Any],
+        attrs: Mapping[str, Any],
+        *,
+        name: str | None = None,
+        out: Any = None,
+        ctx: Context | None = None,
+    ) -> Any:
+        """Applies an operator to arrays of which some are sparse."""
+        call, scalars = op.bind(attrs, _tape.state.training)
+        if op.sizes:  # depends on values, so that it is measured on dense ones
+            arrays = [dense(one) for one in inputs]
+            return NDArray.apply_operator(op, arrays, attrs, name=name, out=out, ctx=ctx)
+        outputs = cls.apply_call(call, inputs, scalars, ctx)
+        if out is not None:
+            return write_out(call, outputs, out)
+        return outputs[0] if call.num_visible == 1 else outputs[: call.num_visible]
+
+    @classmethod
+    def apply_call(
+        cls,
+        call: Call,
+        inputs: Sequence[Any],
+        scalars: tuple[Any, ...] = (),
+        ctx: Context | None = None,
+    ) -> list[Any]:
+        """Applies a call by its rule for sparse arrays, or to dense ones where there is none."""
+        rule = RULES.get(call.name)
+        if rule is not None:
+            made = rule(call, inputs, scalars)
+            if made is not None:
+                return made
+        for index in call.mutates:
+            if isinstance(inputs[index], BaseSparseNDArray):
+                raise MXNetError(
+                    f"{call.name}: input {index} is changed in place and must be dense, got a "
+                    f"{inputs[index].stype} array; make it dense with tostype('default')"
+                )
+        return NDArray.apply_call(call, [dense(one) for one in inputs], scalars, ctx)
+
+    @classmethod
+    def apply_pair(cls, how: Arithmetic, pair: tuple[Any, Any]) -> Any:
+        """Applies an operator of Python's to two arrays; of equal shapes, the elementwise one."""
+        name = how.name
+        if pair[0].shape == pair[1].shape:
+            name = _OF_ONE_SHAPE.get(name, name)
+        call, scalars = registry.get(name).bind({})
+        return cls.apply_call(call, pair, scalars)[0]
+
+    @classmethod
+    def apply_number(cls, how: Arithmetic, operand: NDArray, number: float) -> Any:
+        """Applies an operator of Python's to an array and a number."""
+        call = how.number or how.call_of_number()
+        return cls.apply_call(call, (operand,), (number,))[0]
+
+    # -- what it has none of -----------------------------------------------------------------
+
+    @property
+    def _storage(self) -> NoReturn:  # type: ignore[override]
+        raise NotSupportedForSparseNDArray(
+            "this operation", None, f"a {self.stype} array has no dense memory"
+        )
+
+    def read(self) -> Value:
+        """Not available: there is no one buffer."""
+        return self._storage
+
+    def reshape(self, *shape: Any, **kwargs: Any) -> NoReturn:
+        """Not available, as in MXNet: ``x.tostype('default').reshape(...)``."""
+        raise NotSupportedForSparseNDArray("reshape", None, *shape)
+
+    def mark_variable(self, grad: NDArray, grad_req: str) -> NoReturn:
+        """Not available: variables are dense; their gradients may be row-sparse."""
+        raise NotSupportedForSparseNDArray("attach_grad", None, grad_req)
+
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> NoReturn:
+        """Not available: variables are dense; their gradients may be row-sparse."""
+        raise NotSupportedForSparseNDArray("attach_grad", None, grad_req)
+
+    # -- facts -------------------------------------------------------------------------------
+
+    @property
+    def context(self) -> Context:
+        """Where the array is."""
+        return self._data.context
+
+    ctx = context
+
+    @property
+    def data(self) -> NDArray:
+        """A copy of the values that are stored; waits for how many there are."""
+        return self.trimmed()._data.copy()
+
+    @property
+    def nnz(self) -> int:
+        """How many values are stored; waits for it."""
+        return self.trimmed()._data.size
+
+    def trimmed(self) -> Self:
+        """Takes away what room there is; waits for how much that is. Returns this array."""
+        if not self._exact:
+            self._trim(self.stored())
+            self._exact = True
+        return self
+
+    def _trim(self, count: int) -> None:
+        self._data = self._data[:count].copy()
+        self._aux = (self._aux[0][:count].copy(), *self._aux[1:])
+
+    def __repr__(self) -> str:
+        shape = "x".join(map(str, self.shape))
+        return f"\n<{type(self).__name__} {shape} @{self.context}>"
+
+    def __reduce__(self) -> Any:
+        self.trimmed()
+        return _restore, (type(self), self._data, self._aux, self.shape)
+
+    # -- values ------------------------------------------------------------------------------
+
+    def wait_to_read(self) -> None:
+        """Waits until everything it is made of has been computed."""
+        for one in (self._data, *self._aux):
+            one.wait_to_read()
+
+    def asnumpy(self) -> np.ndarray[Any, Any]:
+        """Returns a dense NumPy array of the value; waits for it."""
+        return self.to_dense().asnumpy()
+
+    def tostype(self, stype: str) -> NDArray:
+        """Returns a copy in this storage type, its own or 'default' (dense).
+
+        Raises:
+            ParameterError: `stype` is another; as in MXNet, make it dense first.
+        """
+        if stype == "default":
+            return self.to_dense()
+        if stype != self.stype:
+            raise ParameterError(
+                f"cast_storage: from {self.stype} the storage type must be {self.stype!r} or "
+                f"'default', got {stype!r}; use tostype('default').tostype({stype!r})"
+            )
+        return self.copy()
+
+    def copy(self) -> Self:
+        """Returns a copy on the same context."""
+        return self.with_data(self._data)
+
+    def detach(self) -> Self:
+        """Returns the same array; the tape knows nothing of it."""
+        return self.with_data(self._data.detach())
+
+    def astype(self, dtype: Any, copy: bool = True) -> Self:
+        """Returns the array in another dtype; itself if that is its dtype and `copy` is False."""
+        if not copy and as_dtype(dtype) == self.inferred_dtype:
+            return self
+        return self.with_data(self._data.astype(dtype))
+
+    def as_in_context(self, context: Context) -> Self:
+        """Returns this array if it is on the context, else a copy there."""
+        if context is self.context:
+            return self
+        data, *aux = (one.as_in_context(context) for one in (self._data, *self._aux))
+        return self.of(data, aux, self.shape, self._exact)
+
+    as_in_ctx = as_in_context
+
+    def copyto(self, other: NDArray | Context) -> NDArray:
+        """Copies into another array of the same shape and storage (or a dense one), or a context.
+
+        Raises:
+            ShapeError: the shapes differ.
+            ParameterError: the other has another sparse storage.
+        """
+        if isinstance(other, Context):
+            return self.copy() if other is self.context else self.as_in_context(other)
+        if not isinstance(other, NDArray):
+            raise TypeError(f"copyto: needs an NDArray or a Context, got {type(other).__name__}")
+        if other.shape != self.shape:
+            raise ShapeError(f"copyto: shapes must be equal, got {self.shape} and {other.shape}")
+        other.replace(self.tostype(other.stype), "copyto")
+        return other
+
+    # -- in place ----------------------------------------------------------------------------
+
+    def assign(self, source: NDArray) -> None:
+        """Overwrites this array with another of its shape, in its own dtype and storage.
+
+        What is dense, or stored otherwise, is brought into this storage: waits for it.
+        """
+        if recorder.current_trace() is not None:
+            raise MXNetError(_IN_TRACE)
+        if source.shape != self.shape:
+            source = source.broadcast_to(self.shape)
+        if source.stype != self.stype:
+            source = source.tostype("default").tostype(self.stype)
+        assert isinstance(source, BaseSparseNDArray)
+        source = source.as_in_context(self.context).astype(self.inferred_dtype, copy=False)
+        self._data, self._aux = source._data.detach(), source._aux
+        self._exact = source._exact
+
+    def replace(self, source: NDArray, what: str) -> None:
+        """Overwrites this array with another; see `assign`."""
+        self.assign(source)
+
+    def _update(self, operation: Callable[[Any, Any], Any], other: Any, what: str) -> Self:
+        result = operation(self, other)
+        if result is NotImplemented:
+            raise TypeError(
+                f"{what}: the right-hand side must be an NDArray or a number, "
+                f"got {type(other).__name__}"
+            )
+        if result.shape != self.shape:
+            raise ShapeError(
+                f"{what}: the result must keep the shape {self.shape}, got {result.shape}"
+            )
+        self.assign(result)
+        return self
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not (isinstance(key, slice) and key == slice(None)):
+            raise ParameterError(
+                f"{type(self).__name__}: only the whole array can be written, x[:] = value; "
+                f"got the index {key!r}"
+            )
+        self.assign(self._as_array(value))
+
+    def _as_array(self, value: Any) -> NDArray:
+        """Returns what is written to this array as an array."""
+        if isinstance(value, NDArray):
+            return value
+        if np.ndim(value) == 0 and value == 0:
+            kind = storage_type(self.stype, "x[:] = 0")
+            none: NDArray = kind.zeros(self.shape, self.context, self.dtype)
+            return none
+        host = np.broadcast_to(np.asarray(value, self.inferred_dtype), self.shape)
+        return upload(host, self.context)
+
+
+def dense(one: Any) -> Any:
+    """Returns a dense array for a sparse one, and anything else as it is."""
+    return one.to_dense() if isinstance(one, BaseSparseNDArray) else one
+
+
+def upload(host: np.ndarray[Any, Any], ctx: Context) -> NDArray:
+    """Returns a dense array with the values of a NumPy array, in its dtype."""
+    return NDArray.from_value(put(host, ctx), ctx)
+
+
+def _restore(kind: type[BaseSparseNDArray], data: Any, aux: Any, shape: Any) -> BaseSparseNDArray:
+    return kind.of(data, aux, shape)
