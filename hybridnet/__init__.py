@@ -43,6 +43,7 @@ _MODULES: Final = {
     "npx": "hybridnet.numpy_extension",
     "numpy": "hybridnet.numpy",
     "numpy_extension": "hybridnet.numpy_extension",
+    "operator": "hybridnet.operator",
     "optimizer": "hybridnet.optimizer",
     "profiler": "hybridnet.profiler",
     "random": "hybridnet.random",
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from . import ndarray as ndarray
     from . import numpy as numpy
     from . import numpy_extension as numpy_extension
+    from . import operator as operator
     from . import optimizer as optimizer
     from . import profiler as profiler
     from . import random as random

@@ -22,6 +22,7 @@ BELOW = {
     "ndarray": ("runtime",),
     "random": ("ndarray",),
     "autograd": ("ndarray",),
+    "operator": ("ndarray",),
     "util": ("base",),
     "numpy": ("ndarray", "util"),
     "numpy_extension": ("numpy", "random"),

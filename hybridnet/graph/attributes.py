@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hybridnet.base.attrs import REQUIRED, HostScalar
 from hybridnet.base.errors import GraphError
+from hybridnet.ops.custom import CustomCall
 from hybridnet.ops.operator import OpCall
 
 if TYPE_CHECKING:  # graphs import this module to print themselves
@@ -59,6 +60,8 @@ def attributes_of(node: Node) -> dict[str, str]:
     Raises:
         GraphError: one is a number that a traced function asks Python for.
     """
+    if isinstance(node.call, CustomCall):
+        return {**node.call.params, "op_type": node.call.op_type, **node.attrs}
     found = {}
     for name, value in parameters_of(node).items():
         numbers = value if isinstance(value, tuple) else (value,)

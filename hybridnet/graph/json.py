@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from hybridnet.base.errors import FormatError, GraphError, MXNetError
+from hybridnet.ops.custom import CustomCall, custom_call
 from hybridnet.ops.operator import OpCall, Operator, check_input_count
 from hybridnet.ops.registry import REGISTRY
 
@@ -80,7 +81,7 @@ def _name_of(node: Node) -> str:
         return "null"
     if isinstance(node.call, OpCall):
         return node.call.operator.name
-    if isinstance(node.call, ControlCall):
+    if isinstance(node.call, (ControlCall, CustomCall)):
         return node.call.name
     raise GraphError(
         f"node {node.name!r} applies {node.call.name}, which is no operator that a symbol file can "
@@ -245,6 +246,8 @@ class _Reader:
             return variable(name, {stored_name(key): value for key, value in attrs.items()})
         if entry["op"] in control_json.OPERATORS:
             return self._control(entry, where, attrs, inputs)
+        if entry["op"] == "Custom":
+            return self._custom(name, where, attrs, inputs)
         op = REGISTRY.get(entry["op"])
         if op is None:
             raise FormatError(
@@ -262,6 +265,19 @@ class _Reader:
         inside = [_read(one, self.version) for one in listed]
         kept = {key: value for key, value in attrs.items() if key.startswith("__")}
         return control_json.read(entry["op"], entry["name"], where, attrs, inputs, inside, kept)
+
+    def _custom(self, name: str, where: str, attrs: dict[str, str], inputs: list[Edge]) -> Node:
+        kept = {key: value for key, value in attrs.items() if key.startswith("__")}
+        params = {key: value for key, value in attrs.items() if key not in kept}
+        try:
+            call = custom_call(params.pop("op_type", None), params)
+        except MXNetError as error:
+            raise FormatError(f"symbol JSON: {where}: {error}") from error
+        if len(inputs) != len(call.input_names):
+            raise FormatError(
+                f"symbol JSON: {where} must have {len(call.input_names)} inputs, got {len(inputs)}"
+            )
+        return Node(call, tuple(inputs), name, (), kept)
 
     def _apply(
         self, op: Operator, name: str, where: str, attrs: dict[str, str], inputs: list[Edge]

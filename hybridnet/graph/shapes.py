@@ -20,6 +20,7 @@ from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import MXNetError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.call import Call, Types
+from hybridnet.ops.custom import CustomCall
 from hybridnet.ops.operator import OpCall
 from hybridnet.ops.rules import same_type, unify
 
@@ -116,6 +117,8 @@ class _Inference:
         if isinstance(call, ControlCall):
             self.look_inside(node)
             return
+        if isinstance(call, CustomCall):
+            self.ask(node, call)
         if isinstance(call, OpCall):
             self.complete(node, call)
         shapes = [self.shapes[edge] for edge in node.inputs]
@@ -129,6 +132,22 @@ class _Inference:
             outputs = self.probe(node, known)
         for index, shape in enumerate(outputs):
             self.learn(Edge(node, index), shape, node)
+
+    def ask(self, node: Node, call: CustomCall) -> None:
+        """Learns what the class of a user's operator tells of shapes that are not known."""
+        shapes = [self.shapes[edge] for edge in node.inputs[: len(call.arguments)]]
+        if not is_known(shapes[0] if shapes else None):
+            return
+        try:
+            arguments, outputs, states = call.shapes(shapes)
+        except MXNetError:
+            if all(is_known(one) for one in shapes):
+                raise
+            return
+        for edge, shape in zip(node.inputs, (*arguments, *states), strict=True):
+            self.learn(edge, shape or None, node)
+        for index, shape in enumerate(outputs):
+            self.learn(Edge(node, index), shape or None, node)
 
     def look_inside(self, node: Node) -> None:
         """Learns what the graphs inside a node tell."""

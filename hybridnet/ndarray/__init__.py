@@ -17,6 +17,7 @@ from ._whole import *  # noqa: F403
 from ._whole import __all__ as _whole_names
 from .create import *  # noqa: F403
 from .create import __all__ as _create_names
+from .custom import Custom as Custom
 from .functions import *  # noqa: F403
 from .functions import __all__ as _function_names
 from .functions import operator_functions as _operator_functions
@@ -34,6 +35,7 @@ _operators = {
 globals().update(_operators)
 
 __all__ = [
+    "Custom",
     "NDArray",
     "contrib",
     "linalg",

@@ -44,6 +44,7 @@ class Call(ABC):
             once, on handles that stand for values, for all calls.
         weight: how many operators compiling it is like compiling.
         may_keep: whether `keeping` may return another call.
+        on_host: whether it runs Python code on the host, and so by `run_apart`.
     """
 
     __slots__ = (
@@ -59,6 +60,7 @@ class Call(ABC):
     symbolic_rule: bool = True
     weight: int = 1
     may_keep: bool = False
+    on_host: bool = False
 
     num_outputs: int
     num_visible: int
@@ -130,6 +132,22 @@ class Call(ABC):
             operands: the inputs, the random state last where one is taken.
             scalars: the numbers taken beside the inputs, 0-d float64.
         """
+
+    def run_apart(
+        self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
+    ) -> list[Any]:
+        """Runs a call that is on the host, or in part: not as an instruction of a program.
+
+        Args:
+            ctx: where the inputs are.
+            values: the inputs, Values.
+            scalars: the numbers taken beside them.
+            record: records a call that can be an instruction.
+
+        Returns:
+            The outputs, Values.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def gradient(self, back: Backward) -> Sequence[Any]:

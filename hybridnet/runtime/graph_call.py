@@ -49,6 +49,7 @@ class GraphCall(Call):
         "graph",
         "hosts",
         "input_types",
+        "on_host",
         "output_types",
         "split",
         "weight",
@@ -70,6 +71,7 @@ class GraphCall(Call):
         self.hosts = host_scalars_of(graph)
         self.split = split
         self.weight = sum(node.call.weight for node in graph.nodes if node.call is not None)
+        self.on_host = any(node.call is not None and node.call.on_host for node in graph.nodes)
         self.num_outputs = len(graph.outputs)
         self.num_visible = self.num_outputs if num_visible is None else num_visible
         self.num_scalars = len(self.hosts)
@@ -112,6 +114,21 @@ class GraphCall(Call):
         """Runs the graph's nodes."""
         numbers = dict(zip(self.hosts, scalars, strict=True))
         return evaluate(self.graph, platform, operands, numbers)
+
+    def run_apart(
+        self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
+    ) -> list[Any]:
+        """Runs the nodes one by one: between those that are on the host they are programs."""
+        numbers = dict(zip(self.hosts, scalars, strict=True))
+        made = {node: [value] for node, value in zip(self.graph.inputs, values, strict=True)}
+        for node in self.graph.nodes:
+            if node.call is None:
+                continue
+            operands = [made[edge.node][edge.index] for edge in node.inputs]
+            own = tuple(numbers[x] if type(x) is HostScalar else x for x in node.scalars)
+            types = node.call.infer(tuple(value.type for value in operands))
+            made[node] = record(ctx, node.call, operands, own, types)
+        return [made[edge.node][edge.index] for edge in self.graph.outputs]
 
     # -- its gradient ------------------------------------------------------------------------
 

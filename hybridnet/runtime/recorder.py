@@ -134,6 +134,8 @@ def record(
     if trace is not None:
         made: list[Value] = trace.append(ctx, call, values, scalars, types)
         return made
+    if call.on_host:
+        return call.run_apart(ctx, values, scalars, record)
     segment = thread.segments.get(ctx)
     if segment is None:
         segment = _begin(ctx)

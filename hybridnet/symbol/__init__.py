@@ -14,6 +14,7 @@ from . import linalg as linalg
 from . import random as random
 from .create import *  # noqa: F403
 from .create import __all__ as _create_names
+from .custom import Custom as Custom
 from .functions import *  # noqa: F403
 from .functions import __all__ as _function_names
 from .functions import operator_functions as _operator_functions
@@ -29,6 +30,7 @@ _operators = {
 globals().update(_operators)
 
 __all__ = [
+    "Custom",
     "Group",
     "Symbol",
     "contrib",

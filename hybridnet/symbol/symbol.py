@@ -20,6 +20,7 @@ from hybridnet.graph.node import Edge, Graph, Node, topological
 from hybridnet.graph.shapes import is_known
 from hybridnet.ops import registry
 from hybridnet.ops.call import Call
+from hybridnet.ops.custom import CustomCall
 from hybridnet.ops.methods import FluentMethods
 from hybridnet.ops.operator import OpCall, Operator
 
@@ -534,7 +535,11 @@ def _output_name(edge: Edge) -> str:
     node, call = edge.node, edge.node.call
     if call is None:
         return node.name
-    names = call.operator.output_names if isinstance(call, OpCall) else ("output",)
+    names: Sequence[str] = ("output",)
+    if isinstance(call, OpCall):
+        names = call.operator.output_names
+    elif isinstance(call, CustomCall):
+        names = call.output_names
     if call.num_visible == 1 and edge.index == 0:
         return f"{node.name}_{names[0]}"
     if len(names) > 1 and edge.index < len(names):

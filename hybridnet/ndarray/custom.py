@@ -1,0 +1,158 @@
+"""Running users' operators: `nd.Custom`, and the host tasks that run their Python code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from hybridnet.base.context import Context
+from hybridnet.base.errors import ParameterError
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ops.call import Types
+from hybridnet.ops.custom import RUNNERS, CustomBackward, CustomCall, custom_call
+from hybridnet.runtime import recorder
+from hybridnet.runtime.host_task import push_task
+from hybridnet.runtime.segment import Value
+
+from . import _tape
+from ._apply import write_out
+from ._copy import put
+from .ndarray import NDArray
+
+__all__ = ["Custom", "named_inputs"]
+
+
+def Custom(
+    *data: Any, op_type: str, name: str | None = None, out: Any = None, **kwargs: Any
+) -> Any:
+    """Applies an operator written in Python; see `hybridnet.operator`.
+
+    Its code runs as a host task: this returns at once, and an error in it is raised where a result
+    is read, with this line.
+
+    Args:
+        data: the arguments, then the auxiliary states; or by their names.
+        op_type: the name by which the operator was registered.
+        name: without meaning for arrays.
+        out: an array, or a list of them, to write the outputs to.
+        kwargs: parameters, given to the class as text.
+
+    Returns:
+        The output, or a list of several.
+
+    Raises:
+        ParameterError: there is no such operator, or an input is missing.
+    """
+    arrays = {key: one for key, one in kwargs.items() if isinstance(one, NDArray)}
+    call = custom_call(op_type, {k: one for k, one in kwargs.items() if k not in arrays})
+    inputs = named_inputs(call, data, arrays)
+    missing = [key for key, one in zip(call.input_names, inputs, strict=True) if one is None]
+    if missing:
+        raise ParameterError(f"{call!r}: needs an NDArray for {', '.join(missing)}")
+    outputs = NDArray.apply_call(call.with_train(_tape.state.training), inputs)
+    shown = outputs[: call.num_visible]
+    if out is not None:
+        return write_out(call, shown, out)
+    return shown[0] if len(shown) == 1 else shown
+
+
+def named_inputs(call: CustomCall, data: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+    """Returns the inputs of a user's operator in order, None for each that was not given.
+
+    Raises:
+        ParameterError: there are too many, or one is given twice.
+    """
+    names = call.input_names
+    if len(data) > len(names):
+        raise ParameterError(
+            f"{call!r}: takes {len(names)} inputs ({', '.join(names)}), got {len(data)}"
+        )
+    found = dict(zip(names, data, strict=False))
+    for key, one in named.items():
+        if key not in names or found.get(key) is not None:
+            raise ParameterError(
+                f"{call!r}: input {key!r} is {'given twice' if key in names else 'not known'}; it "
+                f"takes {', '.join(names)}"
+            )
+        found[key] = one
+    return [found.get(key) for key in names]
+
+
+def _forward(call: CustomCall, ctx: Context, values: Sequence[Value]) -> list[Value]:
+    """Has `forward` run; returns the outputs and the new auxiliary states."""
+    given = tuple(one.type for one in values)
+    types = call.infer(given)
+    count = len(call.arguments)
+
+    def run(inputs: list[NDArray], outputs: list[NDArray]) -> list[NDArray]:
+        aux = inputs[count:]
+        call.operator(ctx, given).forward(
+            bool(call.train), ["write"] * len(outputs), inputs[:count], outputs, aux
+        )
+        return [*outputs, *aux]
+
+    task = _task(run, ctx, types[: call.num_visible], bool(call.train))
+    return push_task(task, values, types, name=f"{call!r}.forward")
+
+
+def _backward(call: CustomBackward, ctx: Context, values: Sequence[Value]) -> list[Value]:
+    """Has `backward` run; returns the gradients of the arguments."""
+    of = call.of
+    heads, count = of.num_visible, len(of.arguments)
+    types = call.infer(tuple(one.type for one in values))
+    given = tuple(one.type for one in values[heads : heads + len(of.input_names)])
+
+    def run(inputs: list[NDArray], grads: list[NDArray]) -> list[NDArray]:
+        rest = inputs[heads:]
+        requests = ["write" if want else "null" for want in call.wanted]
+        of.operator(ctx, given).backward(
+            requests,
+            inputs[:heads],
+            rest[:count],
+            rest[len(given) :],
+            grads,
+            rest[count : len(given)],
+        )
+        return grads
+
+    task = _task(run, ctx, types, bool(of.train))
+    return push_task(task, values, types, name=f"{of!r}.backward")
+
+
+def _task(
+    run: Callable[[list[NDArray], list[NDArray]], list[NDArray]],
+    ctx: Context,
+    types: Types,
+    train: bool,
+) -> Callable[..., list[Any]]:
+    """Returns a host task that runs a user's code on arrays.
+
+    Args:
+        run: from inputs, and arrays to be filled, to results.
+        ctx: where they are.
+        types: of the arrays to be filled, zeros at first.
+        train: whether it is in a training pass.
+    """
+
+    def task(*arrays: Any) -> list[Any]:
+        before = _tape.state.recording, _tape.state.training
+        _tape.state.recording, _tape.state.training = False, train
+        try:
+            inputs = [NDArray.from_value(Value(_type(one), one), ctx) for one in arrays]
+            filled = [
+                NDArray.from_value(put(np.zeros(one.shape, one.dtype), ctx), ctx) for one in types
+            ]
+            return [recorder.wait(one.read()) for one in run(inputs, filled)]
+        finally:
+            _tape.state.recording, _tape.state.training = before
+
+    return task
+
+
+def _type(array: Any) -> Any:
+    return tensor_type(tuple(array.shape), np.dtype(array.dtype))
+
+
+RUNNERS.update(forward=_forward, backward=_backward)
