@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import op_samples_contrib
 import op_samples_core
+import op_samples_image
 import op_samples_linalg
 import op_samples_nn
 import op_samples_numpy
@@ -49,6 +50,7 @@ _REDUCTIONS: Final = words("sum nansum prod nanprod mean max min")
 _BASIC: Final = {"add", "sub", "mul", "div"}
 
 SAMPLES: Final[dict[str, list[Sample]]] = {
+    **op_samples_image.SAMPLES,
     **op_samples_core.SAMPLES,
     **op_samples_linalg.SAMPLES,
     **op_samples_contrib.SAMPLES,

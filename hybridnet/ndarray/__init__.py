@@ -10,6 +10,7 @@ import importlib
 from typing import Any
 
 from . import contrib as contrib
+from . import image as image
 from . import linalg as linalg
 from . import random as random
 from . import sparse as sparse
@@ -38,6 +39,7 @@ __all__ = [
     "Custom",
     "NDArray",
     "contrib",
+    "image",
     "linalg",
     "random",
     "sparse",

@@ -17,6 +17,8 @@ from . import creation as creation
 from . import ctc as ctc
 from . import elementwise as elementwise
 from . import histogram as histogram
+from . import image as image
+from . import image_color as image_color
 from . import indexing as indexing
 from . import joining as joining
 from . import linalg as linalg

@@ -10,6 +10,7 @@ import importlib
 from typing import Any
 
 from . import contrib as contrib
+from . import image as image
 from . import linalg as linalg
 from . import random as random
 from .create import *  # noqa: F403
@@ -34,6 +35,7 @@ __all__ = [
     "Group",
     "Symbol",
     "contrib",
+    "image",
     "linalg",
     "random",
     *_create_names,
