@@ -17,6 +17,8 @@ _BOXES: Final = np.array(
 )
 _CORNERS: Final = _BOXES[:, 2:]
 _FIT: Final = random(2, 3, 4, low=0.1, high=0.9)
+_FEW: Final = {"rpn_post_nms_top_n": 4, "scales": (2,), "feature_stride": 8, "rpn_min_size": 2}
+_DEFORMED: Final = {"kernel": (2, 2), "stride": (2, 1), "pad": (1, 0), "num_filter": 2}
 _REGIONS: Final = np.array([[0, 0.2, 0.4, 3.1, 2.9], [1, 1.2, 0.1, 4.7, 3.3], [7, 0, 0, 1, 1]])
 _DETECTED: Final = (random(1, 3, 4, low=0.1, high=0.9), random(1, 16), _CORNERS[None] / 4)
 
@@ -71,6 +73,48 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         sample(random(2, 2, 8), random(4, 3, 2, seed=1), heads=2)
     ],
     "_contrib_div_sqrt_dim": [sample(_CUBE)],
+    "_contrib_DeformableConvolution": [
+        sample(
+            _IMAGE,
+            random(2, 16, 3, 4, low=-0.83, high=0.71),
+            random(2, 1, 2, 2, seed=1),
+            random(2, seed=2),
+            num_group=2,
+            num_deformable_group=2,
+            **_DEFORMED,
+        )
+    ],
+    "_contrib_ModulatedDeformableConvolution": [
+        sample(
+            _IMAGE,
+            random(2, 8, 3, 4, low=-0.83, high=0.71),
+            random(2, 4, 3, 4, low=0.1, high=0.9, seed=1),
+            random(2, 2, 2, 2, seed=2),
+            no_bias=True,
+            **_DEFORMED,
+        )
+    ],
+    "_contrib_Proposal": [
+        sample(
+            random(1, 6, 3, 4, low=0.1, high=0.9),
+            random(1, 12, 3, 4),
+            np.array([[20.0, 30, 1]]),
+            **_FEW,
+        )
+    ],
+    "_contrib_MultiProposal": [
+        sample(
+            random(2, 6, 3, 4, low=0.1, high=0.9),
+            random(2, 12, 3, 4),
+            np.array([[20.0, 30, 1]] * 2),
+            output_score=True,
+            **_FEW,
+        )
+    ],
+    "Correlation": [
+        sample(_IMAGE, random(2, 2, 4, 5, seed=1), pad_size=1, kernel_size=3, stride1=2),
+        sample(_IMAGE, random(2, 2, 4, 5, low=1.5, high=2.5, seed=1), is_multiply=False),
+    ],
     "ROIPooling": [sample(_IMAGE, _REGIONS, skip=[1], pooled_size=(2, 3), spatial_scale=0.9)],
     "_contrib_ROIAlign": [
         sample(_IMAGE, _REGIONS, skip=[1], pooled_size=(2, 1), spatial_scale=0.9, sample_ratio=2),

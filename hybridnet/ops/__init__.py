@@ -13,8 +13,10 @@ from . import broadcasting as broadcasting
 from . import comparison as comparison
 from . import conv as conv
 from . import coordinates as coordinates
+from . import correlation as correlation
 from . import creation as creation
 from . import ctc as ctc
+from . import deformable as deformable
 from . import elementwise as elementwise
 from . import histogram as histogram
 from . import image as image
@@ -44,6 +46,7 @@ from . import optimizer_ops as optimizer_ops
 from . import ordering as ordering
 from . import patches as patches
 from . import pool as pool
+from . import proposal as proposal
 from . import random_choice as random_choice
 from . import random_ops as random_ops
 from . import random_pdf as random_pdf

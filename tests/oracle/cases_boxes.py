@@ -161,3 +161,19 @@ _case(_align, _x(2, 8, 4, 4), _regions, pooled_size=(2, 2), spatial_scale=1.0,
 _case(_align, _x(2, 6, 4, 4), _regions, pooled_size=(2, 3), spatial_scale=0.7, sample_ratio=2,
       position_sensitive=True)  # fmt: skip
 _case(_align, _x(2, 1, 1, 1), _regions, pooled_size=(2, 2), spatial_scale=1.0)
+
+_few = {"scales": (2, 4), "ratios": (0.5, 1, 2), "feature_stride": 8, "rpn_min_size": 4}
+for _op, _batch in (("_contrib_Proposal", 1), ("_contrib_MultiProposal", 2)):
+    for _options in (
+        {},
+        {"rpn_pre_nms_top_n": 20, "rpn_post_nms_top_n": 5},
+        {"threshold": 0.3, "output_score": True},
+        {"rpn_min_size": 20},
+        {"scales": (1,), "ratios": (1, 3, 0.4, 2, 0.7, 1.5), "threshold": 0.5},
+        {"iou_loss": True, "output_score": True},
+    ):
+        for _scale in (1.0, 1.6):
+            _info = _v(*[[40, 36, _scale]] * _batch)
+            _case(_op, _x(_batch, 12, 5, 6, low=0), _x(_batch, 24, 5, 6, low=-0.5, high=0.5),
+                  _info, grads=[],
+                  **{**_few, "rpn_post_nms_top_n": 12, **_options})  # fmt: skip

@@ -87,3 +87,31 @@ for _shape in ((3,), (2, 4), (1, 1), (2, 1, 5), (2, 3, 2, 2), (7, 1)):
 for _dtype in ("float64", "float16"):
     _case("_contrib_div_sqrt_dim", _x(2, 3, dtype=_dtype))
     _case("_contrib_div_sqrt_dim", _x(5, dtype=_dtype))
+
+_deformed = "_contrib_DeformableConvolution"
+for _kernel, _stride, _dilate, _pad, _size in (
+    ((3, 3), (1, 1), (1, 1), (1, 1), (4, 5)),
+    ((2, 2), (2, 1), (1, 1), (0, 1), (2, 6)),
+    ((1, 1), (1, 1), (1, 1), (0, 0), (4, 5)),
+    ((2, 3), (1, 2), (2, 1), (1, 1), (4, 3)),
+    ((3, 2), (2, 2), (1, 1), (0, 0), (1, 2)),
+):
+    _taps = _kernel[0] * _kernel[1]
+    _attrs = {"kernel": _kernel, "stride": _stride, "dilate": _dilate, "pad": _pad}
+    for _low, _group in ((-0.5, 1), (-2, 2)):
+        _offset = _x(2, 2 * _taps * _group, *_size, low=_low, high=-_low)
+        _weight = _x(4, 4 // _group, *_kernel)
+        _groups = {"num_group": _group, "num_deformable_group": _group, "num_filter": 4}
+        _case(_deformed, _x(2, 4, 4, 5), _offset, _weight, _x(4), **_attrs, **_groups)
+
+for _options in (
+    {},
+    {"max_displacement": 2, "pad_size": 2},
+    {"kernel_size": 3, "pad_size": 2},
+    {"stride1": 2, "pad_size": 1},
+    {"max_displacement": 2, "stride2": 2, "pad_size": 2},
+    {"max_displacement": 3, "stride2": 2, "pad_size": 3, "kernel_size": 3, "stride1": 2},
+    {"max_displacement": 0},
+):
+    for _multiply in (True, False):
+        _case("Correlation", _x(2, 2, 4, 5), _x(2, 2, 4, 5), is_multiply=_multiply, **_options)
