@@ -109,19 +109,42 @@ def test_content_and_path_read_alike(name: str) -> None:
         assert str(other) == str(from_path)
 
 
-@pytest.mark.parametrize("name", ["lenet-0000", "mlp-0000", "dtypes", "list", "v3", "zero_size"])
+@pytest.mark.parametrize(
+    "name",
+    ["lenet-0000", "mlp-0000", "dtypes", "list", "v3", "zero_size", "row_sparse", "csr"],
+)
 def test_what_mxnet_wrote_is_written_byte_for_byte(name: str, tmp_path: Path) -> None:
     original = FILES / f"{name}.params"
     save_params(tmp_path / "again", load_params(original))
     assert (tmp_path / "again").read_bytes() == original.read_bytes()
 
 
-@pytest.mark.parametrize("storage", ["row_sparse", "csr"])
-def test_sparse_arrays_are_refused_by_name(storage: str) -> None:
-    with pytest.raises(
-        FormatError, match=rf"{storage}.params, at byte 28: .*storage type {storage}"
-    ):
-        load_params(FILES / f"{storage}.params")
+def test_sparse_arrays_are_their_parts() -> None:
+    (rows,) = load_params(FILES / "row_sparse.params")
+    assert (rows.stype, rows.shape, rows.data.tolist()) == ("row_sparse", (3, 2), [[1, 1]])
+    assert [one.tolist() for one in rows.aux] == [[1]]
+    matrix = load_params(FILES / "csr.params")["m"]
+    assert (matrix.stype, matrix.shape, matrix.data.tolist()) == ("csr", (2, 2), [1, 1])
+    assert [one.tolist() for one in matrix.aux] == [[0, 1, 2], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("storage", "position", "value", "message"),
+    [
+        ("row_sparse", 116, 3, "rows that ascend from 0 to at most 2"),
+        ("row_sparse", 56, 2**62, "its sizes must be possible"),
+        ("csr", 156, 5, "columns from 0 to 1"),
+        ("csr", 132, 2**40, "row ends that begin with 0"),
+        ("csr", 124, -1, "row ends that begin with 0"),
+    ],
+)
+def test_positions_of_sparse_arrays_are_checked(
+    storage: str, position: int, value: int, message: str
+) -> None:
+    content = bytearray((FILES / f"{storage}.params").read_bytes())
+    struct.pack_into("<q", content, position, value)
+    with pytest.raises(FormatError, match=message):
+        load_params(content)
 
 
 def damaged(position: int, layout: str, value: int) -> bytes:
@@ -139,7 +162,7 @@ def damaged(position: int, layout: str, value: int) -> bytes:
         (16, "Q", 2**63, r"at byte 16: the number of arrays must fit the 81 bytes left"),
         (16, "Q", 0, r"at byte 24: the number of names must"),
         (24, "I", 77, r"at byte 24: array 0 of 1: must have at most 32 dimensions, got 77"),
-        (28, "i", 3, r"at byte 28: array 0 of 1: its storage type must be 0, got 3"),
+        (28, "i", 3, r"at byte 28: array 0 of 1: its storage type must be 0, 1 or 2, got 3"),
         (32, "i", -5, r"at byte 32: .*at most 32 dimensions, got -5"),
         (32, "i", 0, r"at byte 32: .*must have a value"),
         (36, "q", -1, r"at byte 36: .*sizes must be possible, got shape \(-1, 3\)"),

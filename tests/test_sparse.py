@@ -179,6 +179,18 @@ def test_parts_of_other_orders_are_found_by_check_format() -> None:
         RowSparseNDArray.of(rows()._data, (where,), (4, 3)).check_format()
 
 
+def test_files_keep_the_storage(tmp_path: Any) -> None:
+    nd.save(tmp_path / "a.params", {"c": csr(), "r": rows() + rows(), "d": nd.array(A)})
+    loaded = nd.load(tmp_path / "a.params")
+    assert [one.stype for one in loaded.values()] == ["csr", "row_sparse", "default"]
+    assert host(loaded["c"].data, loaded["c"].indices, loaded["c"].indptr) == list(map(list, PARTS))
+    np.testing.assert_array_equal(loaded["r"].asnumpy(), 2 * A)
+    nd.save(tmp_path / "a.params", csr())
+    (alone,) = nd.load_frombuffer((tmp_path / "a.params").read_bytes())
+    alone.check_format()
+    np.testing.assert_array_equal(alone.asnumpy(), A)
+
+
 @pytest.mark.parametrize(
     "call,error,message",
     [

@@ -8,6 +8,9 @@ A file is, in little-endian order::
     name   uint64 length, then UTF-8 bytes
     array  uint32 header, then by header
       V2, V3  int32 storage type, int32 ndim, int64 sizes[ndim], context, dtype code, values
+      ... of a sparse array: int32 storage type, ndim and sizes of its values, ndim and sizes of the
+              array, context, dtype code, then dtype code, ndim and sizes of each array of
+              positions (of row_sparse the rows; of csr row ends and columns), values, positions
       V1      uint32 ndim, int64 sizes[ndim], context, dtype code, values
       older   the header itself is ndim; uint32 sizes[ndim], context, dtype code, values
     context   int32 device type, int32 device number: where the array lived; of no use to us
@@ -35,8 +38,12 @@ import numpy as np
 from .dtype import BOOL, CODE_OF, DTYPE_OF_CODE
 from .errors import DTypeError, FormatError
 from .files import atomic_write
+from .sparse_parts import AUXILIARY, SparseParts
 
 __all__ = ["load_params", "save_params"]
+
+#: What a file holds.
+Saved = np.ndarray[Any, Any] | SparseParts
 
 _FILE_MAGIC: Final = 0x112
 _V1: Final = 0xF993FAC8
@@ -45,6 +52,7 @@ _V3: Final = 0xF993FACA
 
 _DENSE: Final = 0
 _SPARSE: Final = {1: "row_sparse", 2: "csr"}
+_CODE_OF_SPARSE: Final = {name: code for code, name in _SPARSE.items()}
 _CPU: Final = (1, 0)  # device type and number written for every array
 
 #: The most dimensions read: NumPy 1's limit, and far beyond any network's.
@@ -114,7 +122,7 @@ class _Reader:
 
 def load_params(
     source: str | os.PathLike[str] | bytes | bytearray | memoryview,
-) -> list[np.ndarray[Any, Any]] | dict[str, np.ndarray[Any, Any]]:
+) -> list[Any] | dict[str, Any]:
     """Reads the arrays of an MXNet ``.params`` file of any version.
 
     Args:
@@ -122,10 +130,11 @@ def load_params(
 
     Returns:
         A dict in the file's order where the arrays have names, else a list. Every array is a new,
-        writable, C-contiguous one of the dtype saved (bfloat16 as ml_dtypes' type).
+        writable, C-contiguous one of the dtype saved (bfloat16 as ml_dtypes' type), or
+        `SparseParts` of such.
 
     Raises:
-        FormatError: the file is damaged, or holds sparse arrays.
+        FormatError: the file is damaged.
         OSError: the file cannot be read.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
@@ -136,9 +145,7 @@ def load_params(
 
 def save_params(
     path: str | os.PathLike[str],
-    arrays: np.ndarray[Any, Any]
-    | Sequence[np.ndarray[Any, Any]]
-    | Mapping[str, np.ndarray[Any, Any]],
+    arrays: Saved | Sequence[Saved] | Mapping[str, Saved],
 ) -> None:
     """Writes arrays to a file that MXNet 1.9.1 reads; see the module's text on arrays of shape ().
 
@@ -146,8 +153,9 @@ def save_params(
 
     Args:
         path: where to write; an existing file is replaced.
-        arrays: any shapes; dtypes float16/32/64, bfloat16, int8/32/64, uint8 or bool. A mapping
-            keeps its order; a single array makes a list of one, as in MXNet.
+        arrays: any shapes; dtypes float16/32/64, bfloat16, int8/32/64, uint8 or bool; sparse ones
+            as `SparseParts`. A mapping keeps its order; a single array makes a list of one, as in
+            MXNet.
 
     Raises:
         DTypeError: an array has another dtype.
@@ -156,11 +164,11 @@ def save_params(
     names: list[str] = []
     if isinstance(arrays, Mapping):
         names, arrays = list(arrays), list(arrays.values())
-    elif isinstance(arrays, np.ndarray):
+    elif isinstance(arrays, (np.ndarray, SparseParts)):
         arrays = [arrays]
     labels: Sequence[str | int] = names or range(len(arrays))
     values = [_saveable(value, label) for label, value in zip(labels, arrays, strict=True)]
-    version = _V3 if any(value.ndim == 0 for value in values) else _V2
+    version = _V3 if any(value.shape == () for value in values) else _V2
     encoded = [name.encode() for name in names]
     with atomic_write(path) as file:
         file.write(struct.pack("<QQQ", _FILE_MAGIC, 0, len(values)))
@@ -173,7 +181,7 @@ def save_params(
 
 def _read_file(
     reader: _Reader,
-) -> list[np.ndarray[Any, Any]] | dict[str, np.ndarray[Any, Any]]:
+) -> list[Any] | dict[str, Any]:
     (magic,) = reader.unpack("Q", "the file's kind")
     if magic != _FILE_MAGIC:
         raise reader.error(f"the first 8 bytes must be {_FILE_MAGIC:#x}", f"{magic:#x}")
@@ -205,18 +213,14 @@ def _read_name(reader: _Reader) -> str:
         raise reader.error("a name must be UTF-8", repr(raw[:40])) from None
 
 
-def _read_array(reader: _Reader, what: str) -> np.ndarray[Any, Any]:
+def _read_array(reader: _Reader, what: str) -> Saved:
     (header,) = reader.unpack("I", f"{what}: its header")
     if header in (_V2, _V3):
         (storage,) = reader.unpack("i", f"{what}: its storage type")
         if storage in _SPARSE:
-            raise reader.error(
-                f"{what}: must be dense",
-                f"storage type {_SPARSE[storage]}",
-                "save it as x.tostype('default') in MXNet",
-            )
+            return _read_sparse(reader, what, _SPARSE[storage])
         if storage != _DENSE:
-            raise reader.error(f"{what}: its storage type must be {_DENSE}", storage)
+            raise reader.error(f"{what}: its storage type must be {_DENSE}, 1 or 2", storage)
         (ndim,) = reader.unpack("i", f"{what}: its number of dimensions")
         size_layout = "q"
     elif header == _V1:
@@ -230,6 +234,12 @@ def _read_array(reader: _Reader, what: str) -> np.ndarray[Any, Any]:
             "an array without one",
             "MXNet writes these for empty handles, and for shape () outside its np_shape mode",
         )
+    shape = _read_shape(reader, what, ndim, size_layout)
+    _, _, code = reader.unpack("iii", f"{what}: its context and dtype")
+    return _read_values(reader, what, shape, _dtype_of(reader, what, code))
+
+
+def _read_shape(reader: _Reader, what: str, ndim: int, size_layout: str) -> tuple[int, ...]:
     if not 0 <= ndim <= _MAX_NDIM:
         raise reader.error(f"{what}: must have at most {_MAX_NDIM} dimensions", ndim)
     shape = reader.unpack(f"{ndim}{size_layout}", f"{what}: its shape")
@@ -237,11 +247,35 @@ def _read_array(reader: _Reader, what: str) -> np.ndarray[Any, Any]:
     extent = math.prod(size or 1 for size in shape) * _MAX_ITEM_BYTES
     if min(shape, default=0) < 0 or extent >= 2**63:
         raise reader.error(f"{what}: its sizes must be possible", f"shape {shape}")
-    _, _, code = reader.unpack("iii", f"{what}: its context and dtype")
+    return shape
+
+
+def _dtype_of(reader: _Reader, what: str, code: int) -> np.dtype[Any]:
     if code not in DTYPE_OF_CODE:
         known = ", ".join(f"{key} ({dtype.name})" for key, dtype in DTYPE_OF_CODE.items())
         raise reader.error(f"{what}: its dtype code must be one of {known}", code)
-    return _read_values(reader, what, shape, DTYPE_OF_CODE[code])
+    return DTYPE_OF_CODE[code]
+
+
+def _read_sparse(reader: _Reader, what: str, stype: str) -> SparseParts:
+    def sizes(of: str) -> tuple[int, ...]:
+        (ndim,) = reader.unpack("i", f"{what}: the number of dimensions of {of}")
+        return _read_shape(reader, what, ndim, "q")
+
+    data_shape, shape = sizes("its values"), sizes("the array")
+    _, _, code = reader.unpack("iii", f"{what}: its context and dtype")
+    kinds = [(_dtype_of(reader, what, code), data_shape)]
+    for _ in range(AUXILIARY[stype]):
+        (code,) = reader.unpack("i", f"{what}: the dtype of its positions")
+        kinds.append((_dtype_of(reader, what, code), sizes("its positions")))
+    data, *aux = (_read_values(reader, what, dims, dtype) for dtype, dims in kinds)
+    if any(one.dtype.kind not in "iu" or one.ndim != 1 for one in aux):
+        raise reader.error(f"{what}: its positions must be whole numbers in 1 dimension", aux)
+    parts = SparseParts(stype, shape, data, [one.astype(np.int64) for one in aux])
+    fault = parts.fault()
+    if fault:
+        raise reader.error(f"{what}: a {stype} array must have {fault}", f"the shape {shape}")
+    return parts
 
 
 def _read_values(
@@ -259,8 +293,11 @@ def _read_values(
     return values.view(dtype).reshape(shape)
 
 
-def _saveable(value: Any, name: str | int) -> np.ndarray[Any, Any]:
+def _saveable(value: Any, name: str | int) -> Any:
     """Returns a contiguous array in native byte order of a dtype that the format knows."""
+    if isinstance(value, SparseParts):
+        aux = [np.ascontiguousarray(one, np.int64) for one in value.aux]
+        return value._replace(data=_saveable(value.data, name), aux=aux)
     array = np.asarray(value)
     array = np.asarray(array, array.dtype.newbyteorder("="), order="C")
     if array.dtype not in CODE_OF:
@@ -272,9 +309,21 @@ def _saveable(value: Any, name: str | int) -> np.ndarray[Any, Any]:
     return array
 
 
-def _write_array(file: BinaryIO, array: np.ndarray[Any, Any], version: int) -> None:
-    ndim = array.ndim
-    file.write(struct.pack("<Iii", version, _DENSE, ndim))
-    file.write(struct.pack(f"<{ndim}q", *array.shape))
-    file.write(struct.pack("<iii", *_CPU, CODE_OF[array.dtype]))
-    file.write(array.reshape(-1).view(np.uint8).data)
+def _write_array(file: BinaryIO, array: Saved, version: int) -> None:
+    if isinstance(array, SparseParts):
+        file.write(struct.pack("<Ii", version, _CODE_OF_SPARSE[array.stype]))
+        file.write(_packed_shape(array.data.shape) + _packed_shape(array.shape))
+        file.write(struct.pack("<iii", *_CPU, CODE_OF[array.data.dtype]))
+        for one in array.aux:
+            file.write(struct.pack("<i", CODE_OF[one.dtype]) + _packed_shape(one.shape))
+        values = [array.data, *array.aux]
+    else:
+        file.write(struct.pack("<Ii", version, _DENSE) + _packed_shape(array.shape))
+        file.write(struct.pack("<iii", *_CPU, CODE_OF[array.dtype]))
+        values = [array]
+    for one in values:
+        file.write(one.reshape(-1).view(np.uint8).data)
+
+
+def _packed_shape(shape: tuple[int, ...]) -> bytes:
+    return struct.pack(f"<i{len(shape)}q", len(shape), *shape)

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.sparse_parts import SparseParts
 
 from ._host import AbstractArray
 
@@ -19,10 +20,14 @@ class StorageType(NamedTuple):
     Attributes:
         cast: makes one of a dense array.
         zeros: makes one that stores nothing, of a shape, on a context, of a dtype.
+        to_parts: returns an array's parts on the host, as files hold them; waits for them.
+        from_parts: makes an array of such, which must be right, on a context.
     """
 
     cast: Callable[[Any], Any]
     zeros: Callable[[tuple[int, ...], Context, Any], Any]
+    to_parts: Callable[[Any], SparseParts]
+    from_parts: Callable[[SparseParts, Context], Any]
 
 
 #: The storage types by MXNet's names, 'row_sparse' and 'csr'.

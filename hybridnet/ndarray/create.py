@@ -176,8 +176,3 @@ def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
         axes.insert(target, one)
     moved: NDArray = tensor.transpose(axes)
     return moved
-
-
-def _dense_only(name: str, stype: str | None) -> None:
-    if stype not in (None, "default"):
-        raise ParameterError(f"nd.{name}: stype must be 'default', got {stype!r}")

@@ -6,11 +6,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hybridnet.base.context import current_context
+from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.params_file import load_params, save_params
+from hybridnet.base.sparse_parts import SparseParts
 
 from ._copy import put
+from ._storage_types import STORAGE_TYPES
 from .ndarray import NDArray
 
 __all__ = ["load", "load_frombuffer", "save"]
@@ -32,11 +34,11 @@ def save(fname: PathLike, data: NDArray | Sequence[NDArray] | Mapping[str, NDArr
     arrays: Any
     if isinstance(data, Mapping):
         _check_arrays(data.items())
-        arrays = {name: one.asnumpy() for name, one in data.items()}
+        arrays = {name: _on_host(one) for name, one in data.items()}
     else:
         data = list(data)
         _check_arrays(enumerate(data))
-        arrays = [one.asnumpy() for one in data]
+        arrays = [_on_host(one) for one in data]
     save_params(fname, arrays)
 
 
@@ -60,8 +62,21 @@ def load_frombuffer(buf: bytes) -> list[NDArray] | dict[str, NDArray]:
 def _restore(loaded: Any) -> list[NDArray] | dict[str, NDArray]:
     ctx = current_context()
     if isinstance(loaded, dict):
-        return {name: NDArray.from_value(put(one, ctx), ctx) for name, one in loaded.items()}
-    return [NDArray.from_value(put(one, ctx), ctx) for one in loaded]
+        return {name: _on_device(one, ctx) for name, one in loaded.items()}
+    return [_on_device(one, ctx) for one in loaded]
+
+
+def _on_host(array: NDArray) -> Any:
+    if array.stype == "default":
+        return array.asnumpy()
+    return STORAGE_TYPES[array.stype].to_parts(array)
+
+
+def _on_device(loaded: Any, ctx: Context) -> NDArray:
+    if isinstance(loaded, SparseParts):
+        made: NDArray = STORAGE_TYPES[loaded.stype].from_parts(loaded, ctx)
+        return made
+    return NDArray.from_value(put(loaded, ctx), ctx)
 
 
 def _check_arrays(items: Iterable[tuple[Any, Any]]) -> None:

@@ -11,7 +11,7 @@ For every network NAME:
   where the network has no Dropout, in a training pass the outputs (``train:0``, ...) and the
   gradients of their sum (``grad:fc1_weight``, ...; loss layers ignore the head gradient).
 
-The rest are array files: every dtype, every version of the format, and sparse ones to be refused.
+The rest are array files: every dtype, every version of the format, and sparse ones.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import numpy as np
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import FLOAT32, INT64, as_dtype
 from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.base.sparse_parts import SparseParts
 
 from .. import create
 from .._copy import host_array
@@ -322,5 +323,18 @@ def _to_rows(source: NDArray) -> RowSparseNDArray:
     return RowSparseNDArray.of(data, [rows], source.shape)
 
 
-STORAGE_TYPES["csr"] = StorageType(_to_csr, _csr_zeros)
-STORAGE_TYPES["row_sparse"] = StorageType(_to_rows, _rows_zeros)
+def _parts_of(source: BaseSparseNDArray) -> SparseParts:
+    source.trimmed()
+    # A file has a CSR matrix' row ends before its columns.
+    aux = [one.asnumpy() for one in reversed(source._aux)]
+    return SparseParts(source.stype, source.shape, source._data.asnumpy(), aux)
+
+
+def _from_parts(parts: SparseParts, ctx: Context) -> BaseSparseNDArray:
+    kind = CSRNDArray if parts.stype == "csr" else RowSparseNDArray
+    aux = [upload(one, ctx) for one in reversed(parts.aux)]
+    return kind.of(upload(parts.data, ctx), aux, parts.shape)
+
+
+STORAGE_TYPES["csr"] = StorageType(_to_csr, _csr_zeros, _parts_of, _from_parts)
+STORAGE_TYPES["row_sparse"] = StorageType(_to_rows, _rows_zeros, _parts_of, _from_parts)
