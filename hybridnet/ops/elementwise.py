@@ -185,7 +185,7 @@ def _clip(data: Any, *, a_min: Scalar, a_max: Scalar) -> Any:
     """
     low, high = convert(a_min, data.dtype), convert(a_max, data.dtype)
     # Selections, and not minimum and maximum: those halve the gradient at the ends.
-    return jnp.where(data < low, low, jnp.where(data > high, high, data))
+    return jnp.where(data > high, high, jnp.where(data < low, low, data))
 
 
 @operator("smooth_l1", infer=same_type, check=refuse_bool("smooth_l1"))
