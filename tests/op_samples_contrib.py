@@ -94,6 +94,11 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
             **_DEFORMED,
         )
     ],
+    "_contrib_fft": [sample(_X), sample(_IMAGE)],
+    "_contrib_ifft": [sample(random(2, 6)), sample(random(1, 2, 1, 4))],
+    "_contrib_count_sketch": [
+        sample(_X, np.array([[1.0, 0, 1]]), np.array([[1.0, -1, -1]]), skip=[1], out_dim=3)
+    ],
     "_contrib_Proposal": [
         sample(
             random(1, 6, 3, 4, low=0.1, high=0.9),

@@ -102,3 +102,37 @@ def test_boolean_mask_refuses_unfit_inputs():
         mx.nd.contrib.boolean_mask(x)
     with pytest.raises(ParameterError, match="must be an NDArray"):
         mx.nd.contrib.boolean_mask(x, [1, 0, 1])
+
+
+def test_zipfian_candidates_fall_as_the_law_says():
+    mx.random.seed(7)
+    true = mx.nd.array([[0, 3]])
+    drawn, of_true, of_drawn = mx.nd.contrib.rand_zipfian(true, 20000, 9)
+    probability = np.log((np.arange(9) + 2) / (np.arange(9) + 1)) / np.log(10)
+    np.testing.assert_allclose(of_true.asnumpy(), 20000 * probability[[[0, 3]]])
+    np.testing.assert_allclose(of_drawn.asnumpy(), 20000 * probability[drawn.asnumpy()])
+    assert (drawn.dtype, of_true.dtype, of_drawn.dtype) == (np.int64, np.float64, np.float64)
+    counts = np.bincount(drawn.asnumpy(), minlength=9)
+    # Five standard deviations of a count.
+    assert (abs(counts - 20000 * probability) < 5 * np.sqrt(20000 * probability)).all()
+    symbols = mx.sym.contrib.rand_zipfian(mx.sym.var("true"), 5, 9)
+    drawn, of_true, _ = mx.sym.Group(symbols).eval(true=true)
+    assert drawn.shape == (5,) and set(drawn.asnumpy()) <= set(range(9))
+    np.testing.assert_allclose(of_true.asnumpy(), 5 * probability[[[0, 3]]])
+
+
+def test_fourier_transforms_and_sketches():
+    x = np.random.default_rng(0).normal(size=(2, 5)).astype("float32")
+    found = mx.nd.contrib.fft(mx.nd.array(x))
+    complex_ = np.fft.fft(x)
+    np.testing.assert_allclose(found.asnumpy()[:, ::2], complex_.real, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found.asnumpy()[:, 1::2], complex_.imag, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(mx.nd.contrib.ifft(found).asnumpy() / 5, x, rtol=1e-5, atol=1e-6)
+    number, sign = np.array([[0, 2, 0, 1, 2]]), np.array([[1, -1, -1, 1, 1]])
+    wanted = np.zeros((2, 4), "float32")
+    for column in range(5):
+        wanted[:, number[0, column]] += sign[0, column] * x[:, column]
+    sketch = mx.nd.contrib.count_sketch(
+        mx.nd.array(x), mx.nd.array(number), mx.nd.array(sign), out_dim=4
+    )
+    np.testing.assert_allclose(sketch.asnumpy(), wanted, rtol=1e-6)

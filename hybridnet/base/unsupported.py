@@ -17,20 +17,25 @@ _DGL: Final = "sampling graphs belongs to the graph library that brought it"
 _FUSED: Final = "it is one fused kernel of an optimizer; use hybridnet.optimizer"
 _QUANTIZED: Final = "inference in 8-bit integers is not supported; use float16 or bfloat16"
 
+_CONTRIB: Final = {
+    _DGL: "dgl_adjacency dgl_csr_neighbor_non_uniform_sample dgl_csr_neighbor_uniform_sample "
+    "dgl_graph_compact dgl_subgraph edge_id",
+    _FUSED: "adamw_update mp_adamw_update multi_adamw_update multi_lamb_update "
+    "multi_mp_adamw_update multi_mp_lamb_update",
+    _QUANTIZED: "calibrate_entropy dequantize quantize quantize_asym quantize_v2 "
+    "quantized_act quantized_batch_norm quantized_concat quantized_conv "
+    "quantized_elemwise_add quantized_elemwise_mul quantized_embedding quantized_flatten "
+    "quantized_fully_connected quantized_pooling quantized_rnn requantize",
+    "pool with ROIAlign instead": "DeformablePSROIPooling PSROIPooling RROIAlign",
+    "it is rarely used": "hawkesll",
+    "apply BatchNorm and then relu": "BatchNormWithReLU",
+    "use Embedding with sparse_grad=True": "SparseEmbedding",
+}
+
 #: Namespace -> reason -> the names in it that are missing for that reason.
 UNSUPPORTED: Final[dict[str, dict[str, str]]] = {
-    "nd.contrib": {
-        _DGL: "dgl_adjacency dgl_csr_neighbor_non_uniform_sample dgl_csr_neighbor_uniform_sample "
-        "dgl_graph_compact dgl_subgraph edge_id",
-        _FUSED: "adamw_update mp_adamw_update multi_adamw_update multi_lamb_update "
-        "multi_mp_adamw_update multi_mp_lamb_update",
-        _QUANTIZED: "calibrate_entropy dequantize quantize quantize_asym quantize_v2 "
-        "quantized_act quantized_batch_norm quantized_concat quantized_conv "
-        "quantized_elemwise_add quantized_elemwise_mul quantized_embedding quantized_flatten "
-        "quantized_fully_connected quantized_pooling quantized_rnn requantize",
-        "pool with ROIAlign instead": "DeformablePSROIPooling PSROIPooling RROIAlign",
-        "it is rarely used": "hawkesll",
-    },
+    "nd.contrib": _CONTRIB,
+    "sym.contrib": _CONTRIB,
 }
 
 

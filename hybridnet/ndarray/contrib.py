@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+from hybridnet.base.context import Context
 from hybridnet.base.unsupported import missing
+from hybridnet.ops.candidates import log_uniform_candidates
 
 from .control_flow import cond, foreach, while_loop
 from .functions import operator_functions as _operator_functions
 from .ndarray import NDArray
+from .random import uniform as _uniform
 
 _operators = _operator_functions("_contrib_")
 globals().update(_operators)
 
-__all__ = ["cond", "foreach", "isfinite", "isinf", "isnan", "while_loop", *_operators]
+__all__ = [
+    "cond",
+    "foreach",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "rand_zipfian",
+    "while_loop",
+    *_operators,
+]
 
 
 def isfinite(data: NDArray) -> Any:
@@ -29,6 +42,28 @@ def isinf(data: NDArray) -> Any:
 def isnan(data: NDArray) -> Any:
     """Returns 1 where an element is NaN, else 0, in the dtype of `data`."""
     return data != data
+
+
+def rand_zipfian(
+    true_classes: NDArray, num_sampled: int, range_max: int, ctx: Context | None = None
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Draws classes for a sampled softmax: class k with probability ``log((k + 2) / (k + 1))``.
+
+    Args:
+        true_classes: classes that are not drawn, of any shape.
+        num_sampled: how many are drawn; the probabilities add up to ``log(range_max + 1)``, by
+            which they are divided.
+        range_max: how many classes there are; frequent ones have small numbers.
+        ctx: where; default that of `true_classes`.
+
+    Returns:
+        The classes that were drawn, (num_sampled,) int64, with repetition; how often each of
+        `true_classes` is expected among them, float64; and how often each of the drawn ones is.
+    """
+    where = true_classes.context if ctx is None else ctx
+    draw = functools.partial(_uniform, ctx=where)
+    classes = true_classes.as_in_context(where)
+    return log_uniform_candidates(draw, classes, num_sampled, range_max)
 
 
 def __getattr__(name: str) -> Any:

@@ -58,6 +58,7 @@ from . import roi as roi
 from . import roi_align as roi_align
 from . import sampling as sampling
 from . import sequence as sequence
+from . import sketch as sketch
 from . import slicing as slicing
 from . import softmax as softmax
 from . import sparse_ops as sparse_ops
