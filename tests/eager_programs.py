@@ -116,7 +116,9 @@ def check_whole(program: Program, wanted: Outcome) -> None:
             compare_exactly(run_ours(program), first, program)
         after = cache.statistics()
         assert after.loaded > 0, program
-        assert after.compilations <= before.compilations - after.loaded, program
+        # Finalizers record where the collector happens to run, so that other programs result.
+        if not any(step[0] == "cycles" for step in program.steps):
+            assert after.compilations <= before.compilations - after.loaded, program
 
 
 def main() -> int:

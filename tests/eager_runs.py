@@ -103,17 +103,10 @@ class _Finalized:
         return [] if self.total is None else [self.total.asnumpy(), self.sum.asnumpy()]
 
 
-# A limit of segments that no program here reaches.
-_LONG = 1000
-
-
 class _Cycle:
     def __init__(self, owner: _Finalized) -> None:
         self.owner = owner
-        # Where recording may launch at once, no collection runs this: JAX that is called in the
-        # middle of a collection that interrupted JAX crashes CPython 3.11, whoever calls it.
-        launches = recorder.is_naive() or recorder.thread.limit < _LONG
-        self.cycle = None if launches else self
+        self.cycle = self
 
     def __del__(self) -> None:
         owner = self.owner

@@ -7,6 +7,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import jax
@@ -730,6 +731,39 @@ def test_finalizers_may_record():
         gc.collect()
     assert (x.asnumpy() == 3000).all()
     assert (total.asnumpy() == 1500).all()
+
+
+@pytest.mark.parametrize("synchronous", [False, True])
+def test_a_collection_launches_nothing(synchronous):
+    """It may have interrupted JAX, or a launch that the thread of what it reads waits for."""
+    mine = nd.ones((2,)) + 1
+    theirs = in_thread(lambda: nd.ones((2,)) * 3)
+    made = []
+
+    class Summed:
+        def __init__(self):
+            self.cycle = self
+
+        def __del__(self):
+            made.append((made[-1] if made else mine) + theirs)
+            made[-1] += mine
+
+    def collected():
+        Summed()
+        gc.collect()
+        return made[-1]
+
+    with naive() if synchronous else nullcontext():
+        pending = [is_pending(one) for one in (mine, theirs)]  # the switch launches everything
+        first = collected()
+        later = mine * 2
+        assert [is_pending(one) for one in (mine, theirs)] == pending
+        assert is_pending(first)
+        between = first * later
+        second = collected()
+        assert is_pending(second)
+        assert (second * between).asnumpy().tolist() == [12 * 28] * 2
+    assert [one.asnumpy().tolist() for one in made] == [[7, 7], [12, 12]]
 
 
 def test_errors_do_not_keep_what_the_waiter_held():

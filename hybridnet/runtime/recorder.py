@@ -6,10 +6,16 @@ updates, bound graphs and traced functions all come here. It makes no JAX call.
 A segment is launched (`launch`) when a value of it is needed, at a natural mark (the end of a
 training step), or when it has grown long. Values of other segments are launched before a segment's
 own lock is taken, so that no segment's lock is held while another one is launched.
+
+What finalizers record while the garbage collector runs them is launched later, by whoever needs
+it. The collector may have interrupted JAX, which crashes when it is called again there; or a
+launch, for which the thread whose segment a finalizer would launch is waiting. Such work has
+segments of its own, and these read only what is older than they are.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -63,12 +69,14 @@ class _Thread(threading.local):
         segments: what is recorded.
         trace: the trace it is in, or None.
         limit: the load at which a segment is launched: the engine's bulk size, but at least 1.
+        late: what finalizers have recorded while the garbage collector ran, by context.
         cuts: the instructions of the last segment that was launched for its load.
         in_pass: whether a training pass has begun and no natural border has come since.
     """
 
     def __init__(self) -> None:
         self.segments: dict[Context, Segment] = {}
+        self.late: dict[Context, Segment] = {}
         self.trace: Any = None
         self.limit = max(engine.bulk_size(), 1)
         _add_reasons(self.limit == 1)
@@ -136,6 +144,8 @@ def record(
         return made
     if call.on_host:
         return call.run_apart(ctx, values, scalars, record)
+    if _collecting and _collecting == threading.get_ident():
+        return _record_late(ctx, call, values, scalars, types)
     segment = thread.segments.get(ctx)
     if segment is None:
         segment = _begin(ctx)
@@ -149,6 +159,44 @@ def record(
     if _reasons:
         _launch_at_once(segment, appended)
     return appended
+
+
+# The thread in which the garbage collector runs, or 0; it runs in one at a time.
+_collecting = 0
+
+
+def _note_collection(phase: str, _: object) -> None:
+    global _collecting
+    _collecting = threading.get_ident() if phase == "start" else 0
+
+
+gc.callbacks.append(_note_collection)
+
+
+def _record_late(
+    ctx: Context, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], types: Types
+) -> list[Value]:
+    """Adds one call of a finalizer, and launches nothing."""
+    for value in values:
+        if value.segment is not None and value.segment.traced:
+            raise MXNetError(f"{call.name}: {TRACED}")
+    appended = None
+    while appended is None:
+        appended = _late_segment(ctx).append(call, values, scalars, types)
+    return appended
+
+
+def _late_segment(ctx: Context) -> Segment:
+    """Returns a segment that can be appended to now, and that launches nothing for it."""
+    segment = thread.late.get(ctx)
+    free = segment is not None and segment.open and not (segment.busy or segment.sealed)
+    if segment is not None and free and segment.load < segment.limit:
+        return segment
+    segment = journal.new_segment(ctx, thread.limit)
+    segment.late = True
+    note_open(segment)
+    thread.late[ctx] = segment
+    return segment
 
 
 def _launch_at_once(segment: Segment, made: list[Value]) -> None:
@@ -198,8 +246,11 @@ def _make_way(ctx: Context, segment: Segment, call: Call, values: Sequence[Value
         if foreign is not None and foreign is not segment:
             if foreign.traced:
                 raise MXNetError(f"{call.name}: {TRACED}")
-            if not foreign.is_interrupted():
-                launch(foreign)
+            if foreign.is_interrupted():
+                continue
+            if foreign.is_held_up():  # we are a finalizer under that launch
+                return _late_segment(ctx)
+            launch(foreign)
     # Another thread may have launched it, because it needed a value of ours.
     if not segment.open or segment.busy:
         return _begin(ctx)
@@ -220,8 +271,9 @@ def set_trace(trace: Any) -> Any:
 
 def flush() -> None:
     """Launches everything this thread has recorded."""
-    segments = list(thread.segments.values())
+    segments = [*thread.segments.values(), *thread.late.values()]
     thread.segments.clear()
+    thread.late.clear()
     for segment in segments:
         launch(segment)
 
@@ -268,6 +320,7 @@ def aside() -> Iterator[None]:
 def _after_fork_in_child() -> None:
     """What the parent had recorded is the parent's; see `devices.refuse_forked`."""
     thread.segments.clear()
+    thread.late.clear()
     thread.trace = None
     _reasons_lock._at_fork_reinit()  # type: ignore[attr-defined]
 

@@ -103,6 +103,8 @@ class Segment:
         open: whether it can still be appended to.
         busy: whether its owner is appending to it at this moment.
         launching: whether it is being launched.
+        late: whether it reads Values of any segments, which are launched when it is.
+        sealed: whether a late one reads it, so that appending to it might close a circle.
         owner: the thread that appends.
         outside: what a trace's Values from outside have for their segment; None in others.
         traced: whether it belongs to a trace, and so is never launched.
@@ -117,6 +119,7 @@ class Segment:
         "inputs",
         "instructions",
         "kept",
+        "late",
         "launching",
         "limit",
         "load",
@@ -126,6 +129,7 @@ class Segment:
         "owner",
         "results",
         "scalars",
+        "sealed",
         "traced",
     )
 
@@ -137,6 +141,7 @@ class Segment:
         self.open = True
         self.busy = False
         self.launching = False
+        self.late = self.sealed = False
         self.owner = threading.get_ident()
         self.outside: Segment | None = None
         self.traced = False
@@ -171,6 +176,9 @@ class Segment:
                     operands.append(value.index)
                 elif home is None or home is self.outside or home.is_interrupted():
                     operands.append(self._input(value))
+                elif self.late and not home.traced:
+                    home.sealed = True
+                    operands.append(self._input(value))
                 else:
                     return None
             # Held from here on: once `busy` is off, a launch takes what nobody holds for dead.
@@ -204,11 +212,11 @@ class Segment:
         return self.busy and self.owner == threading.get_ident()
 
     def is_held_up(self) -> bool:
-        """Whether it cannot be launched now: it, or one that it reads, is interrupted here."""
+        """Whether it cannot be launched now: it, or one it depends on, is interrupted here."""
         if self.is_interrupted():
             return True
         homes = [one.segment for one in self.inputs if type(one) is Value]
-        return any(home is not None and home.is_interrupted() for home in homes)
+        return any(home is not None and home.is_held_up() for home in homes)
 
     def _cut(self) -> None:
         """Takes back what was done for an instruction that is not there."""
