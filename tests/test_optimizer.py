@@ -22,7 +22,10 @@ ANSWERS = json.loads((Path(__file__).parent / "oracle" / "optimizer.json").read_
 CASES = ANSWERS["optimizers"]
 WEIGHTS = [np.array(one, np.float32) for one in ANSWERS["inputs"]["weights"]]
 GRADS = [[np.array(one, np.float32) for one in step] for step in ANSWERS["inputs"]["grads"]]
-ALL = ("sgd", "nag", "adam", "adagrad", "adadelta", "rmsprop", "ftrl", "signum", "test")
+ALL = (
+    *("sgd", "nag", "adam", "adagrad", "adadelta", "rmsprop", "ftrl", "signum", "test", "adamax"),
+    *("nadam", "ftml", "dcasgd", "sgld", "lamb", "lars"),
+)
 WITH_STATE = [
     ("sgd", {"momentum": 0.9}),
     ("nag", {"momentum": 0.9}),
@@ -32,6 +35,9 @@ WITH_STATE = [
     ("rmsprop", {"centered": True}),
     ("ftrl", {}),
     ("signum", {}),
+    ("dcasgd", {"momentum": 0.5}),
+    ("lamb", {}),
+    ("lars", {"momentum": 0.9}),
 ]
 
 
@@ -456,6 +462,57 @@ def test_unknown_names_and_arguments() -> None:
         optimizer.SGD(param_idx2name=["w"])
     with pytest.raises(ParameterError, match="subclass of Optimizer"):
         optimizer.register(int)  # type: ignore[type-var]
+
+
+def test_lars_scales_the_momentum_when_the_rate_changes() -> None:
+    """A bias takes plain steps, whatever its norm: momentum and gradient."""
+    schedule = lr_scheduler.FactorScheduler(step=1, factor=0.5, base_lr=0.4)
+    opt = optimizer.LARS(
+        momentum=0.9, learning_rate=0.4, lr_scheduler=schedule, param_idx2name={0: "fc_bias"}
+    )
+    updater = optimizer.get_updater(opt)
+    weight, step, last = nd.array([1.0, -2.0]), 0.0, 0.4
+    expected = weight.asnumpy()
+    for rate in (0.4, 0.2, 0.1):
+        updater(0, nd.array([1.0, 2.0]), weight)
+        step = 0.9 * rate / last * step - rate * np.array([1.0, 2.0])
+        expected, last = expected + step, rate
+        np.testing.assert_allclose(weight.asnumpy(), expected, rtol=1e-6)
+
+
+def test_dcasgd_with_momentum_is_the_formula() -> None:
+    opt = optimizer.DCASGD(momentum=0.5, lamda=0.3, learning_rate=0.1, wd=0.01)
+    updater = optimizer.get_updater(opt)
+    weight, grads = nd.array([1.0, -2.0]), ([1.0, 2.0], [0.5, -1.0], [2.0, 0.1])
+    expected = previous = weight.asnumpy()
+    step = np.zeros(2)
+    for one in map(np.array, grads):
+        updater(0, nd.array(one), weight)
+        late = 0.3 * one**2 * (expected - previous)
+        step = 0.5 * step - 0.1 * (one + 0.01 * expected + late)
+        previous, expected = expected, expected + step
+        np.testing.assert_allclose(weight.asnumpy(), expected, rtol=1e-5)
+
+
+def test_sgld_takes_half_a_step_and_adds_noise_of_variance_lr() -> None:
+    updater = optimizer.get_updater(optimizer.SGLD(learning_rate=0.04, wd=0.5))
+    weight = nd.ones((20_000,))
+    updater(0, nd.ones((20_000,)) * 3, weight)
+    moved = weight.asnumpy() - 1
+    assert abs(moved.mean() + 0.02 * 3.5) < 0.01
+    assert abs(moved.std() - 0.2) < 0.005
+
+
+def test_adamax_stays_where_there_was_never_a_gradient() -> None:
+    updater = optimizer.get_updater(optimizer.Adamax())
+    weight = nd.array([1.0, 2.0])
+    updater(0, nd.array([0.0, 1.0]), weight)
+    assert weight.asnumpy()[0] == 1 and weight.asnumpy()[1] < 2
+
+
+def test_set_lr_scale_names_its_successor() -> None:
+    with pytest.raises(MXNetError, match="set_lr_scale was replaced by set_lr_mult"):
+        optimizer.SGD().set_lr_scale({0: 2.0})
 
 
 def test_an_optimizer_of_ones_own_as_in_mxnet() -> None:

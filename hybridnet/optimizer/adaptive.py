@@ -10,7 +10,7 @@ from hybridnet.ops import registry
 
 from .optimizer import Index, Optimizer, register, zeros_like
 
-__all__ = ["AdaDelta", "AdaGrad", "Ftrl", "RMSProp"]
+__all__ = ["AdaDelta", "AdaGrad", "Ftrl", "RMSProp", "times"]
 
 
 @register
@@ -75,13 +75,13 @@ class AdaDelta(Optimizer):
         """Overwrites the weight (or each of a list of them) and its state by one step."""
         rho, epsilon = self.rho, self.epsilon
         for w, g, (acc_g, acc_delta), scalars in self.steps(index, weight, grad, state):
-            g = _times(g, scalars["rescale_grad"])
+            g = times(g, scalars["rescale_grad"])
             if self.clip_gradient:
                 g = g.clip(-self.clip_gradient, self.clip_gradient)
             acc_g.assign(acc_g * rho + g.square() * (1 - rho))
             delta = (acc_delta + epsilon).sqrt() / (acc_g + epsilon).sqrt() * g
             acc_delta.assign(acc_delta * rho + delta.square() * (1 - rho))
-            w.assign(w - delta - _times(w, scalars["wd"]))
+            w.assign(w - delta - times(w, scalars["wd"]))
 
 
 @register
@@ -180,7 +180,7 @@ class Ftrl(Optimizer):
             nd.ftrl_update(w, g, z, n, out=w, **fixed, **scalars)
 
 
-def _times(x: NDArray, number: Any) -> NDArray:
+def times(x: NDArray, number: Any) -> NDArray:
     """Returns an array times a number, which a trace may not know yet."""
     product: NDArray = NDArray.apply_operator(registry.get("_mul_scalar"), (x,), {"scalar": number})
     return product

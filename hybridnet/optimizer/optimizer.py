@@ -13,11 +13,11 @@ import functools
 import warnings
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar
 
 from hybridnet import registry
 from hybridnet.base.dtype import BFLOAT16, FLOAT16
-from hybridnet.base.errors import ParameterError
+from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.lr_scheduler import LRScheduler
 from hybridnet.ndarray import NDArray, zeros
 from hybridnet.runtime import recorder
@@ -255,6 +255,17 @@ class Optimizer:
         """Sets multipliers of the learning rate by index or name, over those of the symbol."""
         self.lr_mult = {**self._symbol_mults("__lr_mult__"), **args_lr_mult}
 
+    def set_lr_scale(self, args_lrscale: Mapping[Any, float]) -> NoReturn:
+        """Is gone, as in MXNet: `set_lr_mult` took its place.
+
+        Raises:
+            MXNetError: always.
+        """
+        raise MXNetError(
+            f"{type(self).__name__}: set_lr_scale was replaced by set_lr_mult, which takes the "
+            f"same dict, got {args_lrscale!r}"
+        )
+
     def set_wd_mult(self, args_wd_mult: Mapping[Any, float]) -> None:
         """Sets multipliers of the weight decay by index or name.
 
@@ -355,6 +366,18 @@ class Optimizer:
         rescale, rates, decays = self.step_numbers(index)
         for w, g, s, lr, wd in zip(weight, grad, state, rates, decays, strict=True):
             yield Step(w, g, s, {"lr": lr, "wd": wd, "rescale_grad": rescale})
+
+    def update_counts(self, index: Any) -> list[Any]:
+        """Returns which update of each weight is being made, from 1, as operators take it.
+
+        Args:
+            index: as `update` got it, after `steps` has counted.
+        """
+        indices = tuple(index) if isinstance(index, (list, tuple)) else (index,)
+        return list(host_scalars(functools.partial(self._counts_of, indices), len(indices)))
+
+    def _counts_of(self, indices: Sequence[Index]) -> list[float]:
+        return [float(self._index_update_count[index]) for index in indices]
 
     def _clip_parameter(self) -> float:
         """Returns `clip_gradient` as the operators want it: negative for no limit."""

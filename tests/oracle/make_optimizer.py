@@ -63,6 +63,25 @@ OPTIMIZERS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("signum", {**COMMON, "momentum": 0}, {}),
     ("signum", {**COMMON, "wd_lh": 0.1}, {}),
     ("test", {"rescale_grad": 0.5}, {}),
+    ("adamax", {}, {}),
+    ("adamax", COMMON, {}),
+    ("nadam", {}, {}),
+    ("nadam", {**COMMON, "beta2": 0.9, "schedule_decay": 0.1}, {}),
+    ("ftml", {"learning_rate": 0.1}, {}),
+    ("ftml", {**COMMON, "beta1": 0.5}, {}),
+    ("dcasgd", COMMON, {}),
+    ("dcasgd", {**COMMON, "lamda": 0.5}, {}),  # with momentum MXNet's fails
+    ("lamb", {}, {}),
+    ("lamb", {**COMMON, "bias_correction": False}, {}),
+    ("lamb", {**COMMON, "lower_bound": 3.0, "upper_bound": 4.0}, {}),
+    ("lars", COMMON, {}),
+    ("lars", {**COMMON, "momentum": 0.9, "eta": 0.1, "eps": 0.01}, {}),
+    ("lars", {**COMMON, "momentum": 0.9, "eta": 0.1, "param_idx2name": NAMES}, {}),
+    (
+        "lars",
+        {"momentum": 0.9, "eta": 0.1, "learning_rate": 0.1, "momentum_correction": False},
+        {"scheduler": ["FactorScheduler", {"step": 3, "factor": 0.5, "base_lr": 0.1}]},
+    ),
 ]
 
 WARMUP = {"warmup_steps": 4, "warmup_begin_lr": 0.01}
