@@ -24,7 +24,7 @@ _MODULES: Final = {
     "attribute": "hybridnet.attribute",
     "autograd": "hybridnet.autograd",
     "base": "hybridnet.base",
-    "context": "hybridnet.base.context",
+    "context": "hybridnet.context",
     "engine": "hybridnet.engine",
     "executor": "hybridnet.executor",
     "gluon": "hybridnet.gluon",
@@ -63,6 +63,7 @@ _NAMES: Final = {
     "NDArray": ("hybridnet.ndarray", "NDArray"),
     "Symbol": ("hybridnet.symbol", "Symbol"),
     "function": ("hybridnet.tracing", "function"),
+    "num_gpus": ("hybridnet.context", "num_gpus"),
     "waitall": ("hybridnet.ndarray", "waitall"),
 }
 
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
 
     from . import attribute as attribute
     from . import autograd as autograd
+    from . import context as context
     from . import engine as engine
     from . import executor as executor
     from . import gluon as gluon
@@ -94,7 +96,7 @@ if TYPE_CHECKING:
     from . import test_utils as test_utils
     from . import util as util
     from .attribute import AttrScope as AttrScope
-    from .base import context as context
+    from .context import num_gpus as num_gpus
     from .ndarray import NDArray as NDArray
     from .ndarray import waitall as waitall
     from .symbol import Symbol as Symbol
@@ -114,13 +116,6 @@ __all__ = [
     *_MODULES,
     *_NAMES,
 ]
-
-
-def num_gpus() -> int:
-    """Returns how many GPUs this process can use."""
-    from .runtime.devices import num_devices
-
-    return num_devices("gpu")
 
 
 def __getattr__(name: str) -> Any:

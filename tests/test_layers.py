@@ -20,6 +20,7 @@ BELOW = {
     "graph": ("ops",),
     "runtime": ("graph", "engine"),
     "ndarray": ("runtime",),
+    "context": ("runtime",),
     "random": ("ndarray",),
     "autograd": ("ndarray",),
     "operator": ("ndarray",),

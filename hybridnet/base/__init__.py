@@ -3,7 +3,14 @@
 Nothing here imports JAX; everything here can be imported by a data-loading worker at no cost.
 """
 
+from .config import data_dir as data_dir
 from .errors import MXNetError as MXNetError
+from .errors import NotImplementedForSymbol as NotImplementedForSymbol
 from .errors import NotSupportedForSparseNDArray as NotSupportedForSparseNDArray
 
-__all__ = ["MXNetError", "NotSupportedForSparseNDArray"]
+__all__ = [
+    "MXNetError",
+    "NotImplementedForSymbol",
+    "NotSupportedForSparseNDArray",
+    "data_dir",
+]

@@ -12,6 +12,7 @@ from .errors import ParameterError
 __all__ = [
     "cache_dir",
     "cache_size",
+    "data_dir",
     "engine_type",
     "explain",
     "log_topics",
@@ -72,6 +73,11 @@ def cache_dir() -> Path | None:
         return Path(text).expanduser()
     base = os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache"
     return Path(base).expanduser() / "hybridnet"
+
+
+def data_dir() -> str:
+    """MXNET_HOME: folder of data sets and trained models (default ~/.mxnet), as MXNet has it."""
+    return os.environ.get("MXNET_HOME", "").strip() or str(Path("~/.mxnet").expanduser())
 
 
 def cache_size() -> int:

@@ -18,7 +18,20 @@ class _Current(threading.local):
         self.default: Context | None = None
 
 
-class Context:
+class _ContextType(type):
+    """The class of `Context`, for what belongs to no one context."""
+
+    @property
+    def default_ctx(cls) -> Context:
+        """The thread's current context; setting it is `set_default_context`, as in old programs."""
+        return current_context()
+
+    @default_ctx.setter
+    def default_ctx(cls, ctx: Context) -> None:
+        set_default_context(ctx)
+
+
+class Context(metaclass=_ContextType):
     """A device, by type and number. Equal contexts are one object.
 
     Use it as an argument (``ctx=mx.gpu(0)``) or as a scope (``with mx.cpu(1): ...``) that sets the

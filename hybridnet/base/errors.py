@@ -11,6 +11,7 @@ __all__ = [
     "GraphError",
     "InternalError",
     "MXNetError",
+    "NotImplementedForSymbol",
     "NotSupportedForSparseNDArray",
     "OpError",
     "ParameterError",
@@ -54,6 +55,22 @@ class NotSupportedForSparseNDArray(MXNetError, AttributeError):
         super().__init__(
             f"{name}{also}: requires a dense NDArray{given}; make one with x.tostype('default')"
         )
+
+
+class NotImplementedForSymbol(MXNetError, TypeError):
+    """Arrays have such an operation, and symbols do not.
+
+    Args:
+        function: the function, or its name.
+        alias: another name of it, or None.
+        args: what it was called with.
+    """
+
+    def __init__(self, function: object, alias: str | None, *args: object) -> None:
+        name = getattr(function, "__name__", function)
+        also = f" (namely {alias})" if alias else ""
+        given = f", got {', '.join(map(str, args))}" if args else ""
+        super().__init__(f"{name}{also}: requires an NDArray, and not a symbol{given}")
 
 
 class OpError(MXNetError):

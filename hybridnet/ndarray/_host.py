@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -166,6 +166,17 @@ class AbstractArray(FluentMethods):
     def to_dlpack_for_read(self) -> Any:
         """Returns a DLPack capsule of the memory, which must not be written to."""
         return self.__dlpack__()
+
+    def to_dlpack_for_write(self) -> NoReturn:
+        """Is refused: programs that already run read the memory, so nobody else may write to it.
+
+        Raises:
+            MXNetError: always.
+        """
+        raise MXNetError(
+            "to_dlpack_for_write: an array's memory is never written by others; use "
+            "to_dlpack_for_read, and bring what was changed back with x[:] = nd.from_dlpack(...)"
+        )
 
     def to_jax(self) -> Any:
         """Returns the value as a JAX array, without a copy; later writes here do not change it."""

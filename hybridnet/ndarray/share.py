@@ -7,7 +7,7 @@ somebody holds it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from hybridnet.runtime.segment import Value
 from .create import array
 from .ndarray import NDArray
 
-__all__ = ["from_dlpack", "from_jax", "from_numpy", "to_dlpack_for_read"]
+__all__ = ["from_dlpack", "from_jax", "from_numpy", "to_dlpack_for_read", "to_dlpack_for_write"]
 
 
 def from_numpy(ndarray: np.ndarray[Any, Any], zero_copy: bool = True) -> NDArray:
@@ -91,6 +91,11 @@ def from_jax(source: Any) -> NDArray:
 def to_dlpack_for_read(data: NDArray) -> Any:
     """Returns a DLPack capsule of an array's memory, which must not be written to."""
     return data.to_dlpack_for_read()
+
+
+def to_dlpack_for_write(data: NDArray) -> NoReturn:
+    """Is refused; see `NDArray.to_dlpack_for_write`."""
+    data.to_dlpack_for_write()
 
 
 class _Capsule:

@@ -157,7 +157,7 @@ def _common(types: Sequence[Any], narrow: bool) -> np.dtype[Any] | None:
     floats = [np.dtype(one.dtype) for one in types if is_float(np.dtype(one.dtype))]
     if not floats:
         return None
-    ordered = sorted(floats, key=lambda one: one.itemsize)
+    ordered: list[np.dtype[Any]] = sorted(floats, key=lambda one: one.itemsize)
     return ordered[0 if narrow else -1]
 
 

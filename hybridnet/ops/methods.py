@@ -102,6 +102,9 @@ class FluentMethods(Operand):
             axes = tuple(axes[0])
         return type(self).apply_operator(registry.get("transpose"), (self,), {"axes": axes})
 
+    def __div__(self, other: Any) -> Any:
+        return self / other
+
     def split_v2(
         self,
         indices_or_sections: int | Sequence[int],

@@ -269,6 +269,48 @@ class Symbol(FluentMethods):
     def __neg__(self) -> Any:
         return self * -1.0
 
+    def get_backend_symbol(self, backend: str) -> Symbol:
+        """Returns the symbol as it is, where MXNet hands parts of it to another library.
+
+        Here the graph's passes and XLA optimize every program, with nothing to choose.
+
+        Args:
+            backend: 'MKLDNN' or 'MKLDNN_QUANTIZE', the ones that MXNet brings.
+
+        Raises:
+            ParameterError: any other backend.
+        """
+        if backend not in ("MKLDNN", "MKLDNN_QUANTIZE"):
+            raise ParameterError(
+                "get_backend_symbol: backend must be 'MKLDNN' or 'MKLDNN_QUANTIZE', which change "
+                f"nothing here; there are no others, got {backend!r}"
+            )
+        return Symbol(self._edges)
+
+    def optimize_for(
+        self,
+        backend: str,
+        args: Any = None,
+        aux: Any = None,
+        ctx: Context | None = None,
+        shape_dict: Any = None,
+        type_dict: Any = None,
+        stype_dict: Any = None,
+        skip_infer: bool = False,
+        **kwargs: Any,
+    ) -> Symbol:
+        """Returns the symbol as it is, as MXNet does for a backend that finds no part for it.
+
+        Here the graph's passes and XLA optimize every program, with nothing to choose.
+
+        Args:
+            backend: a name.
+            args, aux, ctx, shape_dict, type_dict, stype_dict, skip_infer: what a backend of MXNet
+                would look at.
+            kwargs: a backend's own options.
+        """
+        return Symbol(self._edges)
+
     def __bool__(self) -> NoReturn:
         raise MXNetError(
             "a symbol has no truth value: what it stands for is not computed yet; use sym.where, "
