@@ -58,8 +58,6 @@ def kept_boxes(
         inclusive: whether it goes at the threshold already.
     """
     count = boxes.shape[0]
-    if not count:
-        return among
     positions = jnp.arange(count)
     # The last box there is ends the loop: often a few hundred of some thousands are.
     stop = jnp.max(jnp.where(among, positions + 1, 0), initial=0)
@@ -101,7 +99,5 @@ def greedy_matching(fit: Any, threshold: float, limit: int) -> tuple[Any, Any]:
         return left, of_row, of_column
 
     none = (jnp.full(rows, -1, "int32"), jnp.full(columns, -1, "int32"))
-    if not limit:
-        return none
     _, of_row, of_column = lax.fori_loop(0, limit, step, (fit, *none))
     return of_row, of_column

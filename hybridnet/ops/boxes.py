@@ -115,6 +115,8 @@ def box_nms(
         The shape of `data`: the boxes that are kept, by falling score, and then boxes of -1. The
         gradient of a box goes where it came from (MXNet leaves a change of format out of it).
     """
+    if not data.size:
+        return data
     boxes = data.reshape(-1, *data.shape[-2:])
     count = boxes.shape[1]
     fixed = lax.stop_gradient(boxes)
@@ -188,6 +190,8 @@ def bipartite_matching(
         one that has none.
     """
     *batch, rows, columns = data.shape
+    if not data.size:
+        return jnp.full((*batch, rows), -1, data.dtype), jnp.full((*batch, columns), -1, data.dtype)
     signed = (-data if is_ascend else data).reshape(-1, rows, columns)
     limit = min(rows, columns) if topk <= 0 else min(topk + 1, rows, columns)
     of_row, of_column = jax.vmap(

@@ -258,7 +258,7 @@ def multibox_target(
         "variances": variances,
     }
     batch, count = label.shape[0], anchor.shape[1]
-    if not label.shape[1] or not count:
+    if 0 in (batch, label.shape[1], count):
         empty = jnp.zeros((batch, count * 4), anchor.dtype)
         return empty, empty, jnp.full((batch, count), ignore_label, anchor.dtype)
     return jax.vmap(lambda one, scores: _one_target(anchor[0], one, scores, **options))(
@@ -362,7 +362,7 @@ def multibox_detection(
         rows = jnp.concatenate([shown[:, None], best[order, None], boxes[order]], 1)
         return jnp.where(valid.sum() > jnp.arange(count)[:, None], rows, -1)
 
-    if cls_prob.shape[1] < 2:
+    if cls_prob.shape[1] < 2 or not cls_prob.size:
         return jnp.full((cls_prob.shape[0], count, 6), -1, cls_prob.dtype)
     fixed = lax.stop_gradient((cls_prob, loc_pred))
     return jax.vmap(detect)(*fixed)

@@ -70,7 +70,8 @@ class Operator:
     #: Input index -> output index: the input is overwritten with that output (auxiliary states);
     #: or a function of the parameters that gives it.
     mutates: Mapping[int, int] | Callable[..., Mapping[int, int]]
-    #: Which of `inputs` a call with these parameters takes; None: all of them.
+    #: Which of `inputs` a call with these parameters takes; None: all of them. Of a variadic
+    #: operator, the names of inputs that are fixed by these parameters; empty where any number is.
     takes: Callable[..., Sequence[str]] | None
     #: Types of the outputs from types of the inputs; None: by abstract evaluation of the lowering.
     infer: Callable[..., Sequence[TensorType]] | None
@@ -295,11 +296,10 @@ class OpCall(Call):
     def input_names(self, count: int = 0) -> tuple[str, ...]:
         """Returns the names of the inputs this call takes; `count` is for variadic operators."""
         op = self.operator
-        if op.variadic:
+        fixed = op.inputs if op.takes is None else tuple(op.takes(**self.attrs))
+        if op.variadic and (op.takes is None or not fixed):
             return tuple(f"{op.inputs[0]}{i}" for i in range(count))
-        if op.takes is not None:
-            return tuple(op.takes(**self.attrs))
-        return op.inputs
+        return fixed
 
     def with_train(self, train: bool) -> OpCall:
         """Returns the same call in, or out of, a training pass."""

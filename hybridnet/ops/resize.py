@@ -13,9 +13,9 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
-from ._checks import require_floats, require_one_dtype, require_shape, wide
+from ._checks import fill, require_floats, require_one_dtype, require_shape, wide
 from .conv import deconvolution
-from .operator import describe
+from .operator import Shapes, describe
 from .registry import operator
 
 __all__ = ["require_images"]
@@ -271,6 +271,18 @@ def _upsampling_type(
     return (tensor_type((batch, channels, *(one * scale for one in size)), types[0].dtype),)
 
 
+def _upsampling_inputs(*, sample_type: str, **_: Any) -> Sequence[str]:
+    return ("data", "weight") if sample_type == "bilinear" else ()
+
+
+def _upsampling_shapes(shapes: Shapes, *, scale: int, sample_type: str, **_: Any) -> Shapes:
+    data = shapes[0]
+    if sample_type == "nearest" or len(shapes) != 2 or data is None or len(data) != 4:
+        return shapes
+    kernel = _bilinear_kernel(scale)
+    return [data, fill(shapes[1], (data[1], 1, kernel, kernel))]
+
+
 def _nearest(data: Any, height: int) -> Any:
     """Repeats each pixel in a square, so that the image has this height."""
     batch, channels, rows, columns = data.shape
@@ -280,7 +292,13 @@ def _nearest(data: Any, height: int) -> Any:
     return grown.reshape(batch, channels, rows * scale, columns * scale)
 
 
-@operator("UpSampling", check=_upsampling_check, infer=_upsampling_type)
+@operator(
+    "UpSampling",
+    takes=_upsampling_inputs,
+    check=_upsampling_check,
+    infer=_upsampling_type,
+    complete=_upsampling_shapes,
+)
 def upsampling(
     *data: Any,
     scale: Annotated[int, Range(1)],

@@ -113,6 +113,8 @@ def make_node(
     params = {key: value for key, value in given.items() if key not in notes}
     count = int(params.pop("num_args", len(inputs))) if op.variadic else 0
     call, scalars = op.bind(params)
+    if op.variadic and op.takes is not None:
+        count = len(op.takes(**call.attrs)) or count
     if op.sizes:
         op.require_sizes(call.attrs)
     attrs = user_attributes(op.name, AttrScope.current.get({**notes, **(attr or {})}))
@@ -135,7 +137,8 @@ def make_node(
 
 
 def _input_names(call: OpCall, count: int) -> Sequence[str]:
-    if call.operator.variadic:
+    op = call.operator
+    if op.variadic and (op.takes is None or not op.takes(**call.attrs)):
         return [f"arg{index}" for index in range(count)]
     return call.input_names()
 

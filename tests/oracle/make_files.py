@@ -233,6 +233,25 @@ def save_network(name: str) -> None:
     mx.nd.save(str(HERE / f"{name}-io.params"), io)
 
 
+def save_detection() -> None:
+    """Saves a graph of operators of detection and sampling: their names and parameters."""
+    data, sym = mx.sym.Variable("x"), mx.sym
+    labels = {"label": sym.Variable("label"), "label_lengths": sym.Variable("lengths")}
+    window = {"kernel": (3, 3), "num_filter": 2, "pad": (1, 1), "name": "deformed"}
+    bilinear = {"num_filter": 2, "sample_type": "bilinear", "num_args": 1, "name": "up"}
+    outputs = [
+        sym.UpSampling(data, scale=2, **bilinear),
+        sym.UpSampling(data, data, scale=2, sample_type="nearest", num_args=2),
+        sym.contrib.MultiBoxPrior(data, sizes=(0.5, 0.25), ratios=(1, 2)),
+        sym.contrib.box_nms(sym.Variable("boxes"), id_index=0),
+        sym.CTCLoss(sym.Variable("scores"), use_label_lengths=True, **labels),
+        sym.contrib.BilinearResize2D(data, height=3, width=5),
+        sym.contrib.AdaptiveAvgPooling2D(data, output_size=2),
+        sym.contrib.DeformableConvolution(data, sym.Variable("offset"), **window),
+    ]
+    sym.Group(outputs).save(str(HERE / "detection-symbol.json"))
+
+
 def save_gluon() -> None:
     """Saves what a hybridized gluon network exports, and its own parameter file."""
     mx.random.seed(7)
@@ -320,6 +339,7 @@ def main() -> None:
     HERE.mkdir(exist_ok=True)
     for name in NETWORKS:
         save_network(name)
+    save_detection()
     save_gluon()
     save_old_symbol()
     save_arrays()
