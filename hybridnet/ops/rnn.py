@@ -142,6 +142,11 @@ def _num_outputs(**params: Any) -> int:
 
 def _check(*types: TensorType, **params: Any) -> None:
     net, names = _net(**params), _names(**params)
+    if len(types) != len(names):
+        raise ParameterError(
+            f"RNN: requires {len(names)} inputs with these parameters ({', '.join(names)}), got "
+            f"{len(types)}"
+        )
     got = dict(zip(names, types, strict=True))
     if params["mode"] != "lstm" and (net.projected is not None or net.clip is not None):
         raise ParameterError(
