@@ -102,3 +102,32 @@ def test_a_run_writes_its_table(tmp_path: Path) -> None:
     assert list(table) == ["chain", "novel"]
     assert table["chain"]["targets"]["<= 1.5"] > 0
     assert "| 200 chained operators" in run.stdout
+
+
+def test_contestants_of_the_operators_agree(load: Any) -> None:
+    ops, cases = load("ops"), load("ops_cases").CASES
+    assert len({case.name for case in cases}) == len(cases) >= 60
+    for name in ("exp", "broadcast_add", "softmax", "pick", "LayerNorm"):
+        (case,) = (one for one in cases if one.name == name)
+        inputs = ops.arrays(case)
+        ours = case.hybridnet(ops.nd, *[ops.nd.array(one, dtype=one.dtype) for one in inputs])
+        np.testing.assert_allclose(ours.asnumpy(), case.jax(*inputs), rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.slow
+def test_a_run_of_the_operators_prints_its_table(tmp_path: Path) -> None:
+    file = tmp_path / "table.json"
+    run = subprocess.run(
+        [
+            *(sys.executable, str(_BENCHMARKS / "ops.py"), "--rounds", "1"),
+            *("--only", "relu", "sign", "--json", str(file)),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    table = json.loads(file.read_text())
+    assert list(table) == ["relu forward", "relu gradient", "sign forward"]
+    assert table["relu gradient"]["ratio"] > 0
+    assert "| relu | gradient |" in run.stdout
