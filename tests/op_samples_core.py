@@ -50,6 +50,12 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         )
     },
     "all_finite": [sample(_X)],
+    "Crop": [
+        sample(_IMAGE, offset=(1, 0), h_w=(2, 3)),
+        sample(_IMAGE, random(1, 1, 2, 1), center_crop=True, skip=[1]),
+    ],
+    "fill_element_0index": [sample(_MATRIX, _PAIR, np.array([0.0, 2.0]), skip=[2])],
+    "reset_arrays": [sample(_X, _MATRIX, num_arrays=2)],
     "multi_all_finite": [sample(_X, _MATRIX, num_arrays=2)],
     "multi_sum_sq": [sample(_X, _MATRIX, num_arrays=2)],
     "multi_lars": [sample(_PAIR, _PAIR, _PAIR2, _PAIR2, eta=0.1, eps=0.01)],

@@ -58,6 +58,12 @@ def test_onehot_encode_writes_into_its_output():
     assert out.asnumpy().tolist() == [[0, 1, 0], [1, 0, 0]]
 
 
+def test_reset_arrays_writes_zeros():
+    x, y = mx.nd.ones((2,)), mx.nd.ones((3, 1))
+    assert mx.nd.reset_arrays(x, y, num_arrays=2) == []
+    assert x.asnumpy().tolist() == [0, 0] and not y.asnumpy().any()
+
+
 def test_methods_for_sorting():
     x = np.random.default_rng(0).permutation(12.0 + np.zeros(12)).reshape(3, 4)
     x = x + np.random.default_rng(1).permutation(12).reshape(3, 4)

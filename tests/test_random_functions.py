@@ -98,7 +98,7 @@ def test_multinomial_draws_by_probability_and_differentiates_its_logarithms():
 
 
 def test_multinomial_of_a_symbol():
-    symbol = mx.sym.random.multinomial(mx.sym.var("p"), shape=(4,), dtype="int64", name="draw")
+    symbol = mx.sym.random.multinomial(mx.sym.var("p"), shape=(4,), get_prob=False, dtype="int64")
     (drawn,) = symbol.eval(p=mx.nd.array([[0.0, 1.0]]))
     assert drawn.dtype == np.int64 and drawn.asnumpy().tolist() == [[1, 1, 1, 1]]
 

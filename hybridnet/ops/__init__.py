@@ -42,6 +42,7 @@ from . import numpy_matrix as numpy_matrix
 from . import numpy_random as numpy_random
 from . import numpy_reduce as numpy_reduce
 from . import numpy_shape as numpy_shape
+from . import old_ops as old_ops
 from . import optimizer_ops as optimizer_ops
 from . import ordering as ordering
 from . import patches as patches

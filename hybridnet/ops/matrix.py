@@ -151,7 +151,7 @@ def _batch_dot(
     return jnp.matmul(lhs, rhs)
 
 
-def _check_khatri_rao(*types: TensorType) -> None:
+def _check_khatri_rao(*types: TensorType, **_: Any) -> None:
     refuse_bool("khatri_rao")(*types)
     first = types[0].shape
     if any(len(one.shape) != 2 or one.shape[1:] != first[1:] for one in types):
@@ -159,17 +159,18 @@ def _check_khatri_rao(*types: TensorType) -> None:
         raise ShapeError(f"khatri_rao: all must be matrices with as many columns each, got {got}")
 
 
-def _khatri_rao_type(*types: TensorType) -> tuple[TensorType]:
+def _khatri_rao_type(*types: TensorType, **_: Any) -> tuple[TensorType]:
     rows = math.prod(one.shape[0] for one in types)
     return (tensor_type((rows, types[0].shape[1]), promote_types(types)),)
 
 
 @operator("khatri_rao", check=_check_khatri_rao, infer=_khatri_rao_type)
-def _khatri_rao(*args: Any) -> Any:
+def _khatri_rao(*args: Any, num_args: int = 0) -> Any:
     """Kronecker product of each column of matrices with those of the others (Khatri and Rao, 1968).
 
     Args:
         args: matrices (n, columns), (m, columns), ...
+        num_args: how many there are; saved symbols hold it, calls need not give it.
 
     Returns:
         (n * m * ..., columns).

@@ -134,14 +134,15 @@ def generalized_negative_binomial(
 
 
 def multinomial(
-    data: Symbol, shape: Any = None, get_prob: bool = False, dtype: Any = "int32", **kwargs: Any
+    data: Symbol, shape: Any = None, get_prob: bool = True, dtype: Any = "int32", **kwargs: Any
 ) -> Symbol:
     """Draws categories by their probabilities.
 
     Args:
         data: (..., categories), probabilities.
         shape: how many are drawn from each distribution; default one, without an axis for it.
-        get_prob: return the logarithms of their probabilities too, which have a gradient.
+        get_prob: return the logarithms of their probabilities too, which have a gradient; here
+            that is the default, in ``nd.random`` it is not.
         dtype: of the categories.
         kwargs: ``name`` and ``attr`` of the node.
     """

@@ -124,6 +124,12 @@ _case("_histogram", _x(30, low=-5, high=5, dtype="int32"), bin_cnt=5, range=(-5,
 _case("_histogram", _v(0.0, 1.0, 2.0, 3.0, 4.0), bin_cnt=4, range=(0, 4), grads=())
 _case("_histogram", _x(3, 4, dtype="float64"), bin_cnt=1, range=(-0.5, 1), grads=())
 
+# Of old programs.
+_case("Crop", _x(2, 3, 4, 5), num_args=1, h_w=(2, 3), offset=(1, 2))
+_case("Crop", _x(2, 3, 4, 5), num_args=1, h_w=(2, 3), center_crop=True)
+_case("Crop", _x(1, 1, 4, 4), _x(2, 2, 3, 1), grads=[0], num_args=2, offset=(0, 1))
+_case("fill_element_0index", _x(2, 3), _x(2), _v(0, 2), grads=())
+
 # What saved graphs hold.
 _case("_identity_with_attr_like_rhs", _x(2, 3), _x(2, 3))
 _case("_scatter_plus_scalar", _x(2, 3), scalar=1.5)
