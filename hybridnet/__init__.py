@@ -65,6 +65,19 @@ _NAMES: Final = {
     "function": ("hybridnet.tracing", "function"),
     "num_gpus": ("hybridnet.context", "num_gpus"),
     "waitall": ("hybridnet.ndarray", "waitall"),
+    **{
+        name: ("hybridnet.util", name)
+        for name in (
+            "is_np_array",
+            "is_np_shape",
+            "np_array",
+            "np_shape",
+            "set_np_shape",
+            "use_np",
+            "use_np_array",
+            "use_np_shape",
+        )
+    },
 }
 
 if TYPE_CHECKING:

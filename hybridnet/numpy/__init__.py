@@ -9,6 +9,16 @@
     loss.backward()
 
 The functions take symbols as well as arrays; ``sym.np`` has those that start from nothing, too.
+
+As in MXNet 1.9, and not as in NumPy: numbers and lists become float32, elementwise functions keep
+the dtype of integers (``exp`` of them is truncated), a number beside an array of integers loses its
+fraction, ``/`` and `mean` of integers give float32, and `reshape` copies.
+
+Not as in MXNet, on purpose: `std`, `var` and `average` of integers are float32, and not integers;
+arrays of different dtypes are combined everywhere, and NumPy arrays and lists are taken as arrays;
+``initial=`` and ``where=`` of reductions work, and ``where=`` of elementwise functions; the
+gradients of `var`, `rot90`, `atleast_1d` and of `where` with a number are the derivatives; the mean
+of no elements is NaN; ``average(returned=True)`` gives a sum of weights for each average.
 """
 
 from __future__ import annotations

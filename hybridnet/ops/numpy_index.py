@@ -148,8 +148,8 @@ def _histogram(
         range: from where to where these go.
     """
     if bins is None:
-        bins = jnp.linspace(range[0], range[1], (bin_cnt or 1) + 1, dtype=FLOAT64)
-        bins = bins.astype(data.dtype)
+        edges = jnp.linspace(range[0], range[1], (bin_cnt or 1) + 1, dtype=FLOAT64)
+        bins = edges.astype(quotient_dtype(np.dtype(data.dtype)))
     counts, _ = jnp.histogram(data.reshape(-1).astype(FLOAT64), bins.astype(FLOAT64))
     return counts.astype(INT64), bins
 
