@@ -22,7 +22,7 @@ BELOW = {
     "ndarray": ("runtime",),
     "context": ("runtime",),
     "random": ("ndarray",),
-    "autograd": ("ndarray",),
+    "autograd": ("ndarray", "symbol"),
     "operator": ("ndarray",),
     "util": ("base",),
     "numpy": ("ndarray", "util"),

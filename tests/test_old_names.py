@@ -49,6 +49,53 @@ def test_memory_is_not_lent_for_writing():
             lend()
 
 
+def test_what_was_recorded_becomes_a_symbol():
+    x, c = mx.nd.array([3.0, -1.0]), mx.nd.array([1.0, 2.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.relu(x * 2) + c * x[1:2]
+    symbol = mx.autograd.get_symbol(y)
+    assert symbol.list_arguments() == ["var0", "null0"]
+    assert symbol.list_outputs() == [f"{symbol.name}_output"]
+    np.testing.assert_array_equal(symbol.eval(var0=x, null0=c)[0].asnumpy(), y.asnumpy())
+    other = mx.nd.array([5.0, 7.0])
+    expected = np.array([10.0, 14.0]) + c.asnumpy() * 7
+    np.testing.assert_array_equal(symbol.eval(var0=other, null0=c)[0].asnumpy(), expected)
+
+
+def test_what_was_recorded_may_draw_random_numbers():
+    x = mx.nd.ones((100,))
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.Dropout(x, p=0.5) * 3
+    symbol = mx.autograd.get_symbol(y)
+    assert symbol.list_arguments() == ["var0"]
+    executor = symbol.bind(mx.cpu(), {"var0": x})
+    assert set(executor.forward(is_train=True)[0].asnumpy()) == {0.0, 6.0}
+    assert set(executor.forward(is_train=False)[0].asnumpy()) == {3.0}
+
+
+def test_get_symbol_refuses_what_is_not_recorded():
+    class Twice(mx.autograd.Function):
+        def forward(self, x):
+            return x * 2
+
+        def backward(self, dy):
+            return dy * 2
+
+    x = mx.nd.ones((2,))
+    with pytest.raises(MXNetError, match="get_symbol: the array was not computed inside"):
+        mx.autograd.get_symbol(x)
+    x.attach_grad()
+    with mx.autograd.record():
+        y, z = x * 2, Twice()(x)
+    y.backward()
+    with pytest.raises(MXNetError, match=r"_mul_scalar was used up by backward\(\)"):
+        mx.autograd.get_symbol(y)
+    with pytest.raises(MXNetError, match="is no operator, so it is in no symbol"):
+        mx.autograd.get_symbol(z)
+
+
 def test_division_of_python_2():
     assert mx.nd.array([4.0]).__div__(2).asscalar() == 2
     assert mx.sym.var("x").__div__(2).eval(x=mx.nd.array([4.0]))[0].asscalar() == 2

@@ -10,6 +10,7 @@ In short::
 """
 
 from .function import Function as Function
+from .history import get_symbol as get_symbol
 from .scopes import backward as backward
 from .scopes import grad as grad
 from .scopes import is_recording as is_recording
@@ -25,6 +26,7 @@ from .scopes import train_mode as train_mode
 __all__ = [
     "Function",
     "backward",
+    "get_symbol",
     "grad",
     "is_recording",
     "is_training",
