@@ -42,12 +42,11 @@ def _rnn(
 
 SAMPLES: Final[dict[str, list[Sample]]] = {
     "RNN": [
-        _rnn("rnn_relu", directions=2),
-        _rnn("rnn_tanh", layers=2, directions=2, lengths=True, state_outputs=True),
+        _rnn("rnn_relu"),
+        _rnn("rnn_tanh", directions=2, lengths=True),
         _rnn("lstm", layers=2, directions=2, lengths=True, state_outputs=True),
-        _rnn("gru", layers=2, directions=2, lengths=True, state_outputs=True),
-        _rnn("lstm", projected=1, lengths=True, state_outputs=True),
-        _rnn("lstm", lstm_state_clip_min=-0.31, lstm_state_clip_max=0.29, state_outputs=True),
+        _rnn("gru", directions=2, lengths=True, state_outputs=True),
+        _rnn("lstm", projected=1, lstm_state_clip_min=-0.31, lstm_state_clip_max=0.29),
         _rnn("gru", layers=2, p=0.5, train=True),
     ],
     "_rnn_param_concat": [sample(random(3), random(2, seed=1), dim=0)],
