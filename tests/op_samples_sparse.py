@@ -44,5 +44,9 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     "_csr_sum": [sample(*_CSR, columns=4, axis=axis) for axis in (None, 0, 1)],
     "cast_storage": [sample(_X, stype="default")],
     "_sparse_retain": [sample(_X, np.array([2.0, 0.0]), skip=[1])],
+    "_embedding_rows": [
+        sample(np.array([[0.0, 2.0], [2.0, 7.0]]), random(2, 2, 3), skip=[0], input_dim=3),
+        sample(np.array([2.0, 0.0]), random(2, 3), skip=[0], input_dim=5),
+    ],
     "_square_sum": [sample(_X, axis=1, keepdims=True), sample(_X)],
 }

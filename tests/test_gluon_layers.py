@@ -323,7 +323,6 @@ def test_containers(kind: type) -> None:
         ("Dense(2.5)", r"'dense0_weight': shape must be whole numbers.* got \(2.5, 0\)"),
         ("Dense(-2)", r"'dense0_weight': shape must be whole numbers.* got \(-2, 0\)"),
         ("LeakyReLU(-1)", "LeakyReLU: alpha must be >= 0, got -1"),
-        ("Embedding(4, 3, sparse_grad=True)", "sparse_grad=True is not supported"),
         ("Lambda('foo')", "has no function 'foo'"),
         ("HybridLambda('waitall')", "has no function 'waitall'"),
     ],

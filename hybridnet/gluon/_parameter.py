@@ -71,10 +71,11 @@ class Parameter:
         init: its own initializer; default that given to `initialize`.
         allow_deferred_init: wait with initialization until the shape is known.
         differentiable: False for statistics, which no optimizer touches.
-        stype, grad_stype: 'default'.
+        stype: 'default': values are dense.
+        grad_stype: the storage of the gradient, 'default' or 'row_sparse'.
 
     Attributes:
-        name, lr_mult, wd_mult, init: as given.
+        name, lr_mult, wd_mult, init, grad_stype: as given.
         times_set: how often it got a value from elsewhere than a `Trainer`.
     """
 
@@ -92,9 +93,13 @@ class Parameter:
         stype: str = "default",
         grad_stype: str = "default",
     ) -> None:
-        if stype != "default" or grad_stype != "default":
-            raise ParameterError(f"Parameter {name!r}: stype and grad_stype must be 'default'")
+        if stype != "default" or grad_stype not in ("default", "row_sparse"):
+            raise ParameterError(
+                f"Parameter {name!r}: stype must be 'default' and grad_stype 'default' or "
+                f"'row_sparse', got {stype!r} and {grad_stype!r}"
+            )
         self.name = name
+        self.grad_stype = grad_stype
         self.lr_mult = lr_mult
         self.wd_mult = wd_mult
         self.init = init
@@ -256,7 +261,7 @@ class Parameter:
                 if self._grad_req == "null":
                     one.set_edge(None)
                 else:
-                    one.attach_grad(self._grad_req)
+                    one.attach_grad(self._grad_req, self.grad_stype)
                     if one.edge is not None:
                         one.edge.node.summed = len(self._data) > 1
         self.note_grads_used()
@@ -397,7 +402,7 @@ class Parameter:
         """Whether every gradient was written since it was made or used, as by a backward pass."""
         for one, used in zip(self._data.values(), self._used, strict=True):
             grad = one.grad
-            if grad is None or used() is grad.storage.value:
+            if grad is None or used() is grad.stamp():
                 return False
         return True
 
@@ -405,9 +410,7 @@ class Parameter:
         """Notes that an update has used the gradients."""
         # Weakly: the memory of a gradient that is replaced goes to its successor.
         self._used = [
-            weakref.ref(one.grad.storage.value)
-            for one in self._data.values()
-            if one.grad is not None
+            weakref.ref(one.grad.stamp()) for one in self._data.values() if one.grad is not None
         ]
 
     # -- symbols -----------------------------------------------------------------------------

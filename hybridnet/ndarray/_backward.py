@@ -30,6 +30,10 @@ _BEFORE_TRACE: Final = (
     "what was recorded outside it; call backward() outside too, or let the function compute the "
     "whole loss"
 )
+_SPARSE_IN_TRACE: Final = (
+    "backward: a traced function (hn.function or hybridize()) cannot make a row-sparse gradient, "
+    "whose size no graph knows; call backward() outside, or attach a dense gradient"
+)
 _USED_UP: Final = (
     "backward: what was recorded is used up by an earlier backward(); to differentiate it twice, "
     "pass retain_graph=True the first time"
@@ -220,6 +224,10 @@ def _write_leaves(grads: dict[Edge, Any], reached: dict[Edge, None]) -> None:
         target, grad = leaf.grad, grads.get(edge)
         if target is None:
             raise MXNetError(_BEFORE_TRACE)
+        if leaf.sparse and recorder.current_trace() is not None:
+            raise MXNetError(_SPARSE_IN_TRACE)
+        if grad is not None and grad.stype != target.stype:
+            grad = grad.tostype("default").tostype(target.stype)  # may wait, as below
         if leaf.req == "write":
             target.assign(target.zeros_like() if grad is None else grad)
         elif grad is not None:

@@ -191,7 +191,7 @@ def _structure(nodes: Sequence[TapeNode], ends: Sequence[Edge]) -> tuple[Any, ..
                 source, index = edge
                 number = numbers.get(source)
                 if number is None:
-                    if source.summed:
+                    if source.summed or source.sparse:
                         return None
                     number = numbers[source] = len(numbers)
                 key.append(number)

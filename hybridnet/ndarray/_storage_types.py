@@ -22,12 +22,15 @@ class StorageType(NamedTuple):
         zeros: makes one that stores nothing, of a shape, on a context, of a dtype.
         to_parts: returns an array's parts on the host, as files hold them; waits for them.
         from_parts: makes an array of such, which must be right, on a context.
+        of_rows: makes one of rows, their positions, and how many rows there are in all; of
+            row-sparse arrays only.
     """
 
     cast: Callable[[Any], Any]
     zeros: Callable[[tuple[int, ...], Context, Any], Any]
     to_parts: Callable[[Any], SparseParts]
     from_parts: Callable[[SparseParts, Context], Any]
+    of_rows: Callable[[Any, Any, int], Any] | None = None
 
 
 #: The storage types by MXNet's names, 'row_sparse' and 'csr'.

@@ -49,14 +49,16 @@ class Leaf:
         req: 'write', 'add' or 'null'.
         wanted: whether anything is to be computed for it.
         flows: the same: whether a gradient that reaches it would be used.
+        sparse: whether the gradient is stored sparsely.
         summed: whether its gradient will be summed over devices, and so is wanted as soon as it is
             complete, while the rest of the backward pass still runs.
     """
 
-    __slots__ = ("flows", "grad", "req", "summed", "wanted")
+    __slots__ = ("flows", "grad", "req", "sparse", "summed", "wanted")
 
     def __init__(self, grad: Any, req: str) -> None:
         self.grad = grad
+        self.sparse = grad is not None and grad.stype != "default"
         self.req = req
         self.wanted = self.flows = req != "null"
         self.summed = False

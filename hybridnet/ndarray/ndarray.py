@@ -247,6 +247,17 @@ class NDArray(AbstractArray):
         host = host_array([number], dtype, "arithmetic with a whole number")
         return cls.from_value(put(host, like.context), like.context)
 
+    @classmethod
+    def from_rows(cls, values: NDArray, indices: NDArray, rows: int) -> NDArray:
+        """Returns a row-sparse array; in a trace, where all storage is dense, a dense one."""
+        if recorder_thread.trace is not None:
+            dense: NDArray = super().from_rows(values, indices, rows)
+            return dense
+        make = storage_type("row_sparse", "from_rows").of_rows
+        assert make is not None
+        made: NDArray = make(values, indices, rows)
+        return made
+
     # -- reading and writing -----------------------------------------------------------------
 
     def read(self) -> Value:
@@ -347,6 +358,10 @@ class NDArray(AbstractArray):
     def offset(self) -> int | None:
         """Where in the storage this view begins; None for the whole of it."""
         return self._offset
+
+    def stamp(self) -> Value:
+        """Returns the Value that the memory holds, which is another after every write."""
+        return self._storage.value
 
     @property
     def storage(self) -> Storage:
@@ -580,14 +595,19 @@ class NDArray(AbstractArray):
         Args:
             grad_req: 'write' replaces the gradient at each backward, 'add' adds to it, 'null'
                 computes none.
-            stype: 'default' or None; gradients are dense.
+            stype: the storage of the gradient: 'default' or None (dense), or 'row_sparse', which
+                holds only rows that have one where operators can tell (`Embedding` with
+                ``sparse_grad=True``, `dot` of a csr array); that of others is searched for them.
 
         Raises:
-            ParameterError: `grad_req` is none of these.
+            ParameterError: `grad_req` or `stype` is none of these.
         """
-        if stype not in (None, "default"):
-            raise ParameterError(f"attach_grad: stype must be 'default', got {stype!r}")
-        self.mark_variable(self.zeros_like().detach(), grad_req)
+        if stype in (None, "default"):
+            grad: NDArray = self.zeros_like().detach()
+        else:
+            kind = storage_type(stype, "attach_grad")
+            grad = kind.zeros(self.shape, self.context, self.inferred_dtype)
+        self.mark_variable(grad, grad_req)
 
     def mark_variable(self, grad: NDArray, grad_req: str) -> None:
         """Marks this array as a variable with a given gradient array."""

@@ -28,7 +28,7 @@ _USUAL: Final[Mapping[str, str]] = {
     "grad": "the gradient, in the shape of `weight`.",
     "is_int": "whether the number is a whole one for integer arrays.",
     "label": "an array.",
-    "lazy_update": "without meaning here: gradients are dense. Read for MXNet's sake.",
+    "lazy_update": "of a row-sparse gradient, whether only the rows it holds are updated.",
     "lhs": "an array of any shape.",
     "lr": "the learning rate.",
     "mean": "the first moment, overwritten.",

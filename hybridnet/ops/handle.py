@@ -127,6 +127,18 @@ class Operand:
         """Applies an operator of Python's to an operand and a number."""
         return cls.apply_operator(registry.get(how.scalar), (operand,), {"scalar": number})
 
+    @classmethod
+    def from_rows(cls, values: Any, indices: Any, rows: int) -> Any:
+        """Returns an operand of which some rows are given and all others are 0.
+
+        Args:
+            values: (n, ...), the rows.
+            indices: (n,), which they are, ascending; where it is `rows`, the row is left out.
+            rows: how many rows the result has.
+        """
+        call, scalars = registry.get("_rows_dense").bind({"rows": rows})
+        return cls.apply_call(call, (values, indices), scalars)[0]
+
     @property
     def inferred_dtype(self) -> np.dtype[Any] | None:
         """The dtype, where it is known yet."""

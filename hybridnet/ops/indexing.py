@@ -6,6 +6,7 @@ where MXNet would raise (``take`` with ``mode='raise'``) the result is NaN there
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -16,9 +17,11 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
+from .backward import vjp_gradient
+from .call import Backward
 from .families import promoted
 from .operator import Shapes, describe
-from .registry import operator
+from .registry import get, operator
 from .rules import one_axis, promote_types, reduced_shape
 
 __all__ = ["whole"]
@@ -205,7 +208,44 @@ def _embedding_shapes(shapes: Shapes, *, input_dim: int, output_dim: int, **_: A
     return [shapes[0], (input_dim, output_dim)]
 
 
-@operator("Embedding", infer=_embedding_type, complete=_embedding_shapes)
+@operator("_embedding_rows", outputs=2)
+def _embedding_rows(data: Any, grad: Any, *, input_dim: Annotated[int, Range(1)]) -> Any:
+    """The gradient of the table of `Embedding`: the rows that were looked up, and which they are.
+
+    Args:
+        data: positions, of any shape; those outside are clipped.
+        grad: (*data.shape, output_dim), the gradient of the output.
+        input_dim: how many rows the table has.
+
+    Returns:
+        (m, output_dim) and (m,) int64, where m is the size of `data`, but at most `input_dim`;
+        the positions ascend, and those of rows that are not needed are `input_dim`.
+    """
+    place = _within(data, input_dim, "clip").reshape(-1)
+    size = min(data.size, input_dim)
+    rows = jnp.unique(place, size=size, fill_value=input_dim)
+    values = jnp.zeros((size, grad.shape[-1]), grad.dtype)
+    added = grad.reshape(-1, grad.shape[-1])
+    return values.at[jnp.searchsorted(rows, place)].add(added, mode="drop"), rows.astype(INT64)
+
+
+def _embedding_gradient(back: Backward) -> Sequence[Any]:
+    """With `sparse_grad`, the rows that were looked up; otherwise the default rule."""
+    data, weight = back.inputs
+    if not back.attrs["sparse_grad"] or list(back.wanted) != [False, True]:
+        return vjp_gradient(back)
+    count = back.attrs["input_dim"]
+    call, _ = get("_embedding_rows").bind({"input_dim": count})
+    values, rows = back.apply(call, (data, back.grads[0]))
+    return [None, type(weight).from_rows(values, rows, count)]
+
+
+@operator(
+    "Embedding",
+    infer=_embedding_type,
+    complete=_embedding_shapes,
+    gradient=_embedding_gradient,
+)
 def _embedding(
     data: Any,
     weight: Any,
@@ -223,6 +263,8 @@ def _embedding(
         input_dim: how many rows the table has.
         output_dim: the length of each.
         dtype: the element type of a weight that is made for this operator.
-        sparse_grad: a hint of MXNet for the storage of the gradient, which is always dense here.
+        sparse_grad: whether the gradient of the weight is a row-sparse array, which holds only
+            the rows that were looked up. It is kept so by a variable with
+            ``attach_grad(stype='row_sparse')``; in graphs all gradients are dense.
     """
     return jnp.take(weight, _within(data, weight.shape[0], "clip"), axis=0)

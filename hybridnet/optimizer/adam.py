@@ -26,7 +26,7 @@ class Adam(Optimizer):
         beta1: the decay of the gradient's running mean.
         beta2: the decay of the running mean of its square.
         epsilon: keeps the division finite.
-        lazy_update: accepted for MXNet's sake; it concerns sparse gradients, and ours are dense.
+        lazy_update: by a row-sparse gradient, update only the rows that it holds.
         kwargs: see `Optimizer`.
     """
 
@@ -62,6 +62,7 @@ class Adam(Optimizer):
             "beta2": float(self.beta2),
             "epsilon": float(self.epsilon),
             "clip_gradient": self._clip_parameter(),
+            "lazy_update": self.lazy_update,
         }
         for w, g, (mean, var), scalars in self.steps(index, weight, grad, state):
             nd.adam_update(w, g, mean, var, out=w, **fixed, **scalars)

@@ -22,7 +22,7 @@ class SGD(Optimizer):
 
     Args:
         momentum: the share of the last step that is taken again.
-        lazy_update: accepted for MXNet's sake; it concerns sparse gradients, and ours are dense.
+        lazy_update: by a row-sparse gradient, update only the rows that it holds.
         kwargs: see `Optimizer`.
     """
 
@@ -42,14 +42,16 @@ class SGD(Optimizer):
         clip = self._clip_parameter()
         momentum = float(self.momentum)
         several = isinstance(index, (list, tuple)) and len(index) > 1
-        if several and len({one is None for one in state}) == 1:
+        sparse = any(one.stype != "default" for one in (grad if several else ()))
+        if several and not sparse and len({one is None for one in state}) == 1:
             self._update_together(index, weight, grad, state, clip)
             return
         for w, g, m, scalars in self.steps(index, weight, grad, state):
+            fixed = {"clip_gradient": clip, "lazy_update": self.lazy_update}
             if m is None:
-                nd.sgd_update(w, g, out=w, clip_gradient=clip, **scalars)
+                nd.sgd_update(w, g, out=w, **fixed, **scalars)
             else:
-                nd.sgd_mom_update(w, g, m, out=w, momentum=momentum, clip_gradient=clip, **scalars)
+                nd.sgd_mom_update(w, g, m, out=w, momentum=momentum, **fixed, **scalars)
 
     def _update_together(
         self,

@@ -1,6 +1,7 @@
 """Calls on sparse arrays whose answers by MXNet 1.9.1 are kept in ``sparse.json``.
 
-Both `make_sparse.py` (under MXNet) and our test run them, as ``run(mx, case, make(mx, case))``.
+Both `make_sparse.py` (under MXNet) and our tests run them, as ``run(mx, case, make(mx, case))``;
+and what optimizers make of row-sparse gradients, as ``train(mx, name)``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CASES", "make", "run"]
+__all__ = ["CASES", "OPTIMIZERS", "STEPS", "make", "run", "train"]
 
 A = np.array([[0, 1, 0], [2, 0, 3], [0, 0, 0], [-4, 0, 0]], np.float32)
 B = np.array([[0, 5, 1], [0, 0, 3], [0, 0, 0], [0, 0, 7]], np.float32)
@@ -114,3 +115,32 @@ def run(mx: Any, case: Case, inputs: list[Any]) -> Any:
     if op == "retain":
         return mx.nd.sparse.retain(*inputs, mx.nd.array(attrs["rows"]))
     return getattr(mx.nd, op)(*inputs, **attrs)
+
+
+#: Optimizers whose steps by row-sparse gradients are kept, with their arguments.
+OPTIMIZERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "sgd": ("sgd", {"learning_rate": 0.1, "wd": 0.01}),
+    "momentum": ("sgd", {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.01}),
+    "momentum, all rows": (
+        "sgd",
+        {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.01, "lazy_update": False},
+    ),
+    "adam": ("adam", {"learning_rate": 0.05, "wd": 0.01, "clip_gradient": 1.5}),
+    "adam, all rows": ("adam", {"learning_rate": 0.05, "lazy_update": False}),
+    "adagrad": ("adagrad", {"learning_rate": 0.1}),
+    "ftrl": ("ftrl", {"learning_rate": 0.1, "lamda1": 0.02, "wd": 0.01}),
+}
+#: Which rows of a (6, 2) weight each step's gradient holds.
+STEPS = ((1, 4), (0, 1), (4,), (1, 2, 5))
+
+
+def train(mx: Any, name: str, stype: str = "default") -> Any:
+    """Returns a weight, of some storage, after the steps of an optimizer."""
+    kind, arguments = OPTIMIZERS[name]
+    update = mx.optimizer.get_updater(mx.optimizer.create(kind, **arguments))
+    weight = mx.nd.array(np.linspace(-1, 1, 12).reshape(6, 2)).tostype(stype)
+    for number, rows in enumerate(STEPS):
+        values = np.sin(np.arange(2 * len(rows)) + number).reshape(-1, 2) * 2
+        values = values.astype(np.float32)
+        update(0, mx.nd.sparse.row_sparse_array((values, list(rows)), shape=(6, 2)), weight)
+    return weight

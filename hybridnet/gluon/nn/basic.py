@@ -191,7 +191,7 @@ class Embedding(HybridBlock):
         output_dim: length of a vector.
         dtype: of the vectors.
         weight_initializer: their first values.
-        sparse_grad: must be False; gradients are dense.
+        sparse_grad: whether the weight's gradient is a row-sparse array, of the rows looked up.
 
     Input of any shape; output with one more axis, of size output_dim.
     """
@@ -206,22 +206,20 @@ class Embedding(HybridBlock):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        if sparse_grad:
-            raise ParameterError(
-                "Embedding: sparse_grad=True is not supported; gradients are dense"
-            )
         self._sizes = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
+        self._options = {"sparse_grad": True} if sparse_grad else {}
         self.weight = self.params.get(
             "weight",
             shape=(input_dim, output_dim),
             init=weight_initializer,
             dtype=dtype,
             allow_deferred_init=True,
+            grad_stype="row_sparse" if sparse_grad else "default",
         )
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
         """Looks the vectors up."""
-        return F.Embedding(x, weight, name="fwd", **self._sizes)
+        return F.Embedding(x, weight, name="fwd", **self._sizes, **self._options)
 
     def __repr__(self) -> str:
         sizes = self._sizes

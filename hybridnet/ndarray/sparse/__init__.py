@@ -14,6 +14,7 @@ from hybridnet.ops.handle import operator_function
 from ..ndarray import NDArray
 from . import operators as operators
 from . import products as products
+from . import updates as updates
 from .base import BaseSparseNDArray as BaseSparseNDArray
 from .creation import *  # noqa: F403
 from .creation import __all__ as _creation_names

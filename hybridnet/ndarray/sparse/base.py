@@ -263,6 +263,14 @@ class BaseSparseNDArray(NDArray):
         """Returns a copy on the same context."""
         return self.with_data(self._data)
 
+    def as_kind(self, kind: type[NDArray]) -> NDArray:
+        """Returns an array of a class: itself, or a dense one of it."""
+        return self if type(self) is kind else self.to_dense().as_kind(kind)
+
+    def stamp(self) -> Value:
+        """Returns the Value of what is stored, which is another after every write."""
+        return self._data.stamp()
+
     def detach(self) -> Self:
         """Returns the same array; the tape knows nothing of it."""
         return self.with_data(self._data.detach())

@@ -323,6 +323,10 @@ def _to_rows(source: NDArray) -> RowSparseNDArray:
     return RowSparseNDArray.of(data, [rows], source.shape)
 
 
+def _of_rows(values: NDArray, indices: NDArray, rows: int) -> RowSparseNDArray:
+    return RowSparseNDArray.of(values, [indices], (rows, *values.shape[1:]), exact=False)
+
+
 def _parts_of(source: BaseSparseNDArray) -> SparseParts:
     source.trimmed()
     # A file has a CSR matrix' row ends before its columns.
@@ -337,4 +341,4 @@ def _from_parts(parts: SparseParts, ctx: Context) -> BaseSparseNDArray:
 
 
 STORAGE_TYPES["csr"] = StorageType(_to_csr, _csr_zeros, _parts_of, _from_parts)
-STORAGE_TYPES["row_sparse"] = StorageType(_to_rows, _rows_zeros, _parts_of, _from_parts)
+STORAGE_TYPES["row_sparse"] = StorageType(_to_rows, _rows_zeros, _parts_of, _from_parts, _of_rows)

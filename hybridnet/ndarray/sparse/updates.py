@@ -1,0 +1,46 @@
+"""Optimizers' updates by row-sparse gradients: only the rows that have one are touched.
+
+So a step costs what its rows cost, however many the weight has. Momentum and running means of
+other rows do not decay meanwhile, nor do their weights: it is not the update that a dense gradient
+with zeros makes, which ``lazy_update=False`` asks for. MXNet's ``ftrl_update`` does so where the
+weight is row-sparse too; here, where weights are dense, it always does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..ndarray import NDArray
+from .base import RULES, apply
+from .row_sparse import RowSparseNDArray
+
+__all__: list[str] = []
+
+
+def _update_rows(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+    weight, grad, *states = inputs
+    if type(grad) is not RowSparseNDArray or not call.attrs.get("lazy_update", True):
+        return None
+    if any(one.stype != "default" for one in (weight, *states)):
+        return None
+    call.infer(tuple(one.type for one in inputs))  # raises where they do not fit
+    rows = grad._aux[0]
+    # Room in the gradient reads the last row, and writes none.
+    before = [apply("take", one, rows) for one in (weight, *states)]
+    after = NDArray.apply_call(call, (before[0], grad._data, *before[1:]), scalars)
+    whole = (weight, *states)
+    made = [apply("_put_rows", x, rows, new) for x, new in zip(whole, after, strict=True)]
+    for index, output in call.mutates.items():
+        inputs[index].assign(made[output])
+    return made
+
+
+for _name in (
+    "sgd_update",
+    "sgd_mom_update",
+    "adam_update",
+    "ftrl_update",
+    "_sparse_adagrad_update",
+):
+    RULES[_name] = _update_rows
