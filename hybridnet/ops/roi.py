@@ -48,39 +48,49 @@ def _round(x: Any) -> Any:
     return jnp.sign(x) * jnp.floor(jnp.abs(x) + 0.5)
 
 
-def _bins(low: Any, high: Any, count: int, size: int) -> Any:
-    """Whether pixels (size) are in each of `count` parts, which overlap, of a stretch of them."""
-    length = jnp.maximum(high - low + 1, 1)
+def _bins(low: Any, high: Any, count: int, size: int) -> tuple[Any, Any]:
+    """Where each of `count` parts of stretches of pixels begins and ends, both (regions, count)."""
+    length = jnp.maximum(high - low + 1, 1)[:, None]
     index = jnp.arange(count, dtype=low.dtype)
-    # XLA would multiply by the inverse of a constant, which rounds some borders past a pixel.
-    part = length / lax.optimization_barrier(jnp.asarray(count, low.dtype))
-    start = jnp.floor(index * part) + low
-    stop = jnp.ceil((index + 1) * part) + low
-    pixels = jnp.arange(size, dtype=low.dtype)
-    return (pixels >= start[:, None]) & (pixels < stop[:, None])
+    # XLA would multiply by the inverse of what it knows to be a constant, which rounds some
+    # borders past a pixel.
+    part = length / (count + 0 * length)
+    start = jnp.floor(index * part) + low[:, None]
+    stop = jnp.ceil((index + 1) * part) + low[:, None]
+    return jnp.clip(start, 0, size).astype("int32"), jnp.clip(stop, 0, size).astype("int32")
 
 
-def _pool_region(data: Any, roi: Any, pooled: tuple[int, int], scale: float) -> tuple[Any, Any]:
+def _pool(data: Any, rois: Any, pooled: tuple[int, int], scale: float) -> tuple[Any, Any]:
     """The largest value of each part of a region, and its position in the image, -1 if empty.
 
-    The maximum is taken along rows first: of a part there are then as many as columns.
+    Visits the pixels of all parts at once, one after the other; both results are
+    (regions, rows, columns, channels).
     """
-    height, width = data.shape[2:]
-    left, top, right, bottom = _round(roi[1:] * scale)
-    rows, columns = _bins(top, bottom, pooled[0], height), _bins(left, right, pooled[1], width)
-    image = roi[0].astype("int32")
-    there = (image >= 0) & (image < data.shape[0])
-    pixels = data[jnp.clip(image, 0, data.shape[0] - 1)]
+    batch, channels, height, width = data.shape
+    left, top, right, bottom = _round(rois[:, 1:] * scale).T
+    row_start, row_stop = _bins(top, bottom, pooled[0], height)
+    column_start, column_stop = _bins(left, right, pooled[1], width)
+    image = rois[:, 0].astype("int32")
+    there = ((image >= 0) & (image < batch))[:, None, None]
+    # Channels last, so that a pixel is one run of memory.
+    pixels = jnp.moveaxis(data, 1, 3).reshape(-1, channels)
+    tallest = jnp.max(row_stop - row_start, initial=0)
+    widest = jnp.max(column_stop - column_start, initial=0)
 
-    by_row = jnp.where(columns[:, None, None, :], pixels, -jnp.inf)
-    column = jnp.argmax(by_row, -1)  # (columns of the grid, channels, height)
-    best = jnp.where(rows[:, None, None, :], by_row.max(-1), -jnp.inf)
-    row = jnp.argmax(best, -1)  # (rows of the grid, columns of the grid, channels)
-    column = jnp.take_along_axis(jnp.broadcast_to(column, best.shape), row[..., None], -1)
-    index = row * width + column[..., 0]
-    best, index = jnp.moveaxis(best.max(-1), -1, 0), jnp.moveaxis(index, -1, 0)
-    found = there & (rows.any(1)[:, None] & columns.any(1))
-    return jnp.where(found, best, 0), jnp.where(found, index, -1).astype("int32")
+    def step(number: Any, found: tuple[Any, Any]) -> tuple[Any, Any]:
+        best, index = found
+        row, column = row_start + number // widest, column_start + number % widest
+        inside = there & (row < row_stop)[:, :, None] & (column < column_stop)[:, None, :]
+        place = row[:, :, None] * width + column[:, None, :]
+        pixel = image[:, None, None] * (height * width) + place
+        values = jnp.take(pixels, pixel, axis=0, mode="clip")
+        better = inside[..., None] & (values > best)
+        return jnp.where(better, values, best), jnp.where(better, place[..., None], index)
+
+    shape = (rois.shape[0], *pooled, channels)
+    start = (jnp.full(shape, -jnp.inf, data.dtype), jnp.full(shape, -1, "int32"))
+    best, index = lax.fori_loop(0, tallest * widest, step, start)
+    return jnp.where(index < 0, 0, best), index
 
 
 def _pooling_types(
@@ -121,13 +131,9 @@ def roi_pooling(data: Any, rois: Any, *, pooled_size: Shape, spatial_scale: floa
         (regions, channels, rows, columns); 0 for a part without a pixel. Hidden: where in its
         image each value is from, for the gradient.
     """
-    pooled = grid_of(pooled_size)
-    dtype = wide(data.dtype)
-    fixed, places = lax.stop_gradient(data), rois.astype(dtype)
-    if not rois.shape[0]:
-        shape = (0, data.shape[1], *pooled)
-        return jnp.zeros(shape, data.dtype), jnp.zeros(shape, "int32")
-    return lax.map(lambda roi: _pool_region(fixed, roi, pooled, spatial_scale), places)
+    places = rois.astype(wide(data.dtype))
+    best, index = _pool(data, places, grid_of(pooled_size), spatial_scale)
+    return jnp.moveaxis(best, 3, 1), jnp.moveaxis(index, 3, 1)
 
 
 @operator(

@@ -172,7 +172,9 @@ def roi_align(
         regions,
         pooled,
         (height, width),
-        lambda total, pixel, weight: total + (pixels[pixel] * weight[..., None]).sum((0, 1)),
+        lambda total, pixel, weight: (
+            total + (jnp.take(pixels, pixel, axis=0, mode="clip") * weight[..., None]).sum((0, 1))
+        ),
         jnp.zeros((rois.shape[0], *pooled, channels), dtype),
     )
     if position_sensitive:
@@ -230,7 +232,9 @@ def backward_roi_align(
         regions,
         pooled,
         (height, width),
-        lambda total, pixel, weight: total.at[pixel].add(spread * weight[..., None]),
+        lambda total, pixel, weight: total.at[pixel].add(
+            spread * weight[..., None], mode="promise_in_bounds"
+        ),
         jnp.zeros((batch * height * width, channels), dtype),
     )
     shaped = total.reshape(batch, height, width, channels)
