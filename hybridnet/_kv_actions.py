@@ -49,6 +49,8 @@ class ArrayActions(Actions[NDArray]):
 
     def keep(self, key: Key, value: NDArray) -> NDArray:
         """See `Actions.keep`."""
+        if value.stype != "default":
+            return value.tostype("default")
         return self._moved(value, value.context, f"kv init {key}", 0)
 
     def merge(self, key: Key, values: Sequence[NDArray], priority: int) -> NDArray:
@@ -70,7 +72,7 @@ class ArrayActions(Actions[NDArray]):
     def replace(self, key: Key, merged: NDArray, stored: NDArray, priority: int) -> NDArray:
         """See `Actions.replace`. The key keeps its dtype."""
         merged, stored = self._bring_home(key, merged, stored, priority)
-        stored.assign(merged)
+        stored.assign(merged.tostype("default") if merged.stype != "default" else merged)
         self._part()
         return stored
 
@@ -105,8 +107,11 @@ class ArrayActions(Actions[NDArray]):
     def _moved(self, array: NDArray, ctx: Context, name: str, priority: int) -> NDArray:
         """Returns an array on `ctx` with the value that `array` has now, whatever is written later.
 
-        On its own context that is another handle on the same value, and no copy.
+        On its own context that is another handle on the same value, and no copy. What a sparse
+        array is made of is copied by the caller's thread, whatever the priority.
         """
+        if array.stype != "default":
+            return array.detach().as_in_context(ctx)
         value = array.read()
         if array.context is not ctx:
             device = device_of(ctx)

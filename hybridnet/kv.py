@@ -21,6 +21,7 @@ from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.files import atomic_write
 from hybridnet.kvstore import Key, Kind, KVStoreError, Store, find_kind
 from hybridnet.ndarray import NDArray
+from hybridnet.ndarray.sparse import RowSparseNDArray
 from hybridnet.optimizer import get_updater
 
 from ._kv_actions import ArrayActions, Updater
@@ -126,7 +127,8 @@ class KVStore:
             key: which keys.
             out: for each key an array of its shape, or several on any devices.
             priority: as in `push`.
-            ignore_sparse: leave out keys with sparse values; there are none.
+            ignore_sparse: leave out keys with sparse values; there are none, as the store keeps
+                all values dense.
 
         Raises:
             MXNetError: a key was not initialized.
@@ -154,12 +156,42 @@ class KVStore:
     def row_sparse_pull(
         self, key: Keys, out: Any = None, priority: int = 0, row_ids: Any = None
     ) -> None:
-        """Not available: there are no sparse arrays yet.
+        """Writes some rows of each key's value into row-sparse arrays; the rest of these is 0.
+
+        Args:
+            key: which keys.
+            out: for each key a row-sparse array of its shape, or several on any devices.
+            priority: as in `push`; it has no effect, as rows are taken where the value is.
+            row_ids: for each key the rows, any numbers in any order, as an array; or as many
+                arrays as there are in `out`.
 
         Raises:
-            MXNetError: always.
+            MXNetError: a key was not initialized.
+            ShapeError: an array has not the shape of its key.
+            ParameterError: an array is not row-sparse, or there are not as many `row_ids`.
         """
-        raise MXNetError("row_sparse_pull: arrays are dense here; use pull, and take() the rows")
+        if out is None or row_ids is None:
+            raise ParameterError(
+                "row_sparse_pull: needs out=, row-sparse arrays to write into, and row_ids=, the "
+                f"rows, got {out!r} and {row_ids!r}"
+            )
+        pairs = _pairs("row_sparse_pull", key, out)
+        ids = _pairs("row_sparse_pull", key, row_ids)
+        self._check_shapes("row_sparse_pull", pairs)
+        for one, targets in pairs.items():
+            wanted = ids[one] * len(targets) if len(ids[one]) == 1 else ids[one]
+            for target in targets:
+                if target.stype != "row_sparse" or len(wanted) != len(targets):
+                    raise ParameterError(
+                        f"row_sparse_pull: key {one!r} needs row_sparse arrays, and one row_ids "
+                        f"or as many as these, got an array of storage {target.stype!r} and "
+                        f"{len(wanted)} row_ids for {len(targets)} arrays"
+                    )
+            stored = self._store.get(one)
+            if stored is None:
+                raise MXNetError(f"row_sparse_pull: key {one!r} was not initialized")
+            for target, rows in zip(targets, wanted, strict=True):
+                target.assign(RowSparseNDArray.rows_of(stored, rows))
 
     def set_gradient_compression(self, compression_params: Any) -> None:
         """Not available: within one process nothing is sent over a network.

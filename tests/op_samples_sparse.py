@@ -33,6 +33,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         sample(_X, _ROWS, np.array([4, 1, 3])),
         sample(_X[:0], _ROWS[:0], np.array([4, 1, 3])),
     ],
+    "_take_rows": [sample(_X, np.array([2, 0, 3]))],
     "_put_rows": [sample(random(4, 2), _ROWS, random(3, 2, seed=1))],
     "_rows_sum": [sample(_X, np.array([2, 0, 2]), rows=4)],
     "_csr_pick": [sample(_X, _INDICES, _INDPTR), sample(_X[:1], _INDICES, _INDPTR)],

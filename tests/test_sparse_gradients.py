@@ -12,7 +12,7 @@ from oracle.sparse_cases import OPTIMIZERS, train
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
-from hybridnet.base.errors import MXNetError
+from hybridnet.base.errors import MXNetError, ParameterError
 
 _ANSWERS = json.loads((Path(__file__).parent / "oracle" / "sparse.json").read_text())
 _TABLE = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -138,3 +138,29 @@ def test_a_traced_step_refuses_a_sparse_gradient_by_name() -> None:
 
     with pytest.raises(MXNetError, match="cannot make a row-sparse gradient"):
         step(nd.array([1, 2]))
+
+
+def test_a_store_gives_rows_and_takes_sparse_gradients() -> None:
+    store = hn.kv.create("local")
+    store.init("w", nd.array(_TABLE).tostype("row_sparse"))
+    targets = [nd.sparse.zeros("row_sparse", (4, 3), ctx=hn.cpu(i)) for i in range(2)]
+    store.row_sparse_pull("w", out=targets[0], row_ids=nd.array([3, 0, 3]))
+    assert targets[0].indices.asnumpy().tolist() == [0, 3]
+    np.testing.assert_array_equal(targets[0].data.asnumpy(), _TABLE[[0, 3]])
+    store.row_sparse_pull("w", out=targets[0], row_ids=nd.array([3, 3]))
+    np.testing.assert_array_equal(targets[0].sum(axis=0).asnumpy(), _TABLE[3])
+    store.row_sparse_pull("w", out=targets, row_ids=[nd.array([1]), nd.array([2])])
+    assert [one.indices.asnumpy().tolist() for one in targets] == [[1], [2]]
+    assert targets[1].context == targets[1].data.context == hn.cpu(1)
+    store.set_optimizer(hn.optimizer.SGD(learning_rate=1.0, wd=0.0))
+    store.push("w", [one * 0 + one for one in targets])
+    dense = nd.zeros((4, 3))
+    store.pull("w", out=dense)
+    wanted = _TABLE.copy()
+    wanted[1:3] = 0
+    np.testing.assert_array_equal(dense.asnumpy(), wanted)
+    for out, message in ((dense, "needs row_sparse arrays"), (None, "needs out=")):
+        with pytest.raises(ParameterError, match=message):
+            store.row_sparse_pull("w", out=out, row_ids=nd.array([1]))
+    with pytest.raises(MXNetError, match="'v' was not initialized"):
+        store.row_sparse_pull("v", out=targets[0], row_ids=nd.array([1]))

@@ -206,6 +206,20 @@ def lookup(data: Any, indices: Any, wanted: Any) -> Any:
     return jnp.where(found, data[place], jnp.zeros((), data.dtype))
 
 
+@operator("_take_rows")
+def take_rows(data: Any, indices: Any) -> Any:
+    """Some rows of an array; 0 for positions out of range.
+
+    Args:
+        data: (rows, ...).
+        indices: (n,), which rows.
+
+    Returns:
+        (n, ...).
+    """
+    return data.at[indices].get(mode="fill", fill_value=0)
+
+
 @operator("_put_rows")
 def put_rows(data: Any, indices: Any, values: Any) -> Any:
     """A copy of an array with some rows replaced; positions out of range are left out.

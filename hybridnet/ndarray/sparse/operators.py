@@ -164,7 +164,7 @@ def _product(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list
         if type(x) is CSRNDArray:
             beside = apply("_csr_pick", other, *x._aux)
         else:
-            beside = apply("_lookup", other, _all_rows(other), x._aux[0])
+            beside = apply("_take_rows", other, x._aux[0])
         pair = (x._data, beside) if x is lhs else (beside, x._data)
     elif type(lhs) is type(rhs):
         _check_shapes(call, inputs)
@@ -172,11 +172,6 @@ def _product(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list
     else:
         return None
     return [x.with_data(NDArray.apply_call(call, pair, scalars)[0])]
-
-
-def _all_rows(x: NDArray) -> NDArray:
-    rows: NDArray = apply("_arange", start=0, stop=len(x), dtype="int64")
-    return rows.as_in_context(x.context)
 
 
 @_rule("broadcast_mul", "broadcast_div")

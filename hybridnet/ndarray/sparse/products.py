@@ -109,7 +109,7 @@ def _norm(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[An
     attrs = call.attrs
     if attrs["axis"] not in (None, ()) or attrs["out_dtype"]:
         return None
-    made = apply("norm", x._data.reshape((-1,)), ord=attrs["ord"])
+    made = apply("norm", x.trimmed()._data.reshape((-1,)), ord=attrs["ord"])
     return [made.reshape((1,) * x.ndim) if attrs["keepdims"] else made]
 
 

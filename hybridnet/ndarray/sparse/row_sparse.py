@@ -26,6 +26,18 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     __slots__ = ()
 
+    @classmethod
+    def rows_of(cls, source: NDArray, indices: NDArray) -> RowSparseNDArray:
+        """Returns some rows of a dense array.
+
+        Args:
+            source: (rows, ...).
+            indices: which rows, any numbers in any order; those out of range are left out.
+        """
+        count = source.shape[0]
+        rows = apply("_distinct", indices.as_in_context(source.context), bound=count)
+        return cls.of(apply("_take_rows", source, rows), [rows], source.shape, exact=False)
+
     @property
     def stype(self) -> str:
         """The storage type."""
