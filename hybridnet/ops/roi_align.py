@@ -70,15 +70,15 @@ def _on_axis(regions: _Regions, axis: int, count: int, sample: Any, size: int) -
 def _each_sample(
     regions: _Regions, pooled: tuple[int, int], size: tuple[int, int], visit: Any, state: Any
 ) -> Any:
-    """Visits the samples of all parts at once, one after the other.
+    """Visits the pixels around the samples of all parts at once, one after the other.
 
     Args:
         regions: the regions.
         pooled: rows and columns of parts.
         size: height and width of the feature map.
         visit: (state, pixels, weights) -> state, where pixels are rows of the feature map as
-            (images * height * width, channels), and weights what they count for: the four
-            neighbors of a sample, both (2, 2, regions, rows, columns).
+            (images * height * width, channels), and weights what they count for: one of the four
+            neighbors of a sample, both (regions, rows, columns).
         state: at the start.
     """
     height, width = size
@@ -87,13 +87,15 @@ def _each_sample(
     image = jnp.where(regions.there, regions.image, 0)[:, None, None]
 
     def step(number: Any, state: Any) -> Any:
-        row, weight_y = _on_axis(regions, 0, pooled[0], number // most[1], height)
-        column, weight_x = _on_axis(regions, 1, pooled[1], number % most[1], width)
-        pixel = (image * height + row[:, None, :, :, None]) * width + column[None, :, :, None]
-        weight = weight_y[:, None, :, :, None] * weight_x[None, :, :, None]
+        # One neighbor at a time: of their sum XLA would find the places anew for each channel.
+        sample, lower, right = number // 4, number // 2 % 2, number % 2
+        row, weight_y = _on_axis(regions, 0, pooled[0], sample // most[1], height)
+        column, weight_x = _on_axis(regions, 1, pooled[1], sample % most[1], width)
+        pixel = (image * height + row[lower][:, :, None]) * width + column[right][:, None, :]
+        weight = weight_y[lower][:, :, None] * weight_x[right][:, None, :]
         return visit(state, pixel, weight / taken[:, None, None])
 
-    return lax.fori_loop(0, most[0] * most[1], step, state)
+    return lax.fori_loop(0, 4 * most[0] * most[1], step, state)
 
 
 def _align_type(
@@ -173,7 +175,7 @@ def roi_align(
         pooled,
         (height, width),
         lambda total, pixel, weight: (
-            total + (jnp.take(pixels, pixel, axis=0, mode="clip") * weight[..., None]).sum((0, 1))
+            total + jnp.take(pixels, pixel, axis=0, mode="clip") * weight[..., None]
         ),
         jnp.zeros((rois.shape[0], *pooled, channels), dtype),
     )
