@@ -27,7 +27,8 @@ def thorough(nightly: int, usual: int) -> int:
     """How many random examples a test tries: as many as there is time for.
 
     Args:
-        nightly: where HYBRIDNET_TEST_NIGHTLY is set, as a run of hours does.
+        nightly: where HYBRIDNET_TEST_NIGHTLY is set, as a run of hours does; it needs
+            ``pytest --timeout 0`` as well.
         usual: anywhere else.
     """
     return nightly if os.environ.get("HYBRIDNET_TEST_NIGHTLY") else usual
