@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from hybridnet.base.attrs import REQUIRED
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.unsupported import missing
 from hybridnet.ops import registry
 from hybridnet.ops.custom import PROPS
 
@@ -240,3 +241,7 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
         need = "required" if param.default is REQUIRED else f"optional, default={param.default!r}"
         types.append(f"{param.kind}, {need}")
     return OperatorArguments(len(names), names, types)
+
+
+def __getattr__(name: str) -> Any:
+    raise missing("operator", name, __all__)

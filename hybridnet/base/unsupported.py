@@ -36,6 +36,9 @@ _CONTRIB: Final = {
 UNSUPPORTED: Final[dict[str, dict[str, str]]] = {
     "nd.contrib": _CONTRIB,
     "sym.contrib": _CONTRIB,
+    "operator": {
+        "MXNet replaced it by CustomOp and CustomOpProp; use these": "NDArrayOp NumpyOp PythonOp",
+    },
 }
 
 
