@@ -50,14 +50,14 @@ _REDUCTIONS: Final = words("sum nansum prod nanprod mean max min")
 _BASIC: Final = {"add", "sub", "mul", "div"}
 
 SAMPLES: Final[dict[str, list[Sample]]] = {
-    **op_samples_image.SAMPLES,
-    **op_samples_core.SAMPLES,
-    **op_samples_linalg.SAMPLES,
     **op_samples_contrib.SAMPLES,
     **op_samples_nn.SAMPLES,
+    **op_samples_core.SAMPLES,
+    **op_samples_image.SAMPLES,
     **op_samples_numpy.SAMPLES,
     **op_samples_rnn.SAMPLES,
     **op_samples_sparse.SAMPLES,
+    **op_samples_linalg.SAMPLES,
     **{name: [sample(_X)] for name in _ANYWHERE},
     **{name: [sample(_POSITIVE)] for name in _OF_POSITIVE},
     **{name: [sample(_INSIDE)] for name in _OF_INSIDE},
@@ -186,9 +186,9 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
 
 #: Operators whose gradient rule is not the derivative of their result, and what it is instead.
 NOT_THE_DERIVATIVE: Final[dict[str, str]] = {
-    **op_samples_core.NOT_THE_DERIVATIVE,
     **op_samples_contrib.NOT_THE_DERIVATIVE,
     **op_samples_nn.NOT_THE_DERIVATIVE,
+    **op_samples_core.NOT_THE_DERIVATIVE,
     "make_loss": "ones, whatever arrives",
     "MakeLoss": "grad_scale, whatever arrives",
 }
