@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import jax
@@ -155,6 +155,8 @@ def test_training_holds_no_more_at_its_end(way: Callable[[], Step]) -> None:
             del loss
             looks.append(held())
             memory.append(resident())
-    assert looks == looks[:1] * len(looks)
+    for later in looks[1:]:  # less is fine: what earlier tests left behind may end meanwhile
+        grown = [one for one in asdict(later) if asdict(later)[one] > asdict(looks[0])[one]]
+        assert not grown, (grown, looks)
     assert memory[-1] - memory[0] < _SLACK, memory
     assert np.mean(losses[-20:]) < 0.5 * losses[0]  # it did train

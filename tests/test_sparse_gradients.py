@@ -104,6 +104,7 @@ def test_rows_without_a_gradient_are_not_touched() -> None:
     np.testing.assert_allclose(momentum.asnumpy(), rates, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_a_network_learns_by_sparse_gradients_as_by_dense_ones(hybrid: bool) -> None:
     # Plain descent without decay: what a lazy update leaves out is 0.

@@ -112,9 +112,6 @@ class NDArray(AbstractArray):
         unknown = op.sizes and recorder_thread.trace is None
         if unknown and all(isinstance(one, NDArray) for one in inputs):
             attrs = op.measured(attrs, inputs)
-        if op.sizes and recorder_thread.trace is None:
-            if all(isinstance(one, NDArray) for one in inputs):  # else refused below
-                attrs = op.measured(attrs, inputs)
         call, scalars = op.bind(attrs, _tape.state.training)
         if out is not None:
             with in_place:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as onp
 
-from hybridnet.base.context import Context
+from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 from hybridnet.ops import registry
@@ -57,6 +57,8 @@ class Random:
     Args:
         kind: `ndarray`, or the class of symbols with NumPy's semantics.
     """
+
+    current_context = staticmethod(current_context)
 
     def __init__(self, kind: Any) -> None:
         self._kind = kind

@@ -289,24 +289,25 @@ def lrn(
     """Local response normalization: ``data / (knorm + alpha / nsize * sum(data**2)) ** beta``.
 
     Krizhevsky, Sutskever and Hinton, "ImageNet classification with deep convolutional neural
-    networks", 2012. The sum is over `nsize` channels from the ``nsize // 2``-th before each one.
+    networks", 2012. The sum is over the ``(nsize - 1) // 2`` channels before and after each one.
 
     Args:
         data: (batch, channels, ...), floating point.
         alpha: see the formula.
         beta: see the formula.
         knorm: see the formula.
-        nsize: how many channels are summed over; odd, for as many before as after each one.
+        nsize: how many channels are summed over, if it is odd; an even one sums as the odd one
+            below it, as in MXNet.
 
     Returns:
         The shape and dtype of `data`.
     """
     x = data.astype(wide(data.dtype))
-    reach = nsize // 2
+    reach = (nsize - 1) // 2
     channels = data.shape[1]
-    around = [(0, 0), (reach, nsize - 1 - reach), *[(0, 0)] * (data.ndim - 2)]
+    around = [(0, 0), (reach, reach), *[(0, 0)] * (data.ndim - 2)]
     squares = jnp.pad(jnp.square(x), around)
     total = sum(
-        lax.slice_in_dim(squares, start, start + channels, axis=1) for start in range(nsize)
+        lax.slice_in_dim(squares, start, start + channels, axis=1) for start in range(2 * reach + 1)
     )
     return (x * (knorm + alpha / nsize * total) ** -beta).astype(data.dtype)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, cast
 
 from hybridnet.base.attrs import Platform, Shape
-from hybridnet.base.errors import ParameterError
+from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from . import _conv_pool
@@ -31,6 +31,8 @@ def _pooling_sizes(data: TensorType, params: Mapping[str, Any]) -> tuple[int, ..
 
 def _pooling_check(data: TensorType, **params: Any) -> None:
     kernel = params["kernel"]
+    if not data.size:
+        raise ShapeError(f"Pooling: data must have elements, got data {data}")
     if params["global_pool"]:
         check_data("Pooling", data, len(data.shape) - 2, params["layout"], f"data {data}")
         return

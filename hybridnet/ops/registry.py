@@ -136,7 +136,9 @@ def operator(
             takes_train=marks["train"],
             takes_platform=marks["platform"],
             takes_state=marks["random_state"] if takes_state is None else takes_state,
-            state_keyword=next((k for k, one in hints.items() if has_mark(one, "random_state")), ""),
+            state_keyword=next(
+                (k for k, one in hints.items() if has_mark(one, "random_state")), ""
+            ),
             outputs=outputs,
             visible=outputs if visible is None else visible,
             mutates=(

@@ -1,0 +1,223 @@
+"""Runs the drawn calls of an operator and says how the results differ from MXNet's.
+
+All calls of one operator, with their gradient rules, are one program, so that thousands of calls
+are few compilations.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import numpy as np
+from oracle.case import Case, head_gradient, make_inputs
+from oracle.drawn import special_inputs
+
+from hybridnet.base.errors import MXNetError
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ops._random_state import initial_state
+from hybridnet.ops.call import Backward, Call
+from hybridnet.ops.handle import Operand
+from hybridnet.ops.registry import get
+
+__all__ = ["Difference", "differences"]
+
+Array = np.ndarray[Any, Any]
+# MXNet keeps numbers that are parameters as float32, even beside float64 arrays.
+_TOLERANCE: Final = {"float64": (3e-7, 1e-7), "float32": (3e-5, 3e-6), "float16": (4e-3, 2e-3)}
+# Programs of some numbers run once: compiling well is not worth its time.
+_QUICK: Final[dict[str, Any]] = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How a call differs.
+
+    Attributes:
+        case: the call.
+        kind: 'accepted' (MXNet refuses the call), 'refused' (ours does), 'fails' (ours, and not
+            at the call), 'shape', 'dtype', 'result' or 'gradient'.
+        text: what both gave.
+    """
+
+    case: Case
+    kind: str
+    text: str
+
+
+class _Traced(Operand):
+    """A value in the program being traced: what gradient rules are run on."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    @property
+    def type(self) -> Any:
+        return tensor_type(self.array.shape, np.dtype(self.array.dtype))
+
+    @property
+    def inferred_dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.array.dtype)
+
+    @classmethod
+    def apply_call(cls, call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any]:
+        call.infer(tuple(one.type for one in inputs))
+        numbers = [jax.numpy.asarray(one, "float64") for one in scalars]
+        return [cls(one) for one in call.lower("cpu", [one.array for one in inputs], numbers)]
+
+    @classmethod
+    def apply_operator(
+        cls, op: Any, inputs: Sequence[Any], attrs: Any, *, name: Any = None, out: Any = None
+    ) -> Any:
+        call, scalars = op.bind(attrs)
+        outputs = cls.apply_call(call, inputs, scalars)
+        return outputs[0] if call.num_visible == 1 else outputs[: call.num_visible]
+
+
+class _Known:
+    """An array as an operator measures it."""
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+        self.type = tensor_type(array.shape, array.dtype)
+
+    def asnumpy(self) -> Array:
+        return self._array
+
+
+def _inputs(case: Case) -> list[Array]:
+    return special_inputs(case, make_inputs(case))
+
+
+def _types(case: Case, call: Call, inputs: Sequence[Array]) -> tuple[Any, ...]:
+    arrays = [*inputs, initial_state(0)] if call.takes_state else inputs
+    return call.infer(tuple(tensor_type(one.shape, one.dtype) for one in arrays))
+
+
+def differences(cases: Sequence[Case], expected: dict[str, dict[str, Array]]) -> list[Difference]:
+    """Returns how the calls of one operator differ from MXNet's answers."""
+    found, runnable = [], []
+    for case in cases:
+        inputs = _inputs(case)
+        try:
+            operator = get(case.op)
+            attrs = case.attrs
+            if operator.sizes:
+                attrs = operator.measured(attrs, [_Known(one) for one in inputs])
+            call, scalars = operator.bind(attrs, case.train)
+            types = _types(case, call, inputs)
+        except MXNetError as error:
+            if case.name in expected:
+                found.append(Difference(case, "refused", str(error)))
+            continue
+        if case.name not in expected:
+            found.append(Difference(case, "accepted", f"gives {[str(one) for one in types]}"))
+            continue
+        wrong = _wrong_types(case, call, types, expected[case.name])
+        found += wrong
+        if not wrong and not call.takes_state:
+            runnable.append((case, call, scalars, inputs))
+    for case, results in _run(runnable, expected):
+        if isinstance(results, Exception):
+            found.append(Difference(case, "fails", f"{type(results).__name__}: {results}"))
+        else:
+            found += _wrong_values(case, results, expected[case.name])
+    return found
+
+
+def _wrong_types(
+    case: Case, call: Call, types: Sequence[Any], expected: dict[str, Array]
+) -> list[Difference]:
+    wanted = [one for key, one in expected.items() if key.startswith("out")]
+    shown = list(types[: call.num_visible])
+    shapes = [one.shape for one in shown], [one.shape for one in wanted]
+    if shapes[0] != shapes[1]:
+        return [Difference(case, "shape", f"{shapes[0]}, MXNet {shapes[1]}")]
+    dtypes = [np.dtype(one.dtype).name for one in shown], [one.dtype.name for one in wanted]
+    if dtypes[0] != dtypes[1]:
+        return [Difference(case, "dtype", f"{dtypes[0]}, MXNet {dtypes[1]}")]
+    return []
+
+
+def _run(runnable: Sequence[Any], expected: dict[str, dict[str, Array]]) -> list[Any]:
+    def everything(values: Any) -> Any:
+        return [
+            _results(case, call, scalars, arrays, heads)
+            for (case, call, scalars, _), (arrays, heads) in zip(runnable, values, strict=True)
+        ]
+
+    values = []
+    for case, _, _, inputs in runnable:
+        count = min(case.outputs, sum(key.startswith("out") for key in expected[case.name]))
+        outs = [expected[case.name][f"out{i}"] for i in range(count if case.grads else 0)]
+        heads = [head_gradient(case, i, one.shape, one.dtype) for i, one in enumerate(outs)]
+        values.append((inputs, heads))
+    if not values:
+        return []
+    try:
+        with jax.enable_x64(True):
+            results = jax.jit(everything, compiler_options=_QUICK)(values)
+    except (TypeError, ValueError, IndexError, KeyError) as error:
+        if len(runnable) > 1:  # find the call it is of
+            return [result for one in runnable for result in _run([one], expected)]
+        return [(runnable[0][0], error)]
+    return [(one[0], result) for one, result in zip(runnable, results, strict=True)]
+
+
+def _results(
+    case: Case, call: Call, scalars: Sequence[Any], arrays: Sequence[Any], heads: Sequence[Any]
+) -> dict[str, Any]:
+    inputs = [_Traced(one) for one in arrays]
+    outputs = _Traced.apply_call(call, inputs, tuple(scalars))
+    results = {f"out{i}": outputs[i].array for i in range(call.num_visible)}
+    results |= {f"after{i}": outputs[call.mutates[i]].array for i in case.after}
+    grads: Sequence[Any] = [None] * len(inputs)
+    if case.grads and not call.no_gradient:
+        given = [_Traced(one) for one in heads] + [None] * (len(outputs) - len(heads))
+        wanted = [index in case.grads for index in range(len(inputs))]
+        grads = call.gradient(Backward(call, inputs, outputs, given, tuple(scalars), wanted))
+    for index in case.grads:
+        grad = grads[index]
+        zero = jax.numpy.zeros_like(arrays[index])
+        results[f"grad{index}"] = zero if grad is None else grad.array
+    return results
+
+
+def _wrong_values(
+    case: Case, results: dict[str, Any], expected: dict[str, Array]
+) -> list[Difference]:
+    found = []
+    for key, wanted in expected.items():
+        if key not in results:
+            continue
+        got = np.asarray(results[key])
+        if got.dtype != wanted.dtype or got.shape != wanted.shape:
+            text = f"{key} is {got.dtype}{got.shape}, MXNet {wanted.dtype}{wanted.shape}"
+            found.append(Difference(case, "gradient" if key.startswith("grad") else "shape", text))
+            continue
+        names = {one.dtype.name for one in expected.values()}
+        name = "float16" if "float16" in names else wanted.dtype.name  # what both were rounded to
+        rtol, atol = _TOLERANCE.get(name, (0, 0)) if wanted.dtype.kind == "f" else (0, 0)
+        if wanted.dtype.name in ("int32", "int64"):
+            # C leaves open what NaN and numbers out of range are as integers.
+            got = np.where(wanted == np.iinfo(wanted.dtype).min, wanted, got)
+        with np.errstate(all="ignore"):
+            if np.allclose(got, wanted, rtol=rtol, atol=atol, equal_nan=True):
+                continue
+        kind = "gradient" if key.startswith("grad") else "result"
+        text = f"{key}: {got.ravel()[:12]}, MXNet {wanted.ravel()[:12]}"
+        found.append(Difference(case, kind, text))
+    return found
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether an operator's name is one of the comma-separated patterns of a table's cell."""
+    return any(fnmatch.fnmatchcase(name, one.strip(" `")) for one in pattern.split(","))
