@@ -7,14 +7,34 @@ from typing import Any, ClassVar, Final
 
 from .errors import ParameterError
 
-__all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu", "set_default_context"]
+__all__ = [
+    "Context",
+    "cpu",
+    "cpu_pinned",
+    "current_context",
+    "gpu",
+    "places",
+    "set_default_context",
+]
+
+
+# Codes of device types that users bring begin here, clear of MXNet's own.
+_FIRST_NEW_CODE: Final = 64
 
 
 class _Current(threading.local):
-    """The stack of contexts entered by this thread, and what holds outside them."""
+    """The stack of contexts entered by this thread, and what holds outside them.
+
+    Attributes:
+        stack: the contexts.
+        places: what says where nodes of symbols run: these contexts, and the names of the scopes
+            of `device` between them (None takes back what is outside).
+        default: the context outside all scopes.
+    """
 
     def __init__(self) -> None:
         self.stack: list[Context] = []
+        self.places: list[Any] = []
         self.default: Context | None = None
 
 
@@ -35,7 +55,7 @@ class Context(metaclass=_ContextType):
     """A device, by type and number. Equal contexts are one object.
 
     Use it as an argument (``ctx=mx.gpu(0)``) or as a scope (``with mx.cpu(1): ...``) that sets the
-    default for arrays made inside it.
+    default for arrays made inside it, and where nodes of symbols made inside it run.
 
     Args:
         device_type: 'cpu', 'gpu', 'tpu', 'cpu_pinned' or 'cpu_shared' (the last two are host
@@ -83,6 +103,22 @@ class Context(metaclass=_ContextType):
     def __reduce__(self) -> tuple[type[Context], tuple[str, int]]:
         return (Context, (self.device_type, self.device_id))
 
+    @classmethod
+    def add_type(cls, device_type: str) -> None:
+        """Makes a new device type known, for devices that users bring; see `hn.runtime.Device`.
+
+        Raises:
+            ParameterError: the name is not a word in lower case.
+        """
+        if not (device_type.isidentifier() and device_type == device_type.lower()):
+            raise ParameterError(
+                f"Context: a device type must be a word in lower case, got {device_type!r}"
+            )
+        if device_type not in cls.devstr2type:
+            code = max(_FIRST_NEW_CODE, max(cls.devtype2str) + 1)
+            cls.devtype2str[code] = device_type
+            cls.devstr2type[device_type] = code
+
     @property
     def device_typeid(self) -> int:
         """MXNet's code of the device type, as its files hold it."""
@@ -90,10 +126,12 @@ class Context(metaclass=_ContextType):
 
     def __enter__(self) -> Context:
         _current.stack.append(self)
+        _current.places.append(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
         _current.stack.pop()
+        _current.places.pop()
 
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
@@ -110,6 +148,11 @@ def current_context() -> Context:
     """
     stack = _current.stack
     return stack[-1] if stack else _current.default or _DEFAULT
+
+
+def places() -> list[Any]:
+    """Returns the thread's stack of what says where nodes of symbols run; see `_Current`."""
+    return _current.places
 
 
 def set_default_context(ctx: Context) -> None:

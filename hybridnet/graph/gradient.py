@@ -10,6 +10,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError, ShapeError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.call import Backward, Call, Types
@@ -24,13 +25,17 @@ __all__ = ["REROUTED", "EdgeHandle", "gradients"]
 
 @final
 class EdgeHandle(FluentMethods):
-    """An edge that operators can be applied to; `types` grows with each node that is added."""
+    """An edge that operators can be applied to; `types` grows with each node that is added.
 
-    __slots__ = ("_types", "edge")
+    Nodes are put on the device of `of`, which they are the gradient of, and have its line.
+    """
 
-    def __init__(self, edge: Edge, types: dict[Node, Types] | None) -> None:
+    __slots__ = ("_of", "_types", "edge")
+
+    def __init__(self, edge: Edge, types: dict[Node, Types] | None, of: Node | None = None) -> None:
         self.edge = edge
         self._types = types
+        self._of = of
 
     @classmethod
     def apply_operator(
@@ -50,11 +55,15 @@ class EdgeHandle(FluentMethods):
     @classmethod
     def apply_call(cls, call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any]:
         """Adds a node; returns handles on all its outputs."""
-        node = Node(call, tuple(x.edge for x in inputs), call.name, scalars)
-        types = inputs[0]._types
+        types, of = inputs[0]._types, inputs[0]._of
+        attrs: Mapping[str, str] = {}
+        if of is not None and DEVICE in of.attrs:
+            attrs = {DEVICE: of.attrs[DEVICE]}
+        edges = tuple(x.edge for x in inputs)
+        node = Node(call, edges, call.name, scalars, attrs, of and of.origin)
         if types is not None:
             types[node] = call.infer(tuple(types[e.node][e.index] for e in node.inputs))
-        return [cls(Edge(node, index), types) for index in range(call.num_outputs)]
+        return [cls(Edge(node, index), types, of) for index in range(call.num_outputs)]
 
     @property
     def type(self) -> TensorType | None:
@@ -147,7 +156,8 @@ def gradients(
     needed = _needed(graph, wanted)
     grads: dict[Edge, EdgeHandle] = {}
     for index, edge in head_grads.items():
-        _accumulate(grads, graph.outputs[index], EdgeHandle(edge, types))
+        of = graph.outputs[index].node
+        _accumulate(grads, graph.outputs[index], EdgeHandle(edge, types, of))
     for node in reversed(graph.nodes):
         if node.call is None or node not in needed or node.call.no_gradient:
             continue
@@ -156,9 +166,9 @@ def gradients(
             continue
         back = Backward(
             node.call,
-            [EdgeHandle(edge, types) for edge in node.inputs],
-            [EdgeHandle(Edge(node, index), types) for index in range(node.num_outputs)],
-            outs,
+            [EdgeHandle(edge, types, node) for edge in node.inputs],
+            [EdgeHandle(Edge(node, index), types, node) for index in range(node.num_outputs)],
+            [None if one is None else EdgeHandle(one.edge, types, node) for one in outs],
             node.scalars,
             [edge.node in needed for edge in node.inputs],
         )
@@ -184,7 +194,9 @@ def _fitted(node: Node, grad: EdgeHandle, x: EdgeHandle) -> EdgeHandle:
 
 def _accumulate(grads: dict[Edge, EdgeHandle], edge: Edge, grad: EdgeHandle) -> None:
     before = grads.get(edge)
-    grads[edge] = grad if before is None else before + grad
+    if before is not None:
+        grad = EdgeHandle(before.edge, before._types, edge.node) + grad
+    grads[edge] = grad
 
 
 def _needed(graph: Graph, wanted: Sequence[Node]) -> set[Node]:

@@ -40,6 +40,7 @@ class Node:
         name: unique among variables of a graph; for messages, files and pictures elsewhere.
         scalars: the numbers the call takes beside its inputs.
         attrs: the user's attributes (``ctx_group``, ``__lr_mult__``, ...), as text.
+        origin: the user's line that made it, for `engine.resolve_origin`; None where not noted.
     """
 
     call: Call | None
@@ -47,6 +48,7 @@ class Node:
     name: str
     scalars: tuple[Any, ...] = ()
     attrs: Mapping[str, str] = field(default_factory=lambda: _NO_ATTRS)
+    origin: tuple[Any, int] | None = None
 
     @property
     def is_variable(self) -> bool:
@@ -67,9 +69,11 @@ class Node:
         return f"<{what} {self.name!r}>"
 
 
-def variable(name: str, attrs: Mapping[str, str] | None = None) -> Node:
+def variable(
+    name: str, attrs: Mapping[str, str] | None = None, origin: tuple[Any, int] | None = None
+) -> Node:
     """Returns a new variable."""
-    return Node(None, (), name, (), dict(attrs or {}))
+    return Node(None, (), name, (), dict(attrs or {}), origin)
 
 
 def topological(edges: Iterable[Edge]) -> list[Node]:

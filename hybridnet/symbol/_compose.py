@@ -9,14 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from hybridnet import engine
 from hybridnet.attribute import AttrScope
+from hybridnet.base.device_name import DEVICE
+from hybridnet.base.device_scope import current_device
 from hybridnet.base.errors import ParameterError
 from hybridnet.graph.attributes import HIDDEN, attributes_of, stored_name
 from hybridnet.graph.node import Edge, Node, topological, variable
 from hybridnet.name import NameManager
 from hybridnet.ops.operator import OpCall, Operator
 
-__all__ = ["annotate", "make_node", "substitute", "user_attributes"]
+__all__ = ["annotate", "make_node", "scope_attributes", "substitute", "user_attributes"]
 
 #: How inputs that are not given begin, by operator and input: text for `hybridnet.initializer`.
 _INITIAL: Final = {
@@ -59,6 +62,15 @@ def annotate(node: Node, key: str, value: str, *, replace: bool = True) -> None:
     assert isinstance(node.attrs, dict)
     if replace or key not in node.attrs:
         node.attrs[key] = value
+
+
+def scope_attributes(given: Mapping[str, str]) -> dict[str, str]:
+    """Returns a new node's attributes: those given, over those of the scopes in force."""
+    attrs = AttrScope.current.get(given)
+    device = current_device()
+    if device:
+        attrs.setdefault(DEVICE, device)
+    return attrs
 
 
 def user_attributes(where: str, given: Mapping[str, Any]) -> dict[str, str]:
@@ -117,16 +129,17 @@ def make_node(
         count = len(op.takes(**call.attrs)) or count
     if op.sizes:
         op.require_sizes(call.attrs)
-    attrs = user_attributes(op.name, AttrScope.current.get({**notes, **(attr or {})}))
+    attrs = user_attributes(op.name, scope_attributes({**notes, **(attr or {})}))
     named = NameManager.current.get(name, (hint or _CALLED.get(op.name, op.name)).lower())
     edges = _all_inputs(call, named, inputs, count)
-    made = Node(call, (), named, scalars, attrs)
+    origin = engine.caller_origin(2)
+    made = Node(call, (), named, scalars, attrs, origin)
     copied = attributes_of(made) if None in edges else {}
     if op.variadic:
         copied["num_args"] = str(len(edges))
     input_names = _input_names(call, len(edges))
     complete = [
-        Edge(variable(f"{named}_{input_name}", copied), 0) if edge is None else edge
+        Edge(variable(f"{named}_{input_name}", copied, origin), 0) if edge is None else edge
         for input_name, edge in zip(input_names, edges, strict=True)
     ]
     for input_name, edge in zip(input_names, complete, strict=True):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from hybridnet import engine
 from hybridnet.attribute import AttrScope
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.nested import Layout, flattened, nested
@@ -21,6 +22,7 @@ from hybridnet.name import NameManager
 from hybridnet.ops.call import Call
 from hybridnet.ops.registry import get
 
+from ._compose import scope_attributes
 from .symbol import Symbol
 
 __all__ = ["cond", "foreach", "while_loop"]
@@ -216,7 +218,8 @@ def _results(
 
 def _symbols(call: Call, inputs: Sequence[Edge], numbers: tuple[Any, ...]) -> list[Symbol]:
     named = NameManager.current.get(None, call.name)
-    node = Node(call, tuple(inputs), named, numbers, AttrScope.current.get({}))
+    attrs = scope_attributes({})
+    node = Node(call, tuple(inputs), named, numbers, attrs, engine.caller_origin(2))
     return [Symbol([Edge(node, index)]) for index in range(call.num_visible)]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hybridnet.attribute import AttrScope
+from hybridnet import engine
 from hybridnet.base.dtype import CODE_OF, FLOAT32, as_dtype
 from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.graph import json
@@ -15,6 +15,7 @@ from hybridnet.graph.attributes import stored_name
 from hybridnet.graph.node import Edge, variable
 from hybridnet.ops import registry
 
+from ._compose import scope_attributes
 from .symbol import Symbol
 
 __all__ = [
@@ -65,7 +66,7 @@ def var(
     if stype not in (None, "default"):
         raise ParameterError(f"var {name!r}: stype must be 'default', got {stype!r}")
     attrs: dict[str, str] = {}
-    for key, value in AttrScope.current.get(attr).items():
+    for key, value in scope_attributes(attr or {}).items():
         if not isinstance(value, str):
             raise ParameterError(f"var {name!r}: attributes must be strings, got {key}={value!r}")
         attrs[stored_name(key)] = value
@@ -86,7 +87,7 @@ def var(
                 f"{key}"
             )
         attrs[stored] = str(value)
-    return Symbol([Edge(variable(name, attrs), 0)])
+    return Symbol([Edge(variable(name, attrs, engine.caller_origin(1)), 0)])
 
 
 Variable = var

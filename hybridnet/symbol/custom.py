@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hybridnet.attribute import AttrScope
+from hybridnet import engine
 from hybridnet.base.errors import ParameterError
 from hybridnet.graph.attributes import HIDDEN
 from hybridnet.graph.node import Edge, Node, variable
 from hybridnet.name import NameManager
 from hybridnet.ops.custom import custom_call
 
-from ._compose import user_attributes
+from ._compose import scope_attributes, user_attributes
 from .symbol import Symbol
 
 __all__ = ["Custom"]
@@ -49,17 +49,18 @@ def Custom(
             f"and {', '.join(symbols) or 'none'} by name"
         )
     named = NameManager.current.get(name, "custom")
-    attrs = user_attributes("Custom", AttrScope.current.get({**notes, **(attr or {})}))
+    attrs = user_attributes("Custom", scope_attributes({**notes, **(attr or {})}))
     given = {**dict(zip(names, data, strict=False)), **symbols}
+    origin = engine.caller_origin(1)
     edges = []
     for key in names:
         one = given.get(key)
         if one is None:
             copied = {**call.params, "op_type": op_type, **attrs}
-            edges.append(Edge(variable(f"{named}_{key}", copied), 0))
+            edges.append(Edge(variable(f"{named}_{key}", copied, origin), 0))
             continue
         if not isinstance(one, Symbol) or len(one) != 1:
             raise ParameterError(f"{call!r}: {key} must be a Symbol of one output, got {one!r}")
         edges.append(one.edges[0])
-    node = Node(call, tuple(edges), named, (), attrs)
+    node = Node(call, tuple(edges), named, (), attrs, origin)
     return Symbol([Edge(node, index) for index in range(call.num_visible)])
