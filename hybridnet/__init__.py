@@ -45,6 +45,7 @@ _MODULES: Final = {
     "numpy_extension": "hybridnet.numpy_extension",
     "operator": "hybridnet.operator",
     "optimizer": "hybridnet.optimizer",
+    "passes": "hybridnet.passes",
     "profiler": "hybridnet.profiler",
     "random": "hybridnet.random",
     "rnd": "hybridnet.random",
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
     from . import numpy_extension as numpy_extension
     from . import operator as operator
     from . import optimizer as optimizer
+    from . import passes as passes
     from . import profiler as profiler
     from . import random as random
     from . import runtime as runtime

@@ -1,0 +1,131 @@
+"""What nodes and transfers take: the cost model that the placer simulates a run with.
+
+A node takes what its operations take, or what moving its operands and results through the device's
+memory takes, whichever is more (the roofline model: Williams, Waterman, Patterson, 2009). A tensor
+between devices takes the link's latency and its bytes. The numbers are measured
+(`hybridnet.runtime.calibrate`), or the user's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, final
+
+from hybridnet.base.tensor_type import TensorType
+from hybridnet.graph.node import Graph, Node
+from hybridnet.ops.backward import VjpCall
+from hybridnet.ops.call import Call, Types
+from hybridnet.ops.operator import OpCall
+
+__all__ = ["CostModel", "DeviceCost", "LinkCost", "operations", "upward_ranks"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DeviceCost:
+    """How fast a device is.
+
+    Attributes:
+        flops: floating-point operations a second.
+        bandwidth: bytes of its memory that it reads or writes a second.
+        latency: seconds that every node takes beside that.
+    """
+
+    flops: float = 5e10
+    bandwidth: float = 1e10
+    latency: float = 1e-6
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LinkCost:
+    """How fast tensors go from one device to another.
+
+    Attributes:
+        bandwidth: bytes a second.
+        latency: seconds that every tensor takes beside that; the launch of the program that waits
+            for it is among them.
+    """
+
+    bandwidth: float = 5e9
+    latency: float = 1e-4
+
+
+_DEVICE: Final = DeviceCost()
+_LINK: Final = LinkCost()
+
+
+@final
+@dataclass(frozen=True)
+class CostModel:
+    """How long nodes and transfers take.
+
+    Attributes:
+        devices: by the devices' names in full.
+        links: by the names of source and destination.
+        other_devices: for devices that are not among them.
+        other_links: for links that are not among them.
+    """
+
+    devices: Mapping[str, DeviceCost] = field(default_factory=dict)
+    links: Mapping[tuple[str, str], LinkCost] = field(default_factory=dict)
+    other_devices: DeviceCost = _DEVICE
+    other_links: LinkCost = _LINK
+
+    def compute(self, device: str, call: Call, inputs: Types, outputs: Types) -> float:
+        """Returns the seconds that a call takes on a device."""
+        one = self.devices.get(device, self.other_devices)
+        moved = sum(kind.nbytes for kind in (*inputs, *outputs))
+        work = operations(call, inputs, outputs) / one.flops
+        return one.latency + max(work, moved / one.bandwidth)
+
+    def transfer(self, source: str, destination: str, kind: TensorType) -> float:
+        """Returns the seconds that a tensor takes from one device to another; 0 within one."""
+        if source == destination:
+            return 0.0
+        link = self.links.get((source, destination), self.other_links)
+        return link.latency + kind.nbytes / link.bandwidth
+
+
+def operations(call: Call, inputs: Types, outputs: Types) -> float:
+    """Returns the floating-point operations of a call.
+
+    Operators that do not say it are taken to need one for each element of their results; a
+    gradient twice what it is the gradient of, once for each of a product's two factors.
+    """
+    if isinstance(call, VjpCall):
+        count = len(inputs) - len(call.given)
+        own = inputs[:count]
+        return 2.0 * operations(call.of, own, call.of.infer(own))
+    if isinstance(call, OpCall) and call.operator.cost is not None:
+        shown = inputs[:-1] if call.takes_state else inputs
+        return float(call.operator.cost(*shown, **call.attrs))
+    return float(call.weight * sum(kind.size for kind in outputs))
+
+
+def upward_ranks(
+    graph: Graph,
+    types: Mapping[Node, Types],
+    compute: Callable[[Node], float],
+    transfer: Callable[[TensorType], float],
+) -> dict[Node, float]:
+    """Returns, for each node, the seconds from its start to the end of the graph at the least.
+
+    It is the longest path of nodes and transfers from it (the upward rank of HEFT: Topcuoglu,
+    Hariri, Wu, 2002). Ordered by falling rank, each node comes after its inputs.
+
+    Args:
+        graph: the graph.
+        types: of its nodes.
+        compute: seconds that a node takes.
+        transfer: seconds that a tensor takes to the nodes that read it.
+    """
+    after: dict[Node, float] = dict.fromkeys(graph.nodes, 0.0)
+    ranks: dict[Node, float] = {}
+    for node in reversed(graph.nodes):
+        rank = ranks[node] = after[node] + (0.0 if node.is_variable else compute(node))
+        for edge in node.inputs:
+            reached = rank + transfer(types[edge.node][edge.index])
+            after[edge.node] = max(after[edge.node], reached)
+    return ranks

@@ -1,0 +1,96 @@
+"""Prune: what the requested outputs do not need, and nodes that hand a value on as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+
+from hybridnet.base.errors import GraphError
+from hybridnet.graph.node import Edge, Graph, Node, topological
+
+from .context import PassContext
+from .pattern import compiled
+from .rewrite import Replacement, Rewriter, Step, indexed
+from .rule import Rule
+
+__all__ = ["RULES", "pruned", "run"]
+
+_EXPRESSIONS: Final = (
+    Rule("copy", "_copy(x)", "x"),
+    Rule("like_other", "_identity_with_attr_like_rhs(x, y)", "x"),
+    Rule("sum_of_one", "add_n(x)", "x"),
+    Rule("join_of_one", "Concat(x, dim=d)", "x"),
+    Rule("cast_to_same", "Cast(x, dtype=t)", "x"),
+    Rule("amp_cast_to_same", "amp_cast(x, dtype=t)", "x"),
+    Rule("block_grad", "BlockGrad(x)", "x", where="not train"),
+    Rule("make_loss", "make_loss(x)", "x", where="not train"),
+    Rule(
+        "make_loss_scaled",
+        "MakeLoss(x, grad_scale=g, valid_thresh=v, normalization=n)",
+        "x",
+        where="not train",
+    ),
+)
+_DROPOUT: Final = Rule(
+    "dropout", "Dropout(x)", "x", where="outside a training pass, mode='training'", written=True
+)
+RULES: Final = (*_EXPRESSIONS, _DROPOUT)
+
+
+def run(graph: Graph, context: PassContext) -> Graph:
+    """Takes out the nodes that hand a value on as it is.
+
+    Nodes that no output needs are in no graph: see `pruned`.
+    """
+    return Rewriter(graph, context, _steps()).run()
+
+
+def pruned(graph: Graph, outputs: Sequence[Edge], feeds: Sequence[Edge] = ()) -> Graph:
+    """Returns the part of a graph that computes some values, given others.
+
+    Args:
+        graph: the whole.
+        outputs: values of it that are requested.
+        feeds: values of it that will be given; what only they need is left out.
+
+    Returns:
+        A graph whose inputs are those of `graph` that are still needed, and then a variable for
+        each of `feeds`, of that node's name; a feed that is an input stays the one it is.
+
+    Raises:
+        GraphError: a value is none of the graph's.
+    """
+    known = {*topological(graph.outputs), *graph.inputs}
+    for edge in (*outputs, *feeds):
+        if edge.node not in known:
+            raise GraphError(f"prune: {edge.node.name!r} must be a node of the graph")
+    place = {
+        edge: Edge(Node(None, (), edge.node.name), 0) for edge in feeds if not edge.node.is_variable
+    }
+    for node in topological(outputs):
+        if not node.is_variable:
+            made = node.with_inputs(tuple(place.get(edge, edge) for edge in node.inputs))
+            for index in range(node.num_outputs):
+                place.setdefault(Edge(node, index), Edge(made, index))
+    ends = tuple(place.get(edge, edge) for edge in outputs)
+    given = [place.get(edge, edge).node for edge in feeds]
+    needed = {node for node in topological(ends) if node.is_variable} - set(given)
+    return Graph((*(node for node in graph.inputs if node in needed), *given), ends)
+
+
+def _dropout(rewriter: Rewriter, node: Node) -> Replacement | None:
+    """Outside training the data goes through, and the state of the generator too."""
+    call = node.call
+    assert call is not None
+    if getattr(call, "train", None) is not False or call.attrs["mode"] != "training":  # type: ignore[attr-defined]
+        return None
+    outputs: list[Edge | None] = [node.inputs[0], *[None] * (node.num_outputs - 1)]
+    if call.takes_state and len(node.inputs) > len(call.input_names()):  # type: ignore[attr-defined]
+        outputs[-1] = node.inputs[-1]
+    return tuple(outputs)
+
+
+@cache
+def _steps() -> dict[str, tuple[Step, ...]]:
+    return dict(indexed([*map(compiled, _EXPRESSIONS), Step(_DROPOUT, ("Dropout",), _dropout)]))
