@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple, final
 
+from hybridnet import engine
 from hybridnet.base.errors import GraphError
 from hybridnet.ops.call import Call
 
@@ -59,6 +60,14 @@ class Node:
     def num_outputs(self) -> int:
         """All outputs, hidden ones included."""
         return 1 if self.call is None else self.call.num_outputs
+
+    @property
+    def title(self) -> str:
+        """Name, operator and the user's line, for messages: ``'fc1' (dot, made at train.py:12)``."""
+        what = "variable" if self.call is None else self.call.name
+        place = engine.resolve_origin(self.origin)
+        made = f", made at {place[0]}:{place[1]}" if place else ""
+        return f"{self.name!r} ({what}{made})"
 
     def with_inputs(self, inputs: tuple[Edge, ...]) -> Node:
         """Returns a node with other inputs; itself if they are the same."""
