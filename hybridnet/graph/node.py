@@ -63,7 +63,7 @@ class Node:
 
     @property
     def title(self) -> str:
-        """Name, operator and the user's line, for messages: ``'fc1' (dot, made at train.py:12)``."""
+        """Name, operator and line, for messages: ``'fc1' (dot, made at train.py:12)``."""
         what = "variable" if self.call is None else self.call.name
         place = engine.resolve_origin(self.origin)
         made = f", made at {place[0]}:{place[1]}" if place else ""
