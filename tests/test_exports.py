@@ -41,6 +41,7 @@ MODULES = (
     "hybridnet.numpy_extension.random",
     "hybridnet.operator",
     "hybridnet.optimizer",
+    "hybridnet.passes",
     "hybridnet.profiler",
     "hybridnet.random",
     "hybridnet.runtime",
