@@ -1,0 +1,137 @@
+"""The greedy placer: a simulated run, in which each node goes where it would end first.
+
+Section 3.2.1 of the TensorFlow white paper (Abadi et al., 2015): the simulation starts at the
+graph's sources and asks, for each node that is reached, on which of its devices it would end first,
+the time its inputs take to get there included. As in HEFT (Topcuoglu, Hariri, Wu, 2002), nodes are
+taken in the order of the longest path from them to the end of the graph, so that what much waits
+for comes first. It takes a time linear in nodes, edges and devices.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Mapping
+from typing import Any, NamedTuple
+
+from hybridnet.base.errors import GraphError
+from hybridnet.base.tensor_type import TensorType
+from hybridnet.graph.node import Edge, Graph, Node
+from hybridnet.ops.call import Types
+
+from .cost import CostModel, upward_ranks
+
+__all__ = ["Plan", "earliest_finish"]
+
+
+class Plan(NamedTuple):
+    """What the simulation has found.
+
+    Attributes:
+        devices: of the nodes that were free.
+        seconds: when the last node ends.
+    """
+
+    devices: dict[Node, str]
+    seconds: float
+
+
+class _Run:
+    """A simulated run: when devices are free, and tensors are where."""
+
+    def __init__(self, types: Mapping[Node, Types], costs: CostModel) -> None:
+        self.types = types
+        self.costs = costs
+        self.free: dict[str, float] = defaultdict(float)
+        self.device: dict[Node, str] = {}
+        self.end: dict[Node, float] = {}
+
+    def arrival(self, edge: Edge, device: str) -> float:
+        """Returns when a tensor is on a device; a variable that is nowhere yet is there already."""
+        source = self.device.get(edge.node)
+        if source is None:
+            return 0.0
+        kind = self.types[edge.node][edge.index]
+        return self.end[edge.node] + self.costs.transfer(source, device, kind)
+
+    def end_on(self, node: Node, device: str) -> float:
+        """Returns when a node would end on a device."""
+        start = max((self.arrival(edge, device) for edge in node.inputs), default=0.0)
+        return max(start, self.free[device]) + self.time(node, device)
+
+    def time(self, node: Node, device: str) -> float:
+        """Returns how long a node takes on a device."""
+        assert node.call is not None
+        inputs = tuple(self.types[edge.node][edge.index] for edge in node.inputs)
+        return self.costs.compute(device, node.call, inputs, self.types[node])
+
+    def put(self, node: Node, device: str) -> None:
+        """Has a node run on a device, after what was put there before."""
+        if node.is_variable:
+            self.end[node] = 0.0
+        else:
+            self.end[node] = self.free[device] = self.end_on(node, device)
+            for edge in node.inputs:  # values that are nowhere yet come to who reads them first
+                if edge.node.is_variable and edge.node not in self.device:
+                    self.put(edge.node, device)
+        self.device[node] = device
+
+
+def earliest_finish(
+    graph: Graph,
+    placed: Mapping[Node, str],
+    choices: Mapping[Node, tuple[Hashable, tuple[str, ...]]],
+    types: Mapping[Node, Types] | None,
+    costs: CostModel,
+) -> Plan:
+    """Places the nodes that are free.
+
+    Args:
+        graph: what is placed.
+        placed: nodes whose device is settled.
+        choices: for each other node, the key of those that must be together with it, and the
+            devices they can be on; of equal ones the first is taken.
+        types: of all nodes.
+        costs: how long nodes and transfers take.
+
+    Raises:
+        GraphError: the types are not known.
+    """
+    if types is None:
+        raise GraphError("place: needs the types of all inputs to place nodes by their cost")
+    run = _Run(types, costs)
+    settled: dict[Hashable, str] = {}
+    for node in graph.inputs:
+        if node in placed:
+            run.put(node, placed[node])
+    for node in _order(graph, run, placed, choices):
+        if node.is_variable:
+            continue
+        if node in placed:
+            run.put(node, placed[node])
+            continue
+        key, devices = choices[node]
+        device = settled.get(key) or min(devices, key=lambda one: run.end_on(node, one))
+        settled[key] = device
+        run.put(node, device)
+    for node, (key, devices) in choices.items():
+        # Variables follow those they must be with; those that nobody reads stay on the first.
+        if node.is_variable and (key in settled or node not in run.device):
+            run.device[node] = settled.setdefault(key, devices[0])
+    return Plan({node: run.device[node] for node in choices}, max(run.end.values(), default=0.0))
+
+
+def _order(
+    graph: Graph, run: _Run, placed: Mapping[Node, str], choices: Mapping[Node, Any]
+) -> list[Node]:
+    """Returns the nodes by falling rank, with means over the devices a node can be on."""
+
+    def mean_time(node: Node) -> float:
+        devices = choices[node][1] if node in choices else (placed[node],)
+        return sum(run.time(node, one) for one in devices) / len(devices)
+
+    def transfer(kind: TensorType) -> float:
+        # Two of all devices are the same as often as not.
+        return 0.5 * (run.costs.other_links.latency + kind.nbytes / run.costs.other_links.bandwidth)
+
+    ranks = upward_ranks(graph, run.types, mean_time, transfer)
+    return sorted(graph.nodes, key=lambda node: -ranks[node])

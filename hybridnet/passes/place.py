@@ -1,0 +1,228 @@
+"""Placement: which device each node of a graph runs on.
+
+The steps are those of TensorFlow's placer (Abadi et al., "TensorFlow: Large-Scale Machine Learning
+on Heterogeneous Distributed Systems", 2015, sections 3.2.1 and 4.3): what the user asks for
+(`hn.device`, or a ``ctx_group`` that is given a context), nodes that must be together, devices that
+have a kernel for all of these; and for what is left the device on which the node would end first,
+in a simulated run (`hybridnet.passes.earliest_finish`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple, final
+
+from hybridnet.base.device_name import COLOCATE, DEVICE, DeviceName
+from hybridnet.base.errors import GraphError
+from hybridnet.graph.attributes import stored_name
+from hybridnet.graph.node import Edge, Graph, Node
+from hybridnet.ops.call import Call, Types
+
+from .cost import CostModel
+from .earliest_finish import Plan, earliest_finish
+
+__all__ = ["Placement", "Site", "on_devices", "place"]
+
+log: Final = logging.getLogger("hybridnet.placement")
+_GROUP: Final = stored_name("ctx_group")
+
+
+def _any_call(call: Call) -> bool:
+    return True
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A device that nodes can be placed on.
+
+    Attributes:
+        name: in full.
+        supports: whether it can run a call.
+    """
+
+    name: DeviceName
+    supports: Callable[[Call], bool] = _any_call
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Where the nodes of a graph run.
+
+    Attributes:
+        devices: for each node, variables included, the name of its device in full.
+        seconds: what a run would take by the cost model; None where nothing was left to choose.
+    """
+
+    devices: Mapping[Node, str] = field(repr=False)
+    seconds: float | None = None
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The names of the devices that have a node."""
+        return tuple(sorted(set(self.devices.values())))
+
+
+class _Class(NamedTuple):
+    """Nodes that are placed together, and the sites they can be on."""
+
+    nodes: list[Node]
+    sites: list[Site]
+
+
+def place(
+    graph: Graph,
+    sites: Sequence[Site],
+    *,
+    default: str | None = None,
+    fixed: Mapping[Node, str] | None = None,
+    groups: Mapping[str, DeviceName] | None = None,
+    types: Mapping[Node, Types] | None = None,
+    costs: CostModel | None = None,
+    soft: bool = False,
+) -> Placement:
+    """Chooses a device for every node.
+
+    Args:
+        graph: what is placed.
+        sites: the devices, at least one; where there is no reason for another, the first.
+        default: where nodes run that nothing is said of; None has them placed by cost.
+        fixed: variables whose values are on a device already.
+        groups: where nodes run that have the attribute ``ctx_group``.
+        types: of all nodes; needed to place by cost.
+        costs: how long nodes and transfers take.
+        soft: whether a node whose device is not there, or cannot run it, is placed on another,
+            with a line in the log ``hybridnet.placement``; otherwise that is an error.
+
+    Raises:
+        GraphError: a wish cannot be met; the message names the node and its line.
+    """
+    wishes = {node: _wish(node, groups or {}) for node in (*graph.inputs, *graph.nodes)}
+    held = dict(fixed or {})
+    classes = [
+        _Class(nodes, _sites_for(nodes, wishes, sites, soft))
+        for nodes in _classes(graph, wishes, held)
+    ]
+    devices: dict[Node, str] = dict(held)
+    free: dict[Node, _Class] = {}
+    for one in classes:
+        names = [str(site.name) for site in one.sites]
+        if len(names) > 1 and default is None:
+            free.update(dict.fromkeys(one.nodes, one))
+        else:
+            devices.update(dict.fromkeys(one.nodes, default if default in names else names[0]))
+    if not free:
+        return Placement(devices)
+    choices = {node: (id(one), tuple(str(s.name) for s in one.sites)) for node, one in free.items()}
+    plan: Plan = earliest_finish(graph, devices, choices, types, costs or CostModel())
+    return Placement({**devices, **plan.devices}, plan.seconds)
+
+
+def on_devices(graph: Graph, devices: Mapping[Node, str]) -> Graph:
+    """Returns the graph with the name of its device as an attribute of each node.
+
+    Variables stay as they are: where their values are is for who gives them to say.
+    """
+
+    def change(node: Node, inputs: tuple[Edge, ...]) -> Node:
+        return replace(node, inputs=inputs, attrs={**node.attrs, DEVICE: devices[node]})
+
+    return graph.map(change)
+
+
+_ANYWHERE: Final = DeviceName()
+
+
+def _wish(node: Node, groups: Mapping[str, DeviceName]) -> DeviceName:
+    """Returns what the user says of a node's device: its scope, which wins over its group."""
+    if not node.attrs:
+        return _ANYWHERE
+    group = groups.get(node.attrs.get(_GROUP, ""), _ANYWHERE)
+    name = node.attrs.get(DEVICE)
+    return group if name is None else group.merged(DeviceName.parse(name))
+
+
+def _classes(
+    graph: Graph, wishes: Mapping[Node, DeviceName], fixed: Mapping[Node, str]
+) -> list[list[Node]]:
+    """Returns the nodes that are not fixed, those that must be together in one list.
+
+    Together are nodes that name each other in ``__colocate__``; and a node with the variables that
+    it overwrites, unless the user put these elsewhere.
+
+    Raises:
+        GraphError: a node is to be with one that is not there.
+    """
+    leader: dict[Node, Node] = {}
+
+    def find(node: Node) -> Node:
+        while leader.setdefault(node, node) is not node:
+            leader[node] = node = leader[leader[node]]
+        return node
+
+    by_name = {node.name: node for node in (*graph.inputs, *graph.nodes)}
+    for node in graph.nodes:
+        for name in filter(None, node.attrs.get(COLOCATE, "").split(",")):
+            if name not in by_name:
+                raise GraphError(f"place: node {node.title} is to be with {name!r}: no such node")
+            leader[find(node)] = find(by_name[name])
+        for position in node.call.mutates if node.call is not None else ():
+            state = node.inputs[position].node
+            if state.is_variable and state not in fixed and wishes[state] == _ANYWHERE:
+                leader[find(state)] = find(node)
+    groups: dict[Node, list[Node]] = {}
+    for node in dict.fromkeys((*graph.inputs, *graph.nodes)):
+        if node not in fixed:
+            groups.setdefault(find(node), []).append(node)
+    return list(groups.values())
+
+
+def _sites_for(
+    nodes: Sequence[Node],
+    wishes: Mapping[Node, DeviceName],
+    sites: Sequence[Site],
+    soft: bool,
+) -> list[Site]:
+    """Returns the sites that all these nodes can be on.
+
+    Raises:
+        GraphError: there is none.
+    """
+    asking = [node for node in nodes if wishes[node] != _ANYWHERE]
+    calls = dict.fromkeys(node.call for node in nodes if node.call is not None)
+    able = [site for site in sites if all(site.supports(call) for call in calls)]
+    if not asking and able:
+        return able
+    found = [site for site in able if all(wishes[node].covers(site.name) for node in asking)]
+    if found:
+        return found
+    problem = _problem(nodes, asking, wishes, sites)
+    if not (soft and able):
+        hint = "" if soft or not able else "; soft placement (soft=True) takes another"
+        raise GraphError(f"place: {problem}{hint}")
+    log.warning("place: %s; placed on %s", problem, able[0].name)
+    return able
+
+
+def _problem(
+    nodes: Sequence[Node],
+    asking: Sequence[Node],
+    wishes: Mapping[Node, DeviceName],
+    sites: Sequence[Site],
+) -> str:
+    """Says why there is no site for all these nodes."""
+    have = ", ".join(str(site.name) for site in sites)
+    for node in asking:
+        if not any(wishes[node].covers(site.name) for site in sites):
+            return f"node {node.title} asks for the unknown device {wishes[node]}; there are {have}"
+    for node in nodes:
+        able = [site for site in sites if node.call is None or site.supports(node.call)]
+        if not any(wishes[node].covers(site.name) for site in able):
+            where = str(wishes[node]) or f"any of {have}"
+            can = ", ".join(str(site.name) for site in able) or "none"
+            return f"node {node.title} has no kernel on {where}; devices that have one: {can}"
+    apart = " and ".join(f"{node.title} on {wishes[node]}" for node in asking[:3])
+    return f"nodes that must be together ask for different devices: {apart or nodes[0].title}"

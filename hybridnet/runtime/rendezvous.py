@@ -1,0 +1,190 @@
+"""Where Sends and Recvs of one run meet.
+
+A producer sends a tensor under a key and goes on, whether or not anybody waits for it; a consumer
+asks for the key and is called back, or waits. This is all that the parts of a graph know of each
+other, so that a device in another process needs another `Rendezvous` and no other executor
+(Abadi et al., "TensorFlow: Large-Scale Machine Learning on Heterogeneous Distributed Systems",
+2015, sections 3.2.2 and 3.3). A tensor may be dead: its Send was reached in a branch that is not
+taken, so that its reader must learn that there will be no value. When a part fails, `abort` tells
+all who wait, now or later; a run has a rendezvous of its own, so that the next one starts afresh.
+
+`LocalRendezvous` joins parts in one process. One between processes keeps to the same contract:
+`send` never blocks, each send of a key answers one receive of it, in order, and the callback is
+called once, in any thread, outside all locks.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+from hybridnet.base.errors import MXNetError, OpError
+
+__all__ = ["Key", "LocalRendezvous", "Received", "Rendezvous"]
+
+
+class Key(NamedTuple):
+    """What a tensor in transit is known by.
+
+    Attributes:
+        source: the name of the device that sends it.
+        destination: the name of the device that it is for.
+        tensor: the tensor's name in the graph.
+        frame: the loop that it belongs to; '' outside loops.
+        iteration: of that loop.
+    """
+
+    source: str
+    destination: str
+    tensor: str
+    frame: str = ""
+    iteration: int = 0
+
+    def __str__(self) -> str:
+        turn = f" ({self.frame}:{self.iteration})" if self.frame else ""
+        return f"{self.tensor}{turn} from {self.source} to {self.destination}"
+
+
+@final
+@dataclass(frozen=True, eq=False, slots=True)
+class Received:
+    """What came of a receive.
+
+    Attributes:
+        value: what was sent; None where it is dead or did not come.
+        dead: whether its branch was not taken.
+        error: why it did not come.
+    """
+
+    value: Any = None
+    dead: bool = False
+    error: BaseException | None = None
+
+
+#: Called once with what came.
+Callback = Callable[[Received], None]
+
+
+class Rendezvous(ABC):
+    """Where the Sends and Recvs of one run meet; safe from many threads."""
+
+    @abstractmethod
+    def send(self, key: Key, value: Any, dead: bool = False) -> None:
+        """Hands a tensor over; returns at once. After an abort it is dropped.
+
+        Args:
+            key: what it is known by.
+            value: anything; the two sides agree on it.
+            dead: whether there is no value, since its branch was not taken.
+        """
+
+    @abstractmethod
+    def receive_async(self, key: Key, callback: Callback) -> None:
+        """Has `callback` called with the next tensor of a key, maybe before this returns."""
+
+    @abstractmethod
+    def abort(self, error: BaseException) -> None:
+        """Ends the run: all who wait, now or later, receive this error. The first one counts."""
+
+    def receive(self, key: Key, timeout: float | None = None) -> Received:
+        """Waits for the next tensor of a key. A task of the engine had better be called back.
+
+        Args:
+            key: what it is known by.
+            timeout: seconds; None waits as long as it takes.
+
+        Returns:
+            What was sent, alive or dead.
+
+        Raises:
+            OpError: it did not come in time, or the run was aborted.
+        """
+        found: list[Received] = []
+        came = threading.Event()
+
+        def take(one: Received) -> None:
+            found.append(one)
+            came.set()
+
+        self.receive_async(key, take)
+        if not came.wait(timeout):
+            raise OpError(f"receive: {key} did not come within {timeout} seconds; was it sent?")
+        if found[0].error is not None:
+            raise died(key, found[0].error) from found[0].error
+        return found[0]
+
+
+def died(key: Key, cause: BaseException) -> MXNetError:
+    """Returns the error of a Recv whose Send will never come."""
+    return OpError(f"receive: {key} will not come: {cause}")
+
+
+@final
+class LocalRendezvous(Rendezvous):
+    """Joins the parts of a graph in one process; values are handed over as they are."""
+
+    def __init__(self) -> None:
+        # Held for a few steps and never while a callback runs; re-entrant for finalizers.
+        self._lock = threading.RLock()
+        # For each key what was sent and not received, or else who waits.
+        self._sent: dict[Key, deque[Received]] = {}
+        self._waiting: dict[Key, deque[Callback]] = {}
+        self._error: BaseException | None = None
+
+    def send(self, key: Key, value: Any, dead: bool = False) -> None:
+        """See `Rendezvous.send`; the callback of who waits is called in this thread."""
+        one = Received(None if dead else value, dead)
+        with self._lock:
+            if self._error is not None:
+                return
+            callback = _next(self._waiting, key)
+            if callback is None:
+                self._sent.setdefault(key, deque()).append(one)
+        if callback is not None:
+            callback(one)
+
+    def receive_async(self, key: Key, callback: Callback) -> None:
+        """See `Rendezvous.receive_async`; what is there already is handed over in this thread."""
+        with self._lock:
+            if self._error is not None:
+                one: Received | None = Received(error=self._error)
+            else:
+                one = _next(self._sent, key)
+                if one is None:
+                    self._waiting.setdefault(key, deque()).append(callback)
+        if one is not None:
+            callback(one)
+
+    def abort(self, error: BaseException) -> None:
+        """See `Rendezvous.abort`; those who wait are called in this thread."""
+        with self._lock:
+            if self._error is not None:
+                return
+            self._error = error
+            waiting = [one for queue in self._waiting.values() for one in queue]
+            self._waiting.clear()
+            self._sent.clear()
+        for callback in waiting:
+            callback(Received(error=error))
+
+    @property
+    def pending(self) -> tuple[int, int]:
+        """How many tensors were sent and not received, and how many receives wait."""
+        with self._lock:
+            sent = sum(map(len, self._sent.values()))
+            return sent, sum(map(len, self._waiting.values()))
+
+
+def _next(queues: dict[Key, deque[Any]], key: Key) -> Any:
+    """Takes the oldest entry of a key; None where there is none."""
+    queue = queues.get(key)
+    if queue is None:
+        return None
+    one = queue.popleft()
+    if not queue:
+        del queues[key]
+    return one
