@@ -17,7 +17,7 @@ BELOW = {
     "kvstore": ("engine",),
     "base": (),
     "ops": ("base",),
-    "graph": ("ops",),
+    "graph": ("ops", "engine"),
     "passes": ("graph",),
     "runtime": ("passes", "engine"),
     "ndarray": ("runtime",),
