@@ -13,6 +13,7 @@ __all__ = [
     "cache_dir",
     "cache_size",
     "data_dir",
+    "do_mirror",
     "engine_type",
     "explain",
     "log_topics",
@@ -78,6 +79,18 @@ def cache_dir() -> Path | None:
 def data_dir() -> str:
     """MXNET_HOME: folder of data sets and trained models (default ~/.mxnet), as MXNet has it."""
     return os.environ.get("MXNET_HOME", "").strip() or str(Path("~/.mxnet").expanduser())
+
+
+def do_mirror() -> bool:
+    """MXNET_BACKWARD_DO_MIRROR: 1 has training compute results again to save memory (default 0).
+
+    It holds for what is differentiated as a graph: bound symbols, hybridized blocks and
+    ``hn.function``. It is read whenever one of these runs.
+    """
+    text = os.environ.get("MXNET_BACKWARD_DO_MIRROR", "").strip()
+    if text not in ("", "0", "1"):
+        raise ParameterError(f"MXNET_BACKWARD_DO_MIRROR must be 0 or 1, got {text!r}")
+    return text == "1"
 
 
 def cache_size() -> int:

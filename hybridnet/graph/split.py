@@ -6,8 +6,8 @@ further outputs of it, and inputs of the backward graph.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from hybridnet.ops.call import Types
 
@@ -15,7 +15,7 @@ from .evaluate import infer_types
 from .gradient import gradients
 from .node import Edge, Graph, Node, variable
 
-__all__ = ["GradientGraph", "differentiate", "joint_gradient", "narrowed"]
+__all__ = ["GradientGraph", "differentiate", "joined", "joint_gradient", "narrowed"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +31,8 @@ class GradientGraph:
         given: which outputs have a head gradient, by number.
         positions: the wanted inputs, by number.
         wanted: for each of them the number of the output of `backward`, or None.
+        whole: the split that keeps everything, where this one computes parts of forward again.
+        segments: which parts (see `hybridnet.graph.recompute`).
     """
 
     forward: Graph
@@ -40,6 +42,8 @@ class GradientGraph:
     given: tuple[int, ...]
     positions: tuple[int, ...]
     wanted: tuple[int | None, ...]
+    whole: GradientGraph | None = None
+    segments: Mapping[Node, int] = field(default_factory=dict)
 
 
 def differentiate(
@@ -99,6 +103,29 @@ def narrowed(
     inputs = (*residuals.values(), *(graph.inputs[i] for i in uses), *heads.values())
     return replace(
         split, backward=Graph(inputs, backward), uses=uses, given=tuple(given), wanted=numbers
+    )
+
+
+def joined(split: GradientGraph) -> Graph:
+    """Returns a split as one graph, in which backward reads what forward computes.
+
+    Returns:
+        A graph of the inputs and then the head gradients, to the outputs and then the gradients.
+    """
+    forward, backward, count = split.forward, split.backward, split.num_residuals
+    heads = len(forward.outputs) - count
+    kept = {
+        Edge(node, 0): edge
+        for node, edge in zip(backward.inputs, forward.outputs[heads:], strict=False)
+    }
+
+    def change(node: Node, inputs: tuple[Edge, ...]) -> Node:
+        return node.with_inputs(tuple(kept.get(edge, edge) for edge in inputs))
+
+    moved = backward.map(change)
+    return Graph(
+        (*forward.inputs, *backward.inputs[count + len(split.uses) :]),
+        (*forward.outputs[:heads], *(kept.get(edge, edge) for edge in moved.outputs)),
     )
 
 

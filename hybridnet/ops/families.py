@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from .rules import (
 )
 
 __all__ = [
+    "ELEMENTWISE",
     "STEP",
     "broadcast",
     "convert",
@@ -48,6 +49,10 @@ __all__ = [
 
 #: Why rounding, comparing and the like have no gradient.
 STEP = "it is piecewise constant, so its derivative is zero wherever there is one"
+
+#: Names of the operators made here: each element of the result depends, of an array of the same
+#: shape, on the element at the same place and no other.
+ELEMENTWISE: Final[set[str]] = set()
 
 Gradient = Callable[[Backward], Sequence[Any]]
 _SIDES = ("lhs", "rhs")
@@ -108,6 +113,7 @@ def unary(
             return function(data)
         return convert(function(data.astype(FLOAT64)), np.dtype(data.dtype))
 
+    ELEMENTWISE.add(name)
     operator(
         name,
         aliases=aliases,
@@ -148,6 +154,7 @@ def elemwise(
     def infer(*types: TensorType, **_: Any) -> tuple[TensorType]:
         return (tensor_type(types[0].shape, promote_types(types)),)
 
+    ELEMENTWISE.add(name)
     operator(
         name,
         aliases=aliases,
@@ -189,6 +196,7 @@ def broadcast(
     def infer(*types: TensorType, **_: Any) -> tuple[TensorType]:
         return (tensor_type(broadcast_shape(name, _SIDES, types), promote_types(types)),)
 
+    ELEMENTWISE.add(name)
     operator(
         name,
         aliases=aliases,
@@ -230,6 +238,7 @@ def scalar_form(
     def infer(data: TensorType, *, is_int: bool, **_: Any) -> tuple[TensorType]:
         return (tensor_type(data.shape, scalar_dtype(data.dtype, is_int)),)
 
+    ELEMENTWISE.add(name)
     operator(
         name, aliases=aliases, infer=infer, gradient=gradient, no_gradient=no_gradient, doc=doc
     )(lowering)

@@ -1,11 +1,11 @@
-"""Planning memory: which results of a graph's nodes lie in the same block.
+"""Planning memory: where the results of a graph's nodes lie.
 
-A result is alive from the node that computes it to the last one that reads it. Two strategies
-make blocks serve several results (Chen et al. 2015, "MXNet: a flexible and efficient machine
-learning library for heterogeneous distributed systems", arXiv:1512.01274, section 3.1): `inplace`
-has an operator that allows it write over an input that nobody reads afterwards, `co-share` gives
-the block of a dead result to a later one. Both look at every node once; co-share is tried a few
-times with other limits. Nothing is computed: shapes and dtypes are enough.
+A result is alive from the node that computes it to the last one that reads it. Two strategies let
+results share memory (Chen et al. 2015, "MXNet: a flexible and efficient machine learning library
+for heterogeneous distributed systems", arXiv:1512.01274, section 3.1): `inplace` has an operator
+that allows it write over an input that nobody reads afterwards, `co-share` gives the memory of
+dead results to later ones. Both look at every node once. Nothing is computed: shapes and dtypes
+are enough.
 
 This is how an engine that runs node by node would use memory. XLA plans its programs itself, after
 having fused nodes, whose results then never exist; so a plan is an estimate from above.
@@ -13,7 +13,6 @@ having fused nodes, whose results then never exist; so a plan is an estimate fro
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
@@ -22,6 +21,7 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.ops.call import Types
 
+from .memory_arena import Arena
 from .memory_inplace import inplace_pairs
 
 __all__ = ["STRATEGIES", "MemoryPlan", "Strategy", "plan_memory"]
@@ -29,27 +29,19 @@ __all__ = ["STRATEGIES", "MemoryPlan", "Strategy", "plan_memory"]
 Strategy = Literal["naive", "inplace", "co-share", "both"]
 STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
 
-# By how many times a block may be larger than what is put there: each is tried.
-_RANGES: Final = (1, 2, 4, 8, 16, 64)
-
 
 @dataclass(frozen=True, eq=False)
 class MemoryPlan:
     """Where the results inside a graph lie.
 
     Attributes:
-        blocks: the bytes of each block.
-        place: edge -> the number of its block, for all results of nodes but those that are outputs
-            of the graph, which lie in memory of their own, and those without elements.
+        num_bytes: of all of them together.
+        place: edge -> where it begins, in bytes, for all results of nodes but those that are
+            outputs of the graph, which lie in memory of their own, and those without elements.
     """
 
-    blocks: tuple[int, ...]
+    num_bytes: int
     place: Mapping[Edge, int]
-
-    @property
-    def num_bytes(self) -> int:
-        """The bytes of all blocks."""
-        return sum(self.blocks)
 
 
 def plan_memory(
@@ -60,10 +52,10 @@ def plan_memory(
     Args:
         graph: its nodes run in the order of `Graph.nodes`.
         types: of its nodes.
-        strategy: 'naive' (a block for each result), 'inplace', 'co-share' or 'both'.
-        paths: how many nodes shall be able to run at once. A block is handed on only along one
-            path through the graph, where nodes run one after the other anyway: among the nodes of
-            the longest path, then among those of the longest in the rest, and so on; the last
+        strategy: 'naive' (each result has its own), 'inplace', 'co-share' or 'both'.
+        paths: how many nodes shall be able to run at once. Memory is handed on only along one
+            path through the graph, where nodes run one after the other anyway: among the nodes
+            of the longest path, then among those of the longest in the rest, and so on; the last
             stands for all nodes that are left. With 1, all nodes run in their order.
 
     Raises:
@@ -76,11 +68,8 @@ def plan_memory(
     if paths < 1:
         raise ParameterError(f"paths must be at least 1, got {paths}")
     inplace = strategy in ("inplace", "both")
-    if strategy not in ("co-share", "both"):
-        return _Planner(graph, types, inplace, None, {}).run()
-    path = _paths(graph, paths)
-    tried = (_Planner(graph, types, inplace, largest, path).run() for largest in _RANGES)
-    return min(tried, key=lambda plan: plan.num_bytes)
+    share = strategy in ("co-share", "both")
+    return _Planner(graph, types, inplace, share, _paths(graph, paths)).run()
 
 
 class _Planner:
@@ -90,8 +79,8 @@ class _Planner:
         graph: the graph.
         types: of its nodes.
         inplace: whether results take over memory of inputs.
-        largest: by how many times a block that is used again may be too large; None: never again.
-        path: node -> its path; blocks are handed on within one.
+        share: whether memory of dead results is used again.
+        path: node -> its path; memory is handed on within one.
     """
 
     def __init__(
@@ -99,13 +88,13 @@ class _Planner:
         graph: Graph,
         types: Mapping[Node, Types],
         inplace: bool,
-        largest: int | None,
+        share: bool,
         path: Mapping[Node, int],
     ) -> None:
         self._graph = graph
         self._types = types
         self._inplace = inplace
-        self._largest = largest
+        self._share = share
         self._path = path
         readers = _readers(graph)
         self._left = {edge: len(nodes) for edge, nodes in readers.items()}
@@ -114,16 +103,22 @@ class _Planner:
             edge for edge, nodes in readers.items() if len({path.get(one, 0) for one in nodes}) > 1
         }
         self._outputs = frozenset(graph.outputs)
-        self._blocks: list[int] = []
-        self._place: dict[Edge, int] = {}
-        #: Path -> (bytes, number) of the blocks that are free, sorted.
-        self._free: dict[int, list[tuple[int, int]]] = {}
+        #: Edge -> its path and where it lies in the arena of that path.
+        self._place: dict[Edge, tuple[int, int]] = {}
+        self._arenas: dict[int, Arena] = {}
 
     def run(self) -> MemoryPlan:
         for node in self._graph.nodes:
             if not node.is_variable:
                 self._visit(node)
-        return MemoryPlan(tuple(self._blocks), self._place)
+        start: dict[int, int] = {}
+        size = 0
+        for path, arena in self._arenas.items():
+            start[path] = size
+            size += arena.size
+        return MemoryPlan(
+            size, {edge: start[path] + offset for edge, (path, offset) in self._place.items()}
+        )
 
     def _visit(self, node: Node) -> None:
         path = self._path.get(node, 0)
@@ -141,11 +136,15 @@ class _Planner:
             self._take_over(node, dying)
         for edge in made:
             if edge not in self._place:
-                self._place[edge] = self._block(self._types[node][edge.index].nbytes, path)
-        for edge in (*dying, *(one for one in made if not self._left.get(one))):
-            if edge not in self._mixed:
-                number = self._place[edge]
-                insort(self._free.setdefault(path, []), (self._blocks[number], number))
+                arena = self._arenas.setdefault(path, Arena())
+                self._place[edge] = path, arena.take(self._bytes(edge))
+        if self._share:
+            for edge in (*dying, *(one for one in made if one not in self._left)):
+                if self._place[edge][0] == path and edge not in self._mixed:
+                    self._arenas[path].give_back(self._place[edge][1], self._bytes(edge))
+
+    def _bytes(self, edge: Edge) -> int:
+        return self._types[edge.node][edge.index].nbytes
 
     def _take_over(self, node: Node, dying: dict[Edge, None]) -> None:
         """Puts results where inputs lie that die here, and takes these out of `dying`."""
@@ -153,23 +152,14 @@ class _Planner:
         inputs = tuple(self._types[edge.node][edge.index] for edge in node.inputs)
         for number, index in inplace_pairs(node.call, inputs, self._types[node]):
             source, target = node.inputs[number], Edge(node, index)
-            if source in dying and target not in self._place and target not in self._outputs:
+            if (
+                source in dying
+                and source not in self._mixed
+                and target not in self._place
+                and target not in self._outputs
+            ):
                 self._place[target] = self._place[source]
                 del dying[source]
-
-    def _block(self, size: int, path: int) -> int:
-        """Returns a block for a result: the smallest free one that holds it, else the largest."""
-        free = self._free.get(path)
-        if self._largest is not None and free:
-            index = bisect_left(free, (size, 0))
-            if index < len(free) and free[index][0] <= self._largest * size:
-                return free.pop(index)[1]
-            if index and free[index - 1][0] * self._largest >= size:
-                number = free.pop(index - 1)[1]
-                self._blocks[number] = size  # nobody minds a block that grows
-                return number
-        self._blocks.append(size)
-        return len(self._blocks) - 1
 
 
 def _readers(graph: Graph) -> dict[Edge, list[Node]]:

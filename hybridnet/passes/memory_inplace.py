@@ -19,8 +19,9 @@ __all__ = ["inplace_pairs"]
 #: element at the same place and no other.
 _ELEMENTWISE: Final = frozenset(
     {
-        "Activation", "Cast", "Dropout", "LeakyReLU", "_backward_Dropout", "_backward_rrelu",
-        "_power_scalar", "add_n", "clip", "smooth_l1", "where",
+        "Activation", "Cast", "Dropout", "LeakyReLU", "_backward_Activation",
+        "_backward_Dropout", "_backward_rrelu", "_power_scalar", "add_n", "clip", "smooth_l1",
+        "where",
     }
 )  # fmt: skip
 #: Operators that give the elements of their first input, in order.

@@ -10,15 +10,18 @@ from collections.abc import Sequence
 from typing import Any, Final, cast, final
 from weakref import WeakValueDictionary
 
+from hybridnet.base import config
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.evaluate import evaluate, host_scalars_of, infer_types
 from hybridnet.graph.node import Graph
-from hybridnet.graph.split import GradientGraph, differentiate, joint_gradient, narrowed
+from hybridnet.graph.recompute import renarrowed
+from hybridnet.graph.split import GradientGraph, differentiate, joint_gradient
 from hybridnet.graph.structure import structure_of, with_open_scalars
 from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.passes.mirror import mirror, mirror_marks
 
 __all__ = ["GraphCall", "shared_call"]
 
@@ -78,7 +81,7 @@ class GraphCall(Call):
         self.takes_state = False
         types = infer_types(graph, input_types)
         self.output_types: Types = tuple(types[e.node][e.index] for e in graph.outputs)
-        self._training: dict[tuple[int, ...], GraphCall] = {}
+        self._training: dict[tuple[tuple[int, ...], bool], GraphCall] = {}
         self._backward: dict[tuple[int, ...], tuple[GraphCall, GradientGraph] | None] = {}
         self._joint: dict[tuple[tuple[int, ...], ...], tuple[GraphCall, _Numbers]] = {}
 
@@ -135,16 +138,20 @@ class GraphCall(Call):
     def training(self, wanted: tuple[int, ...]) -> GraphCall:
         """Returns the call that also keeps what its gradient needs, as hidden outputs.
 
+        What it does not keep is computed again (`hybridnet.passes.mirror`).
+
         Args:
             wanted: the inputs whose gradients will be asked for, by number.
         """
-        made = self._training.get(wanted)
+        key = wanted, config.do_mirror()
+        made = self._training.get(key)
         if made is None:
             given = [i for i in range(self.num_visible) if is_float(self.output_types[i].dtype)]
             types = infer_types(self.graph, self.input_types)
             split = differentiate(self.graph, wanted, given, types)
+            split = mirror(split, self.input_types, key[1])
             made = GraphCall(split.forward, self.input_types, self.name, self.num_visible, split)
-            made = self._training.setdefault(wanted, made)
+            made = self._training.setdefault(key, made)
         return made
 
     def backward_call(self, given: tuple[int, ...] | None = None) -> GraphCall:
@@ -170,7 +177,7 @@ class GraphCall(Call):
             split = self.split
             assert split is not None
             if given != split.given:
-                split = narrowed(split, given, infer_types(self.graph, self.input_types))
+                split = renarrowed(split, given, infer_types(self.graph, self.input_types))
             made = None if split is None else (self._make_backward(split), split)
             self._backward.setdefault(given, made)
         return self._backward[given]
@@ -251,7 +258,7 @@ def shared_call(
         The call, and the graph's scalars in the order in which the call takes them.
     """
     structure, scalars = structure_of(graph)
-    key = (name, num_visible, input_types, structure)
+    key = (name, num_visible, input_types, structure, mirror_marks(graph))
     made = _shared.get(key)
     if made is None:
         made = GraphCall(with_open_scalars(graph), input_types, name, num_visible)

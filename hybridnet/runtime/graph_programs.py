@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hybridnet.base import config
 from hybridnet.graph.node import Edge, Graph
 from hybridnet.graph.transform import STATE, Prepared, prepare
 from hybridnet.ops.call import Types
@@ -65,7 +66,7 @@ class GraphPrograms:
         self._graph = Graph(graph.inputs, (*graph.outputs, *watched))
         self._name = name
         self._prepared: dict[bool, Prepared] = {}
-        self._made: dict[tuple[Types, tuple[int, ...] | None], Run] = {}
+        self._made: dict[tuple[Types, tuple[int, ...] | None, bool], Run] = {}
 
     def inference(self, types: Types) -> Run:
         """Returns the run outside training, for inputs of these types.
@@ -73,7 +74,7 @@ class GraphPrograms:
         Raises:
             ShapeError, DTypeError: they do not fit; the message names the node.
         """
-        return self._made.get((types, None)) or self._make(types, None)
+        return self._made.get((types, None, False)) or self._make(types, None)
 
     def training(self, types: Types, wanted: tuple[int, ...]) -> Run:
         """Returns the run in training, whose call has a gradient.
@@ -85,7 +86,8 @@ class GraphPrograms:
         Raises:
             ShapeError, DTypeError: they do not fit; the message names the node.
         """
-        return self._made.get((types, wanted)) or self._make(types, wanted)
+        key = types, wanted, config.do_mirror()
+        return self._made.get(key) or self._make(types, wanted)
 
     def _make(self, types: Types, wanted: tuple[int, ...] | None) -> Run:
         train = wanted is not None
@@ -100,4 +102,4 @@ class GraphPrograms:
             call = call.training(wanted)
             scalars = tuple(numbers[one] for one in call.hosts)
         run = Run(call, scalars, ready.num_heads, ready.writes, ready.draws)
-        return self._made.setdefault((types, wanted), run)
+        return self._made.setdefault((types, wanted, train and config.do_mirror()), run)

@@ -20,7 +20,7 @@ from . import _infer
 if TYPE_CHECKING:
     from .symbol import Symbol
 
-__all__ = ["bind", "simple_bind"]
+__all__ = ["all_types", "bind", "requests_of", "simple_bind"]
 
 _REQUESTS = ("write", "add", "null")
 
@@ -40,7 +40,7 @@ def bind(
     _check_names("bind", symbol.list_inputs())
     given = _by_name("args", names, args, ctx)
     states = _by_name("aux_states", symbol.list_auxiliary_states(), aux_states, ctx)
-    requests = _requests("bind", names, grad_req)
+    requests = requests_of("bind", names, grad_req)
     grads: dict[str, NDArray | None] = dict.fromkeys(names)
     if args_grad is not None:
         grads |= _by_name("args_grad", names, args_grad, ctx, partial=True)
@@ -76,8 +76,8 @@ def simple_bind(
             )
     names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
     _check_names("simple_bind", symbol.list_inputs())
-    requests = _requests("simple_bind", names, grad_req)
-    types = _all_types(symbol, shapes, type_dict or {})
+    requests = requests_of("simple_bind", names, grad_req)
+    types = all_types("simple_bind", symbol, shapes, type_dict or {})
     args: dict[str, NDArray] = {}
     grads: dict[str, NDArray | None] = {}
     for name in names:
@@ -96,8 +96,8 @@ def simple_bind(
     return Executor(symbol, ctx, args, grads, requests, aux, _programs(symbol))
 
 
-def _all_types(
-    symbol: Symbol, shapes: Mapping[str, Any], dtypes: Mapping[str, Any]
+def all_types(
+    what: str, symbol: Symbol, shapes: Mapping[str, Any], dtypes: Mapping[str, Any]
 ) -> dict[str, tuple[tuple[int, ...], Any]]:
     """Returns shape and dtype of every argument and auxiliary state.
 
@@ -110,8 +110,8 @@ def _all_types(
     missing = [node.name for node in graph.inputs if not is_known(known[Edge(node, 0)])]
     if missing:
         raise MXNetError(
-            f"simple_bind: the shapes of {', '.join(missing)} cannot be told from "
-            f"{dict(shapes) or 'none given'}; give more: simple_bind(ctx, {missing[0]}=(...))"
+            f"{what}: the shapes of {', '.join(missing)} cannot be told from "
+            f"{dict(shapes) or 'none given'}; give more: {what}(..., {missing[0]}=(...))"
         )
     return {
         node.name: (known[Edge(node, 0)] or (), known_dtypes[Edge(node, 0)])
@@ -187,7 +187,7 @@ def _by_name(
     return found
 
 
-def _requests(what: str, names: Sequence[str], grad_req: Any) -> dict[str, str]:
+def requests_of(what: str, names: Sequence[str], grad_req: Any) -> dict[str, str]:
     """Returns 'write', 'add' or 'null' for each argument."""
     if isinstance(grad_req, str):
         requests = dict.fromkeys(names, grad_req)

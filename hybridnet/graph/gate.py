@@ -1,0 +1,92 @@
+"""`Gate`: values that must not be computed before others are there.
+
+What backward computes again from the values that forward kept is, to a compiler, what forward has
+computed already: it would merge the two, keep the results, and nothing would be won. Behind a gate
+the values are others to it, and come later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, final
+
+import numpy as np
+
+from hybridnet.base.lazy import jnp, lax
+from hybridnet.ops.call import Backward, Call, Types
+
+__all__ = ["gate", "is_gate"]
+
+_UNSIGNED: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+@final
+class _Gate(Call):
+    """Its first inputs, as soon as all the others are there too."""
+
+    __slots__ = ()
+
+    def __init__(self, count: int) -> None:
+        self.num_outputs = self.num_visible = count
+        self.num_scalars = 0
+        self.takes_state = False
+
+    @property
+    def name(self) -> str:
+        """As it is printed."""
+        return "_gate"
+
+    def facts(self) -> Sequence[Any]:
+        """How many values pass."""
+        return (self.num_outputs,)
+
+    def infer(self, types: Types) -> Types:
+        """The types of what passes."""
+        return types[: self.num_outputs]
+
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
+        """XLA's barrier; XLA for CPUs may drop that early, so there it is made of arithmetic."""
+        count = self.num_outputs
+        if platform != "cpu":
+            passed: tuple[Any, ...] = lax.optimization_barrier(tuple(operands))[:count]
+            return passed
+        signs = [_never(one) for one in operands[count:] if one.size]
+        if not signs:
+            return operands[:count]
+        closed = jnp.stack(signs).any()
+        return [jnp.where(closed, jnp.zeros_like(one), one) for one in operands[:count]]
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """That of what passes goes through."""
+        return [*back.grads, *([None] * (len(back.inputs) - self.num_outputs))]
+
+
+def _never(array: Any) -> Any:
+    """Returns False, computed from an array's first element in a way that XLA does not see through.
+
+    A number has no more bits set than it has bits.
+    """
+    first = lax.slice(array, (0,) * array.ndim, (1,) * array.ndim).reshape(())
+    if first.dtype == np.bool_:
+        first = first.astype(np.uint8)
+    elif jnp.iscomplexobj(first):
+        first = first.real
+    size = first.dtype.itemsize
+    bits = lax.bitcast_convert_type(first, _UNSIGNED[size])
+    return lax.population_count(bits) > 8 * size
+
+
+#: One for each number of values: programs are found by the identity of their calls.
+_gates: Final[dict[int, _Gate]] = {}
+
+
+def gate(count: int) -> Call:
+    """Returns the call whose first `count` inputs pass when all its inputs are there."""
+    return _gates.get(count) or _gates.setdefault(count, _Gate(count))
+
+
+def is_gate(call: Call) -> bool:
+    """Whether a call was made by `gate`."""
+    return isinstance(call, _Gate)

@@ -1,0 +1,122 @@
+"""What memory a symbol would take, told before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from hybridnet.base.context import current_context
+from hybridnet.base.dtype import is_float
+from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.graph.evaluate import infer_types
+from hybridnet.graph.node import Graph
+from hybridnet.graph.split import joined
+from hybridnet.graph.transform import STATE
+from hybridnet.ops.call import Types
+from hybridnet.passes.memory import STRATEGIES, plan_memory
+from hybridnet.runtime.allocation import allocation_of
+from hybridnet.runtime.graph_programs import GraphPrograms, Run
+
+from ._bind import all_types, requests_of
+
+if TYPE_CHECKING:
+    from .symbol import Symbol
+
+__all__ = ["MemoryEstimate", "estimate_memory"]
+
+_XLA: Final = "xla"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEstimate:
+    """Bytes that a symbol takes to run once.
+
+    Attributes:
+        strategy: how memory is shared.
+        is_train: whether gradients are computed too.
+        arguments: data and parameters.
+        auxiliary: auxiliary states.
+        gradients: the gradients of the arguments.
+        outputs: the outputs.
+        internal: what is computed on the way.
+    """
+
+    strategy: str
+    is_train: bool
+    arguments: int
+    auxiliary: int
+    gradients: int
+    outputs: int
+    internal: int
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return self.arguments + self.auxiliary + self.gradients + self.outputs + self.internal
+
+    def __str__(self) -> str:
+        names = ("arguments", "auxiliary", "gradients", "outputs", "internal", "total")
+        lines = [f"{name:12}{getattr(self, name) / 2**20:12.2f} MiB" for name in names]
+        what = "training" if self.is_train else "prediction"
+        return "\n".join([f"memory for {what}, strategy {self.strategy!r}", *lines])
+
+
+def estimate_memory(
+    symbol: Symbol,
+    is_train: bool,
+    strategy: str,
+    type_dict: Mapping[str, Any] | None,
+    grad_req: Any,
+    shapes: Mapping[str, Any],
+) -> MemoryEstimate:
+    """Estimates memory; see `Symbol.estimate_memory`."""
+    what = "estimate_memory"
+    if strategy not in (*STRATEGIES, _XLA):
+        raise ParameterError(
+            f"{what}: strategy must be {', '.join(map(repr, STRATEGIES))} or {_XLA!r}, got "
+            f"{strategy!r}"
+        )
+    requests = requests_of(what, symbol.list_arguments(), grad_req)
+    known = all_types(what, symbol, shapes, type_dict or {})
+    by_name = {name: tensor_type(*one) for name, one in known.items()}
+    names = symbol.list_inputs()
+    types = tuple(by_name[name] for name in names)
+    wanted = tuple(
+        number
+        for number, name in enumerate(names)
+        if is_train and requests.get(name, "null") != "null" and is_float(types[number].dtype)
+    )
+    programs = GraphPrograms(symbol.graph, symbol.name or "group")
+    run = programs.training(types, wanted) if is_train else programs.inference(types)
+    auxiliary = sum(by_name[name].nbytes for name in symbol.list_auxiliary_states())
+    return MemoryEstimate(
+        strategy=strategy,
+        is_train=is_train,
+        arguments=sum(one.nbytes for one in types) - auxiliary,
+        auxiliary=auxiliary,
+        gradients=sum(types[number].nbytes for number in wanted),
+        outputs=sum(one.nbytes for one in run.call.output_types[: programs.num_outputs]),
+        internal=_internal(run, types, strategy),
+    )
+
+
+def _internal(run: Run, types: Types, strategy: str) -> int:
+    types = (*types, STATE) if run.draws else types
+    call = run.call
+    if strategy == _XLA:
+        if call.on_host:
+            raise MXNetError(
+                "estimate_memory: strategy 'xla' needs a program, but a custom operator in the "
+                "symbol runs on the host; take 'both'"
+            )
+        return allocation_of(run, types, current_context()).temporary
+    graph = call.graph
+    if call.split is not None:
+        graph = joined(call.split)
+        # From the last argument back, since backward comes to these first.
+        heads, grads = graph.outputs[: run.num_results], graph.outputs[run.num_results :]
+        graph = Graph(graph.inputs, (*heads, *reversed(grads)))
+        types = (*types, *(call.output_types[i] for i in call.split.given))
+    return plan_memory(graph, infer_types(graph, types), strategy).num_bytes
