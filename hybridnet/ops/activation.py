@@ -21,6 +21,7 @@ from ._checks import (
 from ._random_state import next_key, uniforms
 from .backward import vjp_gradient
 from .call import Backward
+from .elementwise import by_output
 from .operator import Shapes, describe
 from .registry import get, operator
 from .rules import same_type
@@ -35,8 +36,11 @@ def _activation_check(data: TensorType, *, act_type: str) -> None:
 
 
 def _activation_gradient(back: Backward) -> Sequence[Any]:
-    if back.attrs["act_type"] != "softrelu":
+    act_type = back.attrs["act_type"]
+    if act_type == "softsign":
         return vjp_gradient(back)
+    if act_type != "softrelu":
+        return by_output(act_type)(back)
     (slope,) = back.apply(get("sigmoid").bind({})[0], back.inputs)
     return [back.grads[0] * slope]
 
@@ -70,6 +74,18 @@ def activation(
     if act_type == "softrelu":
         return _softplus(data)
     return jax.nn.soft_sign(data)
+
+
+@operator("_backward_Activation", infer=same_type)
+def backward_activation(
+    grad: Any, output: Any, *, act_type: Literal["relu", "sigmoid", "tanh"]
+) -> Any:
+    """Gradient of an activation from its output; the shape and dtype of `grad`."""
+    if act_type == "relu":
+        return jnp.where(output > 0, grad, 0)
+    if act_type == "sigmoid":
+        return grad * (output * (1 - output))
+    return (grad + grad * output) * (1 - output)
 
 
 # (atanh(s) / s - 1) / s**2 as a polynomial in s**2, lowest power first: Chebyshev interpolation of

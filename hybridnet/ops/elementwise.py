@@ -21,7 +21,7 @@ from .families import STEP, convert, unary
 from .registry import get, operator
 from .rules import refuse_bool, same_type
 
-__all__: list[str] = []
+__all__ = ["by_output"]
 
 
 def _abs_gradient(back: Backward) -> Sequence[Any]:
@@ -41,18 +41,17 @@ def _round_half_down(x: Any) -> Any:
     return whole + (x - whole > 0.5)
 
 
-def _relu(x: Any) -> Any:
-    # The rule uses the result: the input need not be kept for the backward pass.
-    @jax.custom_jvp
-    def relu(x: Any) -> Any:
-        return jnp.maximum(x, 0)
+def by_output(act_type: str) -> Callable[[Backward], Sequence[Any]]:
+    """Returns the gradient rule of an activation that is told by its output.
 
-    @relu.defjvp
-    def relu_jvp(primals: Any, tangents: Any) -> Any:
-        y = relu(*primals)
-        return y, jnp.where(y > 0, tangents[0], 0)
+    The input need not be kept for the backward pass, and may be overwritten.
+    """
 
-    return relu(x)
+    def gradient(back: Backward) -> Sequence[Any]:
+        call, _ = get("_backward_Activation").bind({"act_type": act_type})
+        return back.apply(call, [back.grads[0], back.outputs[0]])
+
+    return gradient
 
 
 def _loss(x: Any, gradient: Callable[[Any], Any]) -> Any:
@@ -86,7 +85,8 @@ unary("round", _keep_integers(_round_half_away), "Nearest whole number; halves g
 unary("negative", lambda x: -x, "The element with its sign changed.", integers=True,
       gradient=lambda back: [-back.grads[0]])
 unary("square", lambda x: x * x, "The element times itself.", integers=True)
-unary("relu", lambda x: _relu(x), "The larger of the element and 0.", integers=True)
+unary("relu", lambda x: jnp.maximum(x, 0), "The larger of the element and 0.", integers=True,
+      gradient=by_output("relu"))
 
 unary("sqrt", lambda x: jnp.sqrt(x), "Square root.")
 unary("rsqrt", lambda x: lax.rsqrt(x), "1 over the square root.")
@@ -108,7 +108,7 @@ unary("arccos", lambda x: jnp.arccos(x), "Inverse cosine, from 0 to pi.")
 unary("arctan", lambda x: jnp.arctan(x), "Inverse tangent, from -pi/2 to pi/2.")
 unary("sinh", lambda x: jnp.sinh(x), "Hyperbolic sine.")
 unary("cosh", lambda x: jnp.cosh(x), "Hyperbolic cosine.")
-unary("tanh", lambda x: jnp.tanh(x), "Hyperbolic tangent.")
+unary("tanh", lambda x: jnp.tanh(x), "Hyperbolic tangent.", gradient=by_output("tanh"))
 unary("arcsinh", lambda x: jnp.arcsinh(x), "Inverse hyperbolic sine.")
 unary("arccosh", lambda x: jnp.arccosh(x), "Inverse hyperbolic cosine, of numbers from 1 on.")
 unary("arctanh", lambda x: jnp.arctanh(x), "Inverse hyperbolic tangent, of numbers from -1 to 1.")
@@ -119,7 +119,7 @@ unary("erf", lambda x: lax.erf(x), "Error function.")
 unary("erfinv", lambda x: lax.erf_inv(x), "Inverse of the error function, of numbers from -1 to 1.")
 unary("gamma", lambda x: jax.scipy.special.gamma(x), "Gamma function.")
 unary("gammaln", lambda x: jax.scipy.special.gammaln(x), "log |gamma(x)|.")
-unary("sigmoid", lambda x: lax.logistic(x), "1 / (1 + exp(-x)).")
+unary("sigmoid", lambda x: lax.logistic(x), "1 / (1 + exp(-x)).", gradient=by_output("sigmoid"))
 unary("softsign", lambda x: x / (1 + jnp.abs(x)), "x / (1 + |x|).")
 
 unary("logical_not", lambda x: (x == 0).astype(x.dtype),
