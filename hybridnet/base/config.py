@@ -16,6 +16,7 @@ __all__ = [
     "do_mirror",
     "engine_type",
     "explain",
+    "keep_memory",
     "log_topics",
     "num_cpu_devices",
 ]
@@ -93,21 +94,32 @@ def do_mirror() -> bool:
     return text == "1"
 
 
+def _bytes(name: str, default: int) -> int:
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return default
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        raise ParameterError(f"{name} must be a number of bytes, like 500M or 2G, got {text!r}")
+    return int(found[1]) * _UNITS[found[2].upper()]
+
+
 def cache_size() -> int:
     """HYBRIDNET_CACHE_SIZE: bytes the programs in the cache folder may take (default 1G).
 
     A whole number, with K, M, G or T for powers of 1024; 0 keeps none. The programs used least
     recently are dropped.
     """
-    text = os.environ.get("HYBRIDNET_CACHE_SIZE", "").strip()
-    if not text:
-        return 1 << 30
-    found = _SIZE.fullmatch(text)
-    if found is None:
-        raise ParameterError(
-            f"HYBRIDNET_CACHE_SIZE must be a number of bytes, like 500M or 2G, got {text!r}"
-        )
-    return int(found[1]) * _UNITS[found[2].upper()]
+    return _bytes("HYBRIDNET_CACHE_SIZE", 1 << 30)
+
+
+def keep_memory() -> int:
+    """HYBRIDNET_KEEP_MEMORY: bytes of freed host memory to keep for the next step (default 2G).
+
+    Written as HYBRIDNET_CACHE_SIZE is; 0 leaves the C library's allocator as it is. It is read when
+    the first array is made.
+    """
+    return _bytes("HYBRIDNET_KEEP_MEMORY", 2 << 30)
 
 
 def log_topics() -> frozenset[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any, ClassVar, Final
 
+from .allocator import release_memory
 from .errors import ParameterError
 
 __all__ = [
@@ -123,6 +124,14 @@ class Context(metaclass=_ContextType):
     def device_typeid(self) -> int:
         """MXNet's code of the device type, as its files hold it."""
         return self.devstr2type[self.device_type]
+
+    def empty_cache(self) -> None:
+        """Gives host memory that is free, but kept for the next step, back to the system.
+
+        See HYBRIDNET_KEEP_MEMORY. The memory of GPUs and TPUs is JAX's, which keeps it.
+        """
+        if self.device_type.startswith("cpu"):
+            release_memory()
 
     def __enter__(self) -> Context:
         _current.stack.append(self)

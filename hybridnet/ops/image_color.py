@@ -162,8 +162,8 @@ _CHANGES: Final[dict[str, tuple[Callable[[Any, Any], Any], str]]] = {
     "contrast": (_contrast, "Moves an image away from its mean gray value, or towards it."),
     "saturation": (
         _saturation,
-        "Moves each pixel away from its gray value, or towards it.\n\nMXNet leaves out what red and "
-        "green add to the gray value.",
+        "Moves each pixel away from its gray value, or towards it.\n\nMXNet leaves out what red "
+        "and green add to the gray value.",
     ),
     "hue": (_hue, "Turns the hue of each pixel by a part of the color circle."),
 }

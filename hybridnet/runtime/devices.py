@@ -7,6 +7,7 @@ import os
 from typing import Any, Final
 
 from hybridnet.base import config
+from hybridnet.base.allocator import keep_memory
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.lazy import jax
@@ -82,6 +83,7 @@ def device_of(ctx: Context) -> Any:
         return found
     refuse_forked()
     if not _devices:
+        keep_memory()
         _configure_cpus()
     platform = _PLATFORM[ctx.device_type]
     available = _available(platform)
@@ -124,5 +126,6 @@ def platform_of(ctx: Context) -> str:
 def num_devices(device_type: str) -> int:
     """Returns how many devices of a type this process has."""
     if not _devices:
+        keep_memory()
         _configure_cpus()
     return len(_available(_PLATFORM[device_type]))
