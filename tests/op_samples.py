@@ -106,6 +106,10 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     "_zeros": [sample(shape=(2, 3)), sample(shape=(2,), dtype="int32")],
     "_ones": [sample(shape=(2, 3)), sample(shape=(2,), dtype="bool")],
     "_full": [sample(shape=(2, 3), value=2.5), sample(shape=(2,), value=2.5, dtype="uint8")],
+    "_literal": [
+        sample(value="1.5 -0.0 nan 2 inf 3", shape=(2, 3)),
+        sample(value="7", shape=(2,), dtype="int64"),
+    ],
     "_arange": [sample(start=5), sample(start=1, stop=9, step=2.5, repeat=2, dtype="float16")],
     "_linspace": [sample(start=1, stop=2, num=5), sample(start=1, stop=2, num=5, endpoint=False)],
     "_eye": [sample(N=3), sample(N=2, M=4, k=1, dtype="int64")],

@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
+import numpy as np
+
 from hybridnet.base.attrs import DType, Range, Shape
-from hybridnet.base.dtype import FLOAT64, as_dtype, is_float
+from hybridnet.base.dtype import FLOAT64, INT64, as_dtype, is_float
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
@@ -140,3 +142,43 @@ def _eye(
         dtype: the element type.
     """
     return jnp.eye(N, M or N, k, dtype=as_dtype(dtype))
+
+
+def _numbers(value: str, shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+    """Reads the elements of a `_literal`.
+
+    Raises:
+        ParameterError: they are not numbers of this dtype, or not as many as the shape asks for.
+    """
+    kind = as_dtype(dtype)
+    read = float if is_float(kind) else int
+    try:
+        found = np.array([read(one) for one in value.split()], FLOAT64 if is_float(kind) else INT64)
+    except (ValueError, OverflowError) as error:
+        raise ParameterError(
+            f"_literal: value must be numbers of dtype {kind} with spaces between, got {value!r}"
+        ) from error
+    if len(found) not in (1, math.prod(shape)):
+        raise ParameterError(
+            f"_literal: value must hold one number, or {math.prod(shape)} for shape {shape}, got "
+            f"{len(found)}"
+        )
+    elements = found.astype(kind)
+    return np.broadcast_to(elements, shape) if len(found) == 1 else elements.reshape(shape)
+
+
+def _check_literal(*, value: str, shape: tuple[int, ...], dtype: str, **_: Any) -> None:
+    _numbers(value, shape, dtype)
+
+
+@operator("_literal", infer=_constant_type, check=_check_literal, no_gradient=_CONSTANT)
+def _literal(*, value: str, shape: Shape = (), ctx: str = "", dtype: DType = "float32") -> Any:
+    """An array of given numbers: what graphs hold in the place of operators on constants.
+
+    Args:
+        value: the elements in order, or one number for all of them, with spaces between.
+        shape: of the array.
+        ctx: the device, as text.
+        dtype: the element type.
+    """
+    return jnp.asarray(_numbers(value, shape, dtype))

@@ -8,7 +8,16 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.base.dtype import FLOAT16, is_float, is_integer
+from hybridnet.base.dtype import (
+    BFLOAT16,
+    BOOL,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    as_dtype,
+    is_float,
+    is_integer,
+)
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.node import Edge, Node
 from hybridnet.ops.operator import OpCall
@@ -86,14 +95,21 @@ def fill_of(node: Node) -> float | None:
     if type(call) is not OpCall:
         return None
     name = call.operator.name
-    if name == "_zeros":
+    if name in ("_zeros", "_npi_zeros"):
         return 0.0
-    if name == "_ones":
+    if name in ("_ones", "_npi_ones"):
         return 1.0
-    if name == "_full":
-        value: float = call.attrs["value"]
-        return value
+    if name in ("_full", "_npi_full", "_literal"):
+        value = call.attrs["value"]
+        return None if isinstance(value, str) and " " in value else float(value)
     return None
+
+
+def _number(fill: float | None, x: Value) -> bool:
+    """Whether a value that fills an array can be given as a number beside x."""
+    if fill is None or math.isnan(fill):
+        return False
+    return x.floating or (x.integer and abs(fill) < 2**53)
 
 
 def _positive_zero(value: float | None) -> bool:
@@ -107,6 +123,10 @@ def _whole(*numbers: float) -> bool:
     )
 
 
+#: How many bits of a whole number each floating dtype holds, the sign left out.
+_MANTISSA: Final = {FLOAT16: 11, BFLOAT16: 8, FLOAT32: 24, FLOAT64: 53}
+
+
 def _power_of_two(number: float, dtype: np.dtype[Any]) -> bool:
     """Whether multiplying by a number only changes the exponent: +-2**n, normal in this dtype."""
     if number == 0 or not math.isfinite(number):
@@ -114,6 +134,18 @@ def _power_of_two(number: float, dtype: np.dtype[Any]) -> bool:
     fraction, exponent = math.frexp(abs(number))
     low, high = (-13, 15) if dtype == FLOAT16 else (-125, 127)
     return fraction == 0.5 and low <= exponent <= high
+
+
+def _holds(wide: Any, narrow: np.dtype[Any]) -> bool:
+    """Whether every value of a dtype is one of another, so that converting to it loses nothing."""
+    wide = as_dtype(wide)
+    if wide == narrow or narrow == BOOL:
+        return True
+    if is_float(narrow):
+        return wide in (FLOAT32, FLOAT64) and wide.itemsize > narrow.itemsize
+    if is_float(wide):
+        return narrow.itemsize * 8 <= _MANTISSA[wide]
+    return bool(np.can_cast(narrow, wide, "safe"))
 
 
 def _composed(first: Sequence[int], second: Sequence[int], rank: int) -> tuple[int, ...]:
@@ -137,12 +169,18 @@ def _keeps_order(axes: Sequence[int], shape: Sequence[int]) -> bool:
 FUNCTIONS: Final[dict[str, Any]] = {
     "__builtins__": {},
     "abs": abs,
+    "all": all,
     "composed": _composed,
+    "holds": _holds,
     "keeps_order": _keeps_order,
+    "max": max,
+    "min": min,
+    "number": _number,
     "order": _order,
     "positive_zero": _positive_zero,
     "power_of_two": _power_of_two,
     "range": range,
     "tuple": tuple,
     "whole": _whole,
+    "zeros": lambda count: (0,) * count,
 }

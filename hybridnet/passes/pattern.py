@@ -7,9 +7,10 @@ An expression applies operators to variables::
 The operands come first; what follows are the numbers an operator takes (`a`, `b`), which are
 matched only where they are known when the graph is made, and then parameters by keyword. On the
 left side a name stands for anything, and for the same thing wherever it comes again; parameters
-that are not mentioned must have their default values. On the right side, numbers and parameters are
-Python expressions over what the names stand for (`Value` for operands), `train` and `platform` of
-the context, and the functions of `hybridnet.passes.conditions`; so is a rule's condition.
+that are not mentioned must have their default values. On the right side, numbers and parameters
+are Python expressions over what the names stand for (`Value` for operands), `result` for the whole
+of the left side, `train` and `platform` of the context, and the functions of
+`hybridnet.passes.conditions`; so is a rule's condition.
 
 ``add``, ``sub``, ``mul`` and ``div`` stand for every operator that computes it of two arrays;
 operands of sums and products are tried in both orders.
@@ -165,7 +166,11 @@ def compiled(rule: Rule) -> Step:
             if not pattern.match(rewriter, Edge(node, 0), node, bound):
                 continue
             context = rewriter.context
-            values: _Bound = {"train": context.train, "platform": context.platform}
+            values: _Bound = {
+                "train": context.train,
+                "platform": context.platform,
+                "result": Value(Edge(node, 0), rewriter),
+            }
             for name, one in bound.items():
                 values[name] = Value(one, rewriter) if type(one) is Edge else one
             if where is not None and not _evaluated(where, values):

@@ -16,7 +16,7 @@ from hybridnet.base.errors import GraphError, ParameterError
 from hybridnet.graph.node import Graph
 from hybridnet.ops.call import Types
 
-from . import dead, prune
+from . import arithmetic, dead, duplicates, fold, prune
 from .context import PassContext
 from .report import Record, Report, size_of
 from .rule import Rule
@@ -46,6 +46,9 @@ class Pass:
 #: All passes, in their order.
 PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("prune", prune.run, prune.RULES),
+    Pass("fold", fold.run, fold.RULES),
+    Pass("arithmetic", arithmetic.run, arithmetic.RULES),
+    Pass("duplicates", duplicates.run, duplicates.RULES),
     Pass("dead", dead.run, dead.RULES),
 )
 

@@ -82,12 +82,12 @@ class Rewriter:
     Args:
         graph: what is rewritten.
         context: of the pass.
-        steps: by operator, see `indexed`; those of rules that `context` does not allow are left
-            out.
+        steps: see `add_steps`.
 
     Attributes:
         context: of the pass.
         constants: the nodes, old and new, that depend on nothing.
+        visited: the node of the old graph that is being replaced.
     """
 
     def __init__(
@@ -97,21 +97,35 @@ class Rewriter:
         self.constants: set[Node] = set()
         self._graph = graph
         self._types = dict(context.types(graph))
-        # The node of the old graph that is being visited.
-        self._old: Node | None = None
+        self.visited: Node | None = None
         # The nodes of the old graph that new ones are, with other inputs.
         self._was: dict[Node, Node] = {}
         # How much more often nodes are used than in the old graph.
         self._further: Counter[Node] = Counter()
-        allowed = (
-            (operator, tuple(step for step in listed if context.allows(step.rule)))
-            for operator, listed in steps.items()
-        )
-        self._steps = {operator: listed for operator, listed in allowed if listed}
+        self._steps: dict[str, tuple[Step, ...]] = {}
+        # The steps that are tried at nodes that depend on nothing.
+        self._of_constants: tuple[Step, ...] = ()
+        self.add_steps(steps)
+
+    def add_steps(self, steps: Mapping[str, Sequence[Step]]) -> None:
+        """Adds to what is tried.
+
+        Args:
+            steps: by operator, see `indexed`; under '*' those that are tried at every node that
+                depends on nothing. Rules that the context does not allow are left out.
+        """
+        for operator, listed in steps.items():
+            allowed = tuple(step for step in listed if self.context.allows(step.rule))
+            if operator == "*":
+                self._of_constants += allowed
+            elif allowed:
+                self._steps[operator] = (*self._steps.get(operator, ()), *allowed)
 
     def run(self) -> Graph:
         """Returns the graph with everything replaced that the rules fit."""
-        if not any(op_name(node) in self._steps for node in self._graph.nodes):
+        if not self._of_constants and not any(
+            op_name(node) in self._steps for node in self._graph.nodes
+        ):
             return self._graph
         made = self._graph.map(self._visit)
         if made.outputs == self._graph.outputs:
@@ -128,11 +142,15 @@ class Rewriter:
     def uses(self, edge: Edge) -> int:
         """Returns how often a node is used; more than once, if a rule put it where it was not."""
         node = edge.node
-        return self._uses[self._was.get(node, node)] + self._further[node]
+        return self._uses[self.original(node)] + self._further[node]
+
+    def original(self, node: Node) -> Node:
+        """Returns the node of the old graph whose place a node took; itself, if there is none."""
+        return self._was.get(node, node)
 
     def is_used(self, output: int) -> bool:
         """Whether an output of the node that is being visited is used."""
-        return self._old is not None and Edge(self._old, output) in self._used
+        return self.visited is not None and Edge(self.visited, output) in self._used
 
     @cached_property
     def _used(self) -> Counter[Edge]:
@@ -180,10 +198,18 @@ class Rewriter:
         name = of.name if whole else f"{of.name}_{call.name.lstrip('_')}"
         made = self.add(replace(of, call=call, inputs=tuple(inputs), name=name, scalars=scalars))
         if whole:
-            self._was[made] = self._was.get(of, of)
+            self._was[made] = self.original(of)
         else:
             self._further[made] = 1
         return Edge(made, 0) if whole else self._simplified(made)
+
+    def again(self, node: Node, inputs: Sequence[Edge], *, of: Node) -> Edge:
+        """Makes a node that does what another does, in the place of a third."""
+        assert node.call is not None
+        inputs = tuple(inputs)
+        made = self.add(replace(of, call=node.call, inputs=inputs, scalars=node.scalars))
+        self._was[made] = self.original(of)
+        return Edge(made, 0)
 
     def add(self, node: Node) -> Node:
         """Notes a new node, whose inputs are known, and infers its types."""
@@ -201,9 +227,9 @@ class Rewriter:
             self._types[made] = self._types[node]
             self._was[made] = node
         self._note_constant(made)
-        if op_name(made) not in self._steps:
+        if op_name(made) not in self._steps and made not in self.constants:
             return made
-        self._old = node
+        self.visited = node
         if made.num_outputs != 1:
             return self._outputs_of(made)
         edge = self._simplified(made)
@@ -263,7 +289,10 @@ class Rewriter:
 
     def _fitting(self, node: Node) -> Iterator[tuple[Step, Edge | Replacement]]:
         """Yields what the rules make of a node, where that has its types."""
-        for step in self._steps.get(op_name(node), ()):
+        steps = self._steps.get(op_name(node), ())
+        if node in self.constants:
+            steps += self._of_constants
+        for step in steps:
             try:
                 found = step.apply(self, node)
             except MXNetError:
