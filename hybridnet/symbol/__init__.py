@@ -15,6 +15,7 @@ from . import linalg as linalg
 from . import random as random
 from .create import *  # noqa: F403
 from .create import __all__ as _create_names
+from ._optimize import optimize as optimize
 from .custom import Custom as Custom
 from .functions import *  # noqa: F403
 from .functions import __all__ as _function_names
@@ -37,6 +38,7 @@ __all__ = [
     "contrib",
     "image",
     "linalg",
+    "optimize",
     "random",
     *_create_names,
     *(name for name in _function_names if name != "operator_functions"),

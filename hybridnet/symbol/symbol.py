@@ -31,6 +31,7 @@ from ._debug import debug_string
 from ._gradient import gradient_edges
 
 __all__ = ["Group", "Symbol"]
+from ._optimize import optimize
 
 #: Python's arithmetic on two symbols wants equal shapes, as in MXNet; on two arrays it broadcasts.
 _ELEMENTWISE: Final = {
@@ -310,6 +311,41 @@ class Symbol(FluentMethods):
             kwargs: a backend's own options.
         """
         return Symbol(self._edges)
+
+    def optimize(
+        self,
+        passes: Sequence[str] | None = None,
+        unsafe: bool = False,
+        train: bool = False,
+        tolerance: float = 1e-5,
+        keep: Sequence[str] = (),
+        type_dict: Mapping[str, Any] | None = None,
+        report: bool = False,
+        **kwargs: Any,
+    ) -> Symbol:
+        """Returns a symbol that computes the same with fewer or faster operators.
+
+        ``hn.passes.pipeline`` lists the passes, ``docs/passes.md`` what they do. Outputs have the
+        names that they had; nodes inside may be gone, and so may variables that turned out not to
+        matter. The symbol is made for these shapes and dtypes, and for this mode.
+
+        Args:
+            passes: names of passes, to run these and in this order; default all.
+            unsafe: apply rules too that are not exact in floating point, or differ at zero,
+                infinity or NaN.
+            train: whether it will be trained; otherwise, operators that matter in training only
+                (Dropout, BlockGrad, make_loss) are taken out.
+            tolerance: by how much results may change, relatively; 0 for not at all.
+            keep: names of nodes to keep, with the values that they have.
+            type_dict: dtypes by name; the rest follow, or are float32.
+            report: print what was done.
+            kwargs: shapes by name, as for `simple_bind`.
+
+        Raises:
+            ParameterError: there is no such pass.
+            MXNetError: the shapes do not tell all others, or contradict one another.
+        """
+        return optimize(self, passes, unsafe, train, tolerance, keep, type_dict, report, **kwargs)
 
     def __bool__(self) -> NoReturn:
         raise MXNetError(

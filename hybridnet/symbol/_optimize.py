@@ -1,0 +1,89 @@
+"""`Symbol.optimize`: the passes, for symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hybridnet.base.context import current_context
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.graph.node import Edge, Graph, Node
+from hybridnet.graph.subgraph import ControlCall
+from hybridnet.graph.transform import call_with_train
+from hybridnet.passes.context import TOLERANCE, PassContext
+from hybridnet.passes.pipeline import optimize as run_passes
+from hybridnet.passes.report import Report
+
+from ._bind import all_types
+
+if TYPE_CHECKING:
+    from .symbol import Symbol
+
+__all__ = ["optimize", "optimize_with_report"]
+
+
+def optimize(
+    symbol: Symbol,
+    passes: Sequence[str] | None = None,
+    unsafe: bool = False,
+    train: bool = False,
+    tolerance: float = TOLERANCE,
+    keep: Iterable[str] = (),
+    type_dict: Mapping[str, Any] | None = None,
+    report: bool = False,
+    **kwargs: Any,
+) -> Symbol:
+    """Returns a symbol that computes the same with less; see `Symbol.optimize`."""
+    made, done = optimize_with_report(
+        symbol, passes, unsafe, train, tolerance, keep, type_dict, **kwargs
+    )
+    if report:
+        print(done)
+    return made
+
+
+def optimize_with_report(
+    symbol: Symbol,
+    passes: Sequence[str] | None = None,
+    unsafe: bool = False,
+    train: bool = False,
+    tolerance: float = TOLERANCE,
+    keep: Iterable[str] = (),
+    type_dict: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> tuple[Symbol, Report]:
+    """Returns what `optimize` does, and the report of what was done."""
+    graph = _in_mode(symbol.graph, train)
+    types = all_types("optimize", symbol, kwargs, type_dict or {})
+    context = PassContext(
+        input_types=tuple(tensor_type(*types[node.name]) for node in graph.inputs),
+        platform=_platform(),
+        train=train,
+        unsafe=unsafe,
+        tolerance=tolerance,
+        keep=frozenset((*keep, *(edge.node.name for edge in graph.outputs))),
+    )
+    made, report = run_passes(graph, context, passes)
+    return type(symbol)(made.outputs), report
+
+
+def _platform() -> str:
+    return "cpu" if current_context().device_type.startswith("cpu") else "gpu"
+
+
+def _in_mode(graph: Graph, train: bool) -> Graph:
+    """Returns the graph with its operators in, or out of, a training pass.
+
+    Loops and branches stay open, since their random states would show otherwise.
+    """
+
+    def change(node: Node, inputs: tuple[Edge, ...]) -> Node:
+        call = node.call
+        assert call is not None
+        moved = call if isinstance(call, ControlCall) else call_with_train(call, train)
+        return (
+            node.with_inputs(inputs) if moved is call else replace(node, call=moved, inputs=inputs)
+        )
+
+    return graph.map(change)
