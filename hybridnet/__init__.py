@@ -15,6 +15,7 @@ from .base.context import cpu as cpu
 from .base.context import cpu_pinned as cpu_pinned
 from .base.context import current_context as current_context
 from .base.context import gpu as gpu
+from .base.device_scope import device as device
 from .base.errors import MXNetError as MXNetError
 
 __version__ = "0.1.0"
@@ -127,6 +128,7 @@ __all__ = [
     "cpu",
     "cpu_pinned",
     "current_context",
+    "device",
     "gpu",
     *_MODULES,
     *_NAMES,

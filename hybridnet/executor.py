@@ -8,6 +8,7 @@ launched as one program for each step.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, Protocol, final
 
 import numpy as np
@@ -16,12 +17,14 @@ from hybridnet.base.context import Context
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.graph.evaluate import infer_types
-from hybridnet.graph.node import Edge, Graph
+from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.graph.text import to_text
 from hybridnet.graph.transform import STATE, prepare
 from hybridnet.ndarray import NDArray, array, ones, zeros
 from hybridnet.runtime import generator, recorder
 from hybridnet.runtime.graph_programs import GraphPrograms, Run
+from hybridnet.runtime.partitioned import PartitionedCall
+from hybridnet.runtime.placed import OnOneDevice, OnSeveralDevices
 from hybridnet.runtime.segment import Value
 
 __all__ = ["Executor"]
@@ -86,8 +89,10 @@ class Executor:
         grad_req: Mapping[str, str],
         aux: Mapping[str, NDArray],
         programs: GraphPrograms,
+        devices: Mapping[Node, str] | None = None,
     ) -> None:
         self._symbol = symbol
+        self._devices = devices
         self._ctx = ctx
         self._grad_req = dict(grad_req)
         self._programs = self._unwatched = programs
@@ -100,6 +105,9 @@ class Executor:
         names = symbol.list_inputs()
         held = {**self.arg_dict, **self.aux_dict}
         self._inputs = [held[name] for name in names]
+        self._where: OnOneDevice | OnSeveralDevices = OnOneDevice(ctx)
+        if devices is not None:
+            self._where = OnSeveralDevices(ctx, [one.context for one in self._inputs])
         self._types = tuple(one.type for one in self._inputs)
         # Whole numbers have no gradient: their arrays stay as they are.
         self._wanted = tuple(
@@ -122,12 +130,13 @@ class Executor:
     def outputs(self) -> list[NDArray]:
         """The outputs of the last forward; each forward writes into these same arrays."""
         if not self._outputs:
-            types = self._programs.inference(self._types).call.output_types
+            run = self._programs.inference(self._types)
+            shown = self._programs.num_outputs
+            kinds = zip(run.call.output_types, self._where.contexts(run), strict=True)
             trace = recorder.set_trace(None)  # they outlive a traced function that runs forward
             try:
                 self._outputs = [
-                    zeros(one.shape, self._ctx, one.dtype)
-                    for one in types[: self._programs.num_outputs]
+                    zeros(one.shape, ctx, one.dtype) for one, ctx in islice(kinds, shown)
                 ]
             finally:
                 recorder.set_trace(trace)
@@ -162,7 +171,7 @@ class Executor:
             self._feed(name, value)
         self._kept = None
         run = self._run(is_train)
-        values, made = self._record(run)
+        values, made = self._compute(run)
         if is_train and self._wanted:
             self._kept = run, self._operands(run, values, made)
         for number, value in zip(run.writes, made[run.num_heads : run.num_results], strict=True):
@@ -170,12 +179,12 @@ class Executor:
                 self._inputs[number].write(value)
             else:
                 generator.state_of(self._ctx).write(value)
-        self._show(made[: self._programs.num_outputs])
+        self._show(run, made[: self._programs.num_outputs])
         if self._monitor is not None:
             callback, names = self._monitor
-            watched = made[self._programs.num_outputs : run.num_heads]
-            for name, value in zip(names, watched, strict=True):
-                callback(name, NDArray.from_value(value, self._ctx))
+            places = self._where.contexts(run)
+            for number, name in enumerate(names, self._programs.num_outputs):
+                callback(name, NDArray.from_value(made[number], places[number]))
         if not is_train:
             recorder.mark()  # a unit of work: what is predicted starts now
         return self._outputs
@@ -207,11 +216,10 @@ class Executor:
             run = self._run(True)
             if run.draws:
                 raise MXNetError(_DRAWS_ANEW)
-            kept = run, self._operands(run, *self._record(run))
+            kept = run, self._operands(run, *self._compute(run))
         run, operands = kept
-        call, scalars = run.backward()
         operands += self._head_grads(run, out_grads)
-        made = recorder.record(self._ctx, call, tuple(operands), scalars, call.output_types)
+        made = self._where.backward(run, operands)
         assert run.call.split is not None
         for (target, req), number in zip(self._targets, run.call.split.wanted, strict=True):
             assert target is not None
@@ -223,7 +231,7 @@ class Executor:
             if req == "write" and value.type is target.type:
                 target.write(value)
             else:
-                grad = NDArray.from_value(value, self._ctx)
+                grad = NDArray.from_value(value, target.context)
                 target.assign(target.detach() + grad if req == "add" else grad)
 
     def _run(self, is_train: bool) -> Run:
@@ -231,14 +239,12 @@ class Executor:
             return self._programs.training(self._types, self._wanted)
         return self._programs.inference(self._types)
 
-    def _record(self, run: Run) -> tuple[list[Value], list[Value]]:
-        """Records the forward call; returns its inputs and outputs."""
+    def _compute(self, run: Run) -> tuple[list[Value], list[Value]]:
+        """Has the forward call run; returns its inputs and outputs."""
         values = [one.read() for one in self._inputs]
         if run.draws:
             values.append(generator.state_of(self._ctx).read())
-        call = run.call
-        made = recorder.record(self._ctx, call, tuple(values), run.scalars, call.output_types)
-        return values, made
+        return values, self._where.forward(run, values)
 
     @staticmethod
     def _operands(run: Run, values: Sequence[Value], made: Sequence[Value]) -> list[Value]:
@@ -246,17 +252,20 @@ class Executor:
         assert run.call.split is not None
         return [*made[run.num_results :], *(values[i] for i in run.call.split.uses)]
 
-    def _show(self, values: Sequence[Value]) -> None:
+    def _show(self, run: Run, values: Sequence[Value]) -> None:
         if self._outputs or recorder.current_trace() is not None:
             for output, value in zip(self.outputs, values, strict=True):
                 output.write(value)
         else:
-            self._outputs = [NDArray.from_value(value, self._ctx) for value in values]
+            places = self._where.contexts(run)
+            self._outputs = [
+                NDArray.from_value(value, ctx) for value, ctx in zip(values, places, strict=False)
+            ]
 
     def _head_grads(self, run: Run, out_grads: Any) -> list[Value]:
         """Returns the gradients of the outputs that have one."""
         assert run.call.split is not None
-        types = run.call.output_types
+        types, places = run.call.output_types, self._where.contexts(run)
         names = self._symbol.list_outputs()
         if isinstance(out_grads, NDArray):
             out_grads = [out_grads]
@@ -270,9 +279,9 @@ class Executor:
             )
         heads = []
         for number in run.call.split.given:
-            wanted, grad = types[number], grads[number]
+            wanted, grad, ctx = types[number], grads[number], places[number]
             if grad is None:
-                grad = ones(wanted.shape, self._ctx, wanted.dtype)
+                grad = ones(wanted.shape, ctx, wanted.dtype)
             elif not isinstance(grad, NDArray):
                 raise ParameterError(
                     f"backward: the gradient of {names[number]} must be an NDArray, got "
@@ -283,7 +292,7 @@ class Executor:
                     f"backward: the gradient of {names[number]} must have its shape "
                     f"{wanted.shape}, got {grad.shape}"
                 )
-            grad = grad.detach().astype(wanted.dtype, copy=False).as_in_context(self._ctx)
+            grad = grad.detach().astype(wanted.dtype, copy=False).as_in_context(ctx)
             heads.append(grad.read())
         return heads
 
@@ -308,7 +317,7 @@ class Executor:
                 "Executor.reshape makes an executor for other shapes"
             )
         if isinstance(value, np.ndarray):
-            value = array(value, self._ctx, target.dtype)
+            value = array(value, target.context, target.dtype)
         target.assign(value.detach())
 
     def copy_params_from(
@@ -376,14 +385,36 @@ class Executor:
                         f"reshape: {name} would grow from {old.shape} to {shape}; pass "
                         "allow_up_sizing=True"
                     )
-                old = zeros(shape, self._ctx, old.dtype)
-                grad = None if grad is None else zeros(shape, self._ctx, grad.dtype)
+                old = zeros(shape, old.context, old.dtype)
+                grad = None if grad is None else zeros(shape, grad.context, grad.dtype)
             args[name], grads[name] = old, grad
         aux = {
-            name: old if old.shape == shape else zeros(shape, self._ctx, old.dtype)
+            name: old if old.shape == shape else zeros(shape, old.context, old.dtype)
             for (name, old), shape in zip(self.aux_dict.items(), aux_shapes, strict=True)
         }
-        return Executor(self._symbol, self._ctx, args, grads, self._grad_req, aux, self._unwatched)
+        return Executor(
+            self._symbol,
+            self._ctx,
+            args,
+            grads,
+            self._grad_req,
+            aux,
+            self._unwatched,
+            self._devices,
+        )
+
+    def partitioned(self, is_train: bool = False) -> list[PartitionedCall]:
+        """Returns the parts in which the devices of a placed symbol run it; print them.
+
+        Args:
+            is_train: also those of the gradient.
+
+        Returns:
+            What forward runs, and in training what backward runs; empty on one device.
+        """
+        if isinstance(self._where, OnOneDevice):
+            return []
+        return self._where.partitioned(self._run(is_train))
 
     def set_monitor_callback(self, callback: Monitor | None, monitor_all: bool = False) -> None:
         """Has a function called with name and value of every node's outputs, after each forward.
@@ -404,7 +435,10 @@ class Executor:
         ]
         self._monitor = callback, [name for name, _ in watched]
         self._programs = GraphPrograms(
-            self._symbol.graph, self._symbol.name or "group", [edge for _, edge in watched]
+            self._symbol.graph,
+            self._symbol.name or "group",
+            [edge for _, edge in watched],
+            self._devices,
         )
 
     def debug_str(self) -> str:

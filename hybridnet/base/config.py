@@ -19,6 +19,7 @@ __all__ = [
     "keep_memory",
     "log_topics",
     "num_cpu_devices",
+    "soft_placement",
 ]
 
 #: What HYBRIDNET_LOG can name.
@@ -60,6 +61,17 @@ def explain() -> bool:
 def num_cpu_devices() -> int:
     """HYBRIDNET_NUM_CPU_DEVICES: how many virtual CPU devices ``cpu(i)`` there are (default 1)."""
     return _integer("HYBRIDNET_NUM_CPU_DEVICES", 1, 1)
+
+
+def soft_placement() -> bool:
+    """HYBRIDNET_SOFT_PLACEMENT: 1 places a node whose device is not there elsewhere (default 0).
+
+    So it does with one whose device has no kernel for it; ``hybridnet.placement`` logs a line.
+    """
+    text = os.environ.get("HYBRIDNET_SOFT_PLACEMENT", "").strip()
+    if text not in ("", "0", "1"):
+        raise ParameterError(f"HYBRIDNET_SOFT_PLACEMENT must be 0 or 1, got {text!r}")
+    return text == "1"
 
 
 def cache_dir() -> Path | None:

@@ -14,12 +14,16 @@ from typing import Final, final
 from .context import Context
 from .errors import ParameterError
 
-__all__ = ["COLOCATE", "DEVICE", "DeviceName", "device_name"]
+__all__ = ["COLOCATE", "DEVICE", "LOCALHOST", "DeviceName", "device_name"]
 
 #: The attributes of a node that say where it is to run: on a device of this name,
 DEVICE: Final = "__device__"
 #: and where the nodes of these names run (with commas between).
 COLOCATE: Final = "__colocate__"
+
+#: The job of a process that is in no cluster. It answers to every job, as that job's task 0, so
+#: that a program for a cluster can be tried in one process.
+LOCALHOST: Final = "localhost"
 
 _WORD: Final = r"[A-Za-z][A-Za-z0-9_]*"
 _PART: Final = re.compile(
@@ -98,9 +102,10 @@ class DeviceName:
         return replace(self, **given)
 
     def covers(self, device: DeviceName) -> bool:
-        """Whether a device has all parts that this name gives."""
+        """Whether a device has all parts that this name gives; see `LOCALHOST`."""
+        wanted = replace(self, job=None) if device.job == LOCALHOST else self
         return all(
-            getattr(self, one.name) in (None, getattr(device, one.name)) for one in fields(self)
+            getattr(wanted, one.name) in (None, getattr(device, one.name)) for one in fields(self)
         )
 
     def __str__(self) -> str:

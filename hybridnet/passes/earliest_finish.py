@@ -4,7 +4,11 @@ Section 3.2.1 of the TensorFlow white paper (Abadi et al., 2015): the simulation
 graph's sources and asks, for each node that is reached, on which of its devices it would end first,
 the time its inputs take to get there included. As in HEFT (Topcuoglu, Hariri, Wu, 2002), nodes are
 taken in the order of the longest path from them to the end of the graph, so that what much waits
-for comes first. It takes a time linear in nodes, edges and devices.
+for comes first.
+
+A node is placed without a look at what comes after it, so that a slow link may be found out too
+late. Therefore each device is tried, too, for all nodes that can be on it, and the shortest run
+counts. All of it takes a time linear in nodes and edges.
 """
 
 from __future__ import annotations
@@ -98,19 +102,40 @@ def earliest_finish(
     """
     if types is None:
         raise GraphError("place: needs the types of all inputs to place nodes by their cost")
-    run = _Run(types, costs)
+    order = _order(graph, _Run(types, costs), placed, choices)
+    favorites = dict.fromkeys(one for _, devices in choices.values() for one in devices)
+    plans = [
+        _simulate(graph, order, placed, choices, _Run(types, costs), favorite)
+        for favorite in (None, *favorites)
+    ]
+    return min(plans, key=lambda plan: plan.seconds)
+
+
+def _simulate(
+    graph: Graph,
+    order: list[Node],
+    placed: Mapping[Node, str],
+    choices: Mapping[Node, tuple[Hashable, tuple[str, ...]]],
+    run: _Run,
+    favorite: str | None,
+) -> Plan:
+    """Simulates a run, in which nodes go to the favorite device wherever they can."""
     settled: dict[Hashable, str] = {}
     for node in graph.inputs:
         if node in placed:
             run.put(node, placed[node])
-    for node in _order(graph, run, placed, choices):
+    for node in order:
         if node.is_variable:
             continue
         if node in placed:
             run.put(node, placed[node])
             continue
         key, devices = choices[node]
-        device = settled.get(key) or min(devices, key=lambda one: run.end_on(node, one))
+        device = settled.get(key)
+        if device is None and favorite in devices:
+            device = favorite
+        if device is None:
+            device = min(devices, key=lambda one: run.end_on(node, one))
         settled[key] = device
         run.put(node, device)
     for node, (key, devices) in choices.items():

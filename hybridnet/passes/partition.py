@@ -104,6 +104,7 @@ class Part:
         results: which of the whole graph's outputs they are, by number.
         sends: the Send nodes.
         receives: the Recv nodes.
+        originals: for each node that computes, which of the whole graph's nodes it is.
     """
 
     device: str
@@ -112,6 +113,7 @@ class Part:
     results: tuple[int, ...]
     sends: tuple[Node, ...]
     receives: tuple[Node, ...]
+    originals: Mapping[Node, Node]
 
 
 @final
@@ -133,6 +135,7 @@ class _Building:
 
     def __init__(self) -> None:
         self.place: dict[Edge, Edge] = {}
+        self.originals: dict[Node, Node] = {}
         self.inputs: list[int] = []
         self.results: list[tuple[int, Edge]] = []
         self.sends: list[Node] = []
@@ -163,6 +166,7 @@ class _Cutter:
             part.place[Edge(node, 0)] = Edge(node, 0)
             return
         made = node.with_inputs(tuple(self.on(edge, device) for edge in node.inputs))
+        part.originals[made] = node
         for index in range(node.num_outputs):
             part.place[Edge(node, index)] = Edge(made, index)
 
@@ -178,13 +182,15 @@ class _Cutter:
         source = self.devices[edge.node]
         transfer = Transfer(source, device, self._name(edge))
         kind = self.types[edge.node][edge.index]
-        attrs, origin = {DEVICE: source}, edge.node.origin
+        origin, tensor = edge.node.origin, {"__tensor__": transfer.tensor}
         local = self.parts[source].place[edge]
+        attrs = {**tensor, "__to__": device, DEVICE: source}
         name = f"{edge.node.name}/send"
         send = Node(SendCall(transfer, kind), (local,), name, (), attrs, origin)
         self.parts[source].sends.append(send)
+        attrs = {**tensor, "__from__": source, DEVICE: device}
         name = f"{edge.node.name}/recv"
-        receive = Node(RecvCall(transfer, kind), (), name, (), {DEVICE: device}, origin)
+        receive = Node(RecvCall(transfer, kind), (), name, (), attrs, origin)
         self.part(device).receives.append(receive)
         self.transfers.append(transfer)
         return Edge(receive, 0)
@@ -246,4 +252,5 @@ def _finished(graph: Graph, device: str, part: _Building) -> Part:
         tuple(number for number, _ in part.results),
         tuple(part.sends),
         tuple(part.receives),
+        part.originals,
     )

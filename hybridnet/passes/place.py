@@ -203,7 +203,7 @@ def _sites_for(
     if not (soft and able):
         hint = "" if soft or not able else "; soft placement (soft=True) takes another"
         raise GraphError(f"place: {problem}{hint}")
-    log.warning("place: %s; placed on %s", problem, able[0].name)
+    log.warning("place: %s; placed elsewhere", problem)
     return able
 
 

@@ -9,13 +9,40 @@ For users: what ran, as text with their own lines.
     with hn.runtime.explaining():
         train_step()
     hn.runtime.explain()
+
+And the devices: those there are, what nodes and transfers cost on them, and devices of your own.
+
+    hn.runtime.list_devices()
+    hn.runtime.register_device(MyDevice("mine", 0, memory=hn.cpu(0)))
 """
 
 from __future__ import annotations
 
+from hybridnet.passes.cost import CostModel as CostModel
+from hybridnet.passes.cost import DeviceCost as DeviceCost
+from hybridnet.passes.cost import LinkCost as LinkCost
+
+from .calibrate import set_costs as set_costs
+from .device import Device as Device
+from .device import find_device as find_device
+from .device import list_devices as list_devices
+from .device import register_device as register_device
 from .explain import Explanation as Explanation
 from .explain import Launch as Launch
 from .explain import explain as explain
 from .explain import explaining as explaining
 
-__all__ = ["Explanation", "Launch", "explain", "explaining"]
+__all__ = [
+    "CostModel",
+    "Device",
+    "DeviceCost",
+    "Explanation",
+    "Launch",
+    "LinkCost",
+    "explain",
+    "explaining",
+    "find_device",
+    "list_devices",
+    "register_device",
+    "set_costs",
+]

@@ -12,7 +12,15 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.lazy import jax
 
-__all__ = ["context_of", "device_of", "num_devices", "platform_of", "refuse_forked", "sharding_of"]
+__all__ = [
+    "context_of",
+    "device_of",
+    "host",
+    "num_devices",
+    "platform_of",
+    "refuse_forked",
+    "sharding_of",
+]
 
 # JAX's names of platforms; host memory of every kind is the CPU's.
 _PLATFORM: Final = {
@@ -23,6 +31,8 @@ _PLATFORM: Final = {
     "tpu": "tpu",
 }
 
+# Contexts of devices that users bring -> the context in whose memory their arrays are.
+_hosts: Final[dict[Context, Context]] = {}
 _devices: Final[dict[Context, Any]] = {}
 _shardings: Final[dict[Context, Any]] = {}
 
@@ -85,6 +95,10 @@ def device_of(ctx: Context) -> Any:
     if not _devices:
         keep_memory()
         _configure_cpus()
+    if ctx in _hosts:
+        return _devices.setdefault(ctx, device_of(_hosts[ctx]))
+    if ctx.device_type not in _PLATFORM:
+        raise MXNetError(f"{ctx}: no such device was registered; see hn.runtime.register_device")
     platform = _PLATFORM[ctx.device_type]
     available = _available(platform)
     if ctx.device_id < len(available):
@@ -119,8 +133,13 @@ def sharding_of(ctx: Context) -> Any:
 
 
 def platform_of(ctx: Context) -> str:
-    """Returns 'cpu', 'gpu' or 'tpu'."""
-    return _PLATFORM[ctx.device_type]
+    """Returns 'cpu', 'gpu' or 'tpu'; for a user's device that of the memory it uses."""
+    return _PLATFORM[_hosts.get(ctx, ctx).device_type]
+
+
+def host(ctx: Context, memory: Context) -> None:
+    """Has arrays of a context, whose type JAX does not know, kept in the memory of another."""
+    _hosts[ctx] = memory
 
 
 def num_devices(device_type: str) -> int:

@@ -7,14 +7,16 @@ structure share them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hybridnet.base import config
-from hybridnet.graph.node import Edge, Graph
+from hybridnet.graph.node import Edge, Graph, Node
+from hybridnet.graph.structure import structure_of, with_open_scalars
 from hybridnet.graph.transform import STATE, Prepared, prepare
 from hybridnet.ops.call import Types
+from hybridnet.passes.place import on_devices
 
 from .graph_call import GraphCall, shared_call
 
@@ -59,11 +61,21 @@ class GraphPrograms:
         graph: what is run.
         name: for messages.
         watched: further edges to compute, for a monitor; they come after the graph's outputs.
+        devices: of each node the name of its device, where they run on several.
     """
 
-    def __init__(self, graph: Graph, name: str, watched: Sequence[Edge] = ()) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        watched: Sequence[Edge] = (),
+        devices: Mapping[Node, str] | None = None,
+    ) -> None:
         self.num_outputs = len(graph.outputs)
         self._graph = Graph(graph.inputs, (*graph.outputs, *watched))
+        self._placed = devices is not None
+        if devices is not None:
+            self._graph = on_devices(self._graph, devices)
         self._name = name
         self._prepared: dict[bool, Prepared] = {}
         self._made: dict[tuple[Types, tuple[int, ...] | None, bool], Run] = {}
@@ -96,7 +108,11 @@ class GraphPrograms:
         ready = self._prepared[train]
         types_of_all = (*types, STATE) if ready.draws else types
         # What is written or watched is no visible output, so that it gets no gradient.
-        call, scalars = shared_call(ready.graph, types_of_all, self._name, self.num_outputs)
+        if self._placed:  # graphs of one structure may be on different devices
+            opened, scalars = with_open_scalars(ready.graph), structure_of(ready.graph)[1]
+            call = GraphCall(opened, types_of_all, self._name, self.num_outputs)
+        else:
+            call, scalars = shared_call(ready.graph, types_of_all, self._name, self.num_outputs)
         if wanted is not None:
             numbers = dict(zip(call.hosts, scalars, strict=True))
             call = call.training(wanted)

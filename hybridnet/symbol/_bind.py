@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hybridnet import engine
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import GraphError, MXNetError, ParameterError, ShapeError
+from hybridnet.base.tensor_type import tensor_type
 from hybridnet.executor import Executor
 from hybridnet.graph.node import Edge
 from hybridnet.graph.shapes import is_known
@@ -16,6 +18,7 @@ from hybridnet.ndarray import NDArray, zeros
 from hybridnet.runtime.graph_programs import GraphPrograms
 
 from . import _infer
+from ._place import Contexts, Places, check_contexts, places_of
 
 if TYPE_CHECKING:
     from .symbol import Symbol
@@ -27,7 +30,7 @@ _REQUESTS = ("write", "add", "null")
 
 def bind(
     symbol: Symbol,
-    ctx: Context,
+    ctx: Contexts,
     args: Any,
     args_grad: Any,
     grad_req: Any,
@@ -35,15 +38,28 @@ def bind(
     group2ctx: Mapping[str, Context] | None,
 ) -> Executor:
     """Makes an executor from arrays; see `Symbol.bind`."""
-    _check_placement("bind", ctx, group2ctx)
-    names = symbol.list_arguments()
+    check_contexts("bind", ctx, group2ctx)
+    names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
     _check_names("bind", symbol.list_inputs())
-    given = _by_name("args", names, args, ctx)
-    states = _by_name("aux_states", symbol.list_auxiliary_states(), aux_states, ctx)
+    given = _by_name(symbol, "args", names, args)
+    states = _by_name(symbol, "aux_states", aux_names, aux_states)
+    held = {**given, **states}
+    graph = symbol.graph
+    places = places_of(
+        graph,
+        ctx,
+        group2ctx,
+        lambda: [held[node.name].type for node in graph.inputs],
+        None if isinstance(ctx, Context) else {name: one.context for name, one in held.items()},
+    )
+    _check_contexts("args", given, places)
+    _check_contexts("aux_states", states, places)
     requests = requests_of("bind", names, grad_req)
     grads: dict[str, NDArray | None] = dict.fromkeys(names)
     if args_grad is not None:
-        grads |= _by_name("args_grad", names, args_grad, ctx, partial=True)
+        found = _by_name(symbol, "args_grad", names, args_grad, partial=True)
+        _check_contexts("args_grad", found, places)
+        grads |= found
     for name, grad in grads.items():
         if grad is None:
             requests[name] = "null"
@@ -52,12 +68,13 @@ def bind(
                 f"bind: args_grad[{name!r}] must have the shape {given[name].shape} of its "
                 f"argument, got {grad.shape}"
             )
-    return Executor(symbol, ctx, given, grads, requests, states, _programs(symbol))
+    programs = _programs(symbol, places)
+    return Executor(symbol, places.ctx, given, grads, requests, states, programs, places.devices)
 
 
 def simple_bind(
     symbol: Symbol,
-    ctx: Context,
+    ctx: Contexts,
     grad_req: Any,
     type_dict: Mapping[str, Any] | None,
     stype_dict: Mapping[str, str] | None,
@@ -68,7 +85,7 @@ def simple_bind(
     shapes: Mapping[str, Any],
 ) -> Executor:
     """Makes an executor with arrays of its own; see `Symbol.simple_bind`."""
-    _check_placement("simple_bind", ctx, group2ctx)
+    check_contexts("simple_bind", ctx, group2ctx)
     for name, stype in (stype_dict or {}).items():
         if stype != "default":
             raise ParameterError(
@@ -78,6 +95,14 @@ def simple_bind(
     _check_names("simple_bind", symbol.list_inputs())
     requests = requests_of("simple_bind", names, grad_req)
     types = all_types("simple_bind", symbol, shapes, type_dict or {})
+    graph = symbol.graph
+    places = places_of(
+        graph,
+        ctx,
+        group2ctx,
+        lambda: [tensor_type(*types[node.name]) for node in graph.inputs],
+    )
+    where = places.contexts
     args: dict[str, NDArray] = {}
     grads: dict[str, NDArray | None] = {}
     for name in names:
@@ -86,14 +111,15 @@ def simple_bind(
             args[name] = _shared(name, shape, shared_exec)
             grads[name] = shared_exec.grad_dict[name]
         else:
-            args[name] = _buffered(name, shape, dtype, ctx, shared_buffer)
+            args[name] = _buffered(name, shape, dtype, where[name], shared_buffer)
             grads[name] = None
         if requests[name] == "null":
             grads[name] = None
         elif grads[name] is None:
-            grads[name] = zeros(shape, ctx, dtype)
-    aux = {name: _aux_state(name, *types[name], ctx, shared_exec) for name in aux_names}
-    return Executor(symbol, ctx, args, grads, requests, aux, _programs(symbol))
+            grads[name] = zeros(shape, args[name].context, dtype)
+    aux = {name: _aux_state(name, *types[name], where[name], shared_exec) for name in aux_names}
+    programs = _programs(symbol, places)
+    return Executor(symbol, places.ctx, args, grads, requests, aux, programs, places.devices)
 
 
 def all_types(
@@ -119,7 +145,9 @@ def all_types(
     }
 
 
-def _programs(symbol: Symbol) -> GraphPrograms:
+def _programs(symbol: Symbol, places: Places) -> GraphPrograms:
+    if places.devices is not None:
+        return GraphPrograms(symbol.graph, symbol.name or "group", (), places.devices)
     if symbol._programs is None:
         symbol._programs = GraphPrograms(symbol.graph, symbol.name or "group")
     programs: GraphPrograms = symbol._programs
@@ -135,27 +163,32 @@ def _check_names(what: str, names: Sequence[str]) -> None:
         )
 
 
-def _check_placement(what: str, ctx: Any, group2ctx: Mapping[str, Context] | None) -> None:
-    if not isinstance(ctx, Context):
-        raise ParameterError(f"{what}: ctx must be a Context such as cpu(0), got {ctx!r}")
-    elsewhere = {group: one for group, one in (group2ctx or {}).items() if one is not ctx}
-    if elsewhere:
-        raise MXNetError(
-            f"{what}: a symbol runs on one device, here {ctx}, but group2ctx places "
-            f"{', '.join(f'{group} on {one}' for group, one in elsewhere.items())}"
-        )
+def _check_contexts(what: str, arrays: Mapping[str, NDArray], places: Places) -> None:
+    for name, one in arrays.items():
+        if one.context is not places.contexts[name]:
+            raise ParameterError(
+                f"bind: {what}[{name!r}] must be on {places.contexts[name]}, got {one.context}; "
+                "use as_in_context"
+            )
+
+
+def _made_at(symbol: Symbol, names: Sequence[str]) -> str:
+    """Returns, for messages, the user's lines that made some variables."""
+    made = [engine.resolve_origin(one.origin) for one in symbol.graph.inputs if one.name in names]
+    lines = dict.fromkeys(f"{one[0]}:{one[1]}" for one in made if one is not None)
+    return f"; its variable was made at {', '.join(lines)}" if lines else ""
 
 
 def _by_name(
-    what: str, names: Sequence[str], given: Any, ctx: Context, partial: bool = False
+    symbol: Symbol, what: str, names: Sequence[str], given: Any, partial: bool = False
 ) -> dict[str, NDArray]:
     """Returns arrays by name, from a list in order or a dict.
 
     Args:
+        symbol: what is bound.
         what: the parameter, for messages.
         names: the names wanted.
         given: what the user gave.
-        ctx: where the arrays must be.
         partial: whether a dict may lack some, and a list hold None.
     """
     if isinstance(given, Mapping):
@@ -174,15 +207,12 @@ def _by_name(
         )
     missing = [name for name in names if name not in found]
     if missing and not partial:
-        raise ParameterError(f"bind: {', '.join(missing)} is missing in {what}")
+        made = _made_at(symbol, missing)
+        raise ParameterError(f"bind: {', '.join(missing)} is missing in {what}{made}")
     for name, one in found.items():
         if not isinstance(one, NDArray):
             raise ParameterError(
                 f"bind: {what}[{name!r}] must be an NDArray, got {type(one).__name__}"
-            )
-        if one.context is not ctx:
-            raise ParameterError(
-                f"bind: {what}[{name!r}] must be on {ctx}, got {one.context}; use as_in_context"
             )
     return found
 

@@ -1,0 +1,170 @@
+"""What one device does in each run of a partitioned graph: programs, and what they wait for.
+
+Tensors of a part are numbered as slots: those that are fed, received, or made by a program. A
+program waits for its slots to be filled; so all that a run has to do is to count (Abadi et al.,
+"TensorFlow: Large-Scale Machine Learning on Heterogeneous Distributed Systems", 2015, section 3.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from hybridnet.graph.evaluate import infer_types
+from hybridnet.graph.node import Edge, Graph, Node
+from hybridnet.ops.call import Types
+from hybridnet.passes.cost import operations
+from hybridnet.passes.partition import Part, RecvCall, SendCall, Transfer
+from hybridnet.passes.pieces import Piece, pieces_of
+
+from .device import Device
+from .graph_call import GraphCall, shared_call
+from .segment import Code
+
+__all__ = ["DevicePlan", "Program"]
+
+# Programs of no more operations and bytes than these are light: started at once by who finds that
+# they are ready, since handing one to another thread would take as long as running it.
+_LIGHT_OPERATIONS: Final = 1e5
+_LIGHT_BYTES: Final = 1 << 16
+
+
+@final
+@dataclass(frozen=True, eq=False, slots=True)
+class Program:
+    """A piece of a part, as a program of its device.
+
+    Attributes:
+        number: its place in its plan.
+        call: the piece as a call.
+        code: the structure that runs it.
+        scalars: the numbers it takes; or `HostScalar`s of the whole graph, to be given.
+        graph: the piece itself, with its own names, where the call's are those of any graph of
+            this structure.
+        reads: the slots it takes, each once.
+        makes: the slots it fills.
+        urgency: microseconds from its start to the end of the run by the cost model, at the least.
+        light: whether it is not worth handing to another thread.
+    """
+
+    number: int
+    call: GraphCall
+    code: Code
+    scalars: tuple[Any, ...]
+    graph: Graph
+    reads: tuple[int, ...]
+    makes: tuple[int, ...]
+    urgency: int
+    light: bool
+
+    @property
+    def nodes(self) -> list[Node]:
+        """What it computes."""
+        return [node for node in self.graph.nodes if node.call is not None]
+
+    @property
+    def title(self) -> str:
+        """What traces call it: its device and some of its nodes."""
+        names = [node.name for node in self.nodes]
+        rest = f" + {len(names) - 3} more" if len(names) > 3 else ""
+        return f"{self.code.ctx}: {', '.join(names[:3])}{rest}"
+
+
+@final
+class DevicePlan:
+    """What a device does in each run.
+
+    Attributes:
+        device: which.
+        programs: each after those of this device that it reads.
+        readers: for each slot the programs that read it.
+        sends: slot -> where it is sent.
+        receives: (slot, what is received).
+        feeds: (number of an input of the whole graph, slot).
+        results: slot -> the numbers of the outputs of the whole graph that it is.
+    """
+
+    def __init__(
+        self,
+        part: Part,
+        device: Device,
+        name: str,
+        input_types: Types,
+        ranks: Mapping[Node, float],
+    ) -> None:
+        self.device = device
+        self._slots: dict[Edge, int] = {}
+        self.readers: list[list[int]] = []
+        self.sends: dict[int, list[Transfer]] = {}
+        self.results: dict[int, list[int]] = {}
+        types = infer_types(part.graph, [input_types[number] for number in part.inputs])
+        self.feeds = [
+            (number, self._slot(Edge(node, 0)))
+            for number, node in zip(part.inputs, part.graph.inputs, strict=True)
+        ]
+        self.receives: list[tuple[int, Transfer]] = []
+        for node in part.receives:
+            assert isinstance(node.call, RecvCall)
+            self.receives.append((self._slot(Edge(node, 0)), node.call.transfer))
+        self.programs = [
+            self._program(
+                number, piece, name, types, max(ranks[part.originals[n]] for n in piece.nodes)
+            )
+            for number, piece in enumerate(pieces_of(part))
+        ]
+        for program in self.programs:
+            for slot in program.reads:
+                self.readers[slot].append(program.number)
+        for node in part.sends:
+            assert isinstance(node.call, SendCall)
+            self.sends.setdefault(self._slot(node.inputs[0]), []).append(node.call.transfer)
+        for number, edge in zip(part.results, part.graph.outputs, strict=False):
+            self.results.setdefault(self._slot(edge), []).append(number)
+
+    @property
+    def num_slots(self) -> int:
+        """How many tensors there are."""
+        return len(self.readers)
+
+    def _slot(self, edge: Edge) -> int:
+        found = self._slots.get(edge)
+        if found is None:
+            found = self._slots[edge] = len(self._slots)
+            self.readers.append([])
+        return found
+
+    def _program(
+        self,
+        number: int,
+        piece: Piece,
+        name: str,
+        types: Mapping[Node, Types],
+        rank: float,
+    ) -> Program:
+        inputs = tuple(types[edge.node][edge.index] for edge in piece.reads)
+        call, scalars = shared_call(piece.graph, inputs, name, len(piece.makes))
+        operands = tuple(range(-1, ~len(inputs), -1))
+        outputs = tuple(range(len(piece.makes)))
+        code = Code(self.device.context, ((call, operands),), inputs, outputs, ())
+        return Program(
+            number,
+            call,
+            code,
+            scalars,
+            piece.graph,
+            tuple(map(self._slot, piece.reads)),
+            tuple(map(self._slot, piece.makes)),
+            int(1e6 * rank),
+            _is_light(call, piece.nodes, types),
+        )
+
+
+def _is_light(call: GraphCall, nodes: Sequence[Node], types: Mapping[Node, Types]) -> bool:
+    work = moved = 0.0
+    for node in nodes:
+        assert node.call is not None
+        inputs = tuple(types[edge.node][edge.index] for edge in node.inputs)
+        work += operations(node.call, inputs, types[node])
+        moved += sum(kind.nbytes for kind in (*inputs, *types[node]))
+    return not call.on_host and work <= _LIGHT_OPERATIONS and moved <= _LIGHT_BYTES

@@ -1,0 +1,182 @@
+"""`PartitionedCall`: a graph whose nodes are on several devices, run as one call.
+
+What `GraphCall` is on one device: its inputs are Values, some of which may still be being made, and
+so are its outputs. It is not recorded but pushed to the engine, as a task that begins when its
+inputs are there and ends with the last program of its devices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+from hybridnet import engine
+from hybridnet.base.context import Context
+from hybridnet.base.device_name import DEVICE, DeviceName
+from hybridnet.base.errors import GraphError, MXNetError, ParameterError
+from hybridnet.graph.evaluate import infer_types
+from hybridnet.graph.node import Node
+from hybridnet.graph.text import to_text
+from hybridnet.ops.call import Types
+from hybridnet.passes.cost import CostModel, upward_ranks
+from hybridnet.passes.partition import Part, Transfer, partition
+
+from . import recorder
+from .device import Device, device_at, full_name
+from .device_plan import DevicePlan
+from .device_run import GraphRun
+from .graph_call import GraphCall
+from .launch import fail
+from .rendezvous import LocalRendezvous
+from .segment import Value
+
+__all__ = ["PartitionedCall"]
+
+
+@final
+class PartitionedCall:
+    """A call of a graph, cut into one part for each device.
+
+    Args:
+        call: whose graph it is; the nodes name their devices.
+        inputs: the contexts of its inputs.
+        wanted: for each output the context on which it is wanted; None leaves it where it is made.
+        default: where nodes run that name no device and have no input.
+
+    Attributes:
+        call: as given.
+        contexts: of the outputs.
+        transfers: one for each pair of Send and Recv.
+        parts: the graph of each device, by its name.
+        plans: what each device does.
+
+    Raises:
+        GraphError: a node's device is not one of this process.
+    """
+
+    def __init__(
+        self,
+        call: GraphCall,
+        inputs: Sequence[Context],
+        wanted: Sequence[Context | None],
+        default: Context,
+    ) -> None:
+        graph = call.graph
+        self.call = call
+        self._inputs = tuple(inputs)
+        devices: dict[Node, Device] = {
+            node: device_at(ctx) for node, ctx in zip(graph.inputs, inputs, strict=True)
+        }
+        for node in graph.nodes:
+            if not node.is_variable:
+                devices[node] = _device_of(node, devices, default)
+        types = infer_types(graph, call.input_types)
+        cut = partition(
+            graph,
+            {node: str(device.name) for node, device in devices.items()},
+            types,
+            [None if ctx is None else str(full_name(ctx)) for ctx in wanted],
+        )
+        self.contexts = tuple(
+            ctx or devices[edge.node].context
+            for ctx, edge in zip(wanted, graph.outputs, strict=True)
+        )
+        self.transfers: tuple[Transfer, ...] = cut.transfers
+        self.parts: Mapping[str, Part] = cut.parts
+        by_name = {str(device.name): device for device in devices.values()}
+        by_name |= {str(full_name(ctx)): device_at(ctx) for ctx in self.contexts}
+        costs = CostModel()
+        ranks = upward_ranks(
+            graph, types, lambda node: _seconds(node, types, costs), lambda kind: 0.0
+        )
+        self.plans = [
+            DevicePlan(part, by_name[name], call.name, call.input_types, ranks)
+            for name, part in cut.parts.items()
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"# {name}\n{to_text(part.graph, _types_of(self.call, part))}"
+            for name, part in self.parts.items()
+        )
+
+    def run(self, values: Sequence[Value], scalars: Sequence[Any]) -> list[Value]:
+        """Runs it.
+
+        Args:
+            values: the inputs, on their contexts; what is recorded is launched now.
+            scalars: the numbers that the call takes.
+
+        Returns:
+            The outputs, pending, on `contexts`. If a node fails they carry its error, which names
+            the node and is raised where one of them is read.
+
+        Raises:
+            ParameterError: an input is missing.
+            MXNetError: inside a trace, which is one program.
+        """
+        if recorder.current_trace() is not None:
+            raise MXNetError(
+                f"{self.call.name} runs on several devices, and cannot be part of a traced "
+                "function, which is one program on one device; call it outside"
+            )
+        if len(values) < len(self._inputs):
+            missing = self.call.graph.inputs[len(values)]
+            raise ParameterError(f"{self.call.name}: the input {missing.title} is missing")
+        for value in values:
+            if value.segment is not None:
+                recorder.launch(value.segment)
+        made = [Value(kind) for kind in self.call.output_types]
+        var = engine.new_variable()
+        for value in made:
+            value.var = var
+        waits = tuple({value.var for value in values if value.var is not None})
+        numbers = dict(zip(self.call.hosts, scalars, strict=True))
+        origin = engine.caller_origin(1)
+
+        def start(on_complete: engine.Completion) -> None:
+            def finish(run: GraphRun) -> None:
+                if run.error is None:
+                    for value, array in zip(made, run.outputs, strict=True):
+                        value.array = array
+                else:
+                    fail(made, run.error)
+                on_complete()
+
+            broken = next((value.error for value in values if value.error is not None), None)
+            run = GraphRun(self.plans, LocalRendezvous(), numbers, len(made), finish, origin)
+            if broken is not None:  # one failure, however many it takes along
+                run.fail(broken if isinstance(broken, MXNetError) else MXNetError(str(broken)))
+                return
+            run.start([value.array for value in values])
+
+        engine.push_async(start, reads=waits, writes=(var,), name=self.call.name, origin=origin)
+        if recorder.is_naive():
+            for value in made:
+                recorder.wait(value)
+        return made
+
+
+def _types_of(call: GraphCall, part: Part) -> dict[Node, Types]:
+    return infer_types(part.graph, [call.input_types[number] for number in part.inputs])
+
+
+def _device_of(node: Node, devices: dict[Node, Device], default: Context) -> Device:
+    """Returns the device that a node names; of one that names none that of its first input."""
+    name = node.attrs.get(DEVICE)
+    if name is None:
+        return devices[node.inputs[0].node] if node.inputs else device_at(default)
+    wanted = DeviceName.parse(name)
+    if wanted.type is None or wanted.index is None:
+        raise GraphError(f"node {node.title} must name one device, got {name!r}; place it first")
+    try:
+        return device_at(Context(wanted.type, wanted.index))
+    except MXNetError as error:
+        raise GraphError(f"node {node.title} is on an unknown device: {error}") from error
+
+
+def _seconds(node: Node, types: dict[Node, Types], costs: CostModel) -> float:
+    if node.call is None:
+        return 0.0
+    inputs = tuple(types[edge.node][edge.index] for edge in node.inputs)
+    return costs.compute("", node.call, inputs, types[node])
