@@ -16,6 +16,7 @@ daemons and end with the process.
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import sys
 import threading
@@ -124,6 +125,8 @@ def _after_fork_in_parent() -> None:
 
 
 def _after_fork_in_child() -> None:
+    # Finalizers of what the parent left behind may wait for threads that this process lacks.
+    gc.freeze()
     _process.at_fork.clear()
     _process.lock = threading.Lock()
     for engine in list(live_engines):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import subprocess
@@ -238,6 +239,7 @@ def in_child(check) -> None:
     child = os.fork()
     if child == 0:
         code = 1
+        faulthandler.dump_traceback_later(40, exit=True)  # says where a child hangs
         try:
             code = 0 if check() else 2
         finally:
@@ -285,6 +287,28 @@ def test_fork_with_a_running_and_a_waiting_task():
     engine.wait_for_all()
     assert ran == ["done", "waiting"]
     engine.close()
+
+
+@needs_fork
+@forks
+def test_what_the_parent_left_is_not_collected_in_a_child():
+    class Knot:
+        def __init__(self) -> None:
+            self.me = self
+
+        def __del__(self) -> None:
+            collected.append(os.getpid())
+
+    collected: list[int] = []
+    gc.collect()
+    gc.disable()
+    try:
+        Knot()
+        in_child(lambda: gc.collect() >= 0 and not collected)
+    finally:
+        gc.enable()
+    gc.collect()
+    assert collected == [os.getpid()]
 
 
 @needs_fork

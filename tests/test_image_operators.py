@@ -116,7 +116,7 @@ def test_symbols_have_the_namespace_too():
         ),
         (lambda i: i.adjust_lighting(_image(), alpha=(1, 2)), ParameterError, "must be 3 numbers"),
         (lambda i: i.flip_left_right(_image(_X[None])), ShapeError, "flip_left_right: data must"),
-        (lambda i: i.to_tensor(_image(_X > 1)), DTypeError, "inputs must be numeric"),
+        (lambda i: i.to_tensor(_image(_X > 1, dtype="bool")), DTypeError, "inputs must be numeric"),
     ],
 )
 def test_refusals(call, error, message):

@@ -117,8 +117,8 @@ def test_wrong_sources():
             nd.array(source)
     with pytest.raises(ShapeError, match="nd.zeros: the dimensions must be >= 0"):
         nd.zeros((2, -1))
-    with pytest.raises(ParameterError, match="stype must be 'default'"):
-        nd.zeros((2,), stype="csr")
+    with pytest.raises(ParameterError, match="stype must be one of 'default', 'csr', 'row_sparse', got 'coo'"):
+        nd.zeros((2,), stype="coo")
 
 
 def test_an_array_is_a_copy_of_its_source():
