@@ -114,10 +114,10 @@ class _Apply:
         for name, (wanted, _) in self.attrs.items():
             if not _fits(wanted, call.attrs[name], bound):
                 return False
-        return all(
-            one.match(rewriter, operand, root, bound)
-            for one, operand in zip(self.inputs, node.inputs, strict=True)
-        )
+        for one, operand in zip(self.inputs, node.inputs, strict=True):
+            if not one.match(rewriter, operand, root, bound):
+                return False
+        return True
 
     def build(
         self, rewriter: Rewriter, root: Node, bound: _Bound, values: _Bound, whole: bool = False
@@ -180,7 +180,14 @@ def compiled(rule: Rule) -> Step:
             return after.build(rewriter, node, bound, values)
         return None
 
-    return Step(rule, before[0].operators, apply)
+    nested = [one.operators for one in before[0].inputs if isinstance(one, _Apply)]
+    return Step(
+        rule,
+        before[0].operators,
+        apply,
+        frozenset(nested[0]) if nested else frozenset(),
+        any(f"{name}.{fact}" in rule.where for name in "cd" for fact in ("fill", "constant")),
+    )
 
 
 def _orders(pattern: _Any | _Apply) -> list[_Any | _Apply]:

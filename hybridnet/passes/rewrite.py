@@ -48,11 +48,16 @@ class Step:
         apply: takes the rewriter and a node; returns what takes its place: an edge for each of its
             outputs, which may be None for one that is not used, or the edge itself where there is
             but one. None where the rule does not fit; an MXNetError means that too.
+        operands: it fits only where an operand is one of these operators'; empty if that does not
+            matter. This is asked first, of all steps together.
+        of_constant: it fits only where an operand depends on nothing.
     """
 
     rule: Rule
     operators: tuple[str, ...]
     apply: Callable[[Rewriter, Node], Edge | Replacement | None]
+    operands: frozenset[str] = frozenset()
+    of_constant: bool = False
 
 
 def indexed(steps: Iterable[Step]) -> Mapping[str, tuple[Step, ...]]:
@@ -127,9 +132,14 @@ class Rewriter:
             op_name(node) in self._steps for node in self._graph.nodes
         ):
             return self._graph
-        made = self._graph.map(self._visit)
-        if made.outputs == self._graph.outputs:
+        # Where the outputs of old nodes are now, unless they are where they were.
+        moved: dict[Node, Sequence[Edge]] = {}
+        for node in self._graph.nodes:
+            if node.call is not None:
+                self._visit(node, moved)
+        if not moved:
             return self._graph
+        made = Graph(self._graph.inputs, _moved(self._graph.outputs, moved))
         self.context.learn(made, self._types)
         return made
 
@@ -220,22 +230,30 @@ class Rewriter:
 
     # -- the pass ----------------------------------------------------------------------------
 
-    def _visit(self, node: Node, inputs: tuple[Edge, ...]) -> Node | Sequence[Edge]:
-        made = node.with_inputs(inputs)
-        if made is not node:
-            # Whatever took the place of an input has its type.
-            self._types[made] = self._types[node]
-            self._was[made] = node
+    def _visit(self, node: Node, moved: dict[Node, Sequence[Edge]]) -> None:
+        """Finds out what takes the place of a node, and notes it if that is another one."""
+        self.visited = made = node
+        for edge in node.inputs:
+            if edge.node in moved:
+                made = node.with_inputs(_moved(node.inputs, moved))
+                # Whatever took the place of an input has its type.
+                self._types[made] = self._types[node]
+                self._was[made] = node
+                break
         self._note_constant(made)
-        if op_name(made) not in self._steps and made not in self.constants:
-            return made
-        self.visited = node
-        if made.num_outputs != 1:
-            return self._outputs_of(made)
-        edge = self._simplified(made)
-        if edge.node is not made and edge.node not in self._was:
-            self._further[edge.node] += 1
-        return [edge]
+        if op_name(made) in self._steps or made in self.constants:
+            if made.num_outputs != 1:
+                found = self._outputs_of(made)
+                if any(edge.node is not node for edge in found):
+                    moved[node] = found
+                return
+            edge = self._simplified(made)
+            if edge.node is not made and edge.node not in self._was:
+                self._further[edge.node] += 1
+            if edge.node is not node:
+                moved[node] = (edge,)
+        elif made is not node:
+            moved[node] = tuple(Edge(made, index) for index in range(node.num_outputs))
 
     def _note_constant(self, node: Node) -> None:
         for edge in node.inputs:
@@ -292,7 +310,15 @@ class Rewriter:
         steps = self._steps.get(op_name(node), ())
         if node in self.constants:
             steps += self._of_constants
+        if not steps:
+            return
+        names = {op_name(edge.node) for edge in node.inputs}
+        beside = any(edge.node in self.constants for edge in node.inputs)
         for step in steps:
+            if (step.of_constant and not beside) or (
+                step.operands and step.operands.isdisjoint(names)
+            ):
+                continue
             try:
                 found = step.apply(self, node)
             except MXNetError:
@@ -303,3 +329,7 @@ class Rewriter:
             types = zip(made, self._types[node], strict=True)
             if all(edge is None or self.type(edge) is wanted for edge, wanted in types):
                 yield step, found
+
+
+def _moved(edges: Sequence[Edge], moved: Mapping[Node, Sequence[Edge]]) -> tuple[Edge, ...]:
+    return tuple(moved[edge.node][edge.index] if edge.node in moved else edge for edge in edges)

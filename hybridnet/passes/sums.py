@@ -74,15 +74,15 @@ def steps(graph: Graph, rewriter: Rewriter) -> Mapping[str, tuple[Step, ...]]:
     """Returns what applies the rules to the sums of a graph."""
     if not any(op_name(node) in _SUMS for node in graph.nodes):
         return {}
-    inner = _inner(graph, rewriter)
-    applied: list[tuple[Rule, Callable[[set[Node], Rewriter, Node], Edge | None]]] = [
+    sums = _Sums(_inner(graph, rewriter))
+    applied: list[tuple[Rule, Callable[[_Sums, Rewriter, Node], Edge | None]]] = [
         (_REPEATED, _repeated),
         (_FACTORS, partial(_factored, floats=False)),
         (_FACTORS_FLOAT, partial(_factored, floats=True)),
         (_SMALL, partial(_small_first, floats=False)),
         (_SMALL_FLOAT, partial(_small_first, floats=True)),
     ]
-    return indexed(Step(rule, tuple(_SUMS), partial(apply, inner)) for rule, apply in applied)
+    return indexed(Step(rule, tuple(_SUMS), partial(apply, sums)) for rule, apply in applied)
 
 
 def _inner(graph: Graph, rewriter: Rewriter) -> set[Node]:
@@ -100,28 +100,45 @@ def _inner(graph: Graph, rewriter: Rewriter) -> set[Node]:
     }
 
 
-def _terms(inner: set[Node], rewriter: Rewriter, root: Node) -> tuple[list[Edge], int]:
-    """Returns the terms of a sum in order, and how many elements its additions compute.
+@final
+class _Sums:
+    """The sums of a graph.
 
-    There are no terms where they differ in dtype, or the node is a part of another sum.
+    Args:
+        inner: the additions that are a part of another one.
     """
-    if rewriter.visited in inner:
-        return [], 0
-    wanted = rewriter.type(Edge(root, 0)).dtype
-    found: list[Edge] = []
-    elements = 0
-    stack = [Edge(root, 0)]
-    while stack:
-        edge = stack.pop()
-        node = edge.node
-        if node is root or (op_name(node) in _SUMS and rewriter.original(node) in inner):
-            elements += rewriter.type(edge).size * (len(node.inputs) - 1)
-            stack += reversed(node.inputs)
-        else:
-            found.append(edge)
-    if wanted == BOOL or any(rewriter.type(edge).dtype != wanted for edge in found):
-        return [], 0
-    return found, elements
+
+    def __init__(self, inner: set[Node]) -> None:
+        self._inner = inner
+        # Each rule asks for the terms of the same node.
+        self._last: tuple[Node | None, list[Edge], int] = (None, [], 0)
+
+    def terms(self, rewriter: Rewriter, root: Node) -> tuple[list[Edge], int]:
+        """Returns the terms of a sum in order, and how many elements its additions compute.
+
+        There are no terms where they differ in dtype, or the node is a part of another sum.
+        """
+        if self._last[0] is not root:
+            inside = rewriter.visited in self._inner
+            self._last = (root, *(([], 0) if inside else self._found(rewriter, root)))
+        return self._last[1:]
+
+    def _found(self, rewriter: Rewriter, root: Node) -> tuple[list[Edge], int]:
+        wanted = rewriter.type(Edge(root, 0)).dtype
+        found: list[Edge] = []
+        elements = 0
+        stack = [Edge(root, 0)]
+        while stack:
+            edge = stack.pop()
+            node = edge.node
+            if node is root or (op_name(node) in _SUMS and rewriter.original(node) in self._inner):
+                elements += rewriter.type(edge).size * (len(node.inputs) - 1)
+                stack += reversed(node.inputs)
+            else:
+                found.append(edge)
+        if wanted == BOOL or any(rewriter.type(edge).dtype != wanted for edge in found):
+            return [], 0
+        return found, elements
 
 
 def _term(rewriter: Rewriter, edge: Edge, root: Node) -> _Term:
@@ -141,9 +158,9 @@ def _term(rewriter: Rewriter, edge: Edge, root: Node) -> _Term:
     return _Term(edge)
 
 
-def _repeated(inner: set[Node], rewriter: Rewriter, root: Node) -> Edge | None:
+def _repeated(sums: _Sums, rewriter: Rewriter, root: Node) -> Edge | None:
     """Multiplies a value that is added to itself."""
-    edges, _ = _terms(inner, rewriter, root)
+    edges, _ = sums.terms(rewriter, root)
     if len(edges) < 2:
         return None
     terms = [_term(rewriter, edge, root) for edge in edges]
@@ -162,9 +179,9 @@ def _repeated(inner: set[Node], rewriter: Rewriter, root: Node) -> Edge | None:
     )
 
 
-def _factored(inner: set[Node], rewriter: Rewriter, root: Node, *, floats: bool) -> Edge | None:
+def _factored(sums: _Sums, rewriter: Rewriter, root: Node, *, floats: bool) -> Edge | None:
     """Adds the constants that one value is multiplied by."""
-    edges, _ = _terms(inner, rewriter, root)
+    edges, _ = sums.terms(rewriter, root)
     if not edges or is_float(rewriter.type(edges[0]).dtype) is not floats:
         return None
     groups: dict[Edge, list[_Term]] = {}
@@ -200,9 +217,9 @@ def _product(rewriter: Rewriter, base: Edge, terms: Sequence[_Term], root: Node)
     return rewriter.make(name, [base, factor], of=root)
 
 
-def _small_first(inner: set[Node], rewriter: Rewriter, root: Node, *, floats: bool) -> Edge | None:
+def _small_first(sums: _Sums, rewriter: Rewriter, root: Node, *, floats: bool) -> Edge | None:
     """Adds terms of one shape first, then from the smaller ones on."""
-    edges, elements = _terms(inner, rewriter, root)
+    edges, elements = sums.terms(rewriter, root)
     if not edges or is_float(rewriter.type(edges[0]).dtype) is not floats:
         return None
     groups: dict[tuple[int, ...], list[Edge]] = {}
