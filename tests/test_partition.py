@@ -24,7 +24,7 @@ from hybridnet.ops.registry import get
 from hybridnet.passes.partition import RecvCall, SendCall, partition
 from hybridnet.passes.pieces import pieces_of
 from hybridnet.passes.place import on_devices
-from hybridnet.runtime import recorder
+from hybridnet.runtime import device_plan, recorder
 from hybridnet.runtime.device import full_name
 from hybridnet.runtime.device_run import GraphRun
 from hybridnet.runtime.graph_call import GraphCall
@@ -160,8 +160,8 @@ def test_there_are_as_many_pairs_as_cut_tensors_and_destinations(case):
     assert computing == sum(not one.is_variable for one in graph.nodes)
 
 
-@given(placed_programs())
-def test_pieces_hold_every_node_once_and_wait_for_nothing_in_a_circle(case):
+@given(placed_programs(), st.booleans())
+def test_pieces_hold_every_node_once_and_wait_for_nothing_in_a_circle(case, heavy):
     """Run by a plain loop that starts a piece when all it reads is there."""
     graph, devices, _ = case
     names = {one: str(number) for one, number in devices.items()}
@@ -169,7 +169,7 @@ def test_pieces_hold_every_node_once_and_wait_for_nothing_in_a_circle(case):
     there, sent = set(), set()
     waiting = []
     for device, part in cut.parts.items():
-        pieces = pieces_of(part)
+        pieces = pieces_of(part, lambda nodes: heavy)
         assert sum(len(one.nodes) for one in pieces) == len(part.originals)
         if not part.sends and not part.receives:
             assert len(pieces) <= 1
@@ -194,13 +194,35 @@ def test_pieces_hold_every_node_once_and_wait_for_nothing_in_a_circle(case):
     assert len(sent) == len(cut.transfers)
 
 
+def pieces_by_name(part, heavy):
+    return [{one.name for one in piece.nodes} for piece in pieces_of(part, lambda nodes: heavy)]
+
+
+def test_where_work_is_heavy_nothing_waits_for_what_it_does_not_need():
+    """On 0: x -> early -> late. On 1: y -> own -> both <- early, and early -> other."""
+    x, y = variable("x"), variable("y")
+    early = node("sin", x, name="early")
+    late = node("cos", early, name="late")
+    own = node("tanh", y, name="own")
+    both = node("elemwise_add", early, own, name="both")
+    other = node("exp", early, name="other")
+    back = node("negative", other, name="back")
+    graph = Graph((x, y), (Edge(late, 0), Edge(both, 0), Edge(back, 0)))
+    devices = {x: "0", early: "0", late: "0", own: "1", both: "1", y: "1", other: "1", back: "0"}
+    cut = partition(graph, devices, infer_types(graph, [TYPE, TYPE]))
+    assert pieces_by_name(cut.parts["0"], False) == [{"early", "late"}, {"back"}]
+    assert pieces_by_name(cut.parts["0"], True) == [{"early"}, {"late"}, {"back"}]
+    assert pieces_by_name(cut.parts["1"], False) == [{"own"}, {"both", "other"}]
+    assert pieces_by_name(cut.parts["1"], True) == [{"own"}, {"other"}, {"both"}]
+
+
 # -- running ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["manual", "threads", "naive"])
 @settings(max_examples=thorough(2000, 30))
-@given(placed_programs(), st.integers(0, 99))
-def test_parts_in_any_order_give_what_one_device_gives(kind, case, seed):
+@given(placed_programs(), st.booleans(), st.integers(0, 99))
+def test_parts_in_any_order_give_what_one_device_gives(kind, case, heavy, seed):
     graph, devices, wanted = case
     arrays = np.random.default_rng(seed).normal(size=(2, *gp.SHAPE))
     engines = {
@@ -213,7 +235,9 @@ def test_parts_in_any_order_give_what_one_device_gives(kind, case, seed):
         running_on(engines[kind]()),
     ):
         contexts = [one.context for one in toys]
-        call = call_of(graph, contexts, devices, wanted)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(device_plan, "_HEAVY_OPERATIONS", 0 if heavy else 1e9)
+            call = call_of(graph, contexts, devices, wanted)
         for plan in call.plans:  # nothing is light: every program is a task
             plan.programs = [replace(one, light=False) for one in plan.programs]
         got = run(call, arrays)

@@ -105,6 +105,7 @@ class Part:
         sends: the Send nodes.
         receives: the Recv nodes.
         originals: for each node that computes, which of the whole graph's nodes it is.
+        levels: and how often, at most, a path to it goes from one device to another.
     """
 
     device: str
@@ -114,6 +115,7 @@ class Part:
     sends: tuple[Node, ...]
     receives: tuple[Node, ...]
     originals: Mapping[Node, Node]
+    levels: Mapping[Node, int]
 
 
 @final
@@ -136,6 +138,7 @@ class _Building:
     def __init__(self) -> None:
         self.place: dict[Edge, Edge] = {}
         self.originals: dict[Node, Node] = {}
+        self.levels: dict[Node, int] = {}
         self.inputs: list[int] = []
         self.results: list[tuple[int, Edge]] = []
         self.sends: list[Node] = []
@@ -152,6 +155,7 @@ class _Cutter:
         self.transfers: list[Transfer] = []
         self._names: dict[Edge, str] = {}
         self._taken: dict[str, int] = {}
+        self._levels: dict[Node, int] = {}
         self._numbers = {node: number for number, node in enumerate(graph.inputs)}
 
     def part(self, device: str) -> _Building:
@@ -161,12 +165,17 @@ class _Cutter:
         """Puts a node, whose inputs were put before, in the part of its device."""
         device = self.devices[node]
         part = self.part(device)
+        self._levels[node] = max(
+            (self._levels[edge.node] + (self.devices[edge.node] != device) for edge in node.inputs),
+            default=0,
+        )
         if node.is_variable:
             part.inputs.append(self._numbers[node])
             part.place[Edge(node, 0)] = Edge(node, 0)
             return
         made = node.with_inputs(tuple(self.on(edge, device) for edge in node.inputs))
         part.originals[made] = node
+        part.levels[made] = self._levels[node]
         for index in range(node.num_outputs):
             part.place[Edge(node, index)] = Edge(made, index)
 
@@ -253,4 +262,5 @@ def _finished(graph: Graph, device: str, part: _Building) -> Part:
         tuple(part.sends),
         tuple(part.receives),
         part.originals,
+        part.levels,
     )

@@ -1,26 +1,31 @@
 """Pieces: a device's part of a graph as few graphs, each of which can be one program.
 
-A program starts when all its inputs are there, and its outputs are there when it ends. So a part
-is cut where something must be sent before all is computed, or can be computed before all is
-received: two nodes are in one piece if the same Recvs come before them and the same Sends wait for
-them. Both sets can only change in one direction along an edge, so pieces never wait for each other
-in a circle, on one device or across several: each node of a piece needs all that the piece
-receives, and all that the piece sends needs each of its nodes. A part that sends and receives
-nothing is one piece.
+A program starts when all its inputs are there, and its outputs are there when it ends. Pieces must
+not wait for each other in a circle, on one device or across several; apart from that, few large
+ones take less to launch, and many small ones let other devices begin sooner. So there are two ways
+to cut.
+
+By levels: two nodes are in one piece if as many changes of device lie before them. Along an edge
+the level can only rise, and between devices it does, so there is no circle. This makes the fewest.
+
+By what is sent and received: two nodes of one level are in one piece if the same Recvs come before
+them and the same Sends wait for them. Then nothing is computed before a Send that it does not need,
+and nothing waits for a Recv that it does not need. Along an edge Recvs can only be added and Sends
+only be dropped, so there is no circle on the device; and others are of another level. This is done
+with the levels that take long.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import final
 
 from hybridnet.graph.node import Edge, Graph, Node, variable
 
 from .partition import Part, RecvCall, SendCall
 
 __all__ = ["Piece", "pieces_of"]
-
-_MOVES: Final = (RecvCall, SendCall)
 
 
 @final
@@ -42,9 +47,15 @@ class Piece:
     makes: tuple[Edge, ...]
 
 
-def pieces_of(part: Part) -> list[Piece]:
-    """Cuts a part into pieces; each comes after those of this device that it reads."""
-    groups = _groups(part)
+def pieces_of(part: Part, is_heavy: Callable[[Sequence[Node]], bool]) -> list[Piece]:
+    """Cuts a part into pieces; each comes after those of this device that it reads.
+
+    Args:
+        part: what is cut. One that sends and receives nothing is one piece.
+        is_heavy: whether nodes of one level take so long that others had better not wait for all
+            of them.
+    """
+    groups = _groups(part, is_heavy)
     home = {node: number for number, nodes in enumerate(groups) for node in nodes}
     wanted: list[dict[Edge, None]] = [{} for _ in groups]
     for node in part.graph.nodes:
@@ -57,11 +68,32 @@ def pieces_of(part: Part) -> list[Piece]:
     return [_piece(nodes, tuple(wanted[number])) for number, nodes in enumerate(groups)]
 
 
-def _groups(part: Part) -> list[list[Node]]:
-    """Returns the nodes that compute, those of one piece in one list.
+def _groups(part: Part, is_heavy: Callable[[Sequence[Node]], bool]) -> list[list[Node]]:
+    """Returns the nodes that compute, those of one piece in one list."""
+    levels: dict[int, list[Node]] = {}
+    for node in part.graph.nodes:
+        if node in part.levels:
+            levels.setdefault(part.levels[node], []).append(node)
+    exchanges = bool(part.sends or part.receives)
+    groups: list[list[Node]] = []
+    sets: dict[Node, tuple[int, int]] = {}
+    for level in sorted(levels):
+        nodes = levels[level]
+        if not (exchanges and is_heavy(nodes)):
+            groups.append(nodes)
+            continue
+        sets = sets or _sets(part)
+        apart: dict[tuple[int, int], list[Node]] = {}
+        for node in nodes:
+            apart.setdefault(sets[node], []).append(node)
+        # More is received, and less sent, along every edge: fewer Recvs first, then more Sends.
+        keys = sorted(apart, key=lambda key: (key[0].bit_count(), -key[1].bit_count()))
+        groups += [apart[key] for key in keys]
+    return groups
 
-    Sets of Recvs and Sends are whole numbers, with a bit for each.
-    """
+
+def _sets(part: Part) -> dict[Node, tuple[int, int]]:
+    """Returns the Recvs before, and the Sends after, each node: whole numbers, a bit for each."""
     order = part.graph.nodes
     before: dict[Node, int] = {}
     bit = 1
@@ -79,13 +111,7 @@ def _groups(part: Part) -> list[list[Node]]:
             after[node], bit = bit, bit << 1
         for edge in node.inputs:
             after[edge.node] |= after[node]
-    groups: dict[tuple[int, int], list[Node]] = {}
-    for node in order:
-        if not node.is_variable and not isinstance(node.call, _MOVES):
-            groups.setdefault((before[node], after[node]), []).append(node)
-    # More is received, and less sent, along every edge: fewer Recvs first, and then more Sends.
-    keys = sorted(groups, key=lambda key: (key[0].bit_count(), -key[1].bit_count()))
-    return [groups[key] for key in keys]
+    return {node: (before[node], after[node]) for node in order}
 
 
 def _piece(nodes: list[Node], makes: tuple[Edge, ...]) -> Piece:

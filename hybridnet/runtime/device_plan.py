@@ -28,6 +28,9 @@ __all__ = ["DevicePlan", "Program"]
 # they are ready, since handing one to another thread would take as long as running it.
 _LIGHT_OPERATIONS: Final = 1e5
 _LIGHT_BYTES: Final = 1 << 16
+# And from these on, about a millisecond's work, other devices had better not wait for all of it.
+_HEAVY_OPERATIONS: Final = 3e7
+_HEAVY_BYTES: Final = 1 << 23
 
 
 @final
@@ -111,7 +114,7 @@ class DevicePlan:
             self._program(
                 number, piece, name, types, max(ranks[part.originals[n]] for n in piece.nodes)
             )
-            for number, piece in enumerate(pieces_of(part))
+            for number, piece in enumerate(pieces_of(part, lambda n: _is_heavy(n, types)))
         ]
         for program in self.programs:
             for slot in program.reads:
@@ -156,15 +159,26 @@ class DevicePlan:
             tuple(map(self._slot, piece.reads)),
             tuple(map(self._slot, piece.makes)),
             int(1e6 * rank),
-            _is_light(call, piece.nodes, types),
+            not call.on_host and _is_light(piece.nodes, types),
         )
 
 
-def _is_light(call: GraphCall, nodes: Sequence[Node], types: Mapping[Node, Types]) -> bool:
+def _is_light(nodes: Sequence[Node], types: Mapping[Node, Types]) -> bool:
+    work, moved = _load(nodes, types)
+    return work <= _LIGHT_OPERATIONS and moved <= _LIGHT_BYTES
+
+
+def _is_heavy(nodes: Sequence[Node], types: Mapping[Node, Types]) -> bool:
+    work, moved = _load(nodes, types)
+    return work >= _HEAVY_OPERATIONS or moved >= _HEAVY_BYTES
+
+
+def _load(nodes: Sequence[Node], types: Mapping[Node, Types]) -> tuple[float, float]:
+    """Returns the operations of some nodes, and the bytes that they read and write."""
     work = moved = 0.0
     for node in nodes:
         assert node.call is not None
         inputs = tuple(types[edge.node][edge.index] for edge in node.inputs)
         work += operations(node.call, inputs, types[node])
         moved += sum(kind.nbytes for kind in (*inputs, *types[node]))
-    return not call.on_host and work <= _LIGHT_OPERATIONS and moved <= _LIGHT_BYTES
+    return work, moved
