@@ -38,21 +38,31 @@ def _planned() -> int:
     return state + max(one.memory_analysis().temp_size_in_bytes for one in programs)
 
 
-def _resident(turn: Callable[[int], float]) -> float:
+def resident(turn: Callable[[int], float]) -> float:
     """The peak over some steps, in bytes; not a number where the system does not tell."""
     if not _REFERENCES.exists():
         return float("nan")
     ctypes.CDLL(None).malloc_trim(0)
     _REFERENCES.write_text(_RESET_PEAK)
     turn(_STEPS)
+    return _status("VmHWM:")
+
+
+def resident_now() -> float:
+    """The same at this moment."""
+    return _status("VmRSS:") if _STATUS.exists() else float("nan")
+
+
+def _status(name: str) -> float:
+    """A number of bytes that the system tells of this process."""
     for line in _STATUS.read_text().splitlines():
-        if line.startswith("VmHWM:"):
+        if line.startswith(name):
             return 1024 * float(line.split()[1])
     return float("nan")
 
 
 def _facts(turn: Callable[[int], float]) -> dict[str, float]:
-    return {"planned MB": _planned() / 1e6, "resident MB": _resident(turn) / 1e6}
+    return {"planned MB": _planned() / 1e6, "resident MB": resident(turn) / 1e6}
 
 
 def _ours() -> Runner:

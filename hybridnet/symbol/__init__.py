@@ -13,9 +13,11 @@ from . import contrib as contrib
 from . import image as image
 from . import linalg as linalg
 from . import random as random
+from ._memory import MemoryEstimate as MemoryEstimate
+from ._memory import estimate_memory as estimate_memory
+from ._optimize import optimize as optimize
 from .create import *  # noqa: F403
 from .create import __all__ as _create_names
-from ._optimize import optimize as optimize
 from .custom import Custom as Custom
 from .functions import *  # noqa: F403
 from .functions import __all__ as _function_names
@@ -34,8 +36,10 @@ globals().update(_operators)
 __all__ = [
     "Custom",
     "Group",
+    "MemoryEstimate",
     "Symbol",
     "contrib",
+    "estimate_memory",
     "image",
     "linalg",
     "optimize",

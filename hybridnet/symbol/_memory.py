@@ -65,13 +65,13 @@ class MemoryEstimate:
 
 def estimate_memory(
     symbol: Symbol,
-    is_train: bool,
-    strategy: str,
-    type_dict: Mapping[str, Any] | None,
-    grad_req: Any,
-    shapes: Mapping[str, Any],
+    is_train: bool = False,
+    strategy: str = "both",
+    type_dict: Mapping[str, Any] | None = None,
+    grad_req: Any = "write",
+    **shapes: Any,
 ) -> MemoryEstimate:
-    """Estimates memory; see `Symbol.estimate_memory`."""
+    """Tells how much memory a symbol takes to run once; see `Symbol.estimate_memory`."""
     what = "estimate_memory"
     if strategy not in (*STRATEGIES, _XLA):
         raise ParameterError(

@@ -29,9 +29,10 @@ from ._bind import bind, simple_bind
 from ._compose import annotate, make_node, substitute
 from ._debug import debug_string
 from ._gradient import gradient_edges
+from ._memory import MemoryEstimate, estimate_memory
+from ._optimize import optimize
 
 __all__ = ["Group", "Symbol"]
-from ._optimize import optimize
 
 #: Python's arithmetic on two symbols wants equal shapes, as in MXNet; on two arrays it broadcasts.
 _ELEMENTWISE: Final = {
@@ -563,6 +564,39 @@ class Symbol(FluentMethods):
             shared_buffer,
             kwargs,
         )
+
+    def estimate_memory(
+        self,
+        is_train: bool = False,
+        strategy: str = "both",
+        type_dict: Mapping[str, Any] | None = None,
+        grad_req: Any = "write",
+        **kwargs: Any,
+    ) -> MemoryEstimate:
+        """Tells how much memory it takes to run once, before anything is allocated or run.
+
+        What is computed on the way is planned as an engine would that runs node by node:
+        'naive' gives each result memory of its own, 'inplace' lets operators write over inputs
+        that nobody needs any more, 'co-share' gives the memory of dead results to later ones,
+        'both' does both. 'xla' compiles the program, which may take minutes, and tells what XLA
+        allocates. ``MXNET_BACKWARD_DO_MIRROR=1`` counts as it does in training.
+
+        Args:
+            is_train: whether gradients are computed too.
+            strategy: how memory is shared.
+            type_dict: dtypes by name; the rest follow, or are float32.
+            grad_req: which gradients are computed in training, as for `simple_bind`.
+            kwargs: shapes by name, as for `simple_bind`.
+
+        Returns:
+            Bytes of arguments, auxiliary states, gradients, outputs and internal results;
+            ``print`` shows them.
+
+        Raises:
+            ParameterError: there is no such strategy.
+            MXNetError: the shapes do not tell all others, or contradict one another.
+        """
+        return estimate_memory(self, is_train, strategy, type_dict, grad_req, **kwargs)
 
     def eval(self, ctx: Context | None = None, **kwargs: Any) -> list[Any]:
         """Computes the outputs for these arrays.

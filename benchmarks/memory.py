@@ -1,0 +1,170 @@
+"""Memory that networks need: planned, allocated by XLA, and with recomputation ("mirror").
+
+The first table needs shapes only, nothing is run: for batches of 128 images, GB of what is computed
+on the way, in prediction and in training, by each strategy of `Symbol.estimate_memory`. ``--xla``
+compiles the programs too and adds what XLA allocates for them, which takes minutes.
+
+``--residual 1000`` trains a residual net of so many dense layers with and without recomputation,
+each in a process of its own: time of a step, peak of resident memory over what the process had
+before, and what is planned and allocated.
+
+    python benchmarks/memory.py [--xla] [--batch 128] [name ...]
+    python benchmarks/memory.py --residual 1000 [--width 32] [--batch 1024]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SWITCH: Final = "MXNET_BACKWARD_DO_MIRROR"
+_GIVEN: Final = ("data", "softmax_label")
+_STRATEGIES: Final = ("naive", "inplace", "co-share", "both")
+# Turns of the residual net that are timed, and steps in each.
+_TURNS: Final = 7
+_STEPS: Final = 3
+
+
+@contextmanager
+def mirrored(switch: bool) -> Iterator[None]:
+    """Has what is differentiated inside computed again, or not."""
+    before = os.environ.get(_SWITCH, "0")
+    os.environ[_SWITCH] = str(int(switch))
+    try:
+        yield
+    finally:
+        os.environ[_SWITCH] = before
+
+
+def requests(net: Any) -> dict[str, str]:
+    return {one: "null" if one in _GIVEN else "write" for one in net.list_arguments()}
+
+
+def internal(net: Any, is_train: bool, strategy: str, shape: tuple[int, ...]) -> float:
+    """GB of what is computed on the way."""
+    found = net.estimate_memory(is_train, strategy, grad_req=requests(net), data=shape)
+    return float(found.internal / 1e9)
+
+
+def row(net: Any, is_train: bool, shape: tuple[int, ...], xla: bool) -> dict[str, float]:
+    """The columns of one network in prediction or training."""
+    columns = {one: internal(net, is_train, one, shape) for one in _STRATEGIES}
+    columns["naive/both"] = columns["naive"] / columns["both"]
+    if xla:
+        columns["XLA"] = internal(net, is_train, "xla", shape)
+    if is_train:
+        with mirrored(True):
+            columns["mirror"] = internal(net, is_train, "both", shape)
+            if xla:
+                columns["XLA mirror"] = internal(net, is_train, "xla", shape)
+    return columns
+
+
+def show(rows: Mapping[tuple[str, str], Mapping[str, float]]) -> None:
+    titles = list(dict.fromkeys(title for one in rows.values() for title in one))
+    print(f"{'network':25}{'pass':11}" + "".join(f"{title:>11}" for title in titles))
+    for (name, what), columns in rows.items():
+        cells = (f"{columns[one]:11.2f}" if one in columns else f"{'':11}" for one in titles)
+        print(f"{name:25}{what:11}" + "".join(cells))
+
+
+# A residual net, trained ------------------------------------------------------------------------
+
+
+def train(layers: int, width: int, batch: int) -> dict[str, float]:
+    """Trains the net in this process, as the environment says; returns what it took."""
+    import networks
+    from works.memory import resident, resident_now
+    from works.runner import hybrid, waited
+
+    import hybridnet as hn
+
+    net = networks.residual(layers, width)
+    executor = net.simple_bind(hn.cpu(), requests(net), data=(batch, width))
+    random = np.random.default_rng(0)
+    for array in executor.arg_arrays:
+        array[:] = random.standard_normal(array.shape, dtype=np.float32) / np.sqrt(width)
+    hn.nd.waitall()
+    before = resident_now()
+    learned = [
+        (weight, grad)
+        for weight, grad in zip(executor.arg_arrays, executor.grad_arrays, strict=True)
+        if grad is not None
+    ]
+
+    def step() -> None:
+        executor.forward(is_train=True)
+        executor.backward()
+        for weight, grad in learned:
+            hn.nd.sgd_update(weight, grad, lr=0.01, out=weight)
+
+    turn = waited(step, hn.nd.waitall)
+    hybrid(turn, lambda: executor.outputs[0].asnumpy()).settle()
+    seconds = float(np.median([turn(_STEPS) for _ in range(_TURNS)])) / _STEPS
+    shapes = {"grad_req": requests(net), "data": (batch, width)}
+    return {
+        "ms a step": 1e3 * seconds,
+        "resident MB": (resident(turn) - before) / 1e6,
+        "planned MB": net.estimate_memory(True, "both", **shapes).total / 1e6,
+        "XLA MB": net.estimate_memory(True, "xla", **shapes).total / 1e6,
+        "loss": float(executor.outputs[0].asscalar()),
+    }
+
+
+def compare(arguments: list[str]) -> None:
+    """Trains the net in two processes, and prints the ratios."""
+    found = {}
+    for switch in "01":
+        made = subprocess.run(
+            [sys.executable, __file__, *arguments, "--here"],
+            env={**os.environ, _SWITCH: switch},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        found[switch] = json.loads(made.stdout)
+    print(f"{'':14}{'keeps all':>12}{'mirror':>12}{'ratio':>9}")
+    for name, plain in found["0"].items():
+        print(f"{name:14}{plain:12.2f}{found['1'][name]:12.2f}{found['1'][name] / plain:9.3f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("name", nargs="*", help="only networks whose name starts like this")
+    parser.add_argument("--batch", type=int)
+    parser.add_argument("--xla", action="store_true", help="compile, and show XLA's numbers")
+    parser.add_argument("--residual", type=int, metavar="LAYERS")
+    parser.add_argument("--width", type=int, default=32, help="of the residual net")
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.here:
+        print(json.dumps(train(options.residual, options.width, options.batch or 1024)))
+        return
+    if options.residual:
+        compare(sys.argv[1:])
+        return
+    import networks
+
+    chosen = [one for one in networks.NETWORKS if one.startswith(tuple(options.name or ("",)))]
+    shape = (options.batch or 128, *networks.IMAGE)
+    rows = {}
+    for name in chosen:
+        net = networks.NETWORKS[name]()
+        for is_train in (False, True):
+            rows[name, "train" if is_train else "predict"] = row(net, is_train, shape, options.xla)
+    show(rows)
+
+
+if __name__ == "__main__":
+    main()
