@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import re
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import run_script
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated import Simulated, simulated
@@ -551,6 +553,9 @@ class _Broken(operator.CustomOp):
             raise ValueError("not today")
         self.assign(out_data[0], req[0], in_data[0] * 3)
 
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * 3)
+
 
 @operator.register("test_broken")
 class _BrokenProp(operator.CustomOpProp):
@@ -570,8 +575,27 @@ def test_python_operators_run_on_their_device_and_fail_by_name():
     ):
         executor.outputs[0].asnumpy()
     _Broken.fails = False
-    assert executor.forward()[0].asnumpy().tolist() == [3, 3]
+    assert executor.forward(is_train=True)[0].asnumpy().tolist() == [3, 3]
+    executor.backward()
+    assert executor.grad_dict["x"].context is hn.cpu(1)
+    assert executor.grad_dict["x"].asnumpy().tolist() == [3, 3]
     nd.waitall()  # the failure was raised already
+
+
+def test_loops_run_on_their_device_and_traces_are_refused():
+    with hn.cpu(1):
+        sums, _ = sym.contrib.foreach(lambda x, s: (x + s, x + s), sym.var("x"), sym.var("s"))
+    with hn.cpu(0):
+        total = sym.sum(sums) * 2
+    executor = total.simple_bind(hn.cpu(0), x=(4, 1), s=(1,))
+    executor.arg_dict["x"][:] = 1
+    executor.forward(is_train=True)
+    executor.backward()
+    assert executor.outputs[0].asnumpy().tolist() == [20]
+    assert executor.grad_dict["x"].asnumpy().ravel().tolist() == [8, 6, 4, 2]
+    with pytest.raises(MXNetError, match="runs on several devices, and cannot be part of a traced"):
+        hn.function(lambda: executor.forward()[0])()
+    assert executor.forward()[0].asnumpy().tolist() == [20]
 
 
 # -- at the same time ------------------------------------------------------------------------
@@ -601,3 +625,11 @@ def test_branches_on_two_devices_overlap_in_the_trace():
     assert max(first.start, second.start) < min(
         first.start + first.duration, second.start + second.duration
     )
+
+
+def test_the_page_on_devices_runs():
+    page = (Path(__file__).parent.parent / "docs" / "devices.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 5
+    out = run_script("\n".join(blocks), HYBRIDNET_NUM_CPU_DEVICES="2")
+    assert "_Recv" in out and "Transfer(source='/job:localhost" in out

@@ -92,7 +92,6 @@ class DevicePlan:
         self,
         part: Part,
         device: Device,
-        name: str,
         input_types: Types,
         ranks: Mapping[Node, float],
     ) -> None:
@@ -111,9 +110,7 @@ class DevicePlan:
             assert isinstance(node.call, RecvCall)
             self.receives.append((self._slot(Edge(node, 0)), node.call.transfer))
         self.programs = [
-            self._program(
-                number, piece, name, types, max(ranks[part.originals[n]] for n in piece.nodes)
-            )
+            self._program(number, piece, types, max(ranks[part.originals[n]] for n in piece.nodes))
             for number, piece in enumerate(pieces_of(part, lambda n: _is_heavy(n, types)))
         ]
         for program in self.programs:
@@ -141,12 +138,11 @@ class DevicePlan:
         self,
         number: int,
         piece: Piece,
-        name: str,
         types: Mapping[Node, Types],
         rank: float,
     ) -> Program:
         inputs = tuple(types[edge.node][edge.index] for edge in piece.reads)
-        call, scalars = shared_call(piece.graph, inputs, name, len(piece.makes))
+        call, scalars = shared_call(piece.graph, inputs, _name(piece), len(piece.makes))
         operands = tuple(range(-1, ~len(inputs), -1))
         outputs = tuple(range(len(piece.makes)))
         code = Code(self.device.context, ((call, operands),), inputs, outputs, ())
@@ -161,6 +157,12 @@ class DevicePlan:
             int(1e6 * rank),
             not call.on_host and _is_light(piece.nodes, types),
         )
+
+
+def _name(piece: Piece) -> str:
+    """Returns a name for a piece that all of its structure have: some of its operators."""
+    names = list(dict.fromkeys(node.call.name for node in piece.nodes if node.call is not None))
+    return ", ".join(names[:3]) + (f" + {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _is_light(nodes: Sequence[Node], types: Mapping[Node, Types]) -> bool:

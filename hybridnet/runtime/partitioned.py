@@ -90,7 +90,7 @@ class PartitionedCall:
             graph, types, lambda node: _seconds(node, types, costs), lambda kind: 0.0
         )
         self.plans = [
-            DevicePlan(part, by_name[name], call.name, call.input_types, ranks)
+            DevicePlan(part, by_name[name], call.input_types, ranks)
             for name, part in cut.parts.items()
         ]
 
