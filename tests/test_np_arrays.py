@@ -33,6 +33,9 @@ def test_default_dtypes_are_mxnets():
         assert made.dtype == onp.float32
     assert np.array(onp.array([1, 2])).dtype == onp.int64
     assert np.array(onp.array([1.5])).dtype == onp.float64
+    assert np.array(onp.float64(1.5)).dtype == onp.float64
+    assert np.add(np.ones(2), onp.float64(1.5)).dtype == onp.float32
+    assert np.ones(2).as_in_ctx(ctx=mx.cpu(1)).context == mx.cpu(1)
     assert np.zeros(2, dtype=int).dtype == onp.int64
     assert np.ones(2, dtype=float).dtype == onp.float64
     assert np.full((2,), True).dtype == onp.bool_
@@ -192,7 +195,7 @@ def test_methods_are_numpys():
 
 
 def test_random_numbers_follow_the_seed_and_broadcast():
-    npx.random.seed(7)
+    npx.random.seed(seed=7)
     first = np.random.normal(np.zeros((2, 1)), np.array([1.0, 2.0, 3.0])).asnumpy()
     npx.random.seed(7)
     assert (np.random.normal(np.zeros((2, 1)), np.array([1.0, 2.0, 3.0])).asnumpy() == first).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from abc import abstractmethod
 from typing import Any, NoReturn
 
@@ -16,9 +17,7 @@ from hybridnet.runtime import recorder
 from hybridnet.runtime.devices import device_of
 from hybridnet.runtime.segment import Value
 
-from ._copy import put
-
-__all__ = ["AbstractArray"]
+__all__ = ["AbstractArray", "context_here"]
 
 
 class AbstractArray(FluentMethods):
@@ -153,8 +152,13 @@ class AbstractArray(FluentMethods):
 
     # -- for others ------------------------------------------------------------------------
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what pickle keeps: the value, for which it waits, and the context."""
+        return {"value": self.asnumpy(), "context": self.context}
+
     def __reduce__(self) -> Any:
-        return _restore, (type(self), self.asnumpy(), self.context)
+        # Named here: what pickle does by itself depends on its protocol.
+        return copyreg.__newobj__, (type(self),), self.__getstate__()  # type: ignore[attr-defined]
 
     def __dlpack__(self, **options: Any) -> Any:
         return self._export().__dlpack__(**options)
@@ -195,9 +199,10 @@ class AbstractArray(FluentMethods):
         return array
 
 
-def _restore(kind: Any, host: np.ndarray[Any, Any], ctx: Context) -> Any:
+def context_here(ctx: Context) -> Context:
+    """Returns a context, or cpu(0) where there is no such device: pickled where there was one."""
     try:
         device_of(ctx)
     except MXNetError:
-        ctx = Context("cpu", 0)  # pickled where there was a GPU
-    return kind.from_value(put(host, ctx), ctx)
+        return Context("cpu", 0)
+    return ctx

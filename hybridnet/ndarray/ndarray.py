@@ -24,7 +24,7 @@ from . import _index, _tape
 from ._apply import contexts_differ, not_arrays, record_changing, write_out
 from ._backward import backward
 from ._copy import CopyAcross, host_array, put
-from ._host import AbstractArray
+from ._host import AbstractArray, context_here
 from ._part import assign_call, cast_call, view_call
 from ._storage_types import sparse_kind, storage_type
 from ._tape import Edge, Leaf
@@ -488,7 +488,9 @@ class NDArray(AbstractArray):
                 made._edge = Edge(node, 0)
         return made
 
-    as_in_ctx = as_in_context
+    def as_in_ctx(self, ctx: Context) -> Any:
+        """Returns this array if it is on the context, else a copy there."""
+        return self.as_in_context(ctx)
 
     def astype(self, dtype: Any, copy: bool = True) -> NDArray:
         """Returns the array in another dtype; itself if that is its dtype and `copy` is False."""
@@ -577,6 +579,13 @@ class NDArray(AbstractArray):
         op = registry.get("broadcast_to")
         out: NDArray = NDArray.apply_operator(op, (self,), {"shape": shape})
         return out
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Becomes the array whose ``__getstate__`` gave this state, with memory of its own."""
+        ctx = context_here(state["context"])
+        made = self.from_value(put(state["value"], ctx), ctx)
+        self._storage, self._type = made._storage, made._type
+        self._offset = self._edge = None
 
     def __copy__(self) -> NDArray:
         return self.copy()

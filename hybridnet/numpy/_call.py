@@ -30,7 +30,8 @@ def operand(value: Any, what: str = "np") -> Any:
         return value.as_np_ndarray()  # type: ignore[attr-defined]
     if value is None:
         raise ParameterError(f"{what}: an array was not given")
-    return array(value)
+    # NumPy's scalars are numbers here: a float64 among them must not widen a float32 array.
+    return array(value.item() if isinstance(value, onp.generic) else value)
 
 
 def apply(name: str, *inputs: Any, out: Any = None, **attrs: Any) -> Any:

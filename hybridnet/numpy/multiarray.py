@@ -186,7 +186,8 @@ def array(object: Any, dtype: Any = None, ctx: Context | None = None) -> ndarray
 
     Args:
         object: the data; copied.
-        dtype: default that of an array, NumPy's included, and float32 for numbers and lists.
+        dtype: default that of an array or of NumPy's scalars, and float32 for Python's numbers
+            and lists.
         ctx: where to; default the current context.
 
     Returns:
@@ -202,6 +203,7 @@ def array(object: Any, dtype: Any = None, ctx: Context | None = None) -> ndarray
         moved = object.copyto(ctx).as_np_ndarray()
         return moved if wanted is None else moved.astype(wanted, copy=False)  # type: ignore
     if wanted is None:
-        wanted = as_dtype(object.dtype) if isinstance(object, onp.ndarray) else FLOAT32
+        known = isinstance(object, (onp.ndarray, onp.generic))
+        wanted = as_dtype(object.dtype) if known else FLOAT32
     host = host_array(as_host(object), wanted, "np.array")
     return ndarray.from_value(put(host, ctx), ctx)  # type: ignore[return-value]

@@ -13,9 +13,19 @@ from hybridnet.numpy._call import apply, dtype_name, operand
 from hybridnet.numpy.multiarray import ndarray
 from hybridnet.numpy.random import normal, uniform
 from hybridnet.ops import registry
-from hybridnet.random import seed as seed
+from hybridnet.random import seed as _restart
 
 __all__ = ["bernoulli", "normal_n", "seed", "uniform_n"]
+
+
+def seed(seed: int, ctx: str | Context = "all") -> None:
+    """Restarts the random generators, so that the same numbers follow again.
+
+    Args:
+        seed: any whole number.
+        ctx: one context, or 'all'.
+    """
+    _restart(seed, ctx)
 
 
 def _batch(batch_shape: Any) -> tuple[int, ...]:

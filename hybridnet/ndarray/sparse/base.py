@@ -85,13 +85,18 @@ class BaseSparseNDArray(NDArray):
             exact: whether there is no room for more than is stored.
         """
         made = object.__new__(cls)
-        made._type = tensor_type(shape, data.inferred_dtype)
-        made._offset = None
-        made._edge = None
-        made._data = data
-        made._aux = tuple(aux)
-        made._exact = exact
+        made._fill(data, aux, shape, exact)
         return made
+
+    def _fill(
+        self, data: NDArray, aux: Sequence[NDArray], shape: tuple[int, ...], exact: bool
+    ) -> None:
+        self._type = tensor_type(shape, data.inferred_dtype)
+        self._offset = None
+        self._edge = None
+        self._data = data
+        self._aux = tuple(aux)
+        self._exact = exact
 
     def with_data(self, data: NDArray) -> Self:
         """Returns an array with other values at the same positions."""
@@ -229,9 +234,14 @@ class BaseSparseNDArray(NDArray):
         shape = "x".join(map(str, self.shape))
         return f"\n<{type(self).__name__} {shape} @{self.context}>"
 
-    def __reduce__(self) -> Any:
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what pickle keeps: the parts, for whose sizes it waits."""
         self.trimmed()
-        return _restore, (type(self), self._data, self._aux, self.shape)
+        return {"data": self._data, "aux": self._aux, "shape": self.shape}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Becomes the array whose ``__getstate__`` gave this state."""
+        self._fill(state["data"], state["aux"], state["shape"], exact=True)
 
     # -- values ------------------------------------------------------------------------------
 
@@ -287,8 +297,6 @@ class BaseSparseNDArray(NDArray):
             return self
         data, *aux = (one.as_in_context(context) for one in (self._data, *self._aux))
         return self.of(data, aux, self.shape, self._exact)
-
-    as_in_ctx = as_in_context
 
     def copyto(self, other: NDArray | Context) -> NDArray:
         """Copies into another array of the same shape and storage (or a dense one), or a context.
@@ -370,7 +378,3 @@ def dense(one: Any) -> Any:
 def upload(host: np.ndarray[Any, Any], ctx: Context) -> NDArray:
     """Returns a dense array with the values of a NumPy array, in its dtype."""
     return NDArray.from_value(put(host, ctx), ctx)
-
-
-def _restore(kind: type[BaseSparseNDArray], data: Any, aux: Any, shape: Any) -> BaseSparseNDArray:
-    return kind.of(data, aux, shape)
