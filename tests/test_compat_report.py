@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from oracle import sparse_cases
 
 from hybridnet.base.attrs import REQUIRED
 from hybridnet.base.errors import MXNetError
 from hybridnet.compat_report import Row, judge, markdown, read_checklist, table
 from hybridnet.compat_report.__main__ import main
 from hybridnet.compat_report.differences import SIGNATURES
+from hybridnet.compat_report.evidence import answered, is_testable, is_tested
 from hybridnet.compat_report.signatures import Parameter, compare, of_operator, of_python
 
 _CHECKLIST = """tier\tname\tkind\tsignature
@@ -137,6 +139,30 @@ def test_operators_with_answers_of_mxnet_count_as_tested():
     )
     assert judge(Row("core", "nd.save", "function", "(fname, data)")).tested is None
     assert judge(Row("core", "nd.none", "op", "() {op=no_such_operator}")).tested is False
+
+
+def test_functions_count_where_a_case_with_an_answer_calls_them():
+    names = answered()
+    assert names is not None
+    # By operator, by path, as a file says what it calls, and as a method of such a function.
+    called = {"_plus_scalar", "np.add", "nd.full", "sym.maximum", "sym.contrib.foreach"}
+    assert called <= names
+    of_sparse = {one for one in map(sparse_cases.called, sparse_cases.CASES) if one}
+    assert of_sparse == {one for one in names if one.startswith("nd.sparse.")}
+    split = Row("core", "nd.NDArray.split_v2", "method", "() {forwards to nd.split_v2}")
+    assert judge(split).tested is True
+    for name in ("nd.cast_storage", "np.full_like_that", "sym.contrib.no_loop"):
+        assert is_tested(Row("core", name, "function", "()")) is False
+
+
+@pytest.mark.parametrize("name", ["nd.gamma", "np.var", "nd.random_pdf_gamma", "nd.sparse.array"])
+def test_what_is_determined_has_an_answer_to_compare(name):
+    assert is_testable(Row("core", name, "function", "()"))
+
+
+@pytest.mark.parametrize("name", ["nd.random_gamma", "sym.var", "np.deg2rad", "npx.cpu_pinned"])
+def test_what_is_not_has_none(name):
+    assert not is_testable(Row("core", name, "function", "()"))
 
 
 def test_counts_and_lists(checklist, tmp_path, capsys):

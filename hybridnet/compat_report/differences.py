@@ -7,6 +7,10 @@ from typing import Final
 
 __all__ = ["SIGNATURES", "reason"]
 
+_NAMED_OTHERWISE: Final = (
+    "all", "any", "diag", "diagflat", "diagonal", "repeat", "roll", "sometrue", "trace",
+)  # fmt: skip
+
 #: Pattern of a name in the checklist -> why its signature differs.
 SIGNATURES: Final[dict[str, str]] = {
     "nd.BatchNorm_v1": "one operator with BatchNorm, whose moving averages are inputs",
@@ -14,6 +18,12 @@ SIGNATURES: Final[dict[str, str]] = {
     "nd.ravel_multi_index": "MXNet too requires `shape`: its default None is refused",
     "nd.unravel_index": "MXNet too requires `shape`: its default None is refused",
     "nd.NDArray": "`handle` is a pointer of MXNet's C library; arrays are made by nd.array",
+    "nd.sparse.*NDArray": "`handle` is a pointer of MXNet's C library; made by nd.sparse",
+    "np.ndarray": "`handle` is a pointer of MXNet's C library; arrays are made by np.array",
+    **dict.fromkeys(
+        (f"np.{name}" for name in _NAMED_OTHERWISE),
+        "named as in NumPy and in MXNet's help, whose call takes `data`; usually by position",
+    ),
     "sym.Symbol": "`handle` is a pointer of MXNet's C library; symbols are made by sym.var",
     "executor.Executor": "`handle` is a pointer of MXNet's C library; made by Symbol.bind",
     "kv.KVStore": "`handle` is a pointer of MXNet's C library; stores are made by kv.create",

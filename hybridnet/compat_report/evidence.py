@@ -23,23 +23,35 @@ _COMPUTING: Final = frozenset(
     for front in ("nd", "sym", "np", "npx")
     for part in ("", ".linalg", ".contrib", ".image", ".sparse", ".op")
 )
-# Functions in them that make, keep, move or ask about arrays, and so have no answer to compare;
-# those that draw random numbers have their distributions tested.
-_NO_ANSWER: Final = re.compile(
-    r"\b(save|load\w*|waitall|imdecode|from_\w+|to_dlpack\w+|empty\w*|set_np|reset_np|seed|"
-    r"is_np\w*|use_np\w*|cpu|gpu|num_gpus|current_context|may_share_memory|shares_memory|"
-    r"Custom|shuffle|\w*random\w*|sample_\w+|uniform|normal|gamma|exponential|poisson|"
-    r"negative_binomial|generalized_negative_binomial|uniform_n|normal_n|bernoulli|"
-    r"set_printoptions|dtype|finfo|iinfo|get_include|Variable|var|Group|fromjson|"
-    r"\w*multinomial|Dropout|dropout|rand\w*)$"
-)
+#: Why functions in them have no answer to compare -> patterns of their names.
+_NO_ANSWER: Final = {
+    "reads, writes, shares or waits for memory": (
+        r"save|load\w*|waitall|imdecode|from_\w+|to_dlpack\w+|may_share_memory|shares_memory"
+    ),
+    "its values are not determined": r"empty\w*",
+    "draws random numbers: their distributions are tested": (
+        r"random|random_(?!pdf)\w+|rand(int|n|_zipfian)|sample_\w+|uniform|uniform_n|normal|normal_n|"
+        r"exponential|poisson|negative_binomial|generalized_negative_binomial|bernoulli|"
+        r"\w*multinomial|shuffle|[Dd]ropout|seed"
+    ),
+    "switches or tells a setting or a context": (
+        r"set_np|reset_np|is_np\w*|use_np\w*|cpu|cpu_pinned|gpu|num_gpus|current_context|"
+        r"set_printoptions|get_include"
+    ),
+    "is a type, or tells about one": r"dtype|finfo|iinfo",
+    "makes symbols: their structure is tested": r"sym\.(Variable|var|Group)|fromjson",
+    "runs the user's code": r"Custom",
+    "fails in MXNet, which has no such operator": r"deg2rad|rad2deg",
+}
+_WITHOUT: Final = re.compile(rf"\b({'|'.join(_NO_ANSWER.values())})$")
 
 
 @functools.cache
 def answered() -> frozenset[str] | None:
     """Returns the names that cases with MXNet's answers call; None outside a source tree.
 
-    Of an operator every name counts; other calls are known by their path, as 'np.add'.
+    Files of arrays have the name at the head of each case's own: of an operator, all of whose
+    names count then, or a path as 'np.add'. Other files list the paths of what they call.
     """
     if not _ORACLE.is_dir():
         return None
@@ -50,12 +62,14 @@ def answered() -> frozenset[str] | None:
         for name in {case.rpartition("-")[0] for case in cases}:
             row = REGISTRY.get(name)
             names |= {name} if row is None else {row.name, *row.aliases}
+    for path in _ORACLE.glob("*.json"):
+        names.update(json.loads(path.read_text()).get("called", ()))
     return frozenset(names)
 
 
 def is_testable(row: Row) -> bool:
     """Whether a row has results that can be compared with MXNet's."""
-    if row.raises or _NO_ANSWER.search(row.name):
+    if row.raises or _WITHOUT.search(row.name):
         return False
     if row.kind == "method":
         return bool(row.forwards)
@@ -65,11 +79,10 @@ def is_testable(row: Row) -> bool:
 def is_tested(row: Row) -> bool:
     """Whether answers of MXNet's exist for what a testable row does."""
     names = answered() or frozenset()
-    last = row.name.rpartition(".")[2]
     if row.operator in names or row.name in names:
         return True
     own = REGISTRY.get(row.operator)
     if own is not None and own.name in names:
         return True
-    # A method is its function; sym's functions run the operators of nd's.
-    return row.forwards.rpartition(".")[2] in names or (f"nd.{last}" in names and row.kind != "op")
+    # A method is its function.
+    return row.forwards in names or row.forwards.rpartition(".")[2] in names

@@ -116,8 +116,8 @@ def _of_operator(row: Row, value: Any) -> str:
     if own is None:
         return ""
     operator = REGISTRY.get(row.operator)
-    if operator is not None and operator.variadic:
-        own = [one for one in own if one.name not in operator.inputs]
+    if "NDArray-or-Symbol[]" in row.parameters:  # any number of arrays, by position
+        own = [one for one in own if operator is None or one.name not in operator.inputs]
         inputs = []
     names = {one.name for one in inputs}
     # Whether an array may be left out, MXNet's own table does not say.

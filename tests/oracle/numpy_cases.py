@@ -1,18 +1,15 @@
-"""Calls of `np`, `np.linalg` and `npx` whose answers by MXNet 1.9.1 are kept; see `case.py`.
-
-The same code calls both sides: ``run(mx, case)`` with MXNet or with hybridnet as ``mx``.
-"""
+"""Calls of `np`, `np.linalg` and `npx` whose answers by MXNet 1.9.1 are kept; see `calls.py`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as onp
-from case import Case, Cases, Input, head_gradient, make_inputs
+from case import Cases, Input
 from case import given as _v
 from case import random as _x
 
-__all__ = ["CASES", "run"]
+__all__ = ["CASES"]
 
 CASES = Cases("numpy")
 _words = str.split
@@ -194,9 +191,10 @@ for _shape in [
         if _name != "column_stack" or len(_shape) < 3:
             _add(f"np.{_name}", _x(*_shape), _x(*_shape), listed=True)
 for _cuts in (2, 4, (1,), (1, 3), (2, 3)):
+    _parts = _cuts if isinstance(_cuts, int) else len(_cuts) + 1
     for _name in ["split", "array_split"]:
-        _add(f"np.{_name}", _x(4, 2), indices_or_sections=_cuts, grads=(0,))
-        _add(f"np.{_name}", _x(2, 4), indices_or_sections=_cuts, axis=-1)
+        _add(f"np.{_name}", _x(4, 2), indices_or_sections=_cuts, outputs=_parts)
+        _add(f"np.{_name}", _x(2, 4), indices_or_sections=_cuts, axis=-1, outputs=_parts)
     _add("np.vsplit", _x(4, 2), indices_or_sections=_cuts)
     _add("np.vsplit", _x(4, 1, 2), indices_or_sections=_cuts)
     _add("np.hsplit", _x(2, 4), indices_or_sections=_cuts)
@@ -358,41 +356,97 @@ for _order, _axis in ((1, 0), (2, 1), (3, -1), (1, (0, 1)), ("fro", (0, 1)), ("n
     _add("np.linalg.norm", _x(3, 3), ord=_order, axis=_axis, grads=())
 
 
-def run(mx: Any, case: Case) -> dict[str, Any]:
-    """Calls a case's function, and its gradient; see `run_on`."""
-    arrays = [mx.np.array(one, dtype=one.dtype) for one in make_inputs(case)]
-    return {key: one.asnumpy() for key, one in run_on(mx, case, arrays).items()}
+# Not by the rules above ---------------------------------------------------------------------------
 
-
-def run_on(mx: Any, case: Case, arrays: list[Any]) -> dict[str, Any]:
-    """Calls a case's function, and its gradient.
-
-    Args:
-        mx: MXNet, or hybridnet.
-        case: the case.
-        arrays: its inputs, np arrays.
-
-    Returns:
-        The outputs and gradients, as arrays, by their names in the answers.
-    """
-    attrs = dict(case.attrs)
-    names, listed = attrs.pop("names", ()), attrs.pop("listed", False)
-    first = [attrs.pop("first")] if "first" in attrs else []
-    function = mx
-    for part in case.op.split("."):
-        function = getattr(function, part)
-    for index in case.grads:
-        arrays[index].attach_grad()
-    args: list[Any] = [arrays] if listed else first + arrays
-    if names:
-        args, attrs = [], {**dict(zip(names, arrays, strict=False)), **attrs}
-    with mx.autograd.record() if case.grads else mx.autograd.pause():
-        out = function(*args, **attrs)
-        outputs = list(out) if isinstance(out, (list, tuple)) else [out]
-    found = {f"out{i}": one for i, one in enumerate(outputs)}
-    if case.grads:
-        heads = outputs if case.op == "np.split" else outputs[:1]
-        grads = [head_gradient(case, i, one.shape, one.dtype) for i, one in enumerate(heads)]
-        mx.autograd.backward(heads, [mx.np.array(one, dtype=one.dtype) for one in grads])
-        found |= {f"grad{i}": arrays[i].grad for i in case.grads}
-    return found
+for _shape in [(3,), (2, 3), (1,), (0, 2), (), (2, 1, 2)]:
+    _add("np.ravel", _x(*_shape))
+    _add("np.shape", _x(*_shape), grads=())
+for _dtype in ("float64", "int32", "int8", "float16"):
+    _add("np.ravel", _x(2, 2, low=-9, high=9, dtype=_dtype), grads=())
+    _add("np.shape", _x(1, 4, dtype=_dtype), grads=())
+for _object in (3, [1, 2], [[1.5, -2], [0, 1]], [], [[]], [True, False], -0.5, (1, (2)), [[[7]]],
+                onp.arange(3), onp.float64(2.5), onp.eye(2), onp.array([1, 2], "int8"),
+                onp.array([0.1], "float16"), onp.array(True),
+                onp.zeros((0, 2), "int32")):  # fmt: skip
+    _add("np.array", object=_object)
+for _dtype in ("float64", "int32", "int8", "uint8", "bool", "float16"):
+    _add("np.array", object=[0, 1, 2], dtype=_dtype)
+    _add("np.array", _x(2, 2, low=0, high=5), dtype=_dtype, grads=())
+    _add("np.array", _x(3, low=0, high=5, dtype=_dtype), grads=())
+for _a, _b in [*_PAIRS, ((2, 2), (2, 2)), ((1, 2), (2,)), ((3,), (4,)), ((0,), (0,)), ((1,), (1,))]:
+    _add("np.array_equal", _x(*_a, low=0, high=2, dtype="int32"),
+         _x(*_b, low=0, high=2, dtype="int32"))  # fmt: skip
+_add("np.array_equal", _v(1.0, float("nan")), _v(1.0, float("nan")), grads=())
+_add("np.array_equal", _v(1.0, float("nan")), _v(1.0, float("nan")), equal_nan=True, grads=())
+_add("np.array_equal", _v(1.0, 2.0), _v(1, 2, dtype="int32"), grads=())
+for _shapes in [((2, 3), (3,)), ((1,), (2,)), ((2, 1), (1, 3)), ((2,),), ((), (2,)),
+                ((0, 2), (1, 2)), ((2, 1, 2), (3, 1)), ((3,), (3,), (1,)), ((1, 1), (1,)),
+                ((4, 1), (1,), (1, 2))]:  # fmt: skip
+    _add("np.broadcast_arrays", *(_x(*one) for one in _shapes), outputs=len(_shapes))
+for _shapes in [((2,), (3,)), ((1,), (2,)), ((2,), (3,), (2,)), ((4,),), ((1,), (1,))]:
+    for _options in ({}, {"indexing": "ij"}, {"sparse": True}):
+        _add("np.meshgrid", *(_x(*one) for one in _shapes), outputs=len(_shapes), **_options)
+for _shape in [(2, 2), (3, 3), (1, 1), (2, 2, 2), (5, 5), (4, 4), (3, 3, 3), (0, 0), (6, 6),
+               (2, 2, 2, 2), (7, 7)]:  # fmt: skip
+    _add("np.diag_indices_from", _x(*_shape), grads=())
+for _shape in [(4,), (2, 3), (1,), (2, 2, 2), (5,)]:
+    _add("np.ediff1d", _x(*_shape))
+    _add("np.ediff1d", _x(*_shape, low=-9, high=9, dtype="int32"))
+    _add("np.ediff1d", _x(*_shape), to_end=1.5, to_begin=-2.0, grads=())
+    _add("np.ediff1d", _x(*_shape), _x(2), _x(3), names=("ary", "to_end", "to_begin"), grads=())
+for _obj in (0, 2, -1, slice(0, 2), slice(None, None, 2)):
+    for _axis in (None, 0, 1):
+        _add("np.insert", _x(3, 4), obj=_obj, values=0.5, axis=_axis, grads=())
+    _add("np.insert", _x(5), obj=_obj, values=2, grads=())
+    _add("np.insert", _x(3, 4), _x(4), names=("arr", "values"), obj=_obj, axis=0, grads=())
+    _add("np.insert", _x(3, 4), _x(1, 4), names=("arr", "values"), obj=_obj, axis=0, grads=())
+    _add("np.insert", _x(5), _x(1), names=("arr", "values"), obj=_obj, axis=0, grads=())
+_add("np.insert", _x(5), _v(1, 3, dtype="int64"), _x(2), names=("arr", "obj", "values"), grads=())
+for _new in [(4,), (2, 2), (3, 3), (1,), (0,), 5, (2, 1, 2), (7,), (1, 5), (2, 3)]:
+    _add("np.resize", _x(2, 2), new_shape=_new, grads=())
+    _add("np.resize", _x(3, low=0, high=9, dtype="int32"), new_shape=_new)
+for _dims in [(2, 3), (6,), (4, 2, 3), (1, 7), (3, 3)]:
+    for _size in [(2,), (2, 2), (), (1,)]:
+        _add("np.unravel_index", _x(*_size, low=0, high=6, dtype="int64"), shape=_dims)
+    _add("np.unravel_index", _x(3, low=0, high=6, dtype="int32"), shape=_dims)
+for _shape in [(3,), (2, 2), (1, 3), (0, 2), (2, 1, 2)]:
+    _add("np.shape", _x(*_shape, low=0, high=5, dtype="uint8"))
+    _add("np.column_stack", *(_x(2, low=-9, high=9, dtype="int32") for _ in _shape), listed=True)
+    _add("np.cumsum", _x(*_shape), axis=len(_shape) - 1)
+    _add("np.flip", _x(*_shape), axis=len(_shape) - 1)
+    _add("np.flip", _x(*_shape, low=-9, high=9, dtype="int32"), axis=0)
+    _add("np.copysign", _x(*_shape, dtype="float64"), _x(*_shape, dtype="float64"))
+for _text in (["1 2 3", "4 5 6"], ["7"], ["1.5 nan", "-2 3e2"], ["# only", "1 2"]):
+    _add("np.genfromtxt", fname=_text)
+    _add("np.genfromtxt", fname=_text, dtype="float32")
+    _add("np.genfromtxt", fname=[one.replace(" ", ",") for one in _text], delimiter=",")
+_add("np.genfromtxt", fname=["a b", "1 2"], skip_header=1, usecols=(1,))
+_add("np.genfromtxt", fname=["1,,3"], delimiter=",", filling_values=-1)
+for _shape in [(2, 2), (3, 3), (1, 1), (2, 2, 2), (4, 4), (1, 3, 3), (2, 1, 1), (5, 5), (3, 2, 2),
+               (2, 3, 3)]:  # fmt: skip
+    _draw = onp.random.RandomState(100 + sum(_shape))
+    _matrix = onp.round(_draw.uniform(-1, 1, _shape), 3)
+    _spd = onp.round(_matrix @ onp.swapaxes(_matrix, -1, -2) + onp.eye(_shape[-1]), 3)
+    # Of a product of a positive definite and a symmetric matrix the eigenvalues are real.
+    _real = onp.round(_spd @ (_matrix + onp.swapaxes(_matrix, -1, -2)), 3)
+    _add("np.linalg.eigh", _v(*_spd.tolist()), grads=())
+    _add("np.linalg.eigh", _v(*_spd.tolist()), UPLO="U", grads=())
+    _add("np.linalg.eig", _v(*_real.tolist()), grads=())
+    _add("np.linalg.eigvals", _v(*_real.tolist()), grads=())
+    _add("np.linalg.svd", _v(*_matrix.tolist()), grads=())
+for _shape in [(2, 3), (1, 4), (2, 2, 3)]:  # at least as many columns as rows
+    _add("np.linalg.svd", _x(*_shape), grads=())
+for _shape, _ind in [((2, 2, 2, 2), 2), ((4, 2, 2), 1), ((2, 2, 4), 2), ((3, 3), 1), ((1, 1), 1),
+                     ((6, 3, 2), 1), ((2, 1, 2), 2), ((2, 3, 6), 2), ((2, 2), 1),
+                     ((4, 4), 1)]:  # fmt: skip
+    _size = int(onp.prod(_shape[:_ind]))
+    _draw = onp.random.RandomState(sum(_shape) + _ind)
+    _square = 2 * onp.eye(_size) + onp.round(_draw.uniform(-0.5, 0.5, (_size, _size)), 3)
+    _add("np.linalg.tensorinv", _v(*_square.reshape(_shape).tolist()), ind=_ind)
+    _add("np.linalg.tensorsolve", _v(*_square.reshape(_shape).tolist()), _x(*_shape[:_ind]))
+_add("np.linalg.tensorsolve", _v(*(2.0 * onp.eye(6) + 0.1).reshape(2, 6, 3).tolist()), _x(6),
+     axes=(0,))  # fmt: skip
+for _shape in [(2, 3), (1,), (4,), (2, 1), (1, 1, 2), (3,), (2, 2), (5,), (1, 4), (2, 2, 2)]:
+    _add("npx.constraint_check", Input(values=onp.ones(_shape, bool).tolist(), dtype="bool"))
+    _add("npx.constraint_check", Input(values=onp.ones(_shape, bool).tolist(), dtype="bool"),
+         msg="must hold")  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CASES", "OPTIMIZERS", "STEPS", "make", "run", "train"]
+__all__ = ["CASES", "OPTIMIZERS", "STEPS", "called", "make", "run", "train"]
 
 A = np.array([[0, 1, 0], [2, 0, 3], [0, 0, 0], [-4, 0, 0]], np.float32)
 B = np.array([[0, 5, 1], [0, 0, 3], [0, 0, 0], [0, 0, 7]], np.float32)
@@ -29,7 +29,7 @@ ALL = (*STORED, "default")
 Case = tuple[str, tuple[str, ...], dict[str, Any]]
 
 #: Name -> operator, inputs as 'array:storage', parameters. Of Python's operators the name is
-#: 'py.add' or the like, and a number can be an input.
+#: 'py.add' or the like; other names are looked up in `nd`. A number can be an input.
 CASES: dict[str, Case] = {}
 
 
@@ -93,9 +93,49 @@ add("dot", "AT:csr", "D:default", transpose_a=True, forward_stype="default")
 add("dot", "WIDE:csr", "WIDE:default", transpose_a=True)
 add("dot", "NOTHING:csr", "D:default")
 add("dot", "NOTHING:csr", "A:default", transpose_a=True)
-for chosen in ((0, 1), (2,), (1, 3), (0, 1, 2, 3)):
-    add("retain", "A:row_sparse", rows=chosen)
+for chosen in ((0, 1), (2,), (1, 3), (0, 1, 2, 3), (), (0,), (0, 2), (2, 3), (1, 2), (3,)):
+    add("sparse.retain", "A:row_sparse", rows=chosen)
+add("sparse.retain", "NOTHING:row_sparse", rows=(1, 2))
 ARRAYS |= {"AT": np.ascontiguousarray(A.T), "DT": np.ascontiguousarray(D.T)}
+for op in ("add", "subtract", "multiply", "divide"):
+    for a, b in itertools.product(ALL, ALL):
+        add(f"sparse.{op}", f"A:{a}", f"B:{b}")
+    for a in STORED:
+        add(f"sparse.{op}", f"A:{a}", "1.5")
+        if op in ("add", "multiply"):  # of the others MXNet takes the number for the second
+            add(f"sparse.{op}", "2", f"A:{a}")
+# The parts of a matrix, or a shape, or an array.
+for parts in (([1.5, 2.0, 3.0], [0, 2, 1], [0, 2, 2, 3]), ([1, 2], [3, 0], [0, 1, 1, 2]),
+              ([4.0, -1.0], [1, 3], [0, 0, 0, 2])):  # fmt: skip
+    add("sparse.csr_matrix", arg1=parts)
+    add("sparse.csr_matrix", arg1=parts, shape=(3, 4))
+    add("sparse.csr_matrix", arg1=parts, shape=(3, 4), dtype="float64")
+for parts in ([[0, 1], [2, 0]], ([7.0], [0], [0, 1]), (3, 2), (1, 1)):
+    add("sparse.csr_matrix", arg1=parts)
+add("sparse.csr_matrix", arg1=([], [], [0, 0, 0]), shape=(2, 3))
+for parts in (([[1.0, 2.0], [3.0, 4.0]], [0, 3]), ([[7, 8, 9]], [1]), ([1.0, 2.0], [1, 2]),
+              ([[1.0, 2.0], [3.0, 4.0]], [1, 4]), (3, 2), (2, 1, 2), [[0, 1], [0, 0]]):  # fmt: skip
+    add("sparse.row_sparse_array", arg1=parts)
+    if isinstance(parts[0], list):
+        add("sparse.row_sparse_array", arg1=parts, dtype="float64")
+add("sparse.row_sparse_array", arg1=([[1.0, 2.0]], [1]), shape=(4, 2))
+for name in ("A", "WIDE", "NOTHING"):
+    add("sparse.csr_matrix", f"{name}:default")
+    add("sparse.row_sparse_array", f"{name}:default")
+    for a in STORED:
+        add("sparse.array", f"{name}:{a}")
+for a, dtype in itertools.product(STORED, ("float64", "int32")):
+    add("sparse.array", f"A:{a}", dtype=dtype)
+for a, shape in itertools.product(ALL, ((2, 3), (4, 1))):
+    add("sparse.zeros", stype=a, shape=shape)
+    add("sparse.zeros", stype=a, shape=shape, dtype="int32")
+for options in ({}, {"lr": 0.5}, {"rescale_grad": 0.5}, {"clip_gradient": 1.0},
+                {"epsilon": 1e-3}):  # fmt: skip
+    for grad in ("A", "B"):
+        add("sparse.adagrad_update", "D4:default", f"{grad}:row_sparse", "E4:default",
+            **{"lr": 0.1, **options})  # fmt: skip
+# A weight and its history.
+ARRAYS |= {"D4": D.reshape(4, 3) + 0.5, "E4": np.abs(D.reshape(4, 3)) + 0.5}
 
 
 def make(mx: Any, case: Case) -> list[Any]:
@@ -112,9 +152,20 @@ def run(mx: Any, case: Case, inputs: list[Any]) -> Any:
     op, _, attrs = case
     if op.startswith("py."):
         return getattr(operator, op[3:])(*inputs)
-    if op == "retain":
+    if op == "sparse.retain":
         return mx.nd.sparse.retain(*inputs, mx.nd.array(attrs["rows"]))
-    return getattr(mx.nd, op)(*inputs, **attrs)
+    if op == "sparse.adagrad_update":  # MXNet refuses to write elsewhere
+        attrs = {**attrs, "out": inputs[0]}
+    return operator.attrgetter(op)(mx.nd)(*inputs, **attrs)
+
+
+def called(name: str) -> str:
+    """Returns the path of the function of `nd.sparse` that a case calls, or nothing.
+
+    Others have answers with all their values elsewhere: here mostly the storage is compared.
+    """
+    op = CASES[name][0]
+    return f"nd.{op}" if op.startswith("sparse.") else ""
 
 
 #: Optimizers whose steps by row-sparse gradients are kept, with their arguments.

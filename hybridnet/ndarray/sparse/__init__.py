@@ -5,6 +5,8 @@ The operators are those of `nd`: an operator finds by the storage of its inputs 
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 from hybridnet.base.unsupported import missing
@@ -53,24 +55,37 @@ __all__ = [
 ]
 
 
+def _either(lhs: Any, rhs: Any, elementwise: str, otherwise: Callable[[Any, Any], Any]) -> Any:
+    """Applies the elementwise operator to two arrays of one shape, else what Python's does."""
+    if isinstance(lhs, NDArray) and isinstance(rhs, NDArray) and lhs.shape == rhs.shape:
+        return _operators[elementwise](lhs, rhs)
+    return otherwise(lhs, rhs)
+
+
 def add(lhs: Any, rhs: Any) -> Any:
     """Returns lhs + rhs; either may be a number. Of two arrays of one storage, in that storage."""
-    return lhs + rhs
+    return _either(lhs, rhs, "elemwise_add", operator.add)
 
 
 def subtract(lhs: Any, rhs: Any) -> Any:
-    """Returns lhs - rhs; either may be a number. Of two arrays of one storage, in that storage."""
-    return lhs - rhs
+    """Returns lhs - rhs; either may be a number. Of two arrays of one storage, in that storage.
+
+    MXNet takes a number in front for the second.
+    """
+    return _either(lhs, rhs, "elemwise_sub", operator.sub)
 
 
 def multiply(lhs: Any, rhs: Any) -> Any:
     """Returns lhs * rhs; either may be a number. What is stored of lhs and rhs is multiplied."""
-    return lhs * rhs
+    return _either(lhs, rhs, "elemwise_mul", operator.mul)
 
 
 def divide(lhs: Any, rhs: Any) -> Any:
-    """Returns lhs / rhs; either may be a number. By a number or, of csr, a dense array: sparse."""
-    return lhs / rhs
+    """Returns lhs / rhs; either may be a number. Of a sparse array by a number, sparse.
+
+    MXNet takes a number in front for the second.
+    """
+    return _either(lhs, rhs, "elemwise_div", operator.truediv)
 
 
 def __getattr__(name: str) -> Any:

@@ -194,6 +194,8 @@ def _retain(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[
     x, wanted = inputs
     if type(x) is not RowSparseNDArray or wanted.stype != "default":
         return None
+    if not len(x._data):  # nothing is stored, and so no rows of zeros
+        return [STORAGE_TYPES[x.stype].zeros(x.shape, x.context, x.dtype)]
     rows = apply("_distinct", wanted, bound=x.shape[0])
     return [x.of(_at(x, rows), [rows], x.shape, exact=False)]
 
