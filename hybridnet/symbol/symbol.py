@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -261,10 +262,21 @@ class Symbol(FluentMethods):
         return Symbol(self._edges)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Symbol:
-        return _read(self.tojson(remove_amp_cast=False))
+        made = object.__new__(type(self))
+        made.__setstate__(self.__getstate__())
+        return made
+
+    def __getstate__(self) -> dict[str, str]:
+        """Returns what pickle keeps: the graph as JSON."""
+        return {"json": self.tojson(remove_amp_cast=False)}
+
+    def __setstate__(self, state: Mapping[str, str]) -> None:
+        """Becomes the symbol whose ``__getstate__`` gave this state."""
+        Symbol.__init__(self, json.loads(state["json"]))
 
     def __reduce__(self) -> Any:
-        return _read, (self.tojson(remove_amp_cast=False),)
+        # Named here: what pickle does by itself depends on its protocol.
+        return copyreg.__newobj__, (type(self),), self.__getstate__()  # type: ignore[attr-defined]
 
     # -- methods that arrays have too --------------------------------------------------------
 
@@ -622,10 +634,6 @@ def Group(symbols: Sequence[Symbol]) -> Symbol:
     if not listed or not all(isinstance(one, Symbol) for one in listed):
         raise ParameterError(f"Group: needs a list of symbols, got {symbols!r}")
     return Symbol([edge for one in listed for edge in one.edges])
-
-
-def _read(text: str) -> Symbol:
-    return Symbol(json.loads(text))
 
 
 def _single(where: str, operand: Any) -> Edge:
