@@ -356,7 +356,8 @@ def test_a_device_that_is_not_there_is_named():
 def started(call, rendezvous):
     """Runs a call with a rendezvous of the test's own; returns the list of its ends."""
     ends = []
-    run = GraphRun(call.plans, rendezvous, {}, len(call.contexts), ends.append, None)
+    run = GraphRun(call.plans, rendezvous, {}, len(call.contexts), None)
+    run.when_ended(lambda: ends.append(run))
     with jax.enable_x64(True):
         feeds = [jax.numpy.ones(gp.SHAPE)]
     run.start(feeds)

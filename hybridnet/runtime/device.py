@@ -92,6 +92,13 @@ class Device(ABC):
             JAX arrays, which may still be being computed.
         """
 
+    def hands_over(self, code: Code) -> bool:
+        """Whether `run` of this program only hands it over, so that any thread may call it.
+
+        As it is here, no: each program is a task of the engine, except small ones.
+        """
+        return False
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
 
@@ -120,6 +127,11 @@ class JaxDevice(Device):
     def run(self, code: Code, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
         """See `ProgramCache.run`."""
         return cache.run(code, inputs, scalars)
+
+    def hands_over(self, code: Code) -> bool:
+        """Once it is compiled: XLA runs it in threads of its own."""
+        state = cache.state(code)
+        return state is not None and state.compiled
 
 
 _registered: Final[dict[Context, Device]] = {}

@@ -18,14 +18,15 @@ from hybridnet.passes.cost import operations
 from hybridnet.passes.partition import Part, RecvCall, SendCall, Transfer
 from hybridnet.passes.pieces import Piece, pieces_of
 
+from . import observe
 from .device import Device
 from .graph_call import GraphCall, shared_call
 from .segment import Code
 
 __all__ = ["DevicePlan", "Program"]
 
-# Programs of no more operations and bytes than these are light: started at once by who finds that
-# they are ready, since handing one to another thread would take as long as running it.
+# Programs of no more operations and bytes than these are light: once they are compiled, running one
+# takes no longer than handing it to another thread.
 _LIGHT_OPERATIONS: Final = 1e5
 _LIGHT_BYTES: Final = 1 << 16
 # And from these on, about a millisecond's work, other devices had better not wait for all of it.
@@ -48,7 +49,7 @@ class Program:
         reads: the slots it takes, each once.
         makes: the slots it fills.
         urgency: microseconds from its start to the end of the run by the cost model, at the least.
-        light: whether it is not worth handing to another thread.
+        light: whether it takes no longer than handing it to another thread.
     """
 
     number: int
@@ -86,6 +87,7 @@ class DevicePlan:
         receives: (slot, what is received).
         feeds: (number of an input of the whole graph, slot).
         results: slot -> the numbers of the outputs of the whole graph that it is.
+        warm: the programs that have run before, by number.
     """
 
     def __init__(
@@ -100,6 +102,7 @@ class DevicePlan:
         self.readers: list[list[int]] = []
         self.sends: dict[int, list[Transfer]] = {}
         self.results: dict[int, list[int]] = {}
+        self.warm: set[int] = set()
         types = infer_types(part.graph, [input_types[number] for number in part.inputs])
         self.feeds = [
             (number, self._slot(Edge(node, 0)))
@@ -126,6 +129,15 @@ class DevicePlan:
     def num_slots(self) -> int:
         """How many tensors there are."""
         return len(self.readers)
+
+    def is_quick(self, program: Program) -> bool:
+        """Whether starting a program takes no longer than handing it to another thread."""
+        if program.call.on_host:
+            return False
+        # Under a profiler, tasks wait for the end of their program.
+        if observe.observer is None and self.device.hands_over(program.code):
+            return True
+        return program.light and program.number in self.warm
 
     def _slot(self, edge: Edge) -> int:
         found = self._slots.get(edge)

@@ -1,8 +1,9 @@
 """The executor: one run of a partitioned graph, device by device.
 
 Each device counts, for each of its programs, the inputs that are still missing; what has none left
-is ready. A light program is started at once by the thread that found it ready, from a queue of that
-thread so that long chains do not nest; any other is a task of the engine, the most urgent first.
+is ready. A program that only has to be handed to XLA, or is light, is started at once by the thread
+that found it ready, from a queue of that thread so that long chains do not nest; any other (one to
+be compiled, Python code, a user's device) is a task of the engine, the most urgent first.
 Devices know of each other only what comes through the rendezvous. This is the executor of
 TensorFlow (Abadi et al., "TensorFlow: Large-Scale Machine Learning on Heterogeneous Distributed
 Systems", 2015, sections 3.1 and 3.2.2), with programs of many nodes in the place of single ones.
@@ -11,8 +12,8 @@ A dead tensor comes from a branch that is not taken: what reads it does not run,
 dead. The first failure ends a run: it aborts the rendezvous, and what has not begun does nothing.
 
 Programs are dispatched, not waited for: XLA runs them one after another on their device, and those
-of several devices at once. Only while a profiler listens, a task waits for its program's end, so
-that its span in the trace is the time the device is busy.
+of several devices at once. Only while a profiler listens, programs are tasks which wait for their
+end, so that a span in the trace is the time that the device is busy.
 """
 
 from __future__ import annotations
@@ -82,12 +83,12 @@ class GraphRun:
         rendezvous: where they meet; of this run alone.
         numbers: the values of the `HostScalar`s.
         num_outputs: of the whole graph.
-        finish: called once, when all is done or the first failure is there.
         origin: the user's line, for traces.
 
     Attributes:
         outputs: JAX arrays, complete when it is finished without an error.
         error: why it failed.
+        ended: whether all is done, or the first failure is there.
     """
 
     def __init__(
@@ -96,7 +97,6 @@ class GraphRun:
         rendezvous: Rendezvous,
         numbers: Mapping[HostScalar, float],
         num_outputs: int,
-        finish: Callable[[GraphRun], None],
         origin: engine.Origin | None,
     ) -> None:
         self.rendezvous = rendezvous
@@ -104,11 +104,20 @@ class GraphRun:
         self.origin = origin
         self.outputs: list[Any] = [None] * num_outputs
         self.error: MXNetError | None = None
-        self._finish: Callable[[GraphRun], None] | None = finish
+        self.ended = False
+        self._finish: Callable[[], None] | None = None
         self._lock = threading.RLock()
         self._devices = [_DeviceRun(plan, self) for plan in plans]
         # Programs that have not ended, and outputs that are missing.
         self._left = num_outputs + sum(len(plan.programs) for plan in plans)
+
+    def when_ended(self, finish: Callable[[], None]) -> None:
+        """Has a function called when it has ended: now, if that is so."""
+        with self._lock:
+            if not self.ended:
+                self._finish = finish
+                return
+        finish()
 
     def start(self, feeds: Sequence[Any]) -> None:
         """Begins, with a JAX array for each input of the whole graph."""
@@ -123,26 +132,21 @@ class GraphRun:
         """Notes that a program ended or outputs came; the last one finishes the run."""
         with self._lock:
             self._left -= count
-            finish = None
-            if self._left == 0:
-                finish, self._finish = self._finish, None
-        if finish is not None:
-            finish(self)
+            if self._left or self.ended:
+                return
+            self.ended = True
+        if self._finish is not None:
+            self._finish()
 
     def fail(self, error: MXNetError) -> None:
         """Ends the run, unless it has ended."""
         with self._lock:
-            finish, self._finish = self._finish, None
-            if finish is None:
+            if self.ended:
                 return
-            self.error = error
+            self.error, self.ended = error, True
         self.rendezvous.abort(error)
-        finish(self)
-
-    @property
-    def ended(self) -> bool:
-        """Whether there is nothing left to do."""
-        return self._finish is None
+        if self._finish is not None:
+            self._finish()
 
     def give(self, number: int, value: Received, node: str) -> None:
         """Takes an output."""
@@ -218,7 +222,7 @@ class _DeviceRun:
 
     def _schedule(self, ready: Sequence[Program]) -> None:
         for program in ready:
-            if program.light:
+            if self.plan.is_quick(program):
                 _start_soon(lambda program=program: self._execute(program))  # type: ignore[misc]
             else:
                 engine.push(
@@ -248,6 +252,7 @@ class _DeviceRun:
                     raise
                 return
             made = [Received(array) for array in arrays]
+        self.plan.warm.add(program.number)
         ready: list[Program] = []
         for slot, tensor in zip(program.makes, made, strict=True):
             ready += self._fill(slot, tensor)

@@ -1,8 +1,8 @@
 """`PartitionedCall`: a graph whose nodes are on several devices, run as one call.
 
 What `GraphCall` is on one device: its inputs are Values, some of which may still be being made, and
-so are its outputs. It is not recorded but pushed to the engine, as a task that begins when its
-inputs are there and ends with the last program of its devices.
+so are its outputs. It is not recorded but begins at once, or in a task of the engine when its
+inputs are there; what is not done by then the engine's tasks do.
 """
 
 from __future__ import annotations
@@ -127,34 +127,53 @@ class PartitionedCall:
             if value.segment is not None:
                 recorder.launch(value.segment)
         made = [Value(kind) for kind in self.call.output_types]
-        var = engine.new_variable()
-        for value in made:
-            value.var = var
-        waits = tuple({value.var for value in values if value.var is not None})
         numbers = dict(zip(self.call.hosts, scalars, strict=True))
         origin = engine.caller_origin(1)
+        run = GraphRun(self.plans, LocalRendezvous(), numbers, len(made), origin)
+        waits = {v.var for v in values if v.array is None and v.error is None}
+        if not waits:
+            _start(run, values)
+        if run.ended:
+            _settle(run, made)
+        else:
+            var = engine.new_variable()
+            for value in made:
+                value.var = var
 
-        def start(on_complete: engine.Completion) -> None:
-            def finish(run: GraphRun) -> None:
-                if run.error is None:
-                    for value, array in zip(made, run.outputs, strict=True):
-                        value.array = array
-                else:
-                    fail(made, run.error)
-                on_complete()
+            def task(on_complete: engine.Completion) -> None:
+                def finish() -> None:
+                    _settle(run, made)
+                    on_complete()
 
-            broken = next((value.error for value in values if value.error is not None), None)
-            run = GraphRun(self.plans, LocalRendezvous(), numbers, len(made), finish, origin)
-            if broken is not None:  # one failure, however many it takes along
-                run.fail(broken if isinstance(broken, MXNetError) else MXNetError(str(broken)))
-                return
-            run.start([value.array for value in values])
+                if waits:
+                    _start(run, values)
+                run.when_ended(finish)
 
-        engine.push_async(start, reads=waits, writes=(var,), name=self.call.name, origin=origin)
+            engine.push_async(
+                task, reads=tuple(waits), writes=(var,), name=self.call.name, origin=origin
+            )
         if recorder.is_naive():
             for value in made:
                 recorder.wait(value)
         return made
+
+
+def _start(run: GraphRun, values: Sequence[Value]) -> None:
+    """Starts a run whose inputs are there, or have failed."""
+    broken = next((value.error for value in values if value.error is not None), None)
+    if broken is None:
+        run.start([value.array for value in values])
+    else:  # one failure, however many it takes along
+        run.fail(broken if isinstance(broken, MXNetError) else MXNetError(str(broken)))
+
+
+def _settle(run: GraphRun, made: Sequence[Value]) -> None:
+    """Puts the outputs of a run that has ended, or its error, in their Values."""
+    if run.error is not None:
+        fail(made, run.error)
+        return
+    for value, array in zip(made, run.outputs, strict=True):
+        value.array = array
 
 
 def _types_of(call: GraphCall, part: Part) -> dict[Node, Types]:
