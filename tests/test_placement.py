@@ -7,9 +7,10 @@ import re
 import threading
 from pathlib import Path
 
+import graph_programs as gp
 import numpy as np
 import pytest
-from helpers import run_script
+from helpers import run_script, thorough
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated import Simulated, simulated
@@ -443,6 +444,49 @@ def test_the_placer_splits_a_network(on_one_device):
     fill(executor)
     want = executor.forward()[0].asnumpy()
     np.testing.assert_allclose(given.forward()[0].asnumpy(), want, rtol=1e-5)
+
+
+@st.composite
+def grouped_programs(draw):
+    program = draw(gp.programs(most=6))
+    groups = [draw(st.sampled_from("ab")) for _ in program]
+    return program, groups, draw(st.integers(0, 99))
+
+
+def symbol_of(program, groups):
+    """A random program as a symbol, each step in a group; every value that no step reads is given."""
+
+    def op(name, *values, **attrs):
+        return sym.Symbol.apply_operator(get(name), values, attrs)
+
+    values = [sym.var("x"), sym.var("y")]
+    for (name, sources), group in zip(program, groups, strict=True):
+        with hn.AttrScope(ctx_group=group):
+            values.append(gp.OPERATIONS[name].build(op, *(values[i] for i in sources)))
+    read = {number for _, sources in program for number in sources}
+    return sym.Group(
+        [one for number, one in enumerate(values) if number > 1 and number not in read]
+    )
+
+
+@settings(max_examples=thorough(100, 5))
+@given(grouped_programs())
+def test_random_symbols_in_groups_have_the_same_gradients(case):
+    program, groups, seed = case
+    random = np.random.default_rng(seed)
+    arrays = random.normal(size=(2, *gp.SHAPE))
+    net, found = symbol_of(program, groups), []
+    for where in ({}, {"b": hn.cpu(1)}):
+        executor = net.simple_bind(
+            hn.cpu(0), group2ctx=where, x=gp.SHAPE, y=gp.SHAPE, type_dict={"x": "float64"}
+        )
+        given_arrays = {name: arrays["xy".index(name)] for name in executor.arg_dict}
+        outputs = executor.forward(is_train=True, **given_arrays)
+        heads = [nd.array(np.cos(np.arange(one.size)).reshape(one.shape)) for one in outputs]
+        executor.backward(heads)
+        found.append([*outputs, *(one for one in executor.grad_arrays if one is not None)])
+    for one, want in zip(*found, strict=True):
+        np.testing.assert_allclose(one.asnumpy(), want.asnumpy(), rtol=1e-4, atol=1e-5)
 
 
 def test_on_one_device_nothing_is_cut():
