@@ -454,7 +454,7 @@ def grouped_programs(draw):
 
 
 def symbol_of(program, groups):
-    """A random program as a symbol, each step in a group; every value that no step reads is given."""
+    """A random program as a symbol, each step in a group; outputs are what no step reads."""
 
     def op(name, *values, **attrs):
         return sym.Symbol.apply_operator(get(name), values, attrs)
