@@ -14,13 +14,13 @@ from typing import Any, Final
 import jax
 import numpy as np
 from oracle.case import Case, head_gradient, make_inputs
-from oracle.drawn import special_inputs
+from oracle.drawn import is_special, special_inputs
+from traced import QUICK, Traced
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops._random_state import initial_state
 from hybridnet.ops.call import Backward, Call
-from hybridnet.ops.handle import Operand
 from hybridnet.ops.registry import get
 
 __all__ = ["Difference", "differences"]
@@ -28,13 +28,6 @@ __all__ = ["Difference", "differences"]
 Array = np.ndarray[Any, Any]
 # MXNet keeps numbers that are parameters as float32, even beside float64 arrays.
 _TOLERANCE: Final = {"float64": (3e-7, 1e-7), "float32": (3e-5, 3e-6), "float16": (4e-3, 2e-3)}
-# Programs of some numbers run once: compiling well is not worth its time.
-_QUICK: Final[dict[str, Any]] = {
-    "xla_backend_optimization_level": 0,
-    "xla_llvm_disable_expensive_passes": True,
-    "xla_cpu_use_fusion_emitters": False,
-    "xla_cpu_parallel_codegen_split_count": 1,
-}
 
 
 @dataclass(frozen=True)
@@ -52,34 +45,16 @@ class Difference:
     kind: str
     text: str
 
-
-class _Traced(Operand):
-    """A value in the program being traced: what gradient rules are run on."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
     @property
-    def type(self) -> Any:
-        return tensor_type(self.array.shape, np.dtype(self.array.dtype))
-
-    @property
-    def inferred_dtype(self) -> np.dtype[Any]:
-        return np.dtype(self.array.dtype)
-
-    @classmethod
-    def apply_call(cls, call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any]:
-        call.infer(tuple(one.type for one in inputs))
-        numbers = [jax.numpy.asarray(one, "float64") for one in scalars]
-        return [cls(one) for one in call.lower("cpu", [one.array for one in inputs], numbers)]
-
-    @classmethod
-    def apply_operator(
-        cls, op: Any, inputs: Sequence[Any], attrs: Any, *, name: Any = None, out: Any = None
-    ) -> Any:
-        call, scalars = op.bind(attrs)
-        outputs = cls.apply_call(call, inputs, scalars)
-        return outputs[0] if call.num_visible == 1 else outputs[: call.num_visible]
+    def kinds(self) -> set[str]:
+        """The kind, and the narrower ones it also is: 'special' and 'whole'."""
+        found = {self.kind}
+        if self.kind in ("result", "gradient"):
+            found |= {"special"} if is_special(self.case) else set()
+            found |= (
+                {"whole"} if all(one.dtype.kind in "iub" for one in _inputs(self.case)) else set()
+            )
+        return found
 
 
 class _Known:
@@ -164,7 +139,7 @@ def _run(runnable: Sequence[Any], expected: dict[str, dict[str, Array]]) -> list
         return []
     try:
         with jax.enable_x64(True):
-            results = jax.jit(everything, compiler_options=_QUICK)(values)
+            results = jax.jit(everything, compiler_options=QUICK)(values)
     except (TypeError, ValueError, IndexError, KeyError) as error:
         if len(runnable) > 1:  # find the call it is of
             return [result for one in runnable for result in _run([one], expected)]
@@ -175,13 +150,13 @@ def _run(runnable: Sequence[Any], expected: dict[str, dict[str, Array]]) -> list
 def _results(
     case: Case, call: Call, scalars: Sequence[Any], arrays: Sequence[Any], heads: Sequence[Any]
 ) -> dict[str, Any]:
-    inputs = [_Traced(one) for one in arrays]
-    outputs = _Traced.apply_call(call, inputs, tuple(scalars))
+    inputs = [Traced(one) for one in arrays]
+    outputs = Traced.apply_call(call, inputs, tuple(scalars))
     results = {f"out{i}": outputs[i].array for i in range(call.num_visible)}
     results |= {f"after{i}": outputs[call.mutates[i]].array for i in case.after}
     grads: Sequence[Any] = [None] * len(inputs)
     if case.grads and not call.no_gradient:
-        given = [_Traced(one) for one in heads] + [None] * (len(outputs) - len(heads))
+        given = [Traced(one) for one in heads] + [None] * (len(outputs) - len(heads))
         wanted = [index in case.grads for index in range(len(inputs))]
         grads = call.gradient(Backward(call, inputs, outputs, given, tuple(scalars), wanted))
     for index in case.grads:

@@ -16,12 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from oracle.case import Case, all_cases, answers, head_gradient, make_inputs
+from traced import QUICK, Traced, types_of
 
 from hybridnet import autograd, nd
-from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops._random_state import initial_state
 from hybridnet.ops.call import Backward, Call
-from hybridnet.ops.handle import Operand
 from hybridnet.ops.registry import get
 
 _TOLERANCE = {"float64": (1e-9, 1e-9), "float32": (2e-5, 2e-6), "float16": (2e-3, 1e-3)}
@@ -36,6 +36,9 @@ def _by_operator() -> dict[str, list[Case]]:
 
 #: How many of an operator's cases are run on arrays too: there each costs a compilation or two.
 _ON_ARRAYS = 2
+
+#: Samples at the very edge of the image: rounding in another order puts them out of it.
+_AS_USERS = ("_contrib_ROIAlign",)
 
 _OPERATORS = pytest.mark.parametrize(
     "cases", [pytest.param(cases, id=name) for name, cases in _by_operator().items()]
@@ -55,10 +58,6 @@ def _compare(got: Any, wanted: np.ndarray, what: str) -> list[str]:
     return []
 
 
-def _types(arrays: Sequence[Any]) -> tuple[TensorType, ...]:
-    return tuple(tensor_type(tuple(one.shape), np.dtype(one.dtype)) for one in arrays)
-
-
 def _heads(case: Case, outputs: Sequence[Any]) -> list[np.ndarray]:
     return [
         head_gradient(case, index, one.shape, one.dtype)
@@ -66,57 +65,23 @@ def _heads(case: Case, outputs: Sequence[Any]) -> list[np.ndarray]:
     ]
 
 
-class _Traced(Operand):
-    """An operand inside the program that is being built; it checks inferred types."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
-    @classmethod
-    def apply_call(cls, call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any]:
-        arrays = [one.array for one in inputs]
-        inferred = call.infer(_types(arrays))
-        outputs = call.lower("cpu", arrays, [jnp.asarray(np.float64(one)) for one in scalars])
-        assert _types(outputs) == inferred, f"{call}: inferred {inferred}"
-        return [cls(one) for one in outputs]
-
-    @classmethod
-    def apply_operator(
-        cls, op: Any, inputs: Sequence[Any], attrs: Any, *, name: Any = None, out: Any = None
-    ) -> Any:
-        call, scalars = op.bind(attrs)
-        outputs = cls.apply_call(call, inputs, scalars)
-        return outputs[0] if call.num_visible == 1 else outputs[: call.num_visible]
-
-    @property
-    def inferred_dtype(self) -> Any:
-        return self.array.dtype
-
-    @property
-    def type(self) -> TensorType:
-        return _types([self.array])[0]
-
-    def asnumpy(self) -> np.ndarray:
-        return np.asarray(self.array)
-
-
 def _bound(case: Case) -> tuple[Call, tuple[Any, ...]]:
     """Returns the call of a case and its scalars; sizes that only values tell are measured."""
     op, attrs = get(case.op), case.attrs
     if op.sizes:
-        attrs = op.measured(attrs, [_Traced(one) for one in make_inputs(case)])
+        attrs = op.measured(attrs, [Traced(one) for one in make_inputs(case)])
     return op.bind(attrs, case.train)
 
 
 def _outputs_and_gradients(case: Case, arrays: Sequence[Any], heads: Sequence[Any]) -> Any:
     call, scalars = _bound(case)
-    inputs = [_Traced(one) for one in arrays]
+    inputs = [Traced(one) for one in arrays]
     if call.takes_state:
-        inputs.append(_Traced(jnp.asarray(initial_state(0))))
-    outputs = _Traced.apply_call(call, inputs, scalars)
+        inputs.append(Traced(jnp.asarray(initial_state(0))))
+    outputs = Traced.apply_call(call, inputs, scalars)
     found: list[Any] = [None] * len(inputs)
     if case.grads and not call.no_gradient:
-        grads = [_Traced(one) for one in heads] + [None] * (len(outputs) - len(heads))
+        grads = [Traced(one) for one in heads] + [None] * (len(outputs) - len(heads))
         back = Backward(call, inputs, outputs, grads, scalars, [True] * len(inputs))
         found = list(call.gradient(back))
     return [one.array for one in outputs], [one if one is None else one.array for one in found]
@@ -128,12 +93,15 @@ def test_answers_of_mxnet(cases: list[Case]):
     calls = [_bound(case)[0] for case in cases]
     state = (tensor_type((3,), np.dtype(np.uint32)),)
     heads = [
-        _heads(case, call.infer(_types(inputs) + (state if call.takes_state else ())))
+        _heads(case, call.infer(types_of(inputs) + (state if call.takes_state else ())))
         for case, call, inputs in zip(cases, calls, arrays, strict=True)
     ]
     with jax.enable_x64(True):
         results = jax.jit(
-            lambda *given: [_outputs_and_gradients(*one) for one in zip(cases, *given, strict=True)]
+            lambda *given: [
+                _outputs_and_gradients(*one) for one in zip(cases, *given, strict=True)
+            ],
+            compiler_options=None if cases[0].op in _AS_USERS else QUICK,
         )(arrays, heads)
     problems = []
     for case, call, inputs, (outputs, grads) in zip(cases, calls, arrays, results, strict=True):

@@ -118,7 +118,7 @@ def test_inputs_must_be_symbols_of_one_output():
         (lambda x: mx.AttrScope(a=1), "must be strings"),
         (lambda x: x["zzz"], "no output with the name 'zzz'"),
         (lambda x: sym.Group([x, sym.var("x")])["x"], "several outputs"),
-        (lambda x: sym.random.uniform(x, 1), "both be numbers"),
+        (lambda x: sym.random.uniform(x, 1), "all be numbers"),
     ],
 )
 def test_misuse_is_explained(make, message):

@@ -14,7 +14,7 @@ import numpy as np
 
 from hybridnet.base.attrs import DType, Range, Shape
 from hybridnet.base.dtype import FLOAT32, FLOAT64, as_dtype, is_float
-from hybridnet.base.errors import ParameterError
+from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
@@ -177,7 +177,13 @@ def _eye(
     return jnp.eye(N, M, k, dtype=_kind(dtype))
 
 
-@operator("_npi_identity", infer=_shape_type, no_gradient=_CONSTANT)
+def _square_type(*, shape: Shape, dtype: str | None, **_: Any) -> tuple[TensorType]:
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ShapeError(f"_npi_identity: shape must be (n, n), got {shape}")
+    return (tensor_type(shape, _kind(dtype)),)
+
+
+@operator("_npi_identity", infer=_square_type, no_gradient=_CONSTANT)
 def _identity(*, shape: Shape, ctx: str = "", dtype: DType | None = "float32") -> Any:
     """A square matrix of zeros with ones on the main diagonal."""
     return jnp.eye(shape[0], dtype=_kind(dtype))

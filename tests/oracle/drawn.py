@@ -21,7 +21,7 @@ if str(Path(__file__).resolve().parent) not in sys.path:
     sys.path.append(str(Path(__file__).resolve().parent))  # the tests are no package
 from case import HERE, Case, Input
 
-__all__ = ["FILE", "SPECIAL", "load", "pack", "special_inputs", "unpack"]
+__all__ = ["FILE", "SPECIAL", "is_special", "load", "pack", "special_inputs", "unpack"]
 
 Array = np.ndarray[Any, Any]
 FILE = HERE / "answers_drawn.npz"
@@ -70,9 +70,14 @@ def unpack(name: str, plain: Mapping[str, Any]) -> Case:
     )
 
 
+def is_special(case: Case) -> bool:
+    """Whether NaN, infinities and zeros are put into the case's inputs."""
+    return case.name.endswith("s")
+
+
 def special_inputs(case: Case, inputs: Sequence[Array]) -> list[Array]:
     """Returns the inputs, with `SPECIAL` numbers among the floating ones of such a case."""
-    if not case.name.endswith("s"):
+    if not is_special(case):
         return list(inputs)
     changed = []
     for index, one in enumerate(inputs):
