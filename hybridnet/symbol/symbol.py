@@ -506,7 +506,7 @@ class Symbol(FluentMethods):
 
     def bind(
         self,
-        ctx: Context,
+        ctx: Context | Sequence[Context],
         args: Any,
         args_grad: Any = None,
         grad_req: Any = "write",
@@ -517,24 +517,26 @@ class Symbol(FluentMethods):
         """Returns an executor that computes with these arrays.
 
         Args:
-            ctx: where.
+            ctx: where; several contexts are those among which nodes are placed by their cost.
             args: the arguments: NDArrays in order, or by name.
             args_grad: arrays that `backward` writes gradients to: in order, or by name, where
                 some may be missing.
             grad_req: 'write', 'add' or 'null', for all, for each in order, or by name.
             aux_states: the auxiliary states, as `args`.
-            group2ctx: ``ctx_group`` -> context; all must be `ctx`.
+            group2ctx: ``ctx_group`` -> context, where the nodes with this attribute run and the
+                arrays of variables with it must be. `hn.device` scopes win over it.
             shared_exec: without meaning here: memory is XLA's affair.
 
         Raises:
             ParameterError: an array is missing, or on another context.
+            GraphError: a node is to run on a device that is not there, or has no kernel for it.
             ShapeError, DTypeError: the arrays do not fit; the message names the node.
         """
         return bind(self, ctx, args, args_grad, grad_req, aux_states, group2ctx)
 
     def simple_bind(
         self,
-        ctx: Context,
+        ctx: Context | Sequence[Context],
         grad_req: Any = "write",
         type_dict: Mapping[str, Any] | None = None,
         stype_dict: Mapping[str, str] | None = None,
@@ -550,7 +552,7 @@ class Symbol(FluentMethods):
         as in MXNet, so that labels can be given to a network without loss.
 
         Args:
-            ctx: where.
+            ctx: as for `bind`.
             grad_req: as for `bind`; names left out of a dict get 'null'.
             type_dict: dtypes by name; the rest follow, or are float32.
             stype_dict: storage types by name; all must be 'default'.
