@@ -239,6 +239,12 @@ def test_two_branches_go_to_two_devices_where_the_link_is_fast():
     # Values that are nowhere yet begin with their branch.
     assert found.devices[x] == found.devices[one] and found.devices[y] == found.devices[two]
     assert found.seconds == pytest.approx(3 + 0.25 + 1)
+    lines = str(found).splitlines()
+    assert sorted(line.split(": ")[1] for line in lines[:2]) == [
+        "3 nodes, 1 variables",
+        "4 nodes, 1 variables",
+    ]
+    assert lines[2] == "a run takes 4.25 s by the cost model"
     slow = greedy(graph, model(latency=100))
     assert len(set(slow.devices.values())) == 1 and slow.seconds == pytest.approx(7)
 

@@ -10,6 +10,7 @@ in a simulated run (`hybridnet.passes.earliest_finish`).
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, final
@@ -64,6 +65,16 @@ class Placement:
     def used(self) -> tuple[str, ...]:
         """The names of the devices that have a node."""
         return tuple(sorted(set(self.devices.values())))
+
+    def __str__(self) -> str:
+        counts = Counter((device, node.is_variable) for node, device in self.devices.items())
+        lines = [
+            f"{device}: {counts[device, False]} nodes, {counts[device, True]} variables"
+            for device in self.used
+        ]
+        if self.seconds is not None:
+            lines.append(f"a run takes {self.seconds:.3g} s by the cost model")
+        return "\n".join(lines)
 
 
 class _Class(NamedTuple):
