@@ -13,10 +13,10 @@ import pytest
 from helpers import run_script, thorough
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated import Simulated, simulated
+from simulated import Simulated, running_on, simulated
 
 import hybridnet as hn
-from hybridnet import nd, operator, profiler, sym
+from hybridnet import engine, nd, operator, profiler, sym
 from hybridnet.base.device_name import DEVICE, DeviceName
 from hybridnet.base.device_scope import current_device
 from hybridnet.base.errors import GraphError, MXNetError, OpError, ParameterError
@@ -660,7 +660,8 @@ def test_branches_on_two_devices_overlap_in_the_trace():
             names.append(sym.exp(x, name=f"branch{index}"))
     both = names[0] + names[1]
     meeting = threading.Barrier(2, timeout=60)
-    with simulated(Simulated(0), Simulated(1)) as toys:
+    two = engine.ThreadedEngine(workers={"compute": 2})
+    with running_on(two), simulated(Simulated(0), Simulated(1)) as toys:
         executor = both.simple_bind(toys[0].context, x=(300, 300))
         for toy in toys:
             toy.before = lambda name: meeting.wait() if name == "exp" else None
