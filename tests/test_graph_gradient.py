@@ -6,6 +6,7 @@ import graph_programs as gp
 import jax
 import numpy as np
 import pytest
+from helpers import thorough
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -124,7 +125,7 @@ def test_random_graphs(case):
 
 @pytest.mark.slow
 @given(cases())
-@settings(max_examples=150)
+@settings(max_examples=thorough(150, 40))
 def test_more_random_graphs(case):
     check(case)
 

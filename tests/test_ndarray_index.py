@@ -149,7 +149,7 @@ def test_assignment_to_an_advanced_part_is_numpys(case, dtype, data):
 
 @pytest.mark.slow
 @given(basic_keys(), advanced_keys(), st.sampled_from(DTYPES), st.data())
-@settings(max_examples=thorough(1500, 250))
+@settings(max_examples=thorough(1500, 100))
 def test_many_random_keys(basic, advanced, dtype, data):
     check_get(*basic, dtype)
     check_set(*basic, dtype, data.draw(st.sampled_from([0, 1, 3.0])))
