@@ -21,9 +21,9 @@ def network():
     return sym.softmax(scores + sym.zeros_like(scores) * 1, name="softmax")
 
 
-def run(symbol, train=False, **arrays):
+def run(symbol, train=False):
     made = symbol.simple_bind(hn.cpu(), x=(4, 5))
-    for seed, (name, array) in enumerate(sorted(made.arg_dict.items())):
+    for seed, (_, array) in enumerate(sorted(made.arg_dict.items())):
         array[:] = np.random.default_rng(seed).normal(size=array.shape)
     return made.forward(is_train=train)[0].asnumpy(), made
 

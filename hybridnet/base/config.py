@@ -19,6 +19,7 @@ __all__ = [
     "keep_memory",
     "log_topics",
     "num_cpu_devices",
+    "passes",
     "soft_placement",
 ]
 
@@ -56,6 +57,17 @@ def explain() -> bool:
     if text not in ("", "0", "1"):
         raise ParameterError(f"HYBRIDNET_EXPLAIN must be 0 or 1, got {text!r}")
     return text == "1"
+
+
+def passes() -> bool:
+    """HYBRIDNET_PASSES: 'on' (default), or 'off': graphs are run as they were written.
+
+    Otherwise the passes' exact rules are applied to whatever is run as a graph.
+    """
+    text = os.environ.get("HYBRIDNET_PASSES", "").strip().lower()
+    if text not in ("", "on", "off"):
+        raise ParameterError(f"HYBRIDNET_PASSES must be 'on' or 'off', got {text!r}")
+    return text != "off"
 
 
 def num_cpu_devices() -> int:

@@ -17,5 +17,16 @@ from .prune import pruned as pruned
 from .report import Record as Record
 from .report import Report as Report
 from .rule import Rule as Rule
+from .switch import off as off
 
-__all__ = ["Pass", "PassContext", "Record", "Report", "Rule", "optimize", "pipeline", "pruned"]
+__all__ = [
+    "Pass",
+    "PassContext",
+    "Record",
+    "Report",
+    "Rule",
+    "off",
+    "optimize",
+    "pipeline",
+    "pruned",
+]

@@ -21,7 +21,10 @@ from hybridnet.graph.recompute import renarrowed
 from hybridnet.graph.split import GradientGraph, differentiate, joint_gradient
 from hybridnet.graph.structure import structure_of, with_open_scalars
 from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.passes.context import PassContext
 from hybridnet.passes.mirror import mirror, mirror_marks
+from hybridnet.passes.pipeline import optimize
+from hybridnet.passes.switch import enabled as passes_enabled
 
 __all__ = ["GraphCall", "shared_call"]
 
@@ -42,17 +45,20 @@ class GraphCall(Call):
         hosts: the numbers it asks Python for at each run; given as scalars.
         split: how it was made from a graph to be differentiated; None for any other.
         weight: the number of its operators.
+        optimized: whether passes are run over the graph before it becomes a part of a program.
     """
 
     __slots__ = (
         "_backward",
         "_joint",
+        "_lowered",
         "_name",
         "_training",
         "graph",
         "hosts",
         "input_types",
         "on_host",
+        "optimized",
         "output_types",
         "split",
         "weight",
@@ -67,6 +73,7 @@ class GraphCall(Call):
         name: str,
         num_visible: int | None = None,
         split: GradientGraph | None = None,
+        optimized: bool | None = None,
     ) -> None:
         self.graph = graph
         self.input_types = input_types
@@ -81,6 +88,9 @@ class GraphCall(Call):
         self.takes_state = False
         types = infer_types(graph, input_types)
         self.output_types: Types = tuple(types[e.node][e.index] for e in graph.outputs)
+        self.optimized = passes_enabled() if optimized is None else optimized
+        # What the passes made of the graph, by platform.
+        self._lowered: dict[str, Graph] = {}
         self._training: dict[tuple[tuple[int, ...], bool], GraphCall] = {}
         self._backward: dict[tuple[int, ...], tuple[GraphCall, GradientGraph] | None] = {}
         self._joint: dict[tuple[tuple[int, ...], ...], tuple[GraphCall, _Numbers]] = {}
@@ -101,7 +111,7 @@ class GraphCall(Call):
         numbers = [
             ("given", places[one]) if type(one) is HostScalar else float(one) for one in scalars
         ]
-        return (inputs, calls, outputs, numbers)
+        return (inputs, calls, outputs, numbers, self.optimized)
 
     def infer(self, types: Types) -> Types:
         """Returns the types of the outputs; the inputs must have the types it was made for."""
@@ -114,9 +124,22 @@ class GraphCall(Call):
     def lower(
         self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
     ) -> Sequence[Any]:
-        """Runs the graph's nodes."""
+        """Runs the nodes that the passes leave of the graph."""
         numbers = dict(zip(self.hosts, scalars, strict=True))
-        return evaluate(self.graph, platform, operands, numbers)
+        return evaluate(self.lowered(platform), platform, operands, numbers)
+
+    def lowered(self, platform: str) -> Graph:
+        """Returns what the passes make of the graph; only their exact rules are applied.
+
+        It is made where a program is built, and so after gradients were taken: what computes the
+        gradient is a graph of its own, over which the passes are run too.
+        """
+        if not self.optimized:
+            return self.graph
+        if platform not in self._lowered:
+            context = PassContext(self.input_types, platform, tolerance=0)
+            self._lowered.setdefault(platform, optimize(self.graph, context)[0])
+        return self._lowered[platform]
 
     def run_apart(
         self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
@@ -150,7 +173,14 @@ class GraphCall(Call):
             types = infer_types(self.graph, self.input_types)
             split = differentiate(self.graph, wanted, given, types)
             split = mirror(split, self.input_types, key[1])
-            made = GraphCall(split.forward, self.input_types, self.name, self.num_visible, split)
+            made = GraphCall(
+                split.forward,
+                self.input_types,
+                self.name,
+                self.num_visible,
+                split,
+                self.optimized,
+            )
             made = self._training.setdefault(key, made)
         return made
 
@@ -186,7 +216,9 @@ class GraphCall(Call):
         types: list[TensorType] = list(self.output_types[self._first_residual(split) :])
         types += [self.input_types[i] for i in split.uses]
         types += [self.output_types[i] for i in split.given]
-        return GraphCall(split.backward, tuple(types), f"_backward_{self.name}")
+        return GraphCall(
+            split.backward, tuple(types), f"_backward_{self.name}", optimized=self.optimized
+        )
 
     def _first_residual(self, split: GradientGraph) -> int:
         return self.num_outputs - split.num_residuals
@@ -200,7 +232,7 @@ class GraphCall(Call):
             known = infer_types(self.graph, self.input_types)
             graph, numbers = joint_gradient(self.graph, wanted, given, known)
             types = (*self.input_types, *(self.output_types[i] for i in given))
-            call = GraphCall(graph, types, f"_backward_{self.name}")
+            call = GraphCall(graph, types, f"_backward_{self.name}", optimized=self.optimized)
             made = self._joint.setdefault((wanted, given), (call, numbers))
         return made
 
@@ -258,7 +290,7 @@ def shared_call(
         The call, and the graph's scalars in the order in which the call takes them.
     """
     structure, scalars = structure_of(graph)
-    key = (name, num_visible, input_types, structure, mirror_marks(graph))
+    key = (name, num_visible, input_types, structure, mirror_marks(graph), passes_enabled())
     made = _shared.get(key)
     if made is None:
         made = GraphCall(with_open_scalars(graph), input_types, name, num_visible)
