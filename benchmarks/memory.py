@@ -5,8 +5,8 @@ on the way, in prediction and in training, by each strategy of `Symbol.estimate_
 compiles the programs too and adds what XLA allocates for them, which takes minutes.
 
 ``--residual 1000`` trains a residual net of so many dense layers with and without recomputation,
-each in a process of its own: time of a step, peak of resident memory over what the process had
-before, and what is planned and allocated.
+each in a process of its own: peak of resident memory over what the process had before, and what is
+planned and allocated. Then both are timed by turns in one process.
 
     python benchmarks/memory.py [--xla] [--batch 128] [name ...]
     python benchmarks/memory.py --residual 1000 [--width 32] [--batch 1024]
@@ -34,6 +34,8 @@ _STRATEGIES: Final = ("naive", "inplace", "co-share", "both")
 # Turns of the residual net that are timed, and steps in each.
 _TURNS: Final = 7
 _STEPS: Final = 3
+# Of its first weights: small, so that values do not grow with the layers.
+_SCALE: Final = 0.03
 
 
 @contextmanager
@@ -79,24 +81,22 @@ def show(rows: Mapping[tuple[str, str], Mapping[str, float]]) -> None:
         print(f"{name:25}{what:11}" + "".join(cells))
 
 
-# A residual net, trained ------------------------------------------------------------------------
+# A residual net, trained --------------------------------------------------------------------------
 
 
-def train(layers: int, width: int, batch: int) -> dict[str, float]:
-    """Trains the net in this process, as the environment says; returns what it took."""
+def trainer(layers: int, width: int, batch: int) -> tuple[Any, Any]:
+    """Makes the net and its arrays; returns its executor, and what takes so many steps."""
     import networks
-    from works.memory import resident, resident_now
-    from works.runner import hybrid, waited
+    from works.runner import waited
 
     import hybridnet as hn
 
     net = networks.residual(layers, width)
     executor = net.simple_bind(hn.cpu(), requests(net), data=(batch, width))
     random = np.random.default_rng(0)
-    for array in executor.arg_arrays:
-        array[:] = random.standard_normal(array.shape, dtype=np.float32) / np.sqrt(width)
-    hn.nd.waitall()
-    before = resident_now()
+    for name, array in executor.arg_dict.items():
+        scale = 1 if name == "data" else _SCALE / np.sqrt(width)
+        array[:] = scale * random.standard_normal(array.shape, dtype=np.float32)
     learned = [
         (weight, grad)
         for weight, grad in zip(executor.arg_arrays, executor.grad_arrays, strict=True)
@@ -109,22 +109,51 @@ def train(layers: int, width: int, batch: int) -> dict[str, float]:
         for weight, grad in learned:
             hn.nd.sgd_update(weight, grad, lr=0.01, out=weight)
 
-    turn = waited(step, hn.nd.waitall)
+    return executor, waited(step, hn.nd.waitall)
+
+
+def settle(executor: Any, turn: Any) -> None:
+    from works.runner import hybrid
+
     hybrid(turn, lambda: executor.outputs[0].asnumpy()).settle()
-    seconds = float(np.median([turn(_STEPS) for _ in range(_TURNS)])) / _STEPS
+
+
+def memory(layers: int, width: int, batch: int) -> dict[str, float]:
+    """What training takes in this process, by the environment's switch."""
+    import networks
+    from works.memory import resident, resident_now
+
+    before = resident_now()
+    executor, turn = trainer(layers, width, batch)
+    settle(executor, turn)
+    peak = resident(turn)
+    net = networks.residual(layers, width)
     shapes = {"grad_req": requests(net), "data": (batch, width)}
     return {
-        "ms a step": 1e3 * seconds,
-        "resident MB": (resident(turn) - before) / 1e6,
+        "resident MB": (peak - before) / 1e6,
         "planned MB": net.estimate_memory(True, "both", **shapes).total / 1e6,
         "XLA MB": net.estimate_memory(True, "xla", **shapes).total / 1e6,
-        "loss": float(executor.outputs[0].asscalar()),
     }
 
 
-def compare(arguments: list[str]) -> None:
-    """Trains the net in two processes, and prints the ratios."""
-    found = {}
+def times(layers: int, width: int, batch: int) -> dict[bool, float]:
+    """Milliseconds of a step without and with recomputation, measured by turns."""
+    turns: dict[bool, Any] = {}
+    for switch in (False, True):
+        with mirrored(switch):
+            executor, turns[switch] = trainer(layers, width, batch)
+            settle(executor, turns[switch])
+    measured: dict[bool, list[float]] = {False: [], True: []}
+    for _ in range(_TURNS):
+        for switch, turn in turns.items():
+            with mirrored(switch):
+                measured[switch].append(1e3 * turn(_STEPS) / _STEPS)
+    return {switch: float(np.median(found)) for switch, found in measured.items()}
+
+
+def compare(layers: int, width: int, batch: int, arguments: list[str]) -> None:
+    """Trains the net both ways, and prints the ratios."""
+    found = []
     for switch in "01":
         made = subprocess.run(
             [sys.executable, __file__, *arguments, "--here"],
@@ -133,10 +162,13 @@ def compare(arguments: list[str]) -> None:
             text=True,
             check=True,
         )
-        found[switch] = json.loads(made.stdout)
+        found.append(json.loads(made.stdout))
+    taken = times(layers, width, batch)
+    for facts, one in zip(found, taken.values(), strict=True):
+        facts["ms a step"] = one
     print(f"{'':14}{'keeps all':>12}{'mirror':>12}{'ratio':>9}")
-    for name, plain in found["0"].items():
-        print(f"{name:14}{plain:12.2f}{found['1'][name]:12.2f}{found['1'][name] / plain:9.3f}")
+    for name, plain in found[0].items():
+        print(f"{name:14}{plain:12.2f}{found[1][name]:12.2f}{found[1][name] / plain:9.3f}")
 
 
 def main() -> None:
@@ -148,11 +180,12 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=32, help="of the residual net")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.here:
-        print(json.dumps(train(options.residual, options.width, options.batch or 1024)))
-        return
     if options.residual:
-        compare(sys.argv[1:])
+        sizes = options.residual, options.width, options.batch or 1024
+        if options.here:
+            print(json.dumps(memory(*sizes)))
+        else:
+            compare(*sizes, sys.argv[1:])
         return
     import networks
 

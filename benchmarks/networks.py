@@ -135,8 +135,7 @@ def residual(layers: int, width: int) -> Any:
     """A net of dense layers, each added to what it reads, and the mean square of its result."""
     x = sym.var("data")
     for number in range(layers):
-        y = _relu(sym.FullyConnected(x, num_hidden=width, name=f"layer{number}"))
-        x = x + 0.1 * y
+        x = x + _relu(sym.FullyConnected(x, num_hidden=width, name=f"layer{number}"))
     return sym.mean(sym.square(x), name="loss")
 
 
