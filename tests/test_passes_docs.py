@@ -18,6 +18,13 @@ def test_the_page_names_every_pass_in_order():
     assert order in PAGE.read_text()
 
 
+def test_the_example_of_a_pass_works(capsys):
+    (example,) = [part for part in PAGE.read_text().split("```python") if "softplus" in part]
+    exec(example.split("```")[0], {})
+    shown = capsys.readouterr().out
+    assert "log1p(%1" in shown and shown.rstrip().endswith("softplus")
+
+
 def test_no_two_rules_have_one_name():
     names = [rule.name for one in passes.pipeline for rule in one.rules]
     assert len(set(names)) == len(names)

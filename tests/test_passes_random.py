@@ -46,37 +46,78 @@ def graphs(draw, tame=False):
     values = [sym.var(name) for name in shapes]
     constants = [sym.ones(FULL), sym.reshape(sym.arange(1, 13), shape=FULL), sym.ones((1, 4)) * 2]
     if not tame:
-        constants += [sym.zeros(FULL), sym.zeros((1, 4))]
-    values += draw(st.lists(st.sampled_from(constants), max_size=2))
+        constants += [sym.zeros(FULL), sym.zeros((1, 4)), sym.negative(sym.zeros((3, 1)))]
+    values += draw(st.lists(st.sampled_from(constants), max_size=3))
 
     def pick():
         return values[draw(st.integers(0, len(values) - 1))]
 
     for _ in range(draw(st.integers(3, 14))):
-        kind = draw(st.integers(0, 9))
-        if kind <= 3:
-            name = draw(st.sampled_from(["add", "mul"] if tame else PAIRS))
-            made = getattr(sym, f"broadcast_{name}")(pick(), pick())
-        elif kind <= 5:
-            made = unary(draw(st.sampled_from(TAME if tame else UNARY)), pick())
-        elif kind == 6:
-            number = draw(st.sampled_from([0.5, 1.0, 2.0] if tame else NUMBERS))
-            ways = ["mul", "div"] if tame else ["plus", "minus", "rminus", "mul"]
-            name = f"_{draw(st.sampled_from(ways))}_scalar"
-            made = beside(name, pick(), number)
-        elif kind == 7:
-            x = pick()
-            made = sym.broadcast_add(x, sym.zeros_like(x))
-        elif kind == 8:
-            x = sym.broadcast_add(pick(), pick())
-            made = sym.slice_axis(sym.concat(x, x * 1, dim=-1), axis=-1, begin=0, end=1)
-        else:
-            x = pick()
-            swapped = sym.SwapAxis(sym.expand_dims(x, axis=0), dim1=0, dim2=-1)
-            made = sym.SwapAxis(swapped, dim1=0, dim2=-1)
-            made = sym.reshape_like(sym.reshape(made, shape=(-1,)), x)
-        values.append(made)
+        way = draw(st.sampled_from(WAYS[tame]))
+        values.append(way(draw, pick, tame))
     return sym.Group([values[-1], values[draw(st.integers(3, len(values) - 1))]]), shapes
+
+
+def of_two(draw, pick, tame):
+    name = draw(st.sampled_from(["add", "mul"] if tame else PAIRS))
+    return getattr(sym, f"broadcast_{name}")(pick(), pick())
+
+
+def of_one(draw, pick, tame):
+    return unary(draw(st.sampled_from(TAME if tame else UNARY)), pick())
+
+
+def with_number(draw, pick, tame):
+    number = draw(st.sampled_from([0.5, 1.0, 2.0] if tame else NUMBERS))
+    ways = ["mul", "div"] if tame else ["plus", "minus", "rminus", "mul", "power", "greater"]
+    return beside(f"_{draw(st.sampled_from(ways))}_scalar", pick(), number)
+
+
+def repeated(draw, pick, tame):
+    """A sum in which terms come again, some of them scaled."""
+    terms = [pick() for _ in range(draw(st.integers(1, 3)))]
+    total = terms[0]
+    for _ in range(draw(st.integers(1, 4))):
+        term = draw(st.sampled_from(terms))
+        scaled = term * 2 if draw(st.booleans()) else term
+        total = sym.broadcast_add(total, scaled)
+    return total
+
+
+def like(draw, pick, tame):
+    x = pick()
+    return sym.broadcast_add(x, sym.zeros_like(x) if draw(st.booleans()) else sym.ones_like(x))
+
+
+def joined(draw, pick, tame):
+    x = sym.broadcast_add(pick(), pick())
+    parts = draw(st.sampled_from([(x, x * 1), (sym.relu(x), sym.relu(x * 2)), (x, sym.abs(x))]))
+    whole = sym.concat(*parts, dim=-1)
+    if draw(st.booleans()):
+        return sym.SliceChannel(whole, num_outputs=2, axis=-1)[1]
+    return sym.slice_axis(whole, axis=-1, begin=0, end=1)
+
+
+def moved(draw, pick, tame):
+    x = pick()
+    swapped = sym.SwapAxis(sym.expand_dims(x, axis=0), dim1=0, dim2=-1)
+    back = sym.SwapAxis(swapped, dim1=0, dim2=-1)
+    turned = sym.reverse(sym.reverse(sym.reshape(back, shape=(-1,)), axis=0), axis=0)
+    return sym.reshape_like(turned, x)
+
+
+def converted(draw, pick, tame):
+    x = pick()
+    return sym.Cast(sym.Cast(x, dtype="float64"), dtype="float64" if tame else "float32")
+
+
+def chosen(draw, pick, tame):
+    x = pick()
+    return sym.where(sym.ones_like(x), x, x)
+
+
+_COMMON = [of_two, of_two, of_two, of_one, of_one, with_number, repeated, like, moved, converted]
+WAYS = {True: _COMMON, False: [*_COMMON, joined, chosen]}
 
 
 def beside(name, x, number):

@@ -10,6 +10,7 @@ what is data (`Rule`), listed in ``docs/passes.md``.
 from __future__ import annotations
 
 from .context import PassContext as PassContext
+from .pattern import rewritten as rewritten
 from .pipeline import PIPELINE as pipeline
 from .pipeline import Pass as Pass
 from .pipeline import optimize as optimize
@@ -29,4 +30,5 @@ __all__ = [
     "optimize",
     "pipeline",
     "pruned",
+    "rewritten",
 ]

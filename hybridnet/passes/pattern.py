@@ -19,7 +19,7 @@ operands of sums and products are tried in both orders.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -28,15 +28,16 @@ from typing import Any, Final, final
 
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import InternalError
-from hybridnet.graph.node import Edge, Node
+from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.ops.operator import OpCall, Operator
 from hybridnet.ops.registry import get
 
 from .conditions import FUNCTIONS, Value
-from .rewrite import Rewriter, Step, op_name
+from .context import PassContext
+from .rewrite import Rewriter, Step, indexed, op_name
 from .rule import Rule
 
-__all__ = ["COMMUTATIVE", "FAMILIES", "binary", "compiled"]
+__all__ = ["COMMUTATIVE", "FAMILIES", "binary", "compiled", "rewritten"]
 
 #: What computes the same of two arrays.
 FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -188,6 +189,15 @@ def compiled(rule: Rule) -> Step:
         frozenset(nested[0]) if nested else frozenset(),
         any(f"{name}.{fact}" in rule.where for name in "cd" for fact in ("fill", "constant")),
     )
+
+
+def rewritten(graph: Graph, context: PassContext, rules: Iterable[Rule]) -> Graph:
+    """Applies rules that are operator expressions: all that a pass of them has to do.
+
+    Raises:
+        InternalError: a rule cannot be read, or two undo one another.
+    """
+    return Rewriter(graph, context, indexed(map(compiled, rules))).run()
 
 
 def _orders(pattern: _Any | _Apply) -> list[_Any | _Apply]:
