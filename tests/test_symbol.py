@@ -352,3 +352,24 @@ def test_split_v2():
     assert [part.shape for part in parts] == [(1, 2), (2, 2)]
     halves = sym.split_v2(sym.var("x"), 2, axis=1, squeeze_axis=True).eval(x=x)
     np.testing.assert_array_equal(halves[1].asnumpy(), [1, 3, 5])
+
+
+@pytest.mark.parametrize("method", ["asnumpy", "asscalar", "backward", "copy", "wait_to_read"])
+def test_what_only_arrays_have_is_refused(method):
+    with pytest.raises(mx.base.NotImplementedForSymbol, match=f"{method}: requires an NDArray"):
+        getattr(sym.var("x"), method)()
+
+
+def test_a_symbol_is_not_changed_in_place():
+    x = sym.var("x")
+    with pytest.raises(mx.base.NotImplementedForSymbol, match=r"\+="):
+        x += 1
+
+
+@pytest.mark.parametrize("name", ["nd.CachedOp", "nd.imdecode", "test_utils.get_cifar10"])
+def test_rare_names_say_what_to_use_instead(name):
+    where, _, last = name.rpartition(".")
+    module = getattr(mx, where)
+    with pytest.raises(NotImplementedError, match=f"{name} of MXNet is not supported"):
+        getattr(module, last)
+    assert not hasattr(module, last)

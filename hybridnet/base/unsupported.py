@@ -14,6 +14,7 @@ from .errors import MXNetError
 __all__ = ["UNSUPPORTED", "NotSupportedError", "missing"]
 
 _DGL: Final = "sampling graphs belongs to the graph library that brought it"
+_DOWNLOAD: Final = "nothing is downloaded; bring the files, or use bundled data"
 _FUSED: Final = "it is one fused kernel of an optimizer; use hybridnet.optimizer"
 _QUANTIZED: Final = "inference in 8-bit integers is not supported; use float16 or bfloat16"
 
@@ -34,8 +35,22 @@ _CONTRIB: Final = {
 
 #: Namespace -> reason -> the names in it that are missing for that reason.
 UNSUPPORTED: Final[dict[str, dict[str, str]]] = {
+    "nd": {
+        "decode with Pillow or OpenCV, and make an array of the result": "imdecode",
+        "hybridize a block, or decorate a function with hn.function": "CachedOp",
+        "it is rarely used": "IdentityAttachKLSparseReg",
+    },
     "nd.contrib": _CONTRIB,
     "sym.contrib": _CONTRIB,
+    "sym": {"it is rarely used": "IdentityAttachKLSparseReg"},
+    "sym.np": {
+        "symbols with NumPy's semantics are made by sym.var(...).as_np_ndarray()": "_Symbol"
+    },
+    "test_utils": {
+        _DOWNLOAD: "download_model get_bz2_data get_cifar10 get_mnist_pkl get_zip_data",
+        "make one with rand_sparse_ndarray": "create_sparse_array create_sparse_array_zd "
+        "shuffle_csr_column_indices",
+    },
     "operator": {
         "MXNet replaced it by CustomOp and CustomOpProp; use these": "NDArrayOp NumpyOp PythonOp",
     },

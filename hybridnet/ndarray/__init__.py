@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from hybridnet.base.unsupported import missing
+
 from . import contrib as contrib
 from . import image as image
 from . import linalg as linalg
@@ -56,4 +58,4 @@ def __getattr__(name: str) -> Any:
     if name in ("np", "npx"):  # loaded when first used
         home = {"np": "hybridnet.numpy", "npx": "hybridnet.numpy_extension"}[name]
         return importlib.import_module(home)
-    raise AttributeError(f"hybridnet.nd has no function {name!r}")
+    raise missing("nd", name, __all__)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from hybridnet.base.unsupported import missing
+
 from . import contrib as contrib
 from . import image as image
 from . import linalg as linalg
@@ -54,4 +56,4 @@ def __getattr__(name: str) -> Any:
     if name in ("np", "npx"):  # loaded when first used
         home = {"np": "hybridnet.symbol.numpy", "npx": "hybridnet.numpy_extension"}[name]
         return importlib.import_module(home)
-    raise AttributeError(f"hybridnet.sym has no function {name!r}")
+    raise missing("sym", name, __all__)

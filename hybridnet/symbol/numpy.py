@@ -72,4 +72,4 @@ globals().update({name: getattr(_symbols, name) for name in _CREATED})
 def __getattr__(name: str) -> Any:
     if name in _numpy.__all__:
         return getattr(_numpy, name)
-    raise missing("np", name, _numpy.__all__)
+    raise missing("sym.np", name, _numpy.__all__)

@@ -26,6 +26,7 @@ from hybridnet.ops.methods import FluentMethods
 from hybridnet.ops.operator import OpCall, Operator
 
 from . import _infer
+from ._arrays_only import ArraysOnly
 from ._bind import bind, simple_bind
 from ._compose import annotate, make_node, substitute
 from ._debug import debug_string
@@ -52,7 +53,7 @@ _ELEMENTWISE: Final = {
 }
 
 
-class Symbol(FluentMethods):
+class Symbol(ArraysOnly, FluentMethods):
     """Outputs of a graph that is not computed yet.
 
     Make variables with `var`, apply operators to them, and compute with `bind`, `simple_bind` or

@@ -6,6 +6,10 @@ test_utils.check_numeric_gradient(sym.tanh(sym.var("x")), [np.random.rand(3, 4)]
 
 from __future__ import annotations
 
+from typing import Any
+
+from hybridnet.base.unsupported import missing
+
 from . import arrays, compare, consistency, defaults, distributions, environ, files, symbolic
 from .arrays import *  # noqa: F403
 from .compare import *  # noqa: F403
@@ -26,3 +30,7 @@ __all__ = [
     *files.__all__,
     *symbolic.__all__,
 ]
+
+
+def __getattr__(name: str) -> Any:
+    raise missing("test_utils", name, __all__)
