@@ -84,6 +84,22 @@ GIVEN = {
     "broadcast_to_same": {"s": SHAPE},
     "tile_once": {"r": (1, 1)},
     "whole_slice": {"a": 0, "b": 0, "e": None},
+    "dot_of_transposed_left": {"p": (), "a": False, "b": False},
+    "dot_of_transposed_right": {"p": (1, 0), "a": False, "b": False},
+    "batch_dot_of_transposed_left": {
+        "x": (3, 12, 15),
+        "y": (3, 12, 15),
+        "p": (0, 2, 1),
+        "a": False,
+        "b": False,
+    },
+    "batch_dot_of_transposed_right": {
+        "x": (3, 2, 12, 15),
+        "y": (3, 2, 12, 15),
+        "p": (0, 1, 3, 2),
+        "a": True,
+        "b": True,
+    },
 }
 
 

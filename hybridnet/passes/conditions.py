@@ -165,6 +165,12 @@ def _keeps_order(axes: Sequence[int], shape: Sequence[int]) -> bool:
     return moved == sorted(moved)
 
 
+def _swaps_last(order: Sequence[int]) -> bool:
+    """Whether a transpose swaps the last two axes and leaves the others."""
+    rank = len(order)
+    return tuple(order) == (*range(rank - 2), rank - 1, rank - 2) and rank > 1
+
+
 #: By the name that rules use.
 FUNCTIONS: Final[dict[str, Any]] = {
     "__builtins__": {},
@@ -180,6 +186,7 @@ FUNCTIONS: Final[dict[str, Any]] = {
     "positive_zero": _positive_zero,
     "power_of_two": _power_of_two,
     "range": range,
+    "swaps_last": _swaps_last,
     "tuple": tuple,
     "whole": _whole,
     "zeros": lambda count: (0,) * count,

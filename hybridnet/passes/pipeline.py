@@ -16,7 +16,7 @@ from hybridnet.base.errors import GraphError, ParameterError
 from hybridnet.graph.node import Graph
 from hybridnet.ops.call import Types
 
-from . import arithmetic, dead, duplicates, fold, prune
+from . import arithmetic, dead, duplicates, fold, prune, remap
 from .context import PassContext
 from .report import Record, Report, size_of
 from .rule import Rule
@@ -49,6 +49,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("fold", fold.run, fold.RULES),
     Pass("arithmetic", arithmetic.run, arithmetic.RULES),
     Pass("duplicates", duplicates.run, duplicates.RULES),
+    Pass("remap", remap.run, remap.RULES),
     Pass("dead", dead.run, dead.RULES),
 )
 
