@@ -95,10 +95,14 @@ def test_inferred_types_are_those_of_the_lowering(name):
 
 
 def _differentiable(name: str, sample: Sample) -> bool:
-    """Whether the numeric gradient says something: of a function of floats, to floats."""
+    """Whether the numeric gradient says something: of a function of floats, to floats.
+
+    Steps in float64 do not show in a result that is always float32: MXNet's answers check that.
+    """
     return (
         not get(name).no_gradient
         and name not in NOT_THE_DERIVATIVE
+        and name != "_image_to_tensor"
         and sample.attrs.get("dtype") not in ("int32",)
         and any(one.dtype == np.float64 for one in sample.inputs)
     )
