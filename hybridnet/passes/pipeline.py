@@ -16,7 +16,7 @@ from hybridnet.base.errors import GraphError, ParameterError
 from hybridnet.graph.node import Graph
 from hybridnet.ops.call import Types
 
-from . import arithmetic, dead, duplicates, fold, prune, remap
+from . import arithmetic, dead, duplicates, fold, layout, prune, remap
 from .context import PassContext
 from .report import Record, Report, size_of
 from .rule import Rule
@@ -33,11 +33,14 @@ class Pass:
         name: by which it is asked for.
         run: from a graph and a context to a graph; changes neither.
         rules: what it replaces by what.
+        by_default: whether it runs where no passes are named; one that does not is no gain
+            everywhere.
     """
 
     name: str
     run: Callable[[Graph, PassContext], Graph]
     rules: tuple[Rule, ...] = ()
+    by_default: bool = True
 
     def __repr__(self) -> str:
         return f"<pass {self.name}>"
@@ -49,6 +52,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("fold", fold.run, fold.RULES),
     Pass("arithmetic", arithmetic.run, arithmetic.RULES),
     Pass("duplicates", duplicates.run, duplicates.RULES),
+    Pass("layout", layout.run, layout.RULES, by_default=False),
     Pass("remap", remap.run, remap.RULES),
     Pass("dead", dead.run, dead.RULES),
 )
@@ -77,7 +81,7 @@ def optimize(
     Args:
         graph: what is optimized; it is left as it is.
         context: see there.
-        passes: which, by name or themselves; default all of `PIPELINE`.
+        passes: which, by name or themselves; default those of `PIPELINE` that run by default.
 
     Returns:
         A graph of the same inputs, whose outputs have the same types and, within what `context`
@@ -89,7 +93,7 @@ def optimize(
         ShapeError, DTypeError: the inputs do not fit the graph.
     """
     chosen = (
-        PIPELINE
+        tuple(one for one in PIPELINE if one.by_default)
         if passes is None
         else tuple(one if isinstance(one, Pass) else passes_by_name([one])[0] for one in passes)
     )

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from hybridnet.base.context import current_context
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.node import Edge, Graph, Node
+from hybridnet.graph.shapes import is_known
 from hybridnet.graph.subgraph import ControlCall
 from hybridnet.graph.transform import call_with_train
 from hybridnet.passes.context import TOLERANCE, PassContext
 from hybridnet.passes.pipeline import optimize as run_passes
 from hybridnet.passes.report import Report
 
+from . import _infer
 from ._bind import all_types
 
 if TYPE_CHECKING:
@@ -65,7 +67,31 @@ def optimize_with_report(
         keep=frozenset((*keep, *(edge.node.name for edge in graph.outputs))),
     )
     made, report = run_passes(graph, context, passes)
-    return type(symbol)(made.outputs), report
+    found = type(symbol)(made.outputs)
+    return type(symbol)(_with_shapes(found.graph, kwargs, types)), report
+
+
+def _with_shapes(
+    graph: Graph, given: Mapping[str, Any], types: Mapping[str, tuple[tuple[int, ...], Any]]
+) -> Sequence[Edge]:
+    """Notes the shapes of variables that could be told before the passes, and cannot any more.
+
+    Returns:
+        The outputs of a graph whose variables know them.
+    """
+    dtypes = _infer.inferred_dtypes(graph, {name: one[1] for name, one in types.items()})
+    known = _infer.inferred_shapes(graph, given, dtypes)
+    place: dict[Edge, Edge] = {}
+    for node in graph.inputs:
+        if not is_known(known[Edge(node, 0)]):
+            attrs = {**node.attrs, "__shape__": str(types[node.name][0])}
+            place[Edge(node, 0)] = Edge(replace(node, attrs=attrs), 0)
+    if not place:
+        return graph.outputs
+    made = graph.map(
+        lambda node, inputs: node.with_inputs(tuple(place.get(edge, edge) for edge in inputs))
+    )
+    return tuple(place.get(edge, edge) for edge in made.outputs)
 
 
 def _platform() -> str:
