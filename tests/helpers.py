@@ -9,13 +9,15 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
+from traced import QUICK, Traced, types_of
 
 from hybridnet import nd
-from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops._random_state import initial_state
 from hybridnet.ops.call import Backward, Call
 from hybridnet.ops.handle import Operand
@@ -42,7 +44,8 @@ def run_call(
     inferred = call.infer(tuple(tensor_type(one.shape, one.dtype) for one in arrays))
     numbers = [np.float64(one) for one in scalars]
     with jax.enable_x64(True):
-        outputs = jax.jit(lambda a, s: tuple(call.lower(platform, a, s)))(arrays, numbers)
+        run = jax.jit(lambda a, s: tuple(call.lower(platform, a, s)), compiler_options=QUICK)
+        outputs = run(arrays, numbers)
     outputs = [np.asarray(one) for one in outputs]
     assert [(one.shape, one.dtype) for one in outputs] == [
         (one.shape, one.dtype) for one in inferred
@@ -80,25 +83,6 @@ class Value(Operand):
     @property
     def inferred_dtype(self) -> np.dtype[Any]:
         return self.array.dtype
-
-
-class Traced(Value):
-    """An operand inside the program that is being built; outputs must have the inferred types."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
-    @classmethod
-    def apply_call(cls, call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any]:
-        arrays = [one.array for one in inputs]
-        inferred = call.infer(_types(arrays))
-        outputs = call.lower("cpu", arrays, [np.float64(one) for one in scalars])
-        assert _types(outputs) == inferred, f"{call}: inferred {inferred}"
-        return [cls(one) for one in outputs]
-
-
-def _types(arrays: Sequence[Any]) -> tuple[TensorType, ...]:
-    return tuple(tensor_type(tuple(one.shape), np.dtype(one.dtype)) for one in arrays)
 
 
 def run_gradient(
@@ -171,7 +155,7 @@ def assert_gradient(
     state = [initial_state(0)] if call.takes_state else []
     inputs = [np.asarray(one) for one in (*arrays, *state)]
     generator = np.random.default_rng(0)
-    made = call.infer(_types(inputs))[:outputs]
+    made = call.infer(types_of(inputs))[:outputs]
     heads = [generator.normal(size=one.shape) for one in made]
     numbers = [np.float64(one) for one in scalars]
     compared = [
@@ -185,7 +169,7 @@ def assert_gradient(
         return sum((one * head).sum() for one, head in zip(results, heads, strict=True))
 
     # One program for all: compiling takes most of the time that this takes.
-    @jax.jit
+    @partial(jax.jit, compiler_options=QUICK)
     def gradients(values: Sequence[Any], moved: Sequence[Any]) -> Any:
         operands = [Traced(one) for one in values]
         results = Traced.apply_call(call, operands, scalars)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import jax.numpy as jnp
 import numpy as np
 
 from hybridnet.base.tensor_type import TensorType, tensor_type
@@ -37,7 +36,7 @@ class Traced(Operand):
     def apply_call(cls, call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any]:
         arrays = [one.array for one in inputs]
         inferred = call.infer(types_of(arrays))
-        outputs = call.lower("cpu", arrays, [jnp.asarray(np.float64(one)) for one in scalars])
+        outputs = call.lower("cpu", arrays, [np.float64(one) for one in scalars])
         assert types_of(outputs) == inferred, f"{call}: inferred {inferred}"
         return [cls(one) for one in outputs]
 
