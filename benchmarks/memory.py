@@ -5,8 +5,8 @@ on the way, in prediction and in training, by each strategy of `Symbol.estimate_
 compiles the programs too and adds what XLA allocates for them, which takes minutes.
 
 ``--residual 1000`` trains a residual net of so many dense layers with and without recomputation,
-each in a process of its own: peak of resident memory over what the process had before, and what is
-planned and allocated. Then both are timed by turns in one process.
+each in a process of its own: peak of resident memory in a step over that between steps, and what is
+planned and allocated in all. Then both are timed by turns in one process.
 
     python benchmarks/memory.py [--xla] [--batch 128] [name ...]
     python benchmarks/memory.py --residual 1000 [--width 32] [--batch 1024]
@@ -15,6 +15,7 @@ planned and allocated. Then both are timed by turns in one process.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import subprocess
@@ -121,16 +122,17 @@ def settle(executor: Any, turn: Any) -> None:
 def memory(layers: int, width: int, batch: int) -> dict[str, float]:
     """What training takes in this process, by the environment's switch."""
     import networks
-    from works.memory import resident, resident_now
+    from works.memory import resident, resident_idle
 
-    before = resident_now()
     executor, turn = trainer(layers, width, batch)
     settle(executor, turn)
+    gc.collect()
+    idle = resident_idle()
     peak = resident(turn)
     net = networks.residual(layers, width)
     shapes = {"grad_req": requests(net), "data": (batch, width)}
     return {
-        "resident MB": (peak - before) / 1e6,
+        "peak MB": (peak - idle) / 1e6,
         "planned MB": net.estimate_memory(True, "both", **shapes).total / 1e6,
         "XLA MB": net.estimate_memory(True, "xla", **shapes).total / 1e6,
     }

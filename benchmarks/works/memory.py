@@ -48,9 +48,12 @@ def resident(turn: Callable[[int], float]) -> float:
     return _status("VmHWM:")
 
 
-def resident_now() -> float:
-    """The same at this moment."""
-    return _status("VmRSS:") if _STATUS.exists() else float("nan")
+def resident_idle() -> float:
+    """The same between two steps."""
+    if not _STATUS.exists():
+        return float("nan")
+    ctypes.CDLL(None).malloc_trim(0)
+    return _status("VmRSS:")
 
 
 def _status(name: str) -> float:
