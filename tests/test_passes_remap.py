@@ -224,3 +224,59 @@ def test_batch_norms_that_must_stay():
 def test_exact_rules_only_where_nothing_may_change():
     symbol = sym.relu(norm(convolution()))
     assert size(symbol.optimize(tolerance=0, x=(2, 3, 9, 8)).graph) == 3
+
+
+# -- siblings --------------------------------------------------------------------------------
+
+
+def heads(*widths, **params):
+    made = [
+        sym.FullyConnected(x, num_hidden=width, name=f"head{number}", **params)
+        for number, width in enumerate(widths)
+    ]
+    return sym.Group([sym.tanh(made[0]), *made[1:]])
+
+
+@pytest.mark.parametrize(
+    ("params", "shape", "joined"),
+    [
+        ({}, (512, 4, 64), 2),
+        ({"no_bias": True}, (600, 256), 1),
+        ({"flatten": False}, (64, 8, 256), 2),
+    ],
+)
+def test_narrow_products_with_one_array_are_one(params, shape, joined):
+    graph, made, fired, wanted, got = remapped(heads(5, 12, 4, **params), x=shape)
+    assert names(made).count("FullyConnected") == 1
+    # Joined parameters, a product, and three slices of it.
+    assert (size(graph), size(made)) == (4, joined + 1 + 3 + 1)
+    assert fired == {"sibling_products": 1}
+    assert [edge.node.name for edge in made.outputs[1:]] == ["head1", "head2"]
+    close(got, wanted)
+
+
+def test_products_that_are_faster_alone_stay():
+    plain = sym.FullyConnected(x, num_hidden=4, no_bias=True)
+    other = sym.FullyConnected(x, sym.var("w", shape=(4, 256)) * 2, num_hidden=4, no_bias=True)
+    for symbol, shape in (
+        (heads(4, 13), (512, 256)),
+        (heads(4, 3), (512, 256)),
+        (heads(4, 8), (511, 256)),
+        (heads(4, 8), (512, 255)),
+        (heads(*[12] * 9), (512, 256)),
+        (heads(4), (512, 256)),
+        (sym.Group([plain, other]), (512, 256)),
+        (sym.Group([heads(4), plain]), (512, 256)),
+    ):
+        assert not remapped(symbol, x=shape)[2]
+
+
+def test_siblings_stay_for_training_and_where_nothing_may_change():
+    symbol = heads(4, 8)
+    for params in ({"train": True}, {"tolerance": 0}):
+        made = symbol.optimize(x=(512, 256), **params).graph
+        assert names(made).count("FullyConnected") == 2
+    better = symbol.optimize(x=(512, 256))
+    assert names(better.graph).count("FullyConnected") == 1
+    assert sorted(better.list_arguments()) == sorted(symbol.list_arguments())
+    assert better.simple_bind(hn.cpu(), x=(512, 256)).forward()[1].shape == (512, 8)

@@ -16,6 +16,7 @@ from hybridnet.base.dtype import FLOAT32, FLOAT64
 from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.ops.operator import OpCall
 
+from . import siblings
 from .context import TOLERANCE, PassContext
 from .pattern import FAMILIES, compiled
 from .rewrite import Replacement, Rewriter, Step, indexed, op_name
@@ -79,7 +80,7 @@ _NORMALIZED: Final = Rule(
     "num_group=1 and of FullyConnected",
     written=True,
 )
-RULES: Final = (*_PRODUCTS, _BIASED, _NORMALIZED)
+RULES: Final = (*_PRODUCTS, *siblings.RULES, _BIASED, _NORMALIZED)
 
 #: What takes data, a weight, and perhaps a bias.
 _FILTERS: Final = ("Convolution", "Deconvolution", "FullyConnected")
@@ -87,7 +88,7 @@ _FILTERS: Final = ("Convolution", "Deconvolution", "FullyConnected")
 
 def run(graph: Graph, context: PassContext) -> Graph:
     """Applies the rules."""
-    return Rewriter(graph, context, _steps()).run()
+    return siblings.merged(Rewriter(graph, context, _steps()).run(), context)
 
 
 def _absorbed(rewriter: Rewriter, edge: Edge, into: Node) -> OpCall | None:

@@ -344,7 +344,8 @@ class Symbol(ArraysOnly, FluentMethods):
         matter. The symbol is made for these shapes and dtypes, and for this mode.
 
         Args:
-            passes: names of passes, to run these and in this order; default all.
+            passes: names of passes, to run these and in this order; default all but 'layout',
+                which is no gain everywhere.
             unsafe: apply rules too that are not exact in floating point, or differ at zero,
                 infinity or NaN.
             train: whether it will be trained; otherwise, operators that matter in training only
