@@ -24,6 +24,8 @@ from .rule import Rule
 
 __all__ = ["RULES", "run"]
 
+# Scaling a weight at each run costs more than is saved, unless the data are so many times larger.
+_SMALL: Final = 32
 # XLA sums a product in another order where it reads a matrix the other way.
 _ORDER: Final = 1e-6
 
@@ -76,8 +78,8 @@ _NORMALIZED: Final = Rule(
     exact=False,
     tolerance=TOLERANCE,
     where="outside a training pass, or use_global_stats; float32 or float64; the convolution is "
-    "used here only; w has fewer elements than the result; also of Deconvolution with "
-    "num_group=1 and of FullyConnected",
+    "used here only; the result has more than 32 times the elements of w; also of Deconvolution "
+    "with num_group=1 and of FullyConnected",
     written=True,
 )
 RULES: Final = (*_PRODUCTS, *siblings.RULES, _BIASED, _NORMALIZED)
@@ -160,8 +162,8 @@ def _normalized(rewriter: Rewriter, node: Node) -> Replacement | None:
     if made.dtype not in (FLOAT32, FLOAT64) or norm.attrs["axis"] % len(made.shape) != axis:
         return None
     data, weight, *bias = before.node.inputs
-    if rewriter.type(weight).size >= made.size:
-        return None  # scaling it at each run would cost more than is saved
+    if rewriter.type(weight).size * _SMALL >= made.size:
+        return None
     place = 0
     if op_name(before.node) == "Deconvolution":
         place = axis
