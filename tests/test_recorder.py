@@ -22,7 +22,7 @@ from hybridnet.base.errors import MXNetError, OpError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.call import Backward, Call, Types
 from hybridnet.ops.registry import get
-from hybridnet.runtime import programs, recorder
+from hybridnet.runtime import programs, recorder, storage
 from hybridnet.runtime.host_task import push_task
 from hybridnet.runtime.period import period_of
 from hybridnet.runtime.programs import ProgramCache, cache
@@ -1020,3 +1020,40 @@ def test_a_traced_value_that_escaped_is_refused():
     for use in (inside.asnumpy, lambda: inside + 1, lambda: inside.copyto(cpu(1))):
         with pytest.raises(MXNetError, match="belongs to a traced function"):
             use()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x, y: y.__iadd__(x),
+        lambda x, y: nd.broadcast_add(x, y, out=y),
+        lambda x, y: y.__setitem__(slice(1, 3), x[1:3]),
+        lambda x, y: nd.sgd_update(y, x, lr=0.1),
+        lambda x, y: y.assign(x),
+    ],
+)
+def test_no_other_thread_is_waited_for_while_an_array_is_changed(monkeypatch, change):
+    x, y = nd.ones((4,)), nd.zeros((4,))
+    nd.waitall()
+    x += 1  # pending in this thread's segment
+    holders: list[bool] = []
+    launch = recorder.launch
+
+    def noted(segment):
+        holders.append(storage.in_place._is_owned())
+        launch(segment)
+
+    monkeypatch.setattr(recorder, "launch", noted)
+    monkeypatch.setattr(recorder, "several", False)
+    monkeypatch.setattr(recorder, "_first", 0)
+    nd.zeros((1,)).wait_to_read()  # this thread is the first one that records
+    x += 1
+    holders.clear()
+
+    def work():
+        (nd.ones((2,)) + 1).wait_to_read()
+        change(x, y)
+
+    in_thread(work)
+    assert holders
+    assert not any(holders)

@@ -14,7 +14,12 @@ from hybridnet.runtime.segment import Value
 
 from ._host import AbstractArray
 
-__all__ = ["contexts_differ", "not_arrays", "record_changing", "write_out"]
+__all__ = ["changed_by", "contexts_differ", "not_arrays", "record_changing", "write_out"]
+
+
+def changed_by(call: Call, inputs: Sequence[Any], ctx: Context) -> list[Any]:
+    """Returns what a call that changes something reads: its inputs, and the random state."""
+    return [*inputs, generator.state_of(ctx)] if call.takes_state else [*inputs]
 
 
 def record_changing(

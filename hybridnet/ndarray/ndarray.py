@@ -21,7 +21,7 @@ from hybridnet.runtime.segment import Value
 from hybridnet.runtime.storage import Storage, in_place
 
 from . import _index, _tape
-from ._apply import contexts_differ, not_arrays, record_changing, write_out
+from ._apply import changed_by, contexts_differ, not_arrays, record_changing, write_out
 from ._backward import backward
 from ._copy import CopyAcross, host_array, put
 from ._host import AbstractArray, context_here
@@ -114,6 +114,8 @@ class NDArray(AbstractArray):
             attrs = op.measured(attrs, inputs)
         call, scalars = op.bind(attrs, _tape.state.training)
         if out is not None:
+            if recorder.several:
+                recorder.settle([*inputs, *(out if isinstance(out, (list, tuple)) else (out,))])
             with in_place:
                 return write_out(call, cls.apply_call(call, inputs, scalars, ctx), out)
         outputs = cls.apply_call(call, inputs, scalars, ctx)
@@ -170,6 +172,8 @@ class NDArray(AbstractArray):
             device_of(ctx)  # a device that does not exist is an error here, not at the wait
         assert ctx is not None
         if changes:
+            if recorder.several:
+                recorder.settle(changed_by(call, inputs, ctx))
             with in_place:
                 values, made, types = record_changing(call, inputs, scalars, tuple(found), ctx)
         else:
@@ -273,6 +277,8 @@ class NDArray(AbstractArray):
             storage.write(value, self)
             return
         call, scalars = assign_call(storage.type, self._type, self._offset)
+        if recorder.several:
+            recorder.settle((self,))
         with in_place:
             operands = (storage.read(self), value)
             storage.write(recorder.record(storage.ctx, call, operands, scalars, (storage.type,))[0])
@@ -286,6 +292,8 @@ class NDArray(AbstractArray):
             source = source.as_in_context(self.context)
         if source._type is not self._type:
             source = _like(self, source.detach())
+        if recorder.several:
+            recorder.settle((self, source))
         with in_place:
             self.write(source.read())
 
@@ -409,6 +417,8 @@ class NDArray(AbstractArray):
 
     def _update(self, operation: Callable[[Any, Any], Any], other: Any, what: str) -> NDArray:
         self.refuse_recorded(what)
+        if recorder.several:
+            recorder.settle((self, other))
         with in_place:
             result = operation(self, other)
             if result is NotImplemented:

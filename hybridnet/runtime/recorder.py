@@ -18,7 +18,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -47,6 +47,8 @@ __all__ = [
     "record",
     "set_naive",
     "set_trace",
+    "settle",
+    "several",
     "thread",
     "wait",
     "wait_all",
@@ -208,7 +210,33 @@ def _launch_at_once(segment: Segment, made: list[Value]) -> None:
             wait(value)
 
 
+#: The first thread that recorded, and whether another one has since.
+_first = 0
+several = False
+
+
+def settle(arrays: Iterable[Any]) -> None:
+    """Launches what other threads have recorded of arrays: to be called before `in_place` is taken.
+
+    Who holds that lock must not wait for another thread's launch, in whose midst the garbage
+    collector may be running a finalizer that waits for the lock.
+    """
+    me = threading.get_ident()
+    if thread.trace is not None or _collecting == me:
+        return
+    for one in arrays:
+        storage = getattr(one, "_storage", one)
+        segment = getattr(getattr(storage, "value", None), "segment", None)
+        if segment is None or segment.owner == me or segment.traced or segment.is_held_up():
+            continue
+        launch(segment)
+
+
 def _begin(ctx: Context, limit: int | None = None) -> Segment:
+    global _first, several
+    if not several and _first != threading.get_ident():
+        several = _first != 0
+        _first = threading.get_ident()
     if limit is None:
         limit = thread.limit
         if thread.in_pass and limit >= _ROOMY:
