@@ -313,7 +313,7 @@ def test_what_the_parent_left_is_not_collected_in_a_child():
 
 @needs_fork
 @forks
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(120)
 def test_fork_while_other_threads_push():
     engine = ThreadedEngine()
     var, stop = engine.new_variable(), threading.Event()
@@ -327,7 +327,7 @@ def test_fork_while_other_threads_push():
     for thread in threads:
         thread.start()
     try:
-        for _ in range(20):
+        for _ in range(8):
             ran: list[int] = []
 
             def check(ran=ran) -> bool:

@@ -227,9 +227,10 @@ def settle(arrays: Iterable[Any]) -> None:
     for one in arrays:
         storage = getattr(one, "_storage", one)
         segment = getattr(getattr(storage, "value", None), "segment", None)
-        if segment is None or segment.owner == me or segment.traced or segment.is_held_up():
+        if segment is None or segment.traced or segment.is_held_up():
             continue
-        launch(segment)
+        if segment.owner != me or not segment.open:  # another thread may be launching ours
+            launch(segment)
 
 
 def _begin(ctx: Context, limit: int | None = None) -> Segment:
