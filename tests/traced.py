@@ -17,7 +17,6 @@ __all__ = ["QUICK", "Traced", "types_of"]
 QUICK: Final[dict[str, Any]] = {
     "xla_backend_optimization_level": 0,
     "xla_llvm_disable_expensive_passes": True,
-    "xla_cpu_use_fusion_emitters": False,
     "xla_cpu_parallel_codegen_split_count": 1,
 }
 
