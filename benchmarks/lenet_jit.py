@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from hybridnet.base.allocator import keep_memory
 from hybridnet.ops import _conv_pool
 
 SHAPES = {
@@ -136,7 +137,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument(
+        "--keep-memory", action="store_true", help="keep freed memory, as hybridnet's arrays do"
+    )
     arguments = parser.parse_args()
+    if arguments.keep_memory:
+        keep_memory()
     times = measure(arguments.batch_size, arguments.rounds)
     for name, values in times.items():
         print(f"{name:6} {np.median(values):7.2f} ms a step (least {min(values):.2f})")

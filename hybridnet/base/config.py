@@ -42,6 +42,13 @@ def _integer(name: str, default: int, minimum: int) -> int:
     return value
 
 
+def _flag(name: str) -> bool:
+    text = os.environ.get(name, "").strip()
+    if text not in ("", "0", "1"):
+        raise ParameterError(f"{name} must be 0 or 1, got {text!r}")
+    return text == "1"
+
+
 def engine_type() -> str:
     """HYBRIDNET_ENGINE_TYPE: 'ThreadedEngine' (default) or 'NaiveEngine' (all synchronous)."""
     return os.environ.get("HYBRIDNET_ENGINE_TYPE", "").strip() or "ThreadedEngine"
@@ -53,10 +60,7 @@ def explain() -> bool:
     ``hybridnet.runtime.explain`` then shows these lines, and errors name them. It takes about a
     microsecond an operator.
     """
-    text = os.environ.get("HYBRIDNET_EXPLAIN", "").strip()
-    if text not in ("", "0", "1"):
-        raise ParameterError(f"HYBRIDNET_EXPLAIN must be 0 or 1, got {text!r}")
-    return text == "1"
+    return _flag("HYBRIDNET_EXPLAIN")
 
 
 def passes() -> bool:
@@ -80,10 +84,7 @@ def soft_placement() -> bool:
 
     So it does with one whose device has no kernel for it; ``hybridnet.placement`` logs a line.
     """
-    text = os.environ.get("HYBRIDNET_SOFT_PLACEMENT", "").strip()
-    if text not in ("", "0", "1"):
-        raise ParameterError(f"HYBRIDNET_SOFT_PLACEMENT must be 0 or 1, got {text!r}")
-    return text == "1"
+    return _flag("HYBRIDNET_SOFT_PLACEMENT")
 
 
 def cache_dir() -> Path | None:
@@ -112,10 +113,7 @@ def do_mirror() -> bool:
     It holds for what is differentiated as a graph: bound symbols, hybridized blocks and
     ``hn.function``. It is read whenever one of these runs.
     """
-    text = os.environ.get("MXNET_BACKWARD_DO_MIRROR", "").strip()
-    if text not in ("", "0", "1"):
-        raise ParameterError(f"MXNET_BACKWARD_DO_MIRROR must be 0 or 1, got {text!r}")
-    return text == "1"
+    return _flag("MXNET_BACKWARD_DO_MIRROR")
 
 
 def _bytes(name: str, default: int) -> int:

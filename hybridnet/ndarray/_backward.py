@@ -232,5 +232,7 @@ def _write_leaves(grads: dict[Edge, Any], reached: dict[Edge, None]) -> None:
             target.assign(target.zeros_like() if grad is None else grad)
         elif grad is not None:
             grad = grad.as_in_context(target.context)  # may wait, and not while the lock is held
+            if recorder.several:
+                recorder.settle((target, grad))
             with in_place:
                 target.assign(target + grad)
