@@ -27,6 +27,9 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         ]
         for name in ("SequenceMask", "SequenceLast", "SequenceReverse")
     },
+    "_read_variable": [sample(_MATRIX)],
+    "_assign": [sample(_MATRIX, _OTHER, skip=[0])],
+    "_no_op": [Sample((), outputs=0)],
     "im2col": [
         sample(_IMAGE, kernel=(2, 2), stride=(2, 1), pad=(1, 0)),
         sample(random(2, 3, 5), kernel=(2,), dilate=(2,)),

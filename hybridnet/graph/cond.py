@@ -41,6 +41,7 @@ class CondCall(ControlCall):
         draws: whether the random state is the last input and output.
     """
 
+    offset = 1
     __slots__ = ("_gradients", "draws", "mutates", "written")
 
     def __init__(

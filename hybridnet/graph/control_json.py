@@ -13,7 +13,7 @@ from hybridnet.ops.registry import get
 
 from .cond import CondCall, open_cond
 from .foreach import ForeachCall, open_foreach
-from .node import Edge, Graph, Node, topological, variable
+from .node import Edge, Graph, Moves, Node, topological, variable
 from .subgraph import ControlCall, Part
 from .while_loop import WhileCall, open_while
 
@@ -239,15 +239,12 @@ def _read_cond(attrs: _Attributes, inputs: list[Edge], inside: Sequence[Outputs]
     own, places = _variables(inside[0]), attrs.places("cond_input_locs")
     if len(own) != len(places):
         raise IndexError
-    place = {Edge(node, 0): inputs[i] for node, i in zip(own, places, strict=True)}
+    moves = Moves({Edge(node, 0): inputs[i] for node, i in zip(own, places, strict=True)})
     for node in topological(inside[0]):
-        if not node.is_variable:
-            made = node.with_inputs(tuple(place.get(edge, edge) for edge in node.inputs))
-            if node.call is not None and node.call.name == "_copy":
-                place[Edge(node, 0)] = made.inputs[0]
-            else:
-                place.update((Edge(node, i), Edge(made, i)) for i in range(node.num_outputs))
-    pred = place[inside[0][0]]
+        if node.call is not None:
+            made = moves.moved(node)
+            moves.note(node, made.inputs if node.call.name == "_copy" else made)
+    pred = moves.edge(inside[0][0])
     used = [attrs.places(key) for key in ("then_input_locs", "else_input_locs")]
     every = list(dict.fromkeys(place for places in used for place in places))
     graphs = [

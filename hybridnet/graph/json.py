@@ -2,8 +2,9 @@
 
 A file lists the nodes, each with the name of its operator (``null`` for a variable), its
 attributes as text, and its inputs as ``[node, output, version]``; ``heads`` are the outputs in the
-same form. Until version 1.0 the attributes were called ``attr``, and before 0.9 operator parameters
-stood apart in ``param`` and auxiliary states were not listed as inputs.
+same form, and ``control_deps`` the numbers of the nodes that must have run before one. Until
+version 1.0 the attributes were called ``attr``, and before 0.9 operator parameters stood apart in
+``param`` and auxiliary states were not listed as inputs.
 
 Nothing in a file is trusted: whatever it holds, reading gives a graph or a FormatError.
 """
@@ -66,6 +67,8 @@ def _listed(outputs: Sequence[Edge]) -> dict[str, Any]:
         entry["inputs"] = [
             [ids[edge.node], edge.index, versions.get(edge.node, 0)] for edge in node.inputs
         ]
+        if node.controls:
+            entry["control_deps"] = [ids[one] for one in node.controls]
         listed.append(entry)
         rows.append(rows[-1] + _num_listed(node))
     return {
@@ -154,12 +157,14 @@ class _Reader:
         self.listed = listed
         self.version = version
         self.inputs: list[list[Any]] = []
+        self.controls: list[list[int]] = []
         self.made: list[Node | None] = [None] * len(listed)
 
     def read(self) -> None:
         """Makes every node; inputs may be listed after the nodes that use them."""
         for number, entry in enumerate(self.listed):
             self.inputs.append(self._check(number, entry))
+            self.controls.append(self._check_controls(number, entry))
         for number in range(len(self.listed)):
             self._make_from(number)
 
@@ -195,6 +200,16 @@ class _Reader:
             self._reference(one, f"input {position} of node {number}")
         return inputs
 
+    def _check_controls(self, number: int, entry: Mapping[str, Any]) -> list[int]:
+        """Checks what must run before a node; returns the numbers of these nodes."""
+        listed = entry.get("control_deps", [])
+        if not isinstance(listed, list):
+            raise FormatError(
+                f"symbol JSON: control_deps of node {number} must be a list, got {_kind(listed)}"
+            )
+        where = f"a control_dep of node {number}"
+        return [self._reference([one, 0], where)[0] for one in listed]
+
     def _reference(self, entry: Any, where: str) -> tuple[int, int]:
         if (
             isinstance(entry, list)
@@ -211,16 +226,18 @@ class _Reader:
 
     def _make_from(self, first: int) -> None:
         """Makes a node, and what it depends on before it."""
-        stack: list[tuple[int, Iterator[Any]]] = [(first, iter(self.inputs[first]))]
+        stack: list[tuple[int, Iterator[int]]] = [(first, self._needs(first))]
         entered = {first}
         while stack:
             number, rest = stack[-1]
             if self.made[number] is not None:
                 stack.pop()
                 continue
-            needed = next((one[0] for one in rest if self.made[one[0]] is None), None)
+            needed = next((one for one in rest if self.made[one] is None), None)
             if needed is None:
-                self.made[number] = self._make(number)
+                made, before = self._make(number), self.controls[number]
+                controls = tuple(one for i in before if (one := self.made[i]) is not None)
+                self.made[number] = made.with_controls(controls)
                 stack.pop()
             elif needed in entered:
                 name = self.listed[needed]["name"]
@@ -229,7 +246,11 @@ class _Reader:
                 )
             else:
                 entered.add(needed)
-                stack.append((needed, iter(self.inputs[needed])))
+                stack.append((needed, self._needs(needed)))
+
+    def _needs(self, number: int) -> Iterator[int]:
+        """Returns the numbers of the nodes that a node comes after."""
+        return iter([*(one[0] for one in self.inputs[number]), *self.controls[number]])
 
     def _make(self, number: int) -> Node:
         entry = self.listed[number]

@@ -3,6 +3,10 @@
 A node is exactly its fields and never changes; a transformation makes new nodes. Two nodes are the
 same only if they are one object: they carry users' names and may be stateful, so merging equal
 ones is a pass, not a side effect of making them.
+
+Beside the edges that carry values there are control edges, which only say what runs first: those of
+a node lead to its `controls`, and those of the graph's sink to its `targets` (Abadi et al.,
+"TensorFlow: Large-Scale Machine Learning on Heterogeneous Distributed Systems", 2015, section 2).
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from hybridnet.ops.call import Call
 
 from .text import to_text
 
-__all__ = ["Edge", "Graph", "Node", "topological", "variable"]
+__all__ = ["Edge", "Graph", "Moves", "Node", "topological", "variable"]
 
 _NO_ATTRS: Final[Mapping[str, str]] = {}
 
@@ -42,6 +46,7 @@ class Node:
         scalars: the numbers the call takes beside its inputs.
         attrs: the user's attributes (``ctx_group``, ``__lr_mult__``, ...), as text.
         origin: the user's line that made it, for `engine.resolve_origin`; None where not noted.
+        controls: what must have run before it, beside what it reads.
     """
 
     call: Call | None
@@ -50,6 +55,7 @@ class Node:
     scalars: tuple[Any, ...] = ()
     attrs: Mapping[str, str] = field(default_factory=lambda: _NO_ATTRS)
     origin: tuple[Any, int] | None = None
+    controls: tuple[Node, ...] = ()
 
     @property
     def is_variable(self) -> bool:
@@ -73,6 +79,10 @@ class Node:
         """Returns a node with other inputs; itself if they are the same."""
         return self if inputs == self.inputs else replace(self, inputs=inputs)
 
+    def with_controls(self, controls: tuple[Node, ...]) -> Node:
+        """Returns a node with other controls; itself if they are the same."""
+        return self if controls == self.controls else replace(self, controls=controls)
+
     def __repr__(self) -> str:
         what = "variable" if self.call is None else repr(self.call)
         return f"<{what} {self.name!r}>"
@@ -85,10 +95,14 @@ def variable(
     return Node(None, (), name, (), dict(attrs or {}), origin)
 
 
-def topological(edges: Iterable[Edge]) -> list[Node]:
-    """Returns the nodes the edges depend on, each after its inputs, in depth-first order.
+def topological(edges: Iterable[Edge], targets: Sequence[Node] = ()) -> list[Node]:
+    """Returns the nodes that must run, each after its inputs and controls, in depth-first order.
 
     The order is that of MXNet: inputs from the left, so lists of arguments come out the same.
+
+    Args:
+        edges: what is read.
+        targets: what runs though nothing reads it.
 
     Raises:
         GraphError: there is a cycle.
@@ -96,7 +110,7 @@ def topological(edges: Iterable[Edge]) -> list[Node]:
     order: list[Node] = []
     done: set[Node] = set()
     entered: set[Node] = set()
-    stack = [edge.node for edge in edges][::-1]
+    stack = [*(edge.node for edge in edges), *targets][::-1]
     while stack:
         node = stack[-1]
         if node in done:
@@ -107,12 +121,61 @@ def topological(edges: Iterable[Edge]) -> list[Node]:
             order.append(node)
         else:
             entered.add(node)
+            for one in reversed(node.controls):
+                if one not in done:
+                    if one in entered:
+                        raise GraphError(f"the graph has a cycle through {one.title}")
+                    stack.append(one)
             for edge in reversed(node.inputs):
                 if edge.node not in done:
                     if edge.node in entered:
-                        raise GraphError(f"the graph has a cycle through {edge.node.name!r}")
+                        raise GraphError(f"the graph has a cycle through {edge.node.title}")
                     stack.append(edge.node)
     return order
+
+
+@final
+class Moves:
+    """Where nodes went while a graph is made anew, from its first node to its last.
+
+    Args:
+        place: what takes the place of some edges from the start.
+    """
+
+    def __init__(self, place: Mapping[Edge, Edge] | None = None) -> None:
+        self._edges = dict(place or {})
+        self._nodes: dict[Node, tuple[Node, ...]] = {}
+
+    def edge(self, edge: Edge) -> Edge:
+        """Returns where a value is now."""
+        return self._edges.get(edge, edge)
+
+    def edges(self, edges: Iterable[Edge]) -> tuple[Edge, ...]:
+        """Returns where values are now."""
+        place = self._edges
+        return tuple([place.get(edge, edge) for edge in edges])
+
+    def nodes(self, nodes: Iterable[Node]) -> tuple[Node, ...]:
+        """Returns what runs now where nodes ran; variables, which do not run, are left out."""
+        found = [new for old in nodes for new in self._nodes.get(old, (old,))]
+        return tuple(dict.fromkeys(node for node in found if not node.is_variable))
+
+    def moved(self, node: Node) -> Node:
+        """Returns a node over what its inputs and controls are now."""
+        made = node.with_inputs(self.edges(node.inputs))
+        return made.with_controls(self.nodes(node.controls)) if node.controls else made
+
+    def note(self, node: Node, made: Node | Sequence[Edge]) -> None:
+        """Notes what takes a node's place: another one, or a value for each of its outputs."""
+        if made is node:
+            return
+        if isinstance(made, Node):
+            self._nodes[node] = (made,)
+            made = [Edge(made, index) for index in range(node.num_outputs)]
+        else:
+            self._nodes[node] = tuple(edge.node for edge in made)
+        for index, edge in enumerate(made):
+            self._edges.setdefault(Edge(node, index), edge)
 
 
 @final
@@ -124,15 +187,17 @@ class Graph:
         inputs: the variables, in the order in which values are given; it may hold some that no
             output depends on.
         outputs: what is computed.
+        targets: nodes that run though no output depends on them.
     """
 
     inputs: tuple[Node, ...]
     outputs: tuple[Edge, ...]
+    targets: tuple[Node, ...] = ()
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """The nodes the outputs depend on, each after its inputs."""
-        return tuple(topological(self.outputs))
+        """The nodes that outputs and targets depend on, each after its inputs and controls."""
+        return tuple(topological(self.outputs, self.targets))
 
     def verify(self) -> None:
         """Checks that the graph is well formed.
@@ -164,16 +229,15 @@ class Graph:
             change: gets a node and its inputs in the new graph (no variables); returns the node
                 that takes its place, or an edge for each of its outputs.
         """
-        place: dict[Edge, Edge] = {}
+        moves = Moves()
         for node in self.nodes:
             if node.is_variable:
                 continue
-            inputs = tuple(place.get(edge, edge) for edge in node.inputs)
-            made = change(node, inputs)
-            for index in range(node.num_outputs):
-                edge = Edge(made, index) if isinstance(made, Node) else made[index]
-                place[Edge(node, index)] = edge
-        return Graph(self.inputs, tuple(place.get(edge, edge) for edge in self.outputs))
+            made = change(node, moves.edges(node.inputs))
+            if node.controls and isinstance(made, Node):
+                made = made.with_controls(moves.nodes(node.controls))
+            moves.note(node, made)
+        return Graph(self.inputs, moves.edges(self.outputs), moves.nodes(self.targets))
 
     def __str__(self) -> str:
         return to_text(self)

@@ -31,6 +31,7 @@ def parse(text: str) -> Graph:
     """
     nodes: list[Node] = []
     inputs: list[Node] = []
+    targets: tuple[Node, ...] = ()
     lines = text.split("\n")
     for count, line in enumerate(lines, 1):
         try:
@@ -39,9 +40,12 @@ def parse(text: str) -> Graph:
                     raise FormatError("nothing may follow 'return'")
                 outputs = _python(f"[{line.removeprefix('return ')}]")
                 edges = tuple(_edge(one, nodes) for one in outputs.elts)
-                graph = Graph(tuple(inputs), edges)
+                graph = Graph(tuple(inputs), edges, targets)
                 graph.verify()
                 return graph
+            if line.startswith("run "):
+                targets = _listed(_python(f"[{line.removeprefix('run ')}]"), nodes)
+                continue
             if not line.strip():
                 continue
             found = _LINE.fullmatch(line)
@@ -65,24 +69,39 @@ def _python(text: str) -> Any:
         raise FormatError(f"must be an expression, got {text[:80]!r}") from error
 
 
+def _listed(tree: Any, nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """Returns the nodes that a list of references to lines stands for."""
+    if not isinstance(tree, ast.List):
+        raise FormatError(f"must be a list like [%0], got {ast.unparse(tree)[:40]!r}")
+    return tuple(_line(one, nodes) for one in tree.elts)
+
+
 def _edge(tree: Any, nodes: Sequence[Node]) -> Edge:
     index = 0
     if isinstance(tree, ast.Subscript):
         index = ast.literal_eval(tree.slice)
         tree = tree.value
+    node = _line(tree, nodes)
+    if not isinstance(index, int) or not 0 <= index < node.num_outputs:
+        raise FormatError(f"%{nodes.index(node)} has {node.num_outputs} outputs, got [{index}]")
+    return Edge(node, index)
+
+
+def _line(tree: Any, nodes: Sequence[Node]) -> Node:
     if not isinstance(tree, ast.Name) or not tree.id.startswith(_VALUE):
         raise FormatError(f"operands must be references like %0, got {ast.unparse(tree)[:40]!r}")
     number = int(tree.id.removeprefix(_VALUE))
     if number >= len(nodes):
         raise FormatError(f"%{number} is not there yet")
-    if not isinstance(index, int) or not 0 <= index < nodes[number].num_outputs:
-        raise FormatError(f"%{number} has {nodes[number].num_outputs} outputs, got [{index}]")
-    return Edge(nodes[number], index)
+    return nodes[number]
 
 
 def _node(tree: Any, nodes: Sequence[Node]) -> Node:
     if not isinstance(tree, ast.Call):
         raise FormatError(f"must apply an operator, got {ast.unparse(tree)[:40]!r}")
+    given = [one for one in tree.keywords if one.arg == "controls"]
+    tree.keywords = [one for one in tree.keywords if one.arg != "controls"]
+    controls = _listed(given[0].value, nodes) if given else ()
     keywords = _keywords(tree)
     attrs = keywords.pop("attrs", {})
     if not isinstance(attrs, dict) or not all(
@@ -91,7 +110,7 @@ def _node(tree: Any, nodes: Sequence[Node]) -> Node:
         raise FormatError(f"attrs must be a dict of strings, got {attrs!r}")
     if isinstance(tree.func, ast.Name) and tree.func.id == "input":
         name = ast.literal_eval(tree.args[0]) if len(tree.args) == 1 else None
-        if not isinstance(name, str) or keywords:
+        if not isinstance(name, str) or keywords or controls:
             raise FormatError("an input must be input('name') or input('name', attrs={...})")
         return variable(name, attrs)
     operands = tuple(_edge(one, nodes) for one in tree.args)
@@ -103,7 +122,8 @@ def _node(tree: Any, nodes: Sequence[Node]) -> Node:
             raise FormatError(f"a gradient takes no parameters, got {', '.join(keywords)}")
     else:
         call, scalars = _operator_call(tree.func, keywords)
-    return Node(call, operands, call.name if name is None else str(name), scalars, attrs)
+    name = call.name if name is None else str(name)
+    return Node(call, operands, name, scalars, attrs, controls=controls)
 
 
 def _keywords(tree: ast.Call) -> dict[str, Any]:
@@ -151,8 +171,8 @@ def _numbers(value: Any) -> tuple[int, ...]:
 def same_graph(one: Graph, other: Graph) -> bool:
     """Whether two graphs have equal nodes, wired alike; the nodes need not be the same objects."""
     pairs: dict[Node, Node] = {}
-    ours = (*one.inputs, *topological(one.outputs))
-    theirs = (*other.inputs, *topological(other.outputs))
+    ours = (*one.inputs, *topological(one.outputs, one.targets))
+    theirs = (*other.inputs, *topological(other.outputs, other.targets))
     if len(one.inputs) != len(other.inputs) or len(ours) != len(theirs):
         return False
     for left, right in zip(ours, theirs, strict=True):
@@ -160,6 +180,10 @@ def same_graph(one: Graph, other: Graph) -> bool:
             return False
         if [_moved(edge, pairs) for edge in left.inputs] != list(right.inputs):
             return False
+        if [pairs[node] for node in left.controls] != list(right.controls):
+            return False
+    if [pairs[node] for node in one.targets] != list(other.targets):
+        return False
     return [_moved(edge, pairs) for edge in one.outputs] == list(other.outputs)
 
 

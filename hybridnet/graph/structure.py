@@ -22,15 +22,19 @@ def structure_of(graph: Graph) -> tuple[Hashable, tuple[Any, ...]]:
     """
     numbers = {node: number for number, node in enumerate(graph.inputs)}
     calls = []
+    order = []
     scalars: list[Any] = []
     for node in graph.nodes:
         if node.call is None:
             continue
         calls.append((node.call, tuple((numbers[edge.node], edge.index) for edge in node.inputs)))
         scalars.extend(node.scalars)
+        if node.controls:
+            order.append((len(numbers), *(numbers[one] for one in node.controls)))
         numbers[node] = len(numbers)
     outputs = tuple((numbers[edge.node], edge.index) for edge in graph.outputs)
-    return (len(graph.inputs), tuple(calls), outputs), tuple(scalars)
+    order.append(tuple(numbers[one] for one in graph.targets))
+    return (len(graph.inputs), tuple(calls), outputs, tuple(order)), tuple(scalars)
 
 
 def with_open_scalars(graph: Graph) -> Graph:

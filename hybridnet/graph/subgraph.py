@@ -22,6 +22,7 @@ from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import GraphError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.call import Call, Types
+from hybridnet.ops.state_ops import READ
 
 from .evaluate import evaluate, host_scalars_of, infer_types
 from .node import Edge, Graph, variable
@@ -63,13 +64,25 @@ class Part:
         found = infer_types(self.graph, types)
         return tuple(found[edge.node][edge.index] for edge in self.graph.outputs)
 
+    @cached_property
+    def reads_now(self) -> frozenset[int]:
+        """The inputs, by number, that nodes of an open part read as they are when these run."""
+        numbers = {node: number for number, node in enumerate(self.graph.inputs)}
+        sources = {
+            node.inputs[position].node
+            for node in self.graph.nodes
+            if node.call is not None
+            for position in ((0,) if node.call is READ else node.call.reads_now)
+        }
+        return frozenset(numbers[node] for node in sources if node in numbers)
+
     def facts(self) -> Any:
         """Returns what `fingerprint` needs; None where it cannot be told."""
-        (inputs, nodes, outputs), numbers = self.key
+        (inputs, nodes, outputs, order), numbers = self.key
         calls = [(call.fingerprint, edges) for call, edges in nodes]
         if any(one is None for one, _ in calls):
             return None
-        return (inputs, calls, outputs, numbers)
+        return (inputs, calls, outputs, order, numbers)
 
 
 def opened(*graphs: Graph) -> tuple[tuple[Part, ...], tuple[Any, ...]]:
@@ -118,6 +131,8 @@ class ControlCall(Call):
         is_open: whether the mode of its operators is not known.
     """
 
+    #: How many inputs of the call stand before those that its parts take.
+    offset = 0
     __slots__ = ("_closed", "is_open", "parts")
 
     def __init__(self, parts: tuple[Part, ...], num_scalars: int, is_open: bool) -> None:
@@ -125,6 +140,12 @@ class ControlCall(Call):
         self.num_scalars = num_scalars
         self.is_open = is_open
         self._closed: dict[bool, Call] = {}
+
+    @property
+    def reads_now(self) -> frozenset[int]:  # type: ignore[override]  # as `weight`
+        """What nodes inside read as it is when they run; of a closed call that is settled."""
+        parts = self.parts if self.is_open else ()
+        return frozenset(self.offset + number for part in parts for number in part.reads_now)
 
     @property
     def weight(self) -> int:  # type: ignore[override]  # a class attribute of other calls

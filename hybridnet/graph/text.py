@@ -4,12 +4,15 @@
     %1 = input('fc_weight', attrs={'__lr_mult__': '2'}) : float32[8,3]
     %2 = FullyConnected(%0, %1, num_hidden=8, no_bias=True, name='fc') : float32[4,8]
     %3 = BatchNorm(%2, ...)[5] : ...
+    %4 = _no_op(controls=[%3], name='step')
+    run %4
     return %2, %3[1]
 
 A line is a Python expression in which ``%n`` stands for line n and ``%n[i]`` for its output i.
 Parameters at their defaults are left out, and so is a name that is the operator's; types are there
 for readers. ``train=True`` says that a call is in a training pass, and ``vjp(dot(...), wanted=(0,),
 given=(0,))`` is the gradient of a call with respect to some inputs, from some outputs' gradients.
+``controls`` must have run before; what stands after ``run`` runs though nothing reads it.
 A number that a traced function asks Python for at each call is shown as ``<from Python>``, which
 does not read back.
 """
@@ -65,6 +68,8 @@ def to_text(
     width = min(_COMMENTS, max((len(lines[at]) for at in comments), default=0))
     for at, comment in comments.items():
         lines[at] = f"{lines[at]:<{width}}  # {comment}"
+    if graph.targets:
+        lines.append("run " + ", ".join(f"%{numbers[node]}" for node in graph.targets))
     lines.append("return " + ", ".join(_reference(edge, numbers) for edge in graph.outputs))
     return "\n".join(lines) + "\n"
 
@@ -76,6 +81,8 @@ def _reference(edge: Edge, numbers: Mapping[Node, int]) -> str:
 
 def _expression(node: Node, numbers: Mapping[Node, int]) -> str:
     attrs = [f"attrs={dict(node.attrs)!r}"] if node.attrs else []
+    if node.controls:
+        attrs.append(f"controls=[{', '.join(f'%{numbers[one]}' for one in node.controls)}]")
     call = node.call
     if call is None:
         return f"input({', '.join([repr(node.name), *attrs])})"

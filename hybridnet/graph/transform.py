@@ -1,7 +1,7 @@
 """From a graph as users write it to one that can run: in a mode, its side effects as outputs.
 
-A symbol leaves three things open: whether it runs in a training pass, where random numbers come
-from, and what becomes of the arrays that operators overwrite. `prepare` settles them, so that the
+A symbol leaves open whether it runs in a training pass, where random numbers come from, and what
+becomes of the arrays that operators overwrite, in which order. `prepare` settles them, so that the
 result is a function of its inputs.
 """
 
@@ -18,8 +18,9 @@ from hybridnet.ops._random_state import STATE_SHAPE
 from hybridnet.ops.backward import VjpCall, vjp_call
 from hybridnet.ops.call import Call
 from hybridnet.ops.operator import OpCall
+from hybridnet.ops.state_ops import ASSIGN, READ
 
-from .node import Edge, Graph, Node, variable
+from .node import Edge, Graph, Moves, Node, variable
 
 __all__ = [
     "STATE",
@@ -86,49 +87,94 @@ class Prepared:
 def prepare(graph: Graph, train: bool) -> Prepared:
     """Settles mode, random state and side effects.
 
-    Random numbers are drawn in the order of the graph's nodes, each draw from the state that the
-    one before left. Several updates of one variable follow one another in that order; all other
-    readers see what it held at the start.
+    Everything happens in the order of the graph's nodes. Each random number is drawn from the state
+    that the draw before left. Several updates of one variable follow one another; who asks for what
+    it holds at that point (`READ`, `Call.reads_now`) sees the last one, and all other readers see
+    what it held at the start. What remains of control edges is the order of calls on the host.
 
     Args:
         graph: of calls whose mode may be open, and without random states.
         train: whether it will run in a training pass.
     """
-    moved = with_train(graph, train)
     state = variable("random_state")
     drawn = start = Edge(state, 0)
     held: dict[Node, Edge] = {}
-    place: dict[Edge, Edge] = {}
-    for node in moved.nodes:
-        call = node.call
-        if call is None:
+    moves = Moves()
+    host = _HostOrder(graph)
+    for node in graph.nodes:
+        if node.call is None:
             continue
-        inputs = [place.get(edge, edge) for edge in node.inputs]
-        updates = {
-            position: output
-            for position, output in updates_of(call).items()
-            if node.inputs[position].node.is_variable
-        }
-        for position in updates:
+        call = call_with_train(node.call, train)
+        inputs = list(moves.edges(node.inputs))
+        for position in node.call.reads_now:
             inputs[position] = held.get(node.inputs[position].node, inputs[position])
-        if call.takes_state:
-            inputs.append(drawn)
-        made = node.with_inputs(tuple(inputs))
-        place.update((Edge(node, i), Edge(made, i)) for i in range(call.num_outputs))
-        if call.takes_state:
-            drawn = Edge(made, call.num_outputs - 1)
-        for position, output in updates.items():
-            held[node.inputs[position].node] = Edge(made, output)
+        if call is READ:
+            source = node.inputs[0].node
+            made: Node | tuple[Edge, ...] = (held.get(source, inputs[0]),)
+        elif call is ASSIGN:
+            if node.inputs[0].node.is_variable:
+                held[node.inputs[0].node] = inputs[1]
+            made = (inputs[1],)
+        else:
+            updates = {
+                position: output
+                for position, output in updates_of(call).items()
+                if node.inputs[position].node.is_variable
+            }
+            for position in updates:
+                inputs[position] = held.get(node.inputs[position].node, inputs[position])
+            if call.takes_state:
+                inputs.append(drawn)
+            made = _changed(node, call, tuple(inputs), host.before(node))
+            if call.takes_state:
+                drawn = Edge(made, call.num_outputs - 1)
+            for position, output in updates.items():
+                held[node.inputs[position].node] = Edge(made, output)
+        host.note(node, made)
+        moves.note(node, made)
     numbers = {node: index for index, node in enumerate(graph.inputs)}
     writes = tuple(sorted(numbers[node] for node in held))
-    outputs = [place.get(edge, edge) for edge in moved.outputs]
+    outputs = list(moves.edges(graph.outputs))
     outputs += [held[graph.inputs[index]] for index in writes]
+    count, inputs_of_all = len(graph.outputs), graph.inputs
     draws = drawn is not start
     if draws:
-        return Prepared(
-            Graph((*graph.inputs, state), (*outputs, drawn)),
-            len(graph.outputs),
-            (*writes, len(graph.inputs)),
-            True,
-        )
-    return Prepared(Graph(graph.inputs, tuple(outputs)), len(graph.outputs), writes, False)
+        inputs_of_all, outputs = (*inputs_of_all, state), [*outputs, drawn]
+        writes = (*writes, len(graph.inputs))
+    made_graph = Graph(inputs_of_all, tuple(outputs), tuple(host.calls))
+    return Prepared(made_graph, count, writes, draws)
+
+
+def _changed(node: Node, call: Call, inputs: tuple[Edge, ...], controls: tuple[Node, ...]) -> Node:
+    if call is node.call:
+        return node.with_inputs(inputs).with_controls(controls)
+    return replace(node, call=call, inputs=inputs, controls=controls)
+
+
+class _HostOrder:
+    """What must run on the host, and before what, in a graph with control edges."""
+
+    def __init__(self, graph: Graph) -> None:
+        #: The new nodes that run on the host, in order; none where nothing is controlled.
+        self.calls: list[Node] = []
+        self._watches = bool(graph.targets) or any(node.controls for node in graph.nodes)
+        self._last: dict[Node, tuple[Node, ...]] = {}
+
+    def before(self, node: Node) -> tuple[Node, ...]:
+        """Returns the calls on the host before a call on the host, the nearest ones."""
+        assert node.call is not None
+        return self._nearest(node) if self._watches and node.call.on_host else ()
+
+    def note(self, node: Node, made: Node | tuple[Edge, ...]) -> None:
+        """Notes what a node has become."""
+        if not self._watches:
+            return
+        if isinstance(made, Node) and made.call is not None and made.call.on_host:
+            self.calls.append(made)
+            self._last[node] = (made,)
+        elif nearest := self._nearest(node):
+            self._last[node] = nearest
+
+    def _nearest(self, node: Node) -> tuple[Node, ...]:
+        sources = (*(edge.node for edge in node.inputs), *node.controls)
+        return tuple(dict.fromkeys(one for source in sources for one in self._last.get(source, ())))

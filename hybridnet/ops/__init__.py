@@ -63,6 +63,7 @@ from . import sketch as sketch
 from . import slicing as slicing
 from . import softmax as softmax
 from . import sparse_ops as sparse_ops
+from . import state_ops as state_ops
 from . import svm as svm
 from . import transpose as transpose
 from . import views as views

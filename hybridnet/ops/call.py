@@ -27,6 +27,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=MAKING._at_fork_reinit)  # type: ignore[attr-defined]
 
 _NOTHING: Mapping[int, int] = {}
+_NONE: frozenset[int] = frozenset()
 
 
 class Call(ABC):
@@ -40,6 +41,8 @@ class Call(ABC):
         takes_state: whether its last input is the state of a random generator, and its last
             output the new state.
         mutates: input index -> output index: the input array is overwritten with that output.
+        reads_now: the inputs that are read as they are when the call runs, after what overwrote
+            them before in the same run; others as they were when it began.
         symbolic_rule: whether what `gradient` does depends on types alone, so that it can be run
             once, on handles that stand for values, for all calls.
         weight: how many operators compiling it is like compiling.
@@ -57,6 +60,7 @@ class Call(ABC):
     )
 
     mutates: Mapping[int, int] = _NOTHING
+    reads_now: frozenset[int] = _NONE
     symbolic_rule: bool = True
     weight: int = 1
     may_keep: bool = False

@@ -18,6 +18,7 @@ from hybridnet.ops.call import Types
 
 from . import arithmetic, dead, duplicates, fold, layout, prune, remap
 from .context import PassContext
+from .ordered import Apart, has_order
 from .report import Record, Report, size_of
 from .rule import Rule
 
@@ -85,7 +86,8 @@ def optimize(
 
     Returns:
         A graph of the same inputs, whose outputs have the same types and, within what `context`
-        allows, the same values; and what was done.
+        allows, the same values; and what was done. Nodes that control edges lead to or from, and
+        targets, are still there.
 
     Raises:
         ParameterError: there is no such pass.
@@ -98,6 +100,11 @@ def optimize(
         else tuple(one if isinstance(one, Pass) else passes_by_name([one])[0] for one in passes)
     )
     graph.verify()
+    if has_order(graph):
+        apart = Apart(graph, context)
+        inside = replace(context, input_types=apart.input_types)
+        made, report = optimize(apart.graph, inside, chosen)
+        return apart.joined(made), report
     types = _output_types(graph, context)
     records = []
     size = size_of(graph)

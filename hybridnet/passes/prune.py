@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from hybridnet.base.errors import GraphError
-from hybridnet.graph.node import Edge, Graph, Node, topological
+from hybridnet.graph.node import Edge, Graph, Moves, Node, topological
 
 from .context import PassContext
 from .pattern import compiled
@@ -46,13 +46,19 @@ def run(graph: Graph, context: PassContext) -> Graph:
     return Rewriter(graph, context, _steps()).run()
 
 
-def pruned(graph: Graph, outputs: Sequence[Edge], feeds: Sequence[Edge] = ()) -> Graph:
+def pruned(
+    graph: Graph,
+    outputs: Sequence[Edge],
+    feeds: Sequence[Edge] = (),
+    targets: Sequence[Node] = (),
+) -> Graph:
     """Returns the part of a graph that computes some values, given others.
 
     Args:
         graph: the whole.
         outputs: values of it that are requested.
         feeds: values of it that will be given; what only they need is left out.
+        targets: nodes of it that are to run, whether or not an output needs them.
 
     Returns:
         A graph whose inputs are those of `graph` that are still needed, and then a variable for
@@ -61,22 +67,19 @@ def pruned(graph: Graph, outputs: Sequence[Edge], feeds: Sequence[Edge] = ()) ->
     Raises:
         GraphError: a value is none of the graph's.
     """
-    known = {*topological(graph.outputs), *graph.inputs}
-    for edge in (*outputs, *feeds):
-        if edge.node not in known:
-            raise GraphError(f"prune: {edge.node.name!r} must be a node of the graph")
-    place = {
-        edge: Edge(Node(None, (), edge.node.name), 0) for edge in feeds if not edge.node.is_variable
-    }
-    for node in topological(outputs):
+    known = {*graph.nodes, *graph.inputs}
+    for node in (*(edge.node for edge in (*outputs, *feeds)), *targets):
+        if node not in known:
+            raise GraphError(f"prune: {node.title} must be a node of the graph")
+    fed = [edge for edge in feeds if not edge.node.is_variable]
+    moves = Moves({edge: Edge(Node(None, (), edge.node.name), 0) for edge in fed})
+    for node in topological(outputs, targets):
         if not node.is_variable:
-            made = node.with_inputs(tuple(place.get(edge, edge) for edge in node.inputs))
-            for index in range(node.num_outputs):
-                place.setdefault(Edge(node, index), Edge(made, index))
-    ends = tuple(place.get(edge, edge) for edge in outputs)
-    given = [place.get(edge, edge).node for edge in feeds]
-    needed = {node for node in topological(ends) if node.is_variable} - set(given)
-    return Graph((*(node for node in graph.inputs if node in needed), *given), ends)
+            moves.note(node, moves.moved(node))
+    ends, runs = moves.edges(outputs), moves.nodes(targets)
+    given = [edge.node for edge in moves.edges(feeds)]
+    needed = {node for node in topological(ends, runs) if node.is_variable} - set(given)
+    return Graph((*(node for node in graph.inputs if node in needed), *given), ends, runs)
 
 
 def _dropout(rewriter: Rewriter, node: Node) -> Replacement | None:

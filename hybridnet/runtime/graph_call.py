@@ -103,7 +103,7 @@ class GraphCall(Call):
     def facts(self) -> Sequence[Any] | None:
         """The calls and edges of the graph, its constants, and where the numbers go."""
         structure, scalars = structure_of(self.graph)
-        inputs, nodes, outputs = cast(tuple[Any, Any, Any], structure)
+        inputs, nodes, outputs, order = cast(tuple[Any, Any, Any, Any], structure)
         calls = [(call.fingerprint, edges) for call, edges in nodes]
         if any(one is None for one, _ in calls):
             return None
@@ -111,7 +111,7 @@ class GraphCall(Call):
         numbers = [
             ("given", places[one]) if type(one) is HostScalar else float(one) for one in scalars
         ]
-        return (inputs, calls, outputs, numbers, self.optimized)
+        return (inputs, calls, outputs, order, numbers, self.optimized)
 
     def infer(self, types: Types) -> Types:
         """Returns the types of the outputs; the inputs must have the types it was made for."""

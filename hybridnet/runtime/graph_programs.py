@@ -8,7 +8,7 @@ structure share them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hybridnet.base import config
@@ -72,7 +72,7 @@ class GraphPrograms:
         devices: Mapping[Node, str] | None = None,
     ) -> None:
         self.num_outputs = len(graph.outputs)
-        self._graph = Graph(graph.inputs, (*graph.outputs, *watched))
+        self._graph = replace(graph, outputs=(*graph.outputs, *watched))
         self._placed = devices is not None
         if devices is not None:
             self._graph = on_devices(self._graph, devices)

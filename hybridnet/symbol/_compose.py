@@ -15,7 +15,7 @@ from hybridnet.base.device_name import DEVICE
 from hybridnet.base.device_scope import current_device
 from hybridnet.base.errors import ParameterError
 from hybridnet.graph.attributes import HIDDEN, attributes_of, stored_name
-from hybridnet.graph.node import Edge, Node, topological, variable
+from hybridnet.graph.node import Edge, Moves, Node, topological, variable
 from hybridnet.name import NameManager
 from hybridnet.ops.operator import OpCall, Operator
 
@@ -188,11 +188,10 @@ def substitute(
         values: variable -> what takes its place.
         name: for the node that computes it, if it is one.
     """
-    place = {Edge(node, 0): edge for node, edge in values.items()}
+    moves = Moves({Edge(node, 0): edge for node, edge in values.items()})
     for node in topological(edges):
-        made = node.with_inputs(tuple(place.get(edge, edge) for edge in node.inputs))
+        made = moves.moved(node)
         if name and not node.is_variable and all(edge.node is node for edge in edges):
             made = replace(made, name=name)
-        if made is not node:
-            place.update((Edge(node, i), Edge(made, i)) for i in range(node.num_outputs))
-    return tuple(place.get(edge, edge) for edge in edges)
+        moves.note(node, made)
+    return moves.edges(edges)

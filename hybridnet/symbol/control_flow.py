@@ -265,6 +265,7 @@ class _Inside:
         """
         place: dict[Edge, Edge] = {}
         outside: dict[Node, Edge] = {}
+        again: dict[Node, Node] = {}
         for node in topological([edge for edges in groups for edge in edges]):
             if node.is_variable:
                 if node not in self.variables:
@@ -273,7 +274,9 @@ class _Inside:
             if not self._owns(node):
                 continue
             inputs = tuple(self._moved(edge, place, outside) for edge in node.inputs)
-            made = node.with_inputs(inputs)
+            # What is outside has run before all that is inside.
+            controls = tuple(again[one] for one in node.controls if one in again)
+            made = again[node] = node.with_inputs(inputs).with_controls(controls)
             place.update((Edge(node, i), Edge(made, i)) for i in range(node.num_outputs))
         moved = [[self._moved(edge, place, outside) for edge in edges] for edges in groups]
         used = set(topological([edge for edges in moved for edge in edges]))
