@@ -1,0 +1,1 @@
+"""`Session`: runs parts of a graph, and holds the variables between runs."""
