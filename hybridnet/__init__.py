@@ -25,6 +25,7 @@ _MODULES: Final = {
     "attribute": "hybridnet.attribute",
     "autograd": "hybridnet.autograd",
     "base": "hybridnet.base",
+    "checkpoint": "hybridnet.checkpoint",
     "context": "hybridnet.context",
     "engine": "hybridnet.engine",
     "executor": "hybridnet.executor",
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
 
     from . import attribute as attribute
     from . import autograd as autograd
+    from . import checkpoint as checkpoint
     from . import context as context
     from . import engine as engine
     from . import executor as executor

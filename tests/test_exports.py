@@ -12,6 +12,7 @@ MODULES = (
     "hybridnet.attribute",
     "hybridnet.autograd",
     "hybridnet.base.context",
+    "hybridnet.checkpoint",
     "hybridnet.context",
     "hybridnet.compat_report",
     "hybridnet.engine",

@@ -224,6 +224,11 @@ class Parameter:
         self._deferred = None
 
     @property
+    def is_initialized(self) -> bool:
+        """Whether it has a value."""
+        return bool(self._data)
+
+    @property
     def is_deferred(self) -> bool:
         """Whether initialization waits for the shape."""
         return self._deferred is not None

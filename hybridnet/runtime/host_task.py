@@ -25,6 +25,7 @@ def push_task(
     reads: Sequence[Value],
     types: Types,
     *,
+    writes: Sequence[engine.Var] = (),
     priority: int = 0,
     lane: str = "copy",
     name: str | None = None,
@@ -35,6 +36,8 @@ def push_task(
         fn: gets the JAX arrays of `reads` and returns one JAX array for each of `types`.
         reads: the Values it reads; what is recorded and not launched yet is launched now.
         types: of the arrays it returns.
+        writes: what else it changes, such as files: it runs after the tasks pushed before that
+            change the same.
         priority: higher first among the tasks that are ready.
         lane: the engine's pool that runs it.
         name: for traces and messages.
@@ -76,6 +79,12 @@ def push_task(
                 raise
 
     engine.push(
-        run, reads=waits, writes=(var,), priority=priority, lane=lane, name=name, origin=origin
+        run,
+        reads=waits,
+        writes=(var, *writes),
+        priority=priority,
+        lane=lane,
+        name=name,
+        origin=origin,
     )
     return made

@@ -1,0 +1,295 @@
+"""`Saver`: saves variables as training goes on, keeps the last few files, and restores them."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, final
+
+from hybridnet import engine
+from hybridnet.base.errors import MXNetError, OpError, ParameterError
+from hybridnet.ndarray import NDArray
+from hybridnet.runtime import recorder
+from hybridnet.runtime.segment import Value
+
+from .faults import require
+from .index import SUFFIX, PathLike, file_of, update_index
+from .retention import Retention
+from .slots import slots_of
+from .tensor_file import check_types, import_safetensors, open_tensors
+from .writing import folder_var, push_save
+
+__all__ = ["PendingSave", "Saver"]
+
+_log: Final = logging.getLogger("hybridnet.checkpoint")
+
+
+@final
+class PendingSave:
+    """A checkpoint that is being written; made by `Saver.save_async`.
+
+    Attributes:
+        path: the checkpoint, without the suffix of its file.
+    """
+
+    def __init__(self, path: str, value: Value) -> None:
+        self.path = path
+        self._value = value
+
+    @property
+    def done(self) -> bool:
+        """Whether it has been written, or could not be."""
+        return self._value.array is not None or self._value.error is not None
+
+    def wait(self) -> str:
+        """Waits until the checkpoint is there; returns its path.
+
+        Raises:
+            OSError: it could not be written; the error names the file.
+            OpError: a variable could not be computed.
+        """
+        try:
+            recorder.wait(self._value)
+        except OpError as error:
+            if isinstance(error.__cause__, OSError):
+                raise error.__cause__.with_traceback(None) from None
+            raise
+        finally:
+            if self.done:
+                _pending.discard(self)
+        return self.path
+
+
+#: Those that nobody has waited for; the interpreter's exit does.
+_pending: Final[set[PendingSave]] = set()
+
+
+@final
+class Saver:
+    """Saves variables to files and restores them.
+
+        saver = hn.checkpoint.Saver({"net": net, "step": step})
+        saver.save("run/model", 100)                             # run/model-100.safetensors
+        saver.restore(hn.checkpoint.latest_checkpoint("run"))
+
+    A file appears whole or not at all: whenever the process is killed, the checkpoint before that
+    can be restored.
+
+    Args:
+        variables: arrays, parameters and blocks in a dict by name, or a block or a `ParameterDict`
+            alone. What is inside of a block or dict has names such as ``net/0.weight``. Only these
+            are saved and restored; a checkpoint may hold more.
+        max_to_keep: how many checkpoints there may be; when there is one more, the oldest is
+            removed. None keeps all.
+        keep_every_n_hours: keep one of those, for good, of each so many hours; None keeps none.
+        index: the name of the file in each folder that lists the checkpoints.
+        clock: gives the time, in seconds since 1970.
+
+    Raises:
+        ParameterError, DTypeError: a variable cannot be saved.
+        ImportError: the package safetensors is not installed.
+    """
+
+    def __init__(
+        self,
+        variables: Any,
+        *,
+        max_to_keep: int | None = 5,
+        keep_every_n_hours: float | None = None,
+        index: str | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        import_safetensors()
+        self._slots = slots_of(variables)
+        if max_to_keep is not None and max_to_keep < 0:
+            raise ParameterError(f"Saver: max_to_keep must be at least 0, got {max_to_keep}")
+        self._clock = clock
+        self._index = index
+        self._retention = Retention.begin(max_to_keep, keep_every_n_hours, clock())
+        self._last: PendingSave | None = None
+        # Held while files and index are changed: saves into two folders may run at once.
+        self._lock = threading.Lock()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the variables."""
+        return list(self._slots)
+
+    @property
+    def last_checkpoints(self) -> list[str]:
+        """The checkpoints that were made and not removed, oldest first."""
+        with self._lock:
+            return [path for path, _ in self._retention.held]
+
+    def recover_last_checkpoints(self, checkpoints: Sequence[PathLike]) -> None:
+        """Takes over checkpoints that another saver made, so that they are removed in their turn.
+
+        Args:
+            checkpoints: their names, oldest first; those that are not there are left out.
+        """
+        held = []
+        for one in checkpoints:
+            with contextlib.suppress(FileNotFoundError):
+                file = file_of(one)
+                held.append((str(file).removesuffix(SUFFIX), file.stat().st_mtime))
+        with self._lock:
+            self._retention = self._retention.with_held(held)
+
+    # -- saving ------------------------------------------------------------------------------
+
+    def save(self, prefix: PathLike, step: Any = None) -> str:
+        """Saves the values of the variables, and waits until they are on the disk.
+
+        Args:
+            prefix: folder and name of the checkpoint. The folder is made where there is none.
+            step: a whole number that comes after the name.
+
+        Returns:
+            The checkpoint's path, without the suffix of its file: ``run/model-100``.
+
+        Raises:
+            OSError: the file cannot be written; the error names it.
+            MXNetError: a variable has no value.
+        """
+        return self.save_async(prefix, step).wait()
+
+    def save_async(self, prefix: PathLike, step: Any = None) -> PendingSave:
+        """Has the values of this moment saved while the program goes on.
+
+        What is changed afterwards is not in the file. The old values take memory until they are
+        written, so that this waits first for the last save of this saver; and raises its error, if
+        nobody has seen that. The interpreter's exit waits for all of them.
+
+        Args:
+            prefix, step: see `save`.
+
+        Returns:
+            What to wait for.
+
+        Raises:
+            OSError: the last save failed.
+            MXNetError: a variable has no value, or this is inside a traced function.
+        """
+        if recorder.current_trace() is not None:
+            raise MXNetError("Saver: variables cannot be saved inside a traced function")
+        last, self._last = self._last, None
+        if last in _pending:
+            last.wait()
+        path = path_of(prefix, step)
+        values = {name: slot.read().read() for name, slot in self._slots.items()}
+        check_types({name: value.type for name, value in values.items()})
+        made = push_save(values, path.parent, lambda: path, done=self._note_saved)
+        self._last = PendingSave(str(path).removesuffix(SUFFIX), made)
+        _note_pending(self._last)
+        return self._last
+
+    def _note_saved(self, path: Path) -> None:
+        """Enters a file that was just written into the index, and removes what is too old."""
+        checkpoint = str(path).removesuffix(SUFFIX)
+        now = self._clock()
+        with self._lock:
+            after, removed = self._retention.saved(checkpoint, now)
+            old = [Path(one) for one in removed]
+            here = [one.name for one in old if one.parent == path.parent]
+            made = {path.name.removesuffix(SUFFIX): now}
+            update_index(path.parent, made, here, after.preserved, self._index)
+            self._retention = after
+        for one in old:
+            if one.parent != path.parent:
+                update_index(one.parent, {}, [one.name], index=self._index)
+            try:
+                file_of(one).unlink(missing_ok=True)
+            except OSError as error:
+                _log.warning("an old checkpoint cannot be removed: %s", error)
+
+    # -- restoring ---------------------------------------------------------------------------
+
+    def restore(self, checkpoint: PathLike) -> None:
+        """Sets the variables to the values in a checkpoint: all of them, or none.
+
+        They need not be initialized.
+
+        Args:
+            checkpoint: its path, with or without the suffix of its file.
+
+        Raises:
+            FormatError: the file is damaged.
+            ParameterError: it lacks a variable.
+            ShapeError, DTypeError: it has one of another shape or dtype.
+            OSError: it cannot be read.
+        """
+        if recorder.current_trace() is not None:
+            raise MXNetError("Saver: variables cannot be restored inside a traced function")
+        path = file_of(checkpoint)
+        engine.wait_for_var(folder_var(path.parent))
+        with open_tensors(path) as file:
+            require(file, {name: (one.shape, one.dtype) for name, one in self._slots.items()})
+            values = {name: file.read(name) for name in self._slots}
+        for name, value in values.items():
+            self._slots[name].assign(value)
+
+
+def path_of(prefix: PathLike, step: Any = None) -> Path:
+    """Returns the file of a checkpoint.
+
+    Args:
+        prefix: folder and name.
+        step: what comes after the name: a whole number, or an array of one.
+
+    Raises:
+        ParameterError: there is no name, or the step is no whole number.
+    """
+    text = os.fsdecode(prefix).removesuffix(SUFFIX)
+    if not os.path.basename(text):
+        raise ParameterError(f"a checkpoint needs a name after its folder, got {prefix!r}")
+    if step is None:
+        return file_of(text)
+    try:
+        number = step.asscalar() if isinstance(step, NDArray) else step
+        if int(number) != number or number < 0:
+            raise ValueError
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"a checkpoint's step must be a whole number from 0, got {step!r}"
+        ) from None
+    return file_of(f"{text}-{int(number)}")
+
+
+# -- exit ------------------------------------------------------------------------------------
+
+
+def _note_pending(save: PendingSave) -> None:
+    global _watching
+    _pending.add(save)
+    for one in [one for one in _pending if one.done and one._value.error is None]:
+        _pending.discard(one)
+    if not _watching:
+        _watching = True
+        engine.get()
+        # Called before what was registered earlier: before the engine stops, which it does after
+        # some seconds even if tasks are pending.
+        getattr(threading, "_register_atexit", atexit.register)(_wait_at_exit)
+
+
+_watching = False
+
+
+def _wait_at_exit() -> None:
+    for one in list(_pending):
+        try:
+            one.wait()
+        except KeyboardInterrupt:
+            return  # the user is tired of waiting
+        except Exception as error:  # nobody is left to whom it could be raised
+            print(f"hybridnet.checkpoint: {one.path} was not saved: {error}", file=sys.stderr)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pending.clear)  # they are the parent's

@@ -1,0 +1,155 @@
+"""Variables as a saver sees them: a value to be read now, and set when a checkpoint is restored."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, final
+
+import numpy as np
+
+from hybridnet.base.context import cpu
+from hybridnet.base.errors import ParameterError
+from hybridnet.gluon import Block, Parameter, ParameterDict
+from hybridnet.ndarray import NDArray
+from hybridnet.ndarray._copy import put
+
+from .faults import OpenShape
+
+__all__ = ["ArraySlot", "ParameterSlot", "Slot", "slots_of"]
+
+
+class Slot(ABC):
+    """A variable that is saved and restored; see `ArraySlot` for that of an array."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def shape(self) -> OpenShape:
+        """Its shape, as far as it is known."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """Its element type."""
+
+    @abstractmethod
+    def read(self) -> NDArray:
+        """Returns its value.
+
+        Raises:
+            MXNetError: it has none yet.
+        """
+
+    @abstractmethod
+    def assign(self, value: np.ndarray[Any, Any]) -> None:
+        """Sets its value, which has its shape and dtype."""
+
+
+@final
+class ArraySlot(Slot):
+    """An array, or a part of one."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: NDArray) -> None:
+        self.array = array
+
+    @property
+    def shape(self) -> OpenShape:
+        """That of the array."""
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """That of the array."""
+        dtype: np.dtype[Any] = self.array.inferred_dtype
+        return dtype
+
+    def read(self) -> NDArray:
+        """Returns the array."""
+        return self.array
+
+    def assign(self, value: np.ndarray[Any, Any]) -> None:
+        """Overwrites the array."""
+        ctx = self.array.context
+        self.array.assign(NDArray.from_value(put(value, ctx), ctx))
+
+
+@final
+class ParameterSlot(Slot):
+    """A parameter of a network, which need not be initialized to be restored."""
+
+    __slots__ = ("parameter",)
+
+    def __init__(self, parameter: Parameter) -> None:
+        self.parameter = parameter
+
+    @property
+    def shape(self) -> OpenShape:
+        """Its shape; unknown where the first input decides it."""
+        shape = self.parameter.shape
+        return None if shape is None else tuple(size or None for size in shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type of its value."""
+        return np.dtype(self.parameter.dtype)
+
+    def read(self) -> NDArray:
+        """Returns the value; the mean where it is on several contexts."""
+        return self.parameter.reduced()
+
+    def assign(self, value: np.ndarray[Any, Any]) -> None:
+        """Sets the value on every context."""
+        data = NDArray.from_value(put(value, cpu()), cpu())
+        if self.parameter.is_initialized or self.parameter.is_deferred:
+            self.parameter.set_data(data)
+        else:
+            self.parameter.initialize_with(data, None)
+
+
+def slots_of(variables: Any, where: str = "") -> dict[str, Slot]:
+    """Returns the slots of what a user wants saved, by name.
+
+    Args:
+        variables: arrays, parameters, blocks, dicts of parameters or slots in a dict by name; or a
+            block or dict of parameters alone. The names of what is inside come after a slash.
+        where: the name of it, for messages.
+
+    Raises:
+        ParameterError: something else is in it.
+    """
+    if isinstance(variables, Block):
+        variables = variables.structural_params()
+    if isinstance(variables, (Mapping, ParameterDict)):
+        found: dict[str, Slot] = {}
+        for name, one in variables.items():
+            if not isinstance(name, str) or not name:
+                raise ParameterError(f"Saver: a variable needs a name, got {name!r}")
+            full = f"{where}/{name}" if where else name
+            for inner, slot in slots_of(one, full).items():
+                if inner in found:
+                    raise ParameterError(f"Saver: two variables have the name {inner!r}")
+                found[inner] = slot
+        return found
+    if not where:
+        raise ParameterError(
+            "Saver: variables must be a dict of names and arrays (or parameters), a block, or a "
+            f"ParameterDict, got {type(variables).__name__}"
+        )
+    return {where: _slot(variables, where)}
+
+
+def _slot(variable: Any, name: str) -> Slot:
+    if isinstance(variable, Slot):
+        return variable
+    if isinstance(variable, Parameter):
+        return ParameterSlot(variable)
+    if isinstance(variable, NDArray) and variable.stype == "default":
+        return ArraySlot(variable)
+    kind = type(variable).__name__
+    raise ParameterError(
+        f"Saver: variable {name!r} must be a dense NDArray or a Parameter, got {kind}"
+    )

@@ -1,0 +1,241 @@
+"""Arrays by name in a safetensors file: https://github.com/huggingface/safetensors.
+
+A file is a number (uint64, little-endian), a header of that many bytes in JSON, and the values one
+after another. The header gives each array's dtype, shape and place. `write_tensors` brings one
+array at a time to the host, so that a model need not be there twice; files are read with the
+package `safetensors`, which checks every size and place against the file.
+
+What the format has no room for is kept in the header's metadata: a CRC-32 of each array with its
+name, dtype and shape, so that damage anywhere in a file is noticed. Files without it are read too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import math
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from hybridnet.base.dtype import BFLOAT16, BOOL
+from hybridnet.base.errors import DTypeError, FormatError, ParameterError
+from hybridnet.base.tensor_type import TensorType, tensor_type
+
+from .files import whole_file
+
+__all__ = ["Tensor", "import_safetensors", "open_tensors", "write_tensors"]
+
+#: The format's names of dtypes.
+_CODES: Final[dict[np.dtype[Any], str]] = {
+    BOOL: "BOOL",
+    BFLOAT16: "BF16",
+    **{np.dtype(f"float{bits}"): f"F{bits}" for bits in (16, 32, 64)},
+    **{np.dtype(f"int{bits}"): f"I{bits}" for bits in (8, 16, 32, 64)},
+    **{np.dtype(f"uint{bits}"): f"U{bits}" for bits in (8, 16, 32, 64)},
+}
+_DTYPES: Final = {code: dtype for dtype, code in _CODES.items()}
+_METADATA: Final = "__metadata__"
+_CRC: Final = "crc32"
+#: Headers are a multiple of so many bytes, so that values are aligned.
+_ALIGNMENT: Final = 8
+_DAMAGED: Final = "the file is damaged, or is not a safetensors file"
+
+
+class Tensor(NamedTuple):
+    """An array to be written.
+
+    Attributes:
+        name: unique in the file.
+        type: its shape and dtype.
+        array: of that type: anything that NumPy makes an array of without a copy, if it can.
+    """
+
+    name: str
+    type: TensorType
+    array: Any
+
+
+def import_safetensors() -> Any:
+    """Returns the package safetensors.
+
+    Raises:
+        ImportError: it is not installed; the message says how to get it.
+    """
+    try:
+        return importlib.import_module("safetensors")
+    except ImportError as error:
+        raise ImportError(
+            "checkpoints need the package safetensors; install it, or hybridnet with its "
+            "checkpoint extra: pip install 'hybridnet[checkpoint]'",
+            name="safetensors",
+        ) from error
+
+
+# -- writing ---------------------------------------------------------------------------------
+
+
+def check_types(types: Mapping[str, TensorType]) -> None:
+    """Checks that arrays of these names and types can be in a file.
+
+    Raises:
+        ParameterError: a name is no text, or is the format's own.
+        DTypeError: a dtype is none of the format's.
+    """
+    for name, one in types.items():
+        if not isinstance(name, str) or not name or name == _METADATA:
+            raise ParameterError(
+                f"a variable in a checkpoint needs a name (text, and not {_METADATA!r}), got "
+                f"{name!r}"
+            )
+        if one.dtype not in _CODES:
+            known = ", ".join(dtype.name for dtype in _CODES)
+            raise DTypeError(f"variable {name!r}: must have one of the dtypes {known}, got {one}")
+
+
+def write_tensors(path: Path, tensors: Sequence[Tensor]) -> int:
+    """Writes arrays to a file, which appears whole or not at all.
+
+    Args:
+        path: the file; an existing one is replaced.
+        tensors: the arrays, of names and types that pass `check_types`.
+
+    Returns:
+        The bytes of the file.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    # The widest first, as the format recommends: every array is aligned to its own width then.
+    ordered = sorted(tensors, key=lambda one: (-one.type.dtype.itemsize, one.name))
+    sums = {one.name: 0 for one in ordered}
+    with whole_file(path) as file:
+        size = file.write(_header(ordered, sums))
+        for one in ordered:
+            host = np.ascontiguousarray(one.array).reshape(one.type.shape)
+            host = host.astype(host.dtype.newbyteorder("<"), copy=False)
+            raw = host.reshape(-1).view(np.uint8).data
+            sums[one.name] = _checksum(one.name, one.type, raw)
+            size += file.write(raw)
+        file.seek(0)
+        file.write(_header(ordered, sums))  # as long as before, now with the sums
+    return size
+
+
+def _header(tensors: Iterable[Tensor], sums: Mapping[str, int]) -> bytes:
+    crc = json.dumps({name: f"{one:08x}" for name, one in sums.items()})
+    entries: dict[str, Any] = {_METADATA: {"format": "hybridnet", _CRC: crc}}
+    end = 0
+    for one in tensors:
+        start, end = end, end + one.type.nbytes
+        entries[one.name] = {
+            "dtype": _CODES[one.type.dtype],
+            "shape": list(one.type.shape),
+            "data_offsets": [start, end],
+        }
+    text = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % _ALIGNMENT)
+    return len(text).to_bytes(8, "little") + text
+
+
+def _checksum(name: str, type: TensorType, raw: Any) -> int:
+    return zlib.crc32(raw, zlib.crc32(f"{name}\0{type}\0".encode()))
+
+
+# -- reading ---------------------------------------------------------------------------------
+
+
+class TensorFile:
+    """An open file of arrays; see `open_tensors`.
+
+    Attributes:
+        path: the file.
+        types: the type of each array, by name, in the file's order of names.
+    """
+
+    def __init__(self, path: Path, opened: Any) -> None:
+        self.path = path
+        self._opened = opened
+        self._sums = _sums(path, opened)
+        self.types = {name: self._type(name) for name in opened.keys()}  # noqa: SIM118 (no dict)
+        if self._sums is not None and self._sums.keys() != self.types.keys():
+            raise _damaged(path, "its header and the checksums in it name other arrays")
+
+    def read(self, name: str) -> np.ndarray[Any, Any]:
+        """Returns an array of the file, a new one.
+
+        Raises:
+            FormatError: its values are damaged.
+        """
+        with _explained(self.path):
+            array: np.ndarray[Any, Any] = self._opened.get_tensor(name)
+        array = np.asarray(array, self.types[name].dtype, order="C")
+        if self._sums is not None:
+            raw = array.reshape(-1).view(np.uint8).data
+            if self._sums[name] != f"{_checksum(name, self.types[name], raw):08x}":
+                raise _damaged(self.path, f"the checksum of {name!r} does not fit it")
+        return array
+
+    def _type(self, name: str) -> TensorType:
+        with _explained(self.path):
+            entry = self._opened.get_slice(name)
+            code, shape = entry.get_dtype(), tuple(entry.get_shape())
+        if code not in _DTYPES:
+            raise FormatError(
+                f"{self.path}: {name!r} has dtype {code}, which is none of {', '.join(_DTYPES)}"
+            )
+        # NumPy multiplies the sizes that are not zero even for an empty array, in 63 bits.
+        if math.prod(size or 1 for size in shape) * _DTYPES[code].itemsize >= 2**63:
+            raise _damaged(self.path, f"{name!r} has the impossible shape {shape}")
+        return tensor_type(shape, _DTYPES[code])
+
+
+@contextlib.contextmanager
+def open_tensors(path: Path) -> Iterator[TensorFile]:
+    """Opens a file of arrays.
+
+    Raises:
+        FormatError: the file is damaged; the message names it and says what is wrong.
+        OSError: it cannot be read.
+    """
+    library = import_safetensors()
+    # Its own errors name neither what is no file nor what may not be read.
+    with open(path, "rb"):
+        pass
+    with _explained(path):
+        opened = library.safe_open(path, framework="np")
+    with opened:
+        yield TensorFile(path, opened)
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turns the library's errors into ours, which name the file."""
+    try:
+        yield
+    except import_safetensors().SafetensorError as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _sums(path: Path, opened: Any) -> dict[str, str] | None:
+    """Returns the checksums by name; None where the file has none."""
+    metadata = opened.metadata() or {}
+    if _CRC not in metadata:
+        if metadata.get("format") == "hybridnet":
+            raise _damaged(path, "its header lacks the checksums")
+        return None
+    try:
+        found = json.loads(metadata[_CRC])
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+        raise _damaged(path, "its checksums cannot be read")
+    return found
+
+
+def _damaged(path: Path, what: str) -> FormatError:
+    return FormatError(f"{path}: {what}; {_DAMAGED}")

@@ -1,0 +1,119 @@
+"""Saving and reading as tasks of the engine, in the order in which they were asked for.
+
+A task that writes a checkpoint holds the Values that the variables have when it is pushed. Values
+are written once; what updates a variable in place gives it another Value, and takes over the memory
+of the old one only where nobody holds it. So training goes on while the old values are written.
+
+Each folder has a Var, which both kinds of tasks write: a checkpoint is read after it was saved.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from hybridnet import engine
+from hybridnet.base.context import Context
+from hybridnet.base.dtype import INT64
+from hybridnet.base.lazy import jax
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ops.call import Types
+from hybridnet.runtime.devices import device_of
+from hybridnet.runtime.host_task import push_task
+from hybridnet.runtime.segment import Value
+
+from .faults import require
+from .tensor_file import Tensor, import_safetensors, open_tensors, write_tensors
+
+__all__ = ["BYTES", "folder_var", "push_restore", "push_save"]
+
+#: The type of what a saving task makes: the bytes of the file.
+BYTES: Final = tensor_type((), INT64)
+
+_folders: Final[dict[str, engine.Var]] = {}
+
+
+def folder_var(folder: Path) -> engine.Var:
+    """Returns the Var that stands for what is in a folder."""
+    key = os.path.realpath(folder)
+    return _folders.get(key) or _folders.setdefault(key, engine.new_variable(key))
+
+
+def push_save(
+    values: Mapping[str, Value],
+    folder: Path,
+    path_of: Callable[..., Path],
+    further: Sequence[Value] = (),
+    done: Callable[[Path], None] = lambda path: None,
+    ctx: Context | None = None,
+) -> Value:
+    """Pushes a task that writes a file.
+
+    Args:
+        values: what to write, by name.
+        folder: of the file.
+        path_of: gets the arrays of `further`, and returns the file.
+        further: Values that tell which file.
+        done: called in the task when the file is there.
+        ctx: where the result is; default the first CPU.
+
+    Returns:
+        The bytes of the file, when it is written; or the error, which names the file.
+    """
+    import_safetensors()
+    types = {name: value.type for name, value in values.items()}
+    device = device_of(ctx or Context("cpu", 0))
+
+    def task(*arrays: Any) -> list[Any]:
+        path = path_of(*arrays[len(types) :])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        written = zip(types.items(), arrays[: len(types)], strict=True)
+        size = write_tensors(path, [Tensor(name, type, one) for (name, type), one in written])
+        done(path)
+        return [_put(np.int64(size), device)]
+
+    (made,) = push_task(
+        task,
+        [*values.values(), *further],
+        (BYTES,),
+        writes=(folder_var(folder),),
+        lane="io",
+        name=f"saving a checkpoint in {str(folder)!r}",
+    )
+    return made
+
+
+def push_restore(path: Path, names: Sequence[str], types: Types, ctx: Context) -> list[Value]:
+    """Pushes a task that reads arrays from a file.
+
+    Args:
+        path: the file.
+        names: of the arrays.
+        types: of them; others in the file are an error.
+        ctx: where they go.
+    """
+    import_safetensors()
+    device = device_of(ctx)
+
+    def task() -> list[Any]:
+        with open_tensors(path) as file:
+            require(file, {n: (t.shape, t.dtype) for n, t in zip(names, types, strict=True)})
+            return [_put(file.read(name), device) for name in names]
+
+    return push_task(
+        task,
+        (),
+        types,
+        writes=(folder_var(path.parent),),
+        lane="io",
+        name=f"restoring {str(path)!r}",
+    )
+
+
+def _put(host: Any, device: Any) -> Any:
+    with jax.enable_x64(True):
+        return jax.device_put(host, device)
