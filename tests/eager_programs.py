@@ -16,9 +16,10 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 # Read at the first use of JAX.
 os.environ.setdefault("HYBRIDNET_NUM_CPU_DEVICES", "2")
@@ -103,22 +104,36 @@ def check_whole(program: Program, wanted: Outcome) -> None:
     Raises:
         AssertionError: it differs from `wanted` by more than rounding, or from itself at all.
     """
+    # Another thread's read cuts this thread's segment wherever that thread happens to come to it,
+    # and finalizers record where the collector happens to run: then other programs result, which
+    # round differently.
+    chance = _kinds(program.steps)
+    same = compare if "elsewhere" in chance else compare_exactly
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "programs"
         with whole(folder) as cache:
             first = run_ours(program)
             assert first.errors == wanted.errors, program
             compare(first, wanted, program)
-            compare_exactly(run_ours(program), first, program)
+            same(run_ours(program), first, program)
             nd.waitall()  # the files, too
         before = cache.statistics()
         with whole(folder) as cache:
-            compare_exactly(run_ours(program), first, program)
+            same(run_ours(program), first, program)
         after = cache.statistics()
         assert after.loaded > 0, program
-        # Finalizers record where the collector happens to run, so that other programs result.
-        if not any(step[0] == "cycles" for step in program.steps):
+        if chance.isdisjoint(("cycles", "elsewhere")):
             assert after.compilations <= before.compilations - after.loaded, program
+
+
+def _kinds(steps: Iterable[Any]) -> set[str]:
+    """Returns the kinds of some steps, and of those inside loops and recorded sections."""
+    found = set()
+    for step in steps:
+        found.add(step[0])
+        if step[0] in ("loop", "train"):
+            found |= _kinds(step[2])
+    return found
 
 
 def main() -> int:
