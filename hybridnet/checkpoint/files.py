@@ -75,7 +75,7 @@ def whole_file(path: Path, *, locked: bool = False) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             temporary.unlink()
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
-            error.filename, error.filename2 = str(path), None
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
 

@@ -10,7 +10,8 @@ A checkpoint is called by its path without the suffix of its file: ``run/model-2
 ``run/model-20.safetensors``. The index holds names only, so that a folder can be moved.
 
 Several savers, also of several processes, may share a folder: each changes its own part of the
-index, under the folder's lock.
+index, under the folder's lock. Whoever asks for a checkpoint waits first for what this process has
+asked to be saved in that folder.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Final
 from hybridnet.base.errors import FormatError, ParameterError
 
 from .files import folder_lock, whole_file
+from .order import settle
 
 __all__ = [
     "INDEX",
@@ -93,7 +95,9 @@ def file_of(checkpoint: PathLike) -> Path:
 
 def checkpoint_exists(checkpoint: PathLike) -> bool:
     """Whether there is a checkpoint of this name, with the suffix of its file or without."""
-    return file_of(checkpoint).is_file()
+    path = file_of(checkpoint)
+    settle(path.parent)
+    return path.is_file()
 
 
 def latest_checkpoint(folder: PathLike, index: str | None = None) -> str | None:
@@ -129,6 +133,7 @@ def get_checkpoint_state(folder: PathLike, index: str | None = None) -> Checkpoi
         OSError: it cannot be read.
     """
     base = os.fsdecode(folder)
+    settle(Path(base))
     found = _read(Path(base, index or INDEX))
     if found is None or not found.times:
         return None
@@ -171,7 +176,7 @@ def update_index(
         times = dict(before.times) if before is not None else {}
         for name in [*made, *removed]:
             times.pop(name, None)
-        times = {name: time for name, time in times.items() if checkpoint_exists(folder / name)}
+        times = {name: time for name, time in times.items() if file_of(folder / name).is_file()}
         times.update(made)
         if preserved is None and before is not None:
             preserved = before.preserved

@@ -41,6 +41,7 @@ class _HostCall(Call):
     """What both have in common: they run on the host, and have no gradient."""
 
     on_host = True
+    one_dtype = False
     __slots__ = ()
 
     @property

@@ -11,6 +11,7 @@ from hybridnet.base.tensor_type import TensorType
 
 from .faults import missing_names
 from .index import PathLike, file_of
+from .order import settle
 from .tensor_file import open_tensors
 
 __all__ = ["list_variables", "load_variable", "variable_types"]
@@ -23,7 +24,9 @@ def variable_types(checkpoint: PathLike) -> dict[str, TensorType]:
         FormatError: the file is damaged.
         OSError: it cannot be read.
     """
-    with open_tensors(file_of(checkpoint)) as file:
+    path = file_of(checkpoint)
+    settle(path.parent)
+    with open_tensors(path) as file:
         return dict(sorted(file.types.items()))
 
 
@@ -46,6 +49,7 @@ def load_variable(checkpoint: PathLike, name: str) -> np.ndarray[Any, Any]:
         OSError: it cannot be read.
     """
     path = file_of(checkpoint)
+    settle(path.parent)
     with open_tensors(path) as file:
         if name not in file.types:
             raise ParameterError(missing_names(path, [name], list(file.types)))

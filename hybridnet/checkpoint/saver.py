@@ -21,10 +21,11 @@ from hybridnet.runtime.segment import Value
 
 from .faults import require
 from .index import SUFFIX, PathLike, file_of, update_index
+from .order import settle
 from .retention import Retention
 from .slots import slots_of
 from .tensor_file import check_types, import_safetensors, open_tensors
-from .writing import folder_var, push_save
+from .writing import push_save
 
 __all__ = ["PendingSave", "Saver"]
 
@@ -228,7 +229,7 @@ class Saver:
         if recorder.current_trace() is not None:
             raise MXNetError("Saver: variables cannot be restored inside a traced function")
         path = file_of(checkpoint)
-        engine.wait_for_var(folder_var(path.parent))
+        settle(path.parent)
         with open_tensors(path) as file:
             require(file, {name: (one.shape, one.dtype) for name, one in self._slots.items()})
             values = {name: file.read(name) for name in self._slots}

@@ -64,8 +64,7 @@ class ArraySlot(Slot):
     @property
     def dtype(self) -> np.dtype[Any]:
         """That of the array."""
-        dtype: np.dtype[Any] = self.array.inferred_dtype
-        return dtype
+        return self.array.inferred_dtype
 
     def read(self) -> NDArray:
         """Returns the array."""
@@ -95,7 +94,8 @@ class ParameterSlot(Slot):
     @property
     def dtype(self) -> np.dtype[Any]:
         """The element type of its value."""
-        return np.dtype(self.parameter.dtype)
+        dtype: np.dtype[Any] = np.dtype(self.parameter.dtype)
+        return dtype
 
     def read(self) -> NDArray:
         """Returns the value; the mean where it is on several contexts."""

@@ -3,20 +3,16 @@
 A task that writes a checkpoint holds the Values that the variables have when it is pushed. Values
 are written once; what updates a variable in place gives it another Value, and takes over the memory
 of the old one only where nobody holds it. So training goes on while the old values are written.
-
-Each folder has a Var, which both kinds of tasks write: a checkpoint is read after it was saved.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from hybridnet import engine
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import INT64
 from hybridnet.base.lazy import jax
@@ -27,20 +23,13 @@ from hybridnet.runtime.host_task import push_task
 from hybridnet.runtime.segment import Value
 
 from .faults import require
+from .order import folder_var
 from .tensor_file import Tensor, import_safetensors, open_tensors, write_tensors
 
-__all__ = ["BYTES", "folder_var", "push_restore", "push_save"]
+__all__ = ["BYTES", "push_restore", "push_save"]
 
 #: The type of what a saving task makes: the bytes of the file.
 BYTES: Final = tensor_type((), INT64)
-
-_folders: Final[dict[str, engine.Var]] = {}
-
-
-def folder_var(folder: Path) -> engine.Var:
-    """Returns the Var that stands for what is in a folder."""
-    key = os.path.realpath(folder)
-    return _folders.get(key) or _folders.setdefault(key, engine.new_variable(key))
 
 
 def push_save(

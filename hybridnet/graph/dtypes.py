@@ -199,7 +199,7 @@ class _Inference:
 def _followers(call: Call, edges: Sequence[_T]) -> Sequence[_T]:
     """Returns the inputs that have one dtype unless the user says otherwise."""
     if not isinstance(call, OpCall):
-        return edges
+        return edges if call.one_dtype else ()
     if call.name in _WIDE:
         return edges[:1]
     if call.operator.variadic:

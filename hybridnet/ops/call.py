@@ -48,6 +48,7 @@ class Call(ABC):
         weight: how many operators compiling it is like compiling.
         may_keep: whether `keeping` may return another call.
         on_host: whether it runs Python code on the host, and so by `run_apart`.
+        one_dtype: whether its inputs have one dtype where nothing says otherwise.
     """
 
     __slots__ = (
@@ -65,6 +66,7 @@ class Call(ABC):
     weight: int = 1
     may_keep: bool = False
     on_host: bool = False
+    one_dtype: bool = True
 
     num_outputs: int
     num_visible: int
