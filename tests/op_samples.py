@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import op_samples_contrib
 import op_samples_core
+import op_samples_graphs
 import op_samples_image
 import op_samples_linalg
 import op_samples_nn
@@ -53,6 +54,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     **op_samples_contrib.SAMPLES,
     **op_samples_nn.SAMPLES,
     **op_samples_core.SAMPLES,
+    **op_samples_graphs.SAMPLES,
     **op_samples_image.SAMPLES,
     **op_samples_numpy.SAMPLES,
     **op_samples_rnn.SAMPLES,

@@ -18,6 +18,7 @@ from . import creation as creation
 from . import ctc as ctc
 from . import deformable as deformable
 from . import elementwise as elementwise
+from . import entropy as entropy
 from . import histogram as histogram
 from . import image as image
 from . import image_color as image_color
@@ -45,6 +46,7 @@ from . import numpy_shape as numpy_shape
 from . import old_ops as old_ops
 from . import optimizer_ops as optimizer_ops
 from . import ordering as ordering
+from . import padded_windows as padded_windows
 from . import patches as patches
 from . import pool as pool
 from . import proposal as proposal
@@ -57,15 +59,18 @@ from . import resize as resize
 from . import rnn as rnn
 from . import roi as roi
 from . import roi_align as roi_align
+from . import running as running
 from . import sampling as sampling
 from . import sequence as sequence
 from . import sketch as sketch
 from . import slicing as slicing
 from . import softmax as softmax
 from . import sparse_ops as sparse_ops
+from . import special as special
 from . import state_ops as state_ops
 from . import svm as svm
 from . import transpose as transpose
+from . import tuples as tuples
 from . import views as views
 from .numpy_names import add_numpy_names
 from .registry import complete_library

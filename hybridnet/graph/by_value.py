@@ -1,0 +1,155 @@
+"""`ByValue`: an operator of which some parameters are inputs of the graph's.
+
+TensorFlow's shapes may be tensors: ``tf.reshape(x, [tf.shape(x)[0], -1])``. XLA's may not. Such a
+call cannot run, but stands in a graph until the types of the graph's inputs are known, and the
+values of the few that shapes are made of. Then `hybridnet.passes.settle` puts the operator in its
+place.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, final
+
+import numpy as np
+
+from hybridnet.base.errors import GraphError
+from hybridnet.ops.backward import vjp_call
+from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.operator import Operator
+
+__all__ = ["ByValue", "Unsettled"]
+
+Array = np.ndarray[Any, Any]
+
+
+class Unsettled(Call):
+    """A call that another takes the place of once some of its inputs are known.
+
+    Attributes:
+        at: the inputs, by number, whose values decide which.
+    """
+
+    __slots__ = ("at",)
+
+    def __init__(self, at: tuple[int, ...], num_outputs: int, takes_state: bool) -> None:
+        self.at = at
+        self.num_visible = num_outputs
+        self.num_outputs = num_outputs + takes_state
+        self.num_scalars = 0
+        self.takes_state = takes_state
+
+    @abstractmethod
+    def settled(self, values: Sequence[Array]) -> tuple[Call, tuple[Any, ...]]:
+        """Returns the call, and the numbers that it takes beside its inputs.
+
+        Args:
+            values: of the inputs in `at`, which are no inputs of that call.
+
+        Raises:
+            ShapeError, ParameterError: it cannot be called with them.
+        """
+
+    def infer(self, types: Types) -> NoReturn:
+        """Types do not tell the types of the outputs.
+
+        Raises:
+            GraphError: always.
+        """
+        raise GraphError(
+            f"{self.name}: the shape of the result depends on the values of inputs; "
+            "hybridnet.passes.settle must be run on the graph first"
+        )
+
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
+        """As `infer`."""
+        self.infer(())
+
+
+@final
+class ByValue(Unsettled):
+    """An operator with one output, some of whose parameters are the call's last inputs.
+
+    Args:
+        operator: the operator.
+        count: how many inputs of its own it gets.
+        attrs: the other parameters.
+        given: the names of the parameters that inputs are given for, in their order. One with an
+            axis stands for a tuple, one without for a number.
+    """
+
+    __slots__ = ("attrs", "given", "operator")
+
+    def __init__(
+        self, operator: Operator, count: int, attrs: Mapping[str, Any], given: Sequence[str]
+    ) -> None:
+        super().__init__(tuple(range(count, count + len(given))), 1, operator.takes_state is True)
+        self.operator = operator
+        self.attrs = dict(attrs)
+        self.given = tuple(given)
+
+    @property
+    def name(self) -> str:
+        """The operator's name."""
+        return self.operator.name
+
+    def settled(self, values: Sequence[Array]) -> tuple[Call, tuple[Any, ...]]:
+        """The operator with all its parameters."""
+        found = {
+            name: tuple(value.tolist()) if value.ndim else value.item()
+            for name, value in zip(self.given, values, strict=True)
+        }
+        return self.operator.bind({**self.attrs, **found})
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """That of the operator, once it is known."""
+        return _late_gradient(self, self.operator.no_gradient, back)
+
+    def __repr__(self) -> str:
+        return f"{self.operator.name}({self.attrs}, by value: {', '.join(self.given)})"
+
+
+@final
+class _Gradient(Unsettled):
+    """The vector-Jacobian product of an unsettled call; as `hybridnet.ops.backward.VjpCall`."""
+
+    __slots__ = ("given", "of", "wanted")
+
+    def __init__(self, of: Unsettled, wanted: tuple[int, ...], given: tuple[int, ...]) -> None:
+        super().__init__(of.at, len(wanted), False)
+        self.of = of
+        self.wanted = wanted
+        self.given = given
+
+    @property
+    def name(self) -> str:
+        """As MXNet names gradients."""
+        return f"_backward_{self.of.name}"
+
+    def settled(self, values: Sequence[Array]) -> tuple[Call, tuple[Any, ...]]:
+        """The gradient of what the call has become."""
+        call, scalars = self.of.settled(values)
+        left_out = sorted(self.at)
+        wanted = tuple(one - sum(at < one for at in left_out) for one in self.wanted)
+        return vjp_call(call, wanted, self.given), scalars
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """The same again."""
+        return _late_gradient(self, "", back)
+
+
+def _late_gradient(call: Unsettled, no_gradient: str, back: Backward) -> list[Any]:
+    grads: list[Any] = [None] * len(back.inputs)
+    wanted = tuple(index for index, want in enumerate(back.wanted) if want and index not in call.at)
+    given = tuple(index for index, one in enumerate(back.grads) if one is not None)
+    if no_gradient or not wanted or not given:
+        return grads
+    operands = [*back.inputs, *(back.grads[index] for index in given)]
+    for index, grad in zip(
+        wanted, back.apply(_Gradient(call, wanted, given), operands), strict=True
+    ):
+        grads[index] = grad
+    return grads
