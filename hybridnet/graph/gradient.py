@@ -20,7 +20,7 @@ from hybridnet.ops.registry import get
 
 from .node import Edge, Graph, Node
 
-__all__ = ["REROUTED", "EdgeHandle", "gradients"]
+__all__ = ["REROUTED", "EdgeHandle", "fitted", "gradients"]
 
 
 @final
@@ -175,11 +175,11 @@ def gradients(
         found = zip(node.inputs, back.inputs, node.call.gradient(back), strict=False)
         for edge, x, grad in found:
             if grad is not None and edge.node in needed:
-                _accumulate(grads, edge, _fitted(node, grad, x))
+                _accumulate(grads, edge, fitted(node, grad, x))
     return [grads[Edge(node, 0)].edge if Edge(node, 0) in grads else None for node in wanted]
 
 
-def _fitted(node: Node, grad: EdgeHandle, x: EdgeHandle) -> EdgeHandle:
+def fitted(node: Node, grad: EdgeHandle, x: EdgeHandle) -> EdgeHandle:
     """Returns a gradient in the dtype of what it is the gradient of; the shape must be right."""
     if grad.type is x.type or grad.type is None or x.type is None:
         return grad
