@@ -4,22 +4,31 @@ As in TensorFlow (Abadi et al., "TensorFlow: Large-Scale Machine Learning on Het
 Distributed Systems", 2015, section 3.2.2): an edge from device x to device y becomes a Send node in
 x's graph and a Recv node in y's; all readers of a tensor on one device share one Recv, so that it
 is sent once and held once. What travels, and when, is then a matter of these two nodes alone, and
-every device can be scheduled by itself.
+every device can be scheduled by itself. A control edge between devices is cut in the same way; its
+Send and Recv have no value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, Final, NamedTuple, final
+
+import numpy as np
 
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError, InternalError
-from hybridnet.base.tensor_type import TensorType
+from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.ops.call import Backward, Call, Types
 
+from .flow import FlowCall, Frame, Scopes
+
 __all__ = ["Part", "Partition", "RecvCall", "SendCall", "Transfer", "partition"]
+
+
+#: The type of what goes along a control edge.
+_NOTHING: Final = tensor_type((0,), np.dtype(np.bool_))
 
 
 class Transfer(NamedTuple):
@@ -28,7 +37,8 @@ class Transfer(NamedTuple):
     Attributes:
         source: the name of the device that makes it.
         destination: the name of the device that it is for.
-        tensor: its name, which no other tensor of the graph has.
+        tensor: its name, which no other tensor of the graph has; of a control edge ``^`` and the
+            name of the node that must have run.
     """
 
     source: str
@@ -47,6 +57,11 @@ class _TransferCall(Call):
         self.num_outputs = self.num_visible = 1
         self.num_scalars = 0
         self.takes_state = False
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it stands for a control edge, and hands no value on."""
+        return self.type is _NOTHING and self.transfer.tensor.startswith("^")
 
     def infer(self, types: Types) -> Types:
         """The tensor's type."""
@@ -100,12 +115,16 @@ class Part:
         device: its name.
         graph: its inputs are those of the whole graph whose values are on this device; its outputs
             the results that are wanted here, and then the Send nodes'.
+            Its targets are what must run here though nothing reads it.
         inputs: which of the whole graph's inputs they are, by number.
         results: which of the whole graph's outputs they are, by number.
         sends: the Send nodes.
         receives: the Recv nodes.
         originals: for each node that computes, which of the whole graph's nodes it is.
-        levels: and how often, at most, a path to it goes from one device to another.
+        levels: and how often, at most, a path to it goes from one device to another; in a lowered
+            graph see `Scopes`.
+        regions: and the number of its scope.
+        frames: for each node the loop that its outputs belong to.
     """
 
     device: str
@@ -116,6 +135,8 @@ class Part:
     receives: tuple[Node, ...]
     originals: Mapping[Node, Node]
     levels: Mapping[Node, int]
+    regions: Mapping[Node, int]
+    frames: Mapping[Node, Frame | None]
 
 
 @final
@@ -137,8 +158,9 @@ class _Building:
 
     def __init__(self) -> None:
         self.place: dict[Edge, Edge] = {}
+        self.nodes: dict[Node, Node] = {}
         self.originals: dict[Node, Node] = {}
-        self.levels: dict[Node, int] = {}
+        self.scopes = Scopes()
         self.inputs: list[int] = []
         self.results: list[tuple[int, Edge]] = []
         self.sends: list[Node] = []
@@ -148,14 +170,20 @@ class _Building:
 class _Cutter:
     """Takes nodes in order to the parts of their devices."""
 
-    def __init__(self, graph: Graph, devices: Mapping[Node, str], types: Mapping[Node, Types]):
+    def __init__(
+        self,
+        graph: Graph,
+        devices: Mapping[Node, str],
+        types: Mapping[Node, Types],
+        scopes: Scopes | None,
+    ) -> None:
         self.devices = devices
         self.types = types
+        self.scopes = scopes or _plain_scopes(graph, devices)
         self.parts: dict[str, _Building] = {}
         self.transfers: list[Transfer] = []
-        self._names: dict[Edge, str] = {}
+        self._names: dict[Edge | Node, str] = {}
         self._taken: dict[str, int] = {}
-        self._levels: dict[Node, int] = {}
         self._numbers = {node: number for number, node in enumerate(graph.inputs)}
 
     def part(self, device: str) -> _Building:
@@ -165,17 +193,19 @@ class _Cutter:
         """Puts a node, whose inputs were put before, in the part of its device."""
         device = self.devices[node]
         part = self.part(device)
-        self._levels[node] = max(
-            (self._levels[edge.node] + (self.devices[edge.node] != device) for edge in node.inputs),
-            default=0,
-        )
         if node.is_variable:
             part.inputs.append(self._numbers[node])
             part.place[Edge(node, 0)] = Edge(node, 0)
+            part.scopes.frames[node] = None
             return
         made = node.with_inputs(tuple(self.on(edge, device) for edge in node.inputs))
-        part.originals[made] = node
-        part.levels[made] = self._levels[node]
+        made = made.with_controls(tuple(self.after(one, device) for one in node.controls))
+        part.nodes[node] = made
+        part.scopes.frames[made] = self.scopes.frames[node]
+        if not isinstance(node.call, FlowCall):
+            part.originals[made] = node
+            part.scopes.levels[made] = self.scopes.levels[node]
+            part.scopes.regions[made] = self.scopes.regions[node]
         for index in range(node.num_outputs):
             part.place[Edge(node, index)] = Edge(made, index)
 
@@ -187,31 +217,58 @@ class _Cutter:
             found = part.place[edge] = self._send(edge, device)
         return found
 
-    def _send(self, edge: Edge, device: str) -> Edge:
-        source = self.devices[edge.node]
-        transfer = Transfer(source, device, self._name(edge))
-        kind = self.types[edge.node][edge.index]
-        origin, tensor = edge.node.origin, {"__tensor__": transfer.tensor}
-        local = self.parts[source].place[edge]
-        attrs = {**tensor, "__to__": device, DEVICE: source}
-        name = f"{edge.node.name}/send"
-        send = Node(SendCall(transfer, kind), (local,), name, (), attrs, origin)
-        self.parts[source].sends.append(send)
-        attrs = {**tensor, "__from__": source, DEVICE: device}
-        name = f"{edge.node.name}/recv"
-        receive = Node(RecvCall(transfer, kind), (), name, (), attrs, origin)
-        self.part(device).receives.append(receive)
-        self.transfers.append(transfer)
-        return Edge(receive, 0)
+    def after(self, node: Node, device: str) -> Node:
+        """Returns what runs on a device once a node has run."""
+        part = self.part(device)
+        found = part.nodes.get(node)
+        if found is None:
+            found = part.nodes[node] = self._transfer(node, None, device)
+        return found
 
-    def _name(self, edge: Edge) -> str:
+    def _send(self, edge: Edge, device: str) -> Edge:
+        return Edge(self._transfer(edge.node, edge.index, device), 0)
+
+    def _transfer(self, node: Node, index: int | None, device: str) -> Node:
+        """Makes Send and Recv of an output of a node, or of its having run; returns the Recv."""
+        source = self.devices[node]
+        edge = None if index is None else Edge(node, index)
+        transfer = Transfer(source, device, self._name(node if edge is None else edge))
+        kind = _NOTHING if index is None else self.types[node][index]
+        here, there = self.parts[source], self.part(device)
+        reads = () if edge is None else (here.place[edge],)
+        controls = (here.nodes[node],) if edge is None else ()
+        tensor, frame = {"__tensor__": transfer.tensor}, self.scopes.frames[node]
+        attrs = {**tensor, "__to__": device, DEVICE: source}
+        name = f"{node.name}/send"
+        send = Node(SendCall(transfer, kind), reads, name, (), attrs, node.origin, controls)
+        here.sends.append(send)
+        attrs = {**tensor, "__from__": source, DEVICE: device}
+        name = f"{node.name}/recv"
+        receive = Node(RecvCall(transfer, kind), (), name, (), attrs, node.origin)
+        there.receives.append(receive)
+        here.scopes.frames[send] = there.scopes.frames[receive] = frame
+        self.transfers.append(transfer)
+        return receive
+
+    def _name(self, what: Edge | Node) -> str:
         """Returns a tensor's name; nodes of one name are numbered, since names may come twice."""
-        if edge not in self._names:
-            name = f"{edge.node.name}:{edge.index}"
+        if what not in self._names:
+            name = f"^{what.name}" if isinstance(what, Node) else f"{what.node.name}:{what.index}"
             number = self._taken.get(name, 0)
             self._taken[name] = number + 1
-            self._names[edge] = f"{name}#{number}" if number else name
-        return self._names[edge]
+            self._names[what] = f"{name}#{number}" if number else name
+        return self._names[what]
+
+
+def _plain_scopes(graph: Graph, devices: Mapping[Node, str]) -> Scopes:
+    """Returns the scopes of a graph without primitives: there is one."""
+    levels: dict[Node, int] = {}
+    for node in graph.nodes:
+        sources = (*(edge.node for edge in node.inputs), *node.controls)
+        levels[node] = max(
+            (levels[one] + (devices[one] != devices[node]) for one in sources), default=0
+        )
+    return Scopes(dict.fromkeys(graph.nodes), dict.fromkeys(graph.nodes, 0), levels)
 
 
 def partition(
@@ -219,6 +276,7 @@ def partition(
     devices: Mapping[Node, str],
     types: Mapping[Node, Types],
     wanted: Sequence[str | None] = (),
+    scopes: Scopes | None = None,
 ) -> Partition:
     """Cuts a graph into one for each device.
 
@@ -228,10 +286,11 @@ def partition(
         types: of all nodes.
         wanted: for each output the device on which it is wanted; None, or no entry, leaves it
             where it is made.
+        scopes: those of a lowered graph; None where there are no primitives.
 
     Returns:
         The parts. There are as many transfers as there are pairs of a tensor and another device
-        on which it is read or wanted.
+        on which it is read or wanted; and of a node, and another device on which one waits for it.
 
     Raises:
         GraphError: a node has no device.
@@ -239,7 +298,7 @@ def partition(
     for node in (*graph.inputs, *graph.nodes):
         if node not in devices:
             raise GraphError(f"partition: node {node.title} has no device")
-    cutter = _Cutter(graph, devices, types)
+    cutter = _Cutter(graph, devices, types, scopes)
     for node in graph.nodes:
         cutter.add(node)
     places = [*wanted, *[None] * (len(graph.outputs) - len(wanted))]
@@ -254,13 +313,17 @@ def partition(
 def _finished(graph: Graph, device: str, part: _Building) -> Part:
     inputs = sorted(part.inputs)
     outputs = [edge for _, edge in part.results] + [Edge(send, 0) for send in part.sends]
+    made = [part.nodes[node] for node in graph.targets if node in part.nodes]
+    targets = tuple(node for node in made if not isinstance(node.call, RecvCall))
     return Part(
         device,
-        Graph(tuple(graph.inputs[i] for i in inputs), tuple(outputs)),
+        Graph(tuple(graph.inputs[i] for i in inputs), tuple(outputs), targets),
         tuple(inputs),
         tuple(number for number, _ in part.results),
         tuple(part.sends),
         tuple(part.receives),
         part.originals,
-        part.levels,
+        part.scopes.levels,
+        part.scopes.regions,
+        part.scopes.frames,
     )

@@ -13,6 +13,9 @@ them and the same Sends wait for them. Then nothing is computed before a Send th
 and nothing waits for a Recv that it does not need. Along an edge Recvs can only be added and Sends
 only be dropped, so there is no circle on the device; and others are of another level. This is done
 with the levels that take long.
+
+Of a graph with control flow, nodes of different scopes (branch, test or body of a loop) are never
+in one piece: one may be dead when the other is not.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from hybridnet.graph.node import Edge, Graph, Node, variable
+from hybridnet.graph.node import Edge, Graph, Moves, Node, variable
 
 from .partition import Part, RecvCall, SendCall
 
@@ -39,12 +42,16 @@ class Piece:
         reads: tensors of the part that it takes: inputs, what is received, results of other
             pieces.
         makes: tensors of the part that it gives: what is sent, results, what other pieces read.
+        after: nodes of the part that must have run before it, beside what it reads.
+        ends: nodes of it that others wait for in this way.
     """
 
     graph: Graph
     nodes: tuple[Node, ...]
     reads: tuple[Edge, ...]
     makes: tuple[Edge, ...]
+    after: tuple[Node, ...] = ()
+    ends: tuple[Node, ...] = ()
 
 
 def pieces_of(part: Part, is_heavy: Callable[[Sequence[Node]], bool]) -> list[Piece]:
@@ -58,22 +65,31 @@ def pieces_of(part: Part, is_heavy: Callable[[Sequence[Node]], bool]) -> list[Pi
     groups = _groups(part, is_heavy)
     home = {node: number for number, nodes in enumerate(groups) for node in nodes}
     wanted: list[dict[Edge, None]] = [{} for _ in groups]
+    ends: list[dict[Node, None]] = [{} for _ in groups]
     for node in part.graph.nodes:
         for edge in node.inputs:
             if edge.node in home and home.get(node) != home[edge.node]:
                 wanted[home[edge.node]][edge] = None
+        for one in node.controls:
+            if one in home and home.get(node) != home[one]:
+                ends[home[one]][one] = None
     for edge in part.graph.outputs:
         if edge.node in home:
             wanted[home[edge.node]][edge] = None
-    return [_piece(nodes, tuple(wanted[number])) for number, nodes in enumerate(groups)]
+    targets = set(part.graph.targets)
+    return [
+        _piece(nodes, tuple(wanted[number]), tuple(ends[number]), targets)
+        for number, nodes in enumerate(groups)
+    ]
 
 
 def _groups(part: Part, is_heavy: Callable[[Sequence[Node]], bool]) -> list[list[Node]]:
     """Returns the nodes that compute, those of one piece in one list."""
-    levels: dict[int, list[Node]] = {}
+    levels: dict[tuple[int, int], list[Node]] = {}
     for node in part.graph.nodes:
         if node in part.levels:
-            levels.setdefault(part.levels[node], []).append(node)
+            key = part.levels[node], part.regions[node]
+            levels.setdefault(key, []).append(node)
     exchanges = bool(part.sends or part.receives)
     groups: list[list[Node]] = []
     sets: dict[Node, tuple[int, int]] = {}
@@ -99,8 +115,8 @@ def _sets(part: Part) -> dict[Node, tuple[int, int]]:
     bit = 1
     for node in order:
         known = 0
-        for edge in node.inputs:
-            known |= before[edge.node]
+        for one in (*(edge.node for edge in node.inputs), *node.controls):
+            known |= before[one]
         if isinstance(node.call, RecvCall):
             known, bit = bit, bit << 1
         before[node] = known
@@ -109,26 +125,31 @@ def _sets(part: Part) -> dict[Node, tuple[int, int]]:
     for node in reversed(order):
         if isinstance(node.call, SendCall):
             after[node], bit = bit, bit << 1
-        for edge in node.inputs:
-            after[edge.node] |= after[node]
+        for one in (*(edge.node for edge in node.inputs), *node.controls):
+            after[one] |= after[node]
     return {node: (before[node], after[node]) for node in order}
 
 
-def _piece(nodes: list[Node], makes: tuple[Edge, ...]) -> Piece:
-    inside: dict[Edge, Edge] = {}
+def _piece(
+    nodes: list[Node], makes: tuple[Edge, ...], ends: tuple[Node, ...], targets: set[Node]
+) -> Piece:
+    inside = Moves()
     stand_ins: dict[Edge, Node] = {}
+    after: dict[Node, None] = {}
     own = set(nodes)
 
     def moved(edge: Edge) -> Edge:
         if edge.node in own:
-            return inside[edge]
+            return inside.edge(edge)
         if edge not in stand_ins:
             stand_ins[edge] = variable(edge.node.name, origin=edge.node.origin)
         return Edge(stand_ins[edge], 0)
 
     for node in nodes:
         made = node.with_inputs(tuple(moved(edge) for edge in node.inputs))
-        for index in range(node.num_outputs):
-            inside[Edge(node, index)] = Edge(made, index)
-    graph = Graph(tuple(stand_ins.values()), tuple(inside[edge] for edge in makes))
-    return Piece(graph, tuple(nodes), tuple(stand_ins), makes)
+        after.update(dict.fromkeys(one for one in node.controls if one not in own))
+        within = inside.nodes(one for one in node.controls if one in own)
+        inside.note(node, made.with_controls(within))
+    runs = inside.nodes(node for node in nodes if node in targets or node in ends)
+    graph = Graph(tuple(stand_ins.values()), inside.edges(makes), runs)
+    return Piece(graph, tuple(nodes), tuple(stand_ins), makes, tuple(after), ends)

@@ -3,13 +3,17 @@
 Each device counts, for each of its programs, the inputs that are still missing; what has none left
 is ready. A program that only has to be handed to XLA, or is light, is started at once by the thread
 that found it ready, from a queue of that thread so that long chains do not nest; any other (one to
-be compiled, Python code, a user's device) is a task of the engine, the most urgent first.
+be compiled, Python code, a user's device) is a task of the engine, the most urgent first. What
+waits for what, with branches and loops, is the affair of `dataflow`.
 Devices know of each other only what comes through the rendezvous. This is the executor of
 TensorFlow (Abadi et al., "TensorFlow: Large-Scale Machine Learning on Heterogeneous Distributed
 Systems", 2015, sections 3.1 and 3.2.2), with programs of many nodes in the place of single ones.
 
 A dead tensor comes from a branch that is not taken: what reads it does not run, and its results are
 dead. The first failure ends a run: it aborts the rendezvous, and what has not begun does nothing.
+
+Where a loop goes on is known when the value of its predicate is. Whoever waits for that value has
+nothing else to start; and a user's thread, which has other things to do, leaves it to a task.
 
 Programs are dispatched, not waited for: XLA runs them one after another on their device, and those
 of several devices at once. Only while a profiler listens, programs are tasks which wait for their
@@ -20,29 +24,34 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, final
+
+import numpy as np
 
 from hybridnet import engine
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import GraphError, MXNetError, OpError
-from hybridnet.graph.node import Node
-from hybridnet.ops.call import Types
-from hybridnet.passes.partition import Transfer
 
-from . import journal, launch, observe, recorder
+from .dataflow import Dataflow, Iteration, Todo
 from .device_plan import DevicePlan, Program
+from .program_run import error_of, run_program
 from .rendezvous import Key, Received, Rendezvous, died
-from .segment import Code, Value
 
 __all__ = ["GraphRun"]
 
 
 class _Thread(threading.local):
-    """The programs that this thread has found ready and will start next; None outside of that."""
+    """What this thread does for runs.
+
+    Attributes:
+        queue: what it has found ready and will start next; None outside of that.
+        may_wait: whether it is a thread of the engine, and no user's.
+    """
 
     queue: deque[Callable[[], None]] | None = None
+    may_wait = False
 
 
 _thread: Final = _Thread()
@@ -59,6 +68,19 @@ def _start_soon(work: Callable[[], None]) -> None:
             queue.popleft()()
     finally:
         _thread.queue = None
+
+
+def _as_task(work: Callable[[], None]) -> Callable[[], None]:
+    """Returns a task of the engine that does something."""
+
+    def task() -> None:
+        was, _thread.may_wait = _thread.may_wait, True
+        try:
+            _start_soon(work)
+        finally:
+            _thread.may_wait = was
+
+    return task
 
 
 @contextmanager
@@ -108,8 +130,8 @@ class GraphRun:
         self._finish: Callable[[], None] | None = None
         self._lock = threading.RLock()
         self._devices = [_DeviceRun(plan, self) for plan in plans]
-        # Programs that have not ended, and outputs that are missing.
-        self._left = num_outputs + sum(len(plan.programs) for plan in plans)
+        # Iterations that have not ended, outputs that are missing, and the start itself.
+        self._left = num_outputs + 1
 
     def when_ended(self, finish: Callable[[], None]) -> None:
         """Has a function called when it has ended: now, if that is so."""
@@ -126,15 +148,24 @@ class GraphRun:
     def _start(self, feeds: Sequence[Any]) -> None:
         for one in self._devices:
             one.start(feeds)
-        self.count_down(0)
+        self.count(-1)
 
-    def count_down(self, count: int = 1) -> None:
-        """Notes that a program ended or outputs came; the last one finishes the run."""
+    def add(self, change: int) -> bool:
+        """Notes that iterations began or ended, or outputs came; returns whether that was all."""
         with self._lock:
-            self._left -= count
+            self._left += change
             if self._left or self.ended:
-                return
+                return False
             self.ended = True
+            return True
+
+    def count(self, change: int) -> None:
+        """Does what `add` does, and finishes the run if that was all."""
+        if self.add(change):
+            self.finish()
+
+    def finish(self) -> None:
+        """Tells who waits for the end that it is there."""
         if self._finish is not None:
             self._finish()
 
@@ -145,8 +176,7 @@ class GraphRun:
                 return
             self.error, self.ended = error, True
         self.rendezvous.abort(error)
-        if self._finish is not None:
-            self._finish()
+        self.finish()
 
     def give(self, number: int, value: Received, node: str) -> None:
         """Takes an output."""
@@ -159,203 +189,133 @@ class GraphRun:
             )
             return
         self.outputs[number] = value.value
-        self.count_down()
+        self.count(-1)
 
 
 @final
 class _DeviceRun:
-    """One run of one device: what its programs still wait for, and the tensors there are."""
+    """One run of one device: does what its `Dataflow` says is to be done."""
 
     def __init__(self, plan: DevicePlan, run: GraphRun) -> None:
         self.plan = plan
         self.run = run
         self._lock = threading.RLock()
-        self._pending = [len(program.reads) for program in plan.programs]
-        self._tensors: dict[int, Received] = {}
-        # How many programs have not taken a slot's tensor yet: with the last it is let go.
-        self._uses = [len(readers) for readers in plan.readers]
+        self._flow = Dataflow(plan)
 
     def start(self, feeds: Sequence[Any]) -> None:
-        for slot, transfer in self.plan.receives:
-            self._expect(slot, Key(*transfer))
-        ready = [one for one in self.plan.programs if not one.reads]
-        for number, slot in self.plan.feeds:
-            ready += self._fill(slot, Received(feeds[number]))
-        self._schedule(ready)
+        given = [(slot, Received(feeds[number])) for number, slot in self.plan.feeds]
+        self._do(lambda flow: flow.start(given))
 
-    def _expect(self, slot: int, key: Key) -> None:
+    def _do(self, change: Callable[[Dataflow], Todo]) -> None:
+        """Changes what is known, and does what that makes ready."""
+        with self._lock:
+            if self.run.ended:
+                return
+            todo = change(self._flow)
+            is_last = self.run.add(todo.change)
+        for iteration, slot, transfer in todo.receives:
+            loop = iteration.loop.path
+            self._expect(iteration, slot, Key(*transfer, loop, iteration.number))
+        for iteration, slot, tensor in todo.came:
+            self._hand_out(iteration, slot, tensor)
+        for iteration, slot, tensor in todo.undecided:
+            self._decide(iteration, slot, tensor)
+        for iteration, program in todo.ready:
+            self._schedule(iteration, program)
+        if is_last:
+            self.run.finish()
+
+    def _put(
+        self, iteration: Iteration, tensors: Iterable[tuple[int, Received]], ended: int
+    ) -> None:
+        self._do(lambda flow: flow.put(iteration, tensors, ended))
+
+    def _expect(self, iteration: Iteration, slot: int, key: Key) -> None:
         def take(one: Received) -> None:
             if one.error is not None:
                 self.run.fail(died(key, one.error))
                 return
             try:
-                if not one.dead:
+                if one.value is not None:
                     one = Received(self.plan.device.receive(one.value))
             except Exception as caught:
                 error = OpError(f"receive: {key} cannot be copied: {caught}")
                 error.__cause__ = caught
                 self.run.fail(error)
                 return
-            self._schedule(self._fill(slot, one))
+            self._put(iteration, ((slot, one),), 1)
 
         self.run.rendezvous.receive_async(key, take)
 
-    def _fill(self, slot: int, tensor: Received) -> list[Program]:
-        """Puts a tensor in its slot and where else it is wanted; returns what is ready by that."""
-        plan, ready = self.plan, []
-        with self._lock:
-            if self._uses[slot]:
-                self._tensors[slot] = tensor
-            for number in plan.readers[slot]:
-                self._pending[number] -= 1
-                if not self._pending[number]:
-                    ready.append(plan.programs[number])
+    def _hand_out(self, iteration: Iteration, slot: int, tensor: Received) -> None:
+        """Gives a tensor to the user, and to other devices."""
+        plan, loop = self.plan, iteration.loop.path
         for number in plan.results.get(slot, ()):
             self.run.give(number, tensor, f"on {plan.device.context}")
         for transfer in plan.sends.get(slot, ()):
-            self._send(transfer, tensor)
-        return ready
+            key = Key(*transfer, loop, iteration.number)
+            # What this makes ready on the other device must not keep this one waiting.
+            _start_soon(
+                lambda key=key: self.run.rendezvous.send(key, tensor.value, tensor.dead)  # type: ignore[misc]
+            )
 
-    def _send(self, transfer: Transfer, tensor: Received) -> None:
-        # What this makes ready on the other device must not keep this one waiting.
-        _start_soon(lambda: self.run.rendezvous.send(Key(*transfer), tensor.value, tensor.dead))
+    def _decide(self, iteration: Iteration, slot: int, tensor: Received) -> None:
+        """Has the value of a predicate told, once it is known."""
 
-    def _schedule(self, ready: Sequence[Program]) -> None:
-        for program in ready:
-            if self.plan.is_quick(program):
-                _start_soon(lambda program=program: self._execute(program))  # type: ignore[misc]
-            else:
-                engine.push(
-                    lambda program=program: _start_soon(  # type: ignore[misc]
-                        lambda: self._execute(program)
-                    ),
-                    priority=program.urgency,
-                    name=program.title,
-                    origin=self.run.origin,
-                )
+        def tell() -> None:
+            if self.run.ended:
+                return
+            try:
+                truth = bool(np.asarray(tensor.value).reshape(()) != 0)
+            except Exception as caught:
+                error = OpError(f"the condition{iteration.title} failed: {caught}")
+                error.__cause__ = caught
+                self.run.fail(error)
+                return
+            self._do(lambda flow: flow.decided(iteration, slot, tensor, truth))
 
-    def _execute(self, program: Program) -> None:
+        if _thread.may_wait or tensor.value.is_ready():
+            _start_soon(tell)
+        else:
+            name = f"{self.plan.device.context}: condition"
+            engine.push(_as_task(tell), name=name, origin=self.run.origin)
+
+    def _schedule(self, iteration: Iteration, program: Program) -> None:
+        def work() -> None:
+            self._execute(iteration, program)
+
+        if self.plan.is_quick(program):
+            _start_soon(work)
+        else:
+            engine.push(
+                _as_task(work),
+                priority=program.urgency,
+                name=program.title,
+                origin=self.run.origin,
+            )
+
+    def _execute(self, iteration: Iteration, program: Program) -> None:
         """Runs a program that is ready, and hands its results on."""
-        inputs = self._take(program)
-        if self.run.ended:
+        with self._lock:
+            taken = self._flow.take(iteration, program)
+        run = self.run
+        if run.ended:
             return
-        if any(one.dead for one in inputs):
+        if any(one.dead for one in taken):
             made = [Received(dead=True)] * len(program.makes)
         else:
             try:
                 with _apart():
-                    values = [one.value for one in inputs]
-                    arrays = _run_program(self.plan, program, values, self.run)
+                    values = [one.value for one in taken[: len(program.reads)]]
+                    taken.clear()  # so that the program may be the last to hold them
+                    arrays = run_program(self.plan, program, values, run.numbers, run.origin)
             except BaseException as caught:
-                self.run.fail(_error_of(self.plan, program, caught))
+                run.fail(error_of(self.plan, program, caught, iteration.title))
                 if not isinstance(caught, Exception):
                     raise
                 return
             made = [Received(array) for array in arrays]
         self.plan.warm.add(program.number)
-        ready: list[Program] = []
-        for slot, tensor in zip(program.makes, made, strict=True):
-            ready += self._fill(slot, tensor)
-        self._schedule(ready)
-        self.run.count_down()
-
-    def _take(self, program: Program) -> list[Received]:
-        taken = []
-        with self._lock:
-            for slot in program.reads:
-                taken.append(self._tensors[slot])
-                self._uses[slot] -= 1
-                if not self._uses[slot]:
-                    del self._tensors[slot]
-        return taken
-
-
-class _Failed(Exception):
-    """A node's failure, with the node."""
-
-    def __init__(self, node: Node, cause: BaseException) -> None:
-        super().__init__(str(cause))
-        self.node = node
-        self.cause = cause
-
-
-def _error_of(plan: DevicePlan, program: Program, caught: BaseException) -> MXNetError:
-    if isinstance(caught, _Failed):
-        nodes, cause = [caught.node], caught.cause
-    else:
-        nodes, cause = list(program.nodes), caught
-    titles = ", ".join(node.title for node in nodes[:3])
-    rest = f" or one of {len(nodes) - 3} more" if len(nodes) > 3 else ""
-    what = "node" if len(nodes) == 1 else "one of the nodes"
-    error = OpError(f"{what} {titles}{rest} on {plan.device.context} failed: {cause}")
-    error.__cause__ = cause
-    return error
-
-
-def _numbers(scalars: Sequence[Any], run: GraphRun) -> list[Any]:
-    return [run.numbers[one] if type(one) is HostScalar else one for one in scalars]
-
-
-def _run_program(
-    plan: DevicePlan, program: Program, arrays: list[Any], run: GraphRun
-) -> Sequence[Any]:
-    """Runs a program on its device; returns its outputs.
-
-    Raises:
-        Exception: whatever the device has against it; the node is named where that can be told.
-    """
-    scalars = _numbers(program.scalars, run)
-    if program.call.on_host:
-        return _run_apart(program, arrays, scalars)
-    note = journal.Launch(program.code, list(scalars))
-    journal.launches.append(note)
-    if journal.is_listening():
-        note.lines, note.origin, note.how = {0: run.origin}, run.origin, "as part of a graph"
-    try:
-        outputs = plan.device.run(program.code, list(arrays), scalars)
-    except Exception:
-        if len(program.nodes) == 1:
-            raise
-        return _run_nodes(plan, program, arrays, run)
-    if outputs:
-        launch.note_dispatched(program.code.ctx, outputs[0])
-    if observe.observer is not None:
-        for array in outputs:
-            array.block_until_ready()
-    return outputs
-
-
-def _run_apart(program: Program, arrays: list[Any], scalars: Sequence[Any]) -> Sequence[Any]:
-    """Runs a program with Python code in it, node by node, in this thread."""
-    ctx = program.code.ctx
-    values = [
-        Value(kind, array) for kind, array in zip(program.code.input_types, arrays, strict=True)
-    ]
-    made = program.call.run_apart(ctx, values, tuple(scalars), recorder.record)
-    return [recorder.ready_array(value) for value in made]
-
-
-def _run_nodes(
-    plan: DevicePlan, program: Program, arrays: list[Any], run: GraphRun
-) -> Sequence[Any]:
-    """Runs the nodes of a program that failed one by one: so the one that fails is known."""
-    graph = program.graph
-    made: dict[Node, Sequence[Any]] = {
-        node: (array,) for node, array in zip(graph.inputs, arrays, strict=True)
-    }
-    types: dict[Node, Types] = {
-        node: (kind,) for node, kind in zip(graph.inputs, program.call.input_types, strict=True)
-    }
-    for node in program.nodes:
-        assert node.call is not None
-        inputs = tuple(types[edge.node][edge.index] for edge in node.inputs)
-        operands = tuple(range(-1, ~len(inputs), -1))
-        count = node.call.num_outputs
-        code = Code(plan.device.context, ((node.call, operands),), inputs, tuple(range(count)), ())
-        given = [made[edge.node][edge.index] for edge in node.inputs]
-        try:
-            types[node] = node.call.infer(inputs)
-            made[node] = plan.device.run(code, given, _numbers(node.scalars, run))
-        except Exception as caught:
-            raise _Failed(node, caught) from caught
-    return [made[edge.node][edge.index] for edge in graph.outputs]
+        dead = any(one.dead for one in taken)
+        tensors = list(zip(program.makes, made, strict=True))
+        self._put(iteration, [*tensors, *((slot, Received(dead=dead)) for slot in program.ends)], 1)

@@ -19,6 +19,8 @@ from hybridnet.graph.node import Node
 from hybridnet.graph.text import to_text
 from hybridnet.ops.call import Types
 from hybridnet.passes.cost import CostModel, upward_ranks
+from hybridnet.passes.flow import FlowCall
+from hybridnet.passes.lower_control import Lowered, lower_control
 from hybridnet.passes.partition import Part, Transfer, partition
 
 from . import recorder
@@ -37,14 +39,19 @@ __all__ = ["PartitionedCall"]
 class PartitionedCall:
     """A call of a graph, cut into one part for each device.
 
+    Loops and branches whose nodes are on several devices, or on the host, are taken apart before
+    (`hybridnet.passes.lower_control`); any other is a node of one part.
+
     Args:
-        call: whose graph it is; the nodes name their devices.
+        call: whose graph it is; the nodes name their devices, those inside others too.
         inputs: the contexts of its inputs.
         wanted: for each output the context on which it is wanted; None leaves it where it is made.
         default: where nodes run that name no device and have no input.
+        lower: whether all loops and branches are taken apart.
 
     Attributes:
         call: as given.
+        lowered: the graph with what was taken apart in the executor's primitives.
         contexts: of the outputs.
         transfers: one for each pair of Send and Recv.
         parts: the graph of each device, by its name.
@@ -60,31 +67,27 @@ class PartitionedCall:
         inputs: Sequence[Context],
         wanted: Sequence[Context | None],
         default: Context,
+        lower: bool = False,
     ) -> None:
-        graph = call.graph
         self.call = call
         self._inputs = tuple(inputs)
-        devices: dict[Node, Device] = {
-            node: device_at(ctx) for node, ctx in zip(graph.inputs, inputs, strict=True)
-        }
-        for node in graph.nodes:
-            if not node.is_variable:
-                devices[node] = _device_of(node, devices, default)
-        types = infer_types(graph, call.input_types)
+        found = _Devices(default)
+        lowered = self.lowered = found.lowered(call, inputs, lower)
+        graph, types, devices = lowered.graph, lowered.types, lowered.devices
         cut = partition(
             graph,
-            {node: str(device.name) for node, device in devices.items()},
+            devices,
             types,
             [None if ctx is None else str(full_name(ctx)) for ctx in wanted],
+            lowered.scopes,
         )
         self.contexts = tuple(
-            ctx or devices[edge.node].context
+            ctx or found.by_name[devices[edge.node]].context
             for ctx, edge in zip(wanted, graph.outputs, strict=True)
         )
         self.transfers: tuple[Transfer, ...] = cut.transfers
         self.parts: Mapping[str, Part] = cut.parts
-        by_name = {str(device.name): device for device in devices.values()}
-        by_name |= {str(full_name(ctx)): device_at(ctx) for ctx in self.contexts}
+        by_name = found.by_name | {str(full_name(ctx)): device_at(ctx) for ctx in self.contexts}
         costs = CostModel()
         ranks = upward_ranks(
             graph, types, lambda node: _seconds(node, types, costs), lambda kind: 0.0
@@ -180,22 +183,51 @@ def _types_of(call: GraphCall, part: Part) -> dict[Node, Types]:
     return infer_types(part.graph, [call.input_types[number] for number in part.inputs])
 
 
-def _device_of(node: Node, devices: dict[Node, Device], default: Context) -> Device:
-    """Returns the device that a node names; of one that names none that of its first input."""
-    name = node.attrs.get(DEVICE)
-    if name is None:
-        return devices[node.inputs[0].node] if node.inputs else device_at(default)
-    wanted = DeviceName.parse(name)
-    if wanted.type is None or wanted.index is None:
-        raise GraphError(f"node {node.title} must name one device, got {name!r}; place it first")
-    try:
-        return device_at(Context(wanted.type, wanted.index))
-    except MXNetError as error:
-        raise GraphError(f"node {node.title} is on an unknown device: {error}") from error
+class _Devices:
+    """The devices of a graph's nodes.
+
+    Attributes:
+        by_name: those that were asked for.
+    """
+
+    def __init__(self, default: Context) -> None:
+        self._default = default
+        self.by_name: dict[str, Device] = {}
+
+    def lowered(self, call: GraphCall, inputs: Sequence[Context], everything: bool) -> Lowered:
+        """Finds the device of each node, and takes apart what must be."""
+        graph = call.graph
+        names: dict[Node, str] = {}
+        for node, ctx in zip(graph.inputs, inputs, strict=True):
+            names[node] = self._note(device_at(ctx))
+        for node in graph.nodes:
+            if not node.is_variable:
+                first = names[node.inputs[0].node] if node.inputs else ""
+                names[node] = self._of(node, first or self._note(device_at(self._default)))
+        return lower_control(graph, names, call.input_types, self._of, everything)
+
+    def _note(self, device: Device) -> str:
+        self.by_name[str(device.name)] = device
+        return str(device.name)
+
+    def _of(self, node: Node, other: str) -> str:
+        """Returns the device that a node names; of one that names none another."""
+        name = node.attrs.get(DEVICE)
+        if name is None:
+            return other
+        wanted = DeviceName.parse(name)
+        if wanted.type is None or wanted.index is None:
+            raise GraphError(
+                f"node {node.title} must name one device, got {name!r}; place it first"
+            )
+        try:
+            return self._note(device_at(Context(wanted.type, wanted.index)))
+        except MXNetError as error:
+            raise GraphError(f"node {node.title} is on an unknown device: {error}") from error
 
 
-def _seconds(node: Node, types: dict[Node, Types], costs: CostModel) -> float:
-    if node.call is None:
+def _seconds(node: Node, types: Mapping[Node, Types], costs: CostModel) -> float:
+    if node.call is None or isinstance(node.call, FlowCall):
         return 0.0
     inputs = tuple(types[edge.node][edge.index] for edge in node.inputs)
     return costs.compute("", node.call, inputs, types[node])

@@ -1,0 +1,243 @@
+"""The executor's primitives for control flow, as calls, and frames.
+
+They are those of TensorFlow (Yu et al., "Dynamic Control Flow in Large-Scale Machine Learning",
+EuroSys 2018, section 4.1). A tensor belongs to an iteration of a frame, a frame to an iteration of
+the one around it, and may be dead: on a branch that is not taken. What reads a dead tensor is dead.
+
+- Switch(data, pred): hands data to its output 1 where pred holds, else to output 0; the other one
+  is dead.
+- Merge(data, ...): hands on the one input that is alive; it is dead if all are.
+- Enter(data): from outside into the first iteration of a frame; a constant, into every one.
+- Exit(data): from an iteration of a frame to outside of it, if it is alive.
+- NextIteration(data): to the next iteration, if it is alive.
+- LoopCond(pred): whether there is a next iteration.
+
+A loop's Merge has one input here, its Enter. The other, the NextIteration of the same frame and
+number, would close a circle: in the graph that is an end of its own, which the executor knows by
+its number. So the graph of nodes stays without cycles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, final
+
+from hybridnet.base.errors import InternalError
+from hybridnet.graph.node import Node
+from hybridnet.ops.call import Backward, Call, Types
+
+__all__ = [
+    "PIVOT",
+    "SWITCH",
+    "EnterCall",
+    "ExitCall",
+    "FlowCall",
+    "Frame",
+    "LoopCondCall",
+    "MergeCall",
+    "NextIterationCall",
+    "Scopes",
+    "SwitchCall",
+]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A loop.
+
+    Attributes:
+        name: which no other loop of the graph has.
+        parent: the loop around it; None outside of all.
+        parallel_iterations: how many iterations may be under way at a time.
+    """
+
+    name: str
+    parent: Frame | None
+    parallel_iterations: int
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Scopes:
+    """Where the nodes of a lowered graph are, other than on devices.
+
+    A scope is a stretch of nodes that are alive or dead together: the whole graph, a branch, the
+    test of a loop, its body.
+
+    Attributes:
+        frames: the loop that a node's outputs belong to; None outside of loops.
+        regions: for each node the number of its scope.
+        levels: numbers that never fall along an edge, and that rise along those between devices,
+            to and from primitives, and so between scopes. Nodes of one level, device and scope
+            cannot wait for each other in a circle.
+    """
+
+    frames: dict[Node, Frame | None] = field(default_factory=dict)
+    regions: dict[Node, int] = field(default_factory=dict)
+    levels: dict[Node, int] = field(default_factory=dict)
+
+
+class FlowCall(Call):
+    """What the primitives have in common: they hand values on, between programs.
+
+    Args:
+        num_outputs: how many.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, num_outputs: int = 1) -> None:
+        self.num_outputs = self.num_visible = num_outputs
+        self.num_scalars = 0
+        self.takes_state = False
+
+    def infer(self, types: Types) -> Types:
+        """The type of the first input."""
+        return types[:1] * self.num_outputs
+
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
+        """Not part of a program."""
+        raise InternalError(f"{self.name} in a program")
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """Graphs are differentiated before they are lowered."""
+        raise InternalError(f"the gradient of {self.name}")
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@final
+class SwitchCall(FlowCall):
+    """See the top of this module."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(2)
+
+    @property
+    def name(self) -> str:
+        """As TensorFlow names it."""
+        return "_Switch"
+
+
+@final
+class PivotCall(FlowCall):
+    """Hands on what it is given: what runs in a branch but reads nothing of it waits for one."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """As it is printed."""
+        return "_Pivot"
+
+
+@final
+class MergeCall(FlowCall):
+    """See the top of this module.
+
+    Args:
+        frame: of a loop variable, its loop; None joins branches.
+        number: which of the loop's variables.
+    """
+
+    __slots__ = ("frame", "number")
+
+    def __init__(self, frame: Frame | None = None, number: int = 0) -> None:
+        super().__init__()
+        self.frame = frame
+        self.number = number
+
+    @property
+    def name(self) -> str:
+        """As TensorFlow names it."""
+        return "_Merge"
+
+
+class _FrameCall(FlowCall):
+    """A primitive of a loop."""
+
+    __slots__ = ("frame",)
+
+    def __init__(self, frame: Frame) -> None:
+        super().__init__()
+        self.frame = frame
+
+
+@final
+class EnterCall(_FrameCall):
+    """See the top of this module.
+
+    Args:
+        frame: which is entered.
+        is_constant: whether every iteration gets the value.
+    """
+
+    __slots__ = ("is_constant",)
+
+    def __init__(self, frame: Frame, is_constant: bool) -> None:
+        super().__init__(frame)
+        self.is_constant = is_constant
+
+    @property
+    def name(self) -> str:
+        """As TensorFlow names it."""
+        return "_Enter"
+
+
+@final
+class ExitCall(_FrameCall):
+    """See the top of this module."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """As TensorFlow names it."""
+        return "_Exit"
+
+
+@final
+class LoopCondCall(_FrameCall):
+    """See the top of this module."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """As TensorFlow names it."""
+        return "_LoopCond"
+
+
+@final
+class NextIterationCall(_FrameCall):
+    """See the top of this module.
+
+    Args:
+        frame: the loop.
+        number: which of the loop's variables.
+    """
+
+    __slots__ = ("number",)
+
+    def __init__(self, frame: Frame, number: int) -> None:
+        super().__init__(frame)
+        self.number = number
+
+    @property
+    def name(self) -> str:
+        """As TensorFlow names it."""
+        return "_NextIteration"
+
+
+SWITCH: Final = SwitchCall()
+PIVOT: Final = PivotCall()

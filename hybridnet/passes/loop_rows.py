@@ -1,0 +1,136 @@
+"""What a lowered loop computes beside its body: counting, taking a row, keeping a row.
+
+`foreach` reads row after row, and loops stack what their bodies give. Lowered, that is a counter
+and arrays among the loop's variables, and these calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from hybridnet.base.errors import InternalError
+from hybridnet.base.lazy import jnp, lax
+from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.call import Backward, Call, Types
+
+__all__ = ["COUNTER", "RowCall", "goes_on", "next_count", "put_row", "take_row", "zeros"]
+
+#: The type of a loop's counter.
+COUNTER = tensor_type((), np.dtype(np.int32))
+
+
+@final
+@dataclass(frozen=True)
+class _Rule:
+    """What one of these calls does.
+
+    Attributes:
+        name: as it is printed.
+        facts: what else decides what it does.
+        infer: from the types of its inputs to that of its output.
+        lower: from its inputs to its output.
+    """
+
+    name: str
+    facts: tuple[Any, ...]
+    infer: Callable[[Types], TensorType]
+    lower: Callable[..., Any]
+
+
+@final
+class RowCall(Call):
+    """One of these calls."""
+
+    __slots__ = ("_rule",)
+
+    def __init__(self, rule: _Rule) -> None:
+        self._rule = rule
+        self.num_outputs = self.num_visible = 1
+        self.num_scalars = 0
+        self.takes_state = False
+
+    @property
+    def name(self) -> str:
+        """As it is printed."""
+        return self._rule.name
+
+    def facts(self) -> Sequence[Any]:
+        """Its rule."""
+        return (self._rule.name, *self._rule.facts)
+
+    def infer(self, types: Types) -> Types:
+        """By its rule."""
+        return (self._rule.infer(types),)
+
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
+        """By its rule."""
+        return (self._rule.lower(*operands),)
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """Graphs are differentiated before they are lowered."""
+        raise InternalError(f"the gradient of {self.name}")
+
+
+_made: dict[tuple[Any, ...], RowCall] = {}
+
+
+def _call(name: str, infer: Any, lower: Any, *facts: Any) -> Call:
+    """Returns the one call of this name and these facts."""
+    key = (name, *facts)
+    return _made.get(key) or _made.setdefault(key, RowCall(_Rule(name, facts, infer, lower)))
+
+
+def zeros(type: TensorType) -> Call:
+    """Returns the call of no inputs that gives zeros of a type."""
+    return _call("_loop_zeros", lambda types: type, lambda: jnp.zeros(type.shape, type.dtype), type)
+
+
+def next_count() -> Call:
+    """Returns the call that adds one to a counter."""
+    return _call("_next_count", lambda types: COUNTER, lambda count: count + 1)
+
+
+def goes_on(limit: int) -> Call:
+    """Returns the call of a counter, and maybe a condition, that says whether a loop goes on."""
+
+    def lower(count: Any, holds: Any = None) -> Any:
+        within = count < limit
+        return within if holds is None else within & (holds.reshape(()) != 0)
+
+    return _call("_goes_on", lambda types: tensor_type((), np.dtype(np.bool_)), lower, limit)
+
+
+def take_row(length: int, reverse: bool, flat: bool) -> Call:
+    """Returns the call that takes a row of an array, counted by a counter.
+
+    Args:
+        length: how many rows there are.
+        reverse: whether the last one comes first.
+        flat: whether a row of an array of one dimension has shape (1,), and not ().
+    """
+
+    def infer(types: Types) -> TensorType:
+        return tensor_type(types[0].shape[1:] or ((1,) if flat else ()), types[0].dtype)
+
+    def lower(rows: Any, count: Any) -> Any:
+        place = length - 1 - count if reverse else count
+        row = lax.dynamic_index_in_dim(rows, place, 0, keepdims=False)
+        return row.reshape((1,)) if flat and row.ndim == 0 else row
+
+    return _call("_take_row", infer, lower, length, reverse, flat)
+
+
+def put_row(length: int, reverse: bool) -> Call:
+    """Returns the call of an array, a row and a counter that puts the row in the array."""
+
+    def lower(rows: Any, row: Any, count: Any) -> Any:
+        place = length - 1 - count if reverse else count
+        return lax.dynamic_update_index_in_dim(rows, row, place, 0)
+
+    return _call("_put_row", lambda types: types[0], lower, length, reverse)
