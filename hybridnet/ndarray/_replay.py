@@ -115,13 +115,13 @@ class Replay:
             The gradients of variables, and the variables that the heads depend on.
         """
         ctx = seeds[0].context
-        record = recorder.record
+        record, record_one = recorder.record, recorder.record_one
         known = [one.read() for one in seeds]
         for number, is_output, index in self.reads:
             node = nodes[number]
-            values = node.outputs if is_output else node.inputs
-            assert values is not None
-            value = values[index]
+            side = node.outputs if is_output else node.inputs
+            assert side is not None
+            value = side[index]
             assert value is not None
             known.append(value)
         for call, operands, scalars, types in self.steps:
@@ -129,7 +129,11 @@ class Replay:
                 scalars = nodes[scalars].scalars
             elif scalars:
                 scalars = tuple([self._number(one, nodes) for one in scalars])
-            known += record(ctx, call, [known[i] for i in operands], scalars, types)
+            values = [known[i] for i in operands]
+            if len(types) == 1 and not call.on_host:
+                known.append(record_one(ctx, call, values, scalars, types[0]))
+            else:
+                known += record(ctx, call, values, scalars, types)
         wrap = type(seeds[0]).from_value
         grads: dict[Edge, Any] = {}
         reached: dict[Edge, None] = {}

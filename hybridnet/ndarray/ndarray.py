@@ -178,7 +178,10 @@ class NDArray(AbstractArray):
                 values, made, types = record_changing(call, inputs, scalars, tuple(found), ctx)
         else:
             types = call.infer(tuple(found))
-            made = recorder.record(ctx, call, values, scalars, types)
+            if len(types) == 1 and direct and not call.on_host:
+                made = [recorder.record_one(ctx, call, values, scalars, types[0])]
+            else:
+                made = recorder.record(ctx, call, values, scalars, types)
         if len(made) == 1:
             outputs = [cls.from_value(made[0], ctx)]
         else:
@@ -210,11 +213,11 @@ class NDArray(AbstractArray):
             if ctx is other.ctx:
                 values = (one.value, other.value)
                 types = call.infer((lhs._type, rhs._type))
-                made = recorder.record(ctx, call, values, (), types)
-                out = cls.from_value(made[0], ctx)
+                made = recorder.record_one(ctx, call, values, (), types[0])
+                out = cls.from_value(made, ctx)
                 if _tape.state.recording and not (lhs._edge is rhs._edge is None):
                     edges = (lhs._edge, rhs._edge)
-                    node = _tape.record_call(call, edges, (), values, made, types, ctx)
+                    node = _tape.record_call(call, edges, (), values, (made,), types, ctx)
                     if node is not None:
                         out._edge = _new_tuple(Edge, (node, 0))
                 return out
@@ -229,11 +232,11 @@ class NDArray(AbstractArray):
             storage = operand._storage
             ctx, values, scalars = storage.ctx, (storage.value,), (number,)
             types = call.infer((operand._type,))
-            made = recorder.record(ctx, call, values, scalars, types)
-            out = cls.from_value(made[0], ctx)
+            made = recorder.record_one(ctx, call, values, scalars, types[0])
+            out = cls.from_value(made, ctx)
             edge = operand._edge
             if edge is not None and _tape.state.recording:
-                node = _tape.record_call(call, (edge,), scalars, values, made, types, ctx)
+                node = _tape.record_call(call, (edge,), scalars, values, (made,), types, ctx)
                 if node is not None:
                     out._edge = _new_tuple(Edge, (node, 0))
             return out

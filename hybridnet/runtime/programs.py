@@ -35,8 +35,8 @@ from .steps import Failed, Step, plan, run_steps
 
 __all__ = ["CacheStatistics", "Failed", "ProgramCache", "ProgramState", "cache", "lower"]
 
-# Programs kept, and instructions in all of them together; the least recently used program is
-# dropped. A training script uses tens, of some hundred instructions each.
+# Programs kept, and instructions in all of them together; past it, the oldest goes that was not used
+# since it was last spared. A training script uses tens, of some hundred instructions each.
 _CAPACITY: Final = 2048
 _INSTRUCTIONS: Final = 1 << 18
 # What compiling a structure as a whole takes, as a share of compiling each instruction alone.
@@ -65,10 +65,25 @@ _CHANGING: Final = (
 class _Program:
     """One structure, and what has been made of it so far."""
 
-    __slots__ = ("compiled", "launches", "missed", "on_disk", "runs", "steps", "submitted")
+    __slots__ = (
+        "compiled",
+        "kept",
+        "launches",
+        "missed",
+        "on_disk",
+        "runs",
+        "steps",
+        "submitted",
+        "then",
+        "used",
+    )
 
     def __init__(self) -> None:
         self.compiled: Any = None
+        #: Whether it is in the cache; and whether it was used since it was put in, or spared.
+        self.kept = self.used = True
+        #: The structure that the same thread launched next, last time, and its program.
+        self.then: tuple[Code, _Program] | None = None
         #: Launches while it was not compiled.
         self.launches = 0
         #: Dispatches of what was compiled.
@@ -83,8 +98,10 @@ class _Program:
 
 
 class _Thread(threading.local):
-    """What became of the wholes that were compiled for this thread."""
+    """What this thread has launched, and what became of the wholes that were compiled for it."""
 
+    #: What it launched last.
+    last: _Program | None = None
     #: Instructions in those that did not run again, less twice those that did.
     unused = 0
     told = False
@@ -160,7 +177,7 @@ class ProgramCache:
         Returns:
             Arrays; `Failed` for what could not be computed, where the rest could.
         """
-        program = self._find(code)
+        program = self._next(code)
         alone = len(code.instructions) == 1
         if program.compiled is None and not alone:
             self._obtain(code, program)
@@ -204,6 +221,8 @@ class ProgramCache:
     def clear(self) -> None:
         """Forgets every program in memory."""
         with self._lock:
+            for program in self._programs.values():
+                program.kept, program.then = False, None
             self._programs.clear()
             self._instructions = 0
 
@@ -220,22 +239,55 @@ class ProgramCache:
 
     # -- finding, and keeping within bounds --------------------------------------------------
 
+    def _next(self, code: Code) -> _Program:
+        """Returns the program that this thread launches now.
+
+        Loops launch the same ones in turn, and to compare two structures takes a third of the time
+        that looking one up in a dictionary takes, which hashes it, too.
+        """
+        thread = self._thread
+        last = thread.last
+        expected = None if last is None else last.then
+        if expected is not None and expected[1].kept and expected[0] == code:
+            program = expected[1]
+            program.used = True
+        else:
+            program = self._find(code)
+            if last is not None:
+                last.then = (code, program)
+        thread.last = program
+        return program
+
     def _find(self, code: Code) -> _Program:
         with self._lock:
             program = self._programs.get(code)
             if program is not None:
-                self._programs.move_to_end(code)
+                program.used = True
                 return program
             program = self._programs[code] = _Program()
             self._instructions += len(code.instructions)
             while len(self._programs) > 1 and (
                 len(self._programs) > self._capacity or self._instructions > self._max_instructions
             ):
-                dropped, old = self._programs.popitem(last=False)
-                self._instructions -= len(dropped.instructions)
-                if explaining():
-                    _say_runs(dropped, old)
+                self._drop_one(program)
             return program
+
+    def _drop_one(self, new: _Program) -> None:
+        """Drops the oldest program that was not used since it was looked at here (second chance).
+
+        The order is that of a clock: whatever is spared goes to the end.
+        """
+        while True:
+            code, program = self._programs.popitem(last=False)
+            if program is new or program.used:
+                program.used = False
+                self._programs[code] = program
+                continue
+            program.kept, program.then = False, None
+            self._instructions -= len(code.instructions)
+            if explaining():
+                _say_runs(code, program)
+            return
 
     # -- deciding ----------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from hybridnet import engine
 from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
+from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.call import Call, Types
 
 from . import journal
@@ -45,6 +46,7 @@ __all__ = [
     "mark",
     "ready_array",
     "record",
+    "record_one",
     "set_naive",
     "set_trace",
     "settle",
@@ -161,6 +163,18 @@ def record(
     if _reasons:
         _launch_at_once(segment, appended)
     return appended
+
+
+def record_one(
+    ctx: Context, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], type: TensorType
+) -> Value:
+    """Does what `record` does, for a call of one output that is on the device, outside a trace."""
+    segment = thread.segments.get(ctx)
+    if segment is not None and segment.load < segment.limit and not (_reasons or _collecting):
+        made = segment.append_one(call, values, scalars, type)
+        if made is not None:
+            return made
+    return record(ctx, call, values, scalars, (type,))[0]
 
 
 # The thread in which the garbage collector runs, or 0; it runs in one at a time.

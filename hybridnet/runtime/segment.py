@@ -205,6 +205,46 @@ class Segment:
             self.busy = False
         return made
 
+    def append_one(
+        self, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], type: TensorType
+    ) -> Value | None:
+        """Does what `append` does, for a call of one output: most are, and this is half the work.
+
+        Returns:
+            The Value of its result; None also where only `append` can tell what is to be done.
+        """
+        if self.busy:
+            return None
+        self.busy = True
+        try:
+            if not self.open:
+                return None
+            operands = []
+            for value in values:
+                home = value.segment
+                if home is self:
+                    operands.append(value.index)
+                elif home is None:
+                    operands.append(self._input(value))
+                else:
+                    return None
+            made = _new(Value)
+            made.type = type
+            made.segment = self
+            results = self.results
+            made.index = len(results)
+            results.append(made)
+            if scalars:
+                self.scalars += scalars
+            self.load += call.weight + type.mebibytes
+            self.instructions.append((call, tuple(operands)))
+        except BaseException:
+            self._cut()
+            raise
+        finally:
+            self.busy = False
+        return made
+
     def is_interrupted(self) -> bool:
         """Whether this thread is in the middle of an append to it, or of its launch."""
         if self.launching:
