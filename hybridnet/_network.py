@@ -5,19 +5,31 @@ from __future__ import annotations
 import importlib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hybridnet.base.device_name import DEVICE, LOCALHOST, DeviceName
 from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.graph.attributes import stored_name
 from hybridnet.graph.node import Edge, Node, topological
 from hybridnet.graph.shapes import is_known
 from hybridnet.ops.operator import OpCall
 from hybridnet.symbol import Symbol
 
-__all__ = ["FAMILIES", "Layer", "Link", "import_extra", "layers_of"]
+__all__ = [
+    "FAMILIES",
+    "Layer",
+    "Link",
+    "import_extra",
+    "layers_of",
+    "layers_of_nodes",
+    "short_device",
+]
 
 Shape = tuple[int, ...]
+
+_GROUP: Final = stored_name("ctx_group")
 
 # How the names of parameters end, in symbols and in gluon's blocks.
 _PARAMETER: Final = re.compile(
@@ -95,6 +107,10 @@ class Layer:
         links: what it takes from other layers that are shown.
         num_parameters: the elements of parameters that it is the first to use; None if not known.
         num_states: the same of auxiliary states.
+        device: where it is to run, in short, such as "cpu:1" or "group a"; empty where nothing is
+            said of that.
+        controls: the layers that must have run before it, beside those it takes values from.
+        node: the node.
     """
 
     name: str
@@ -104,6 +120,9 @@ class Layer:
     links: tuple[Link, ...]
     num_parameters: int | None
     num_states: int | None
+    device: str
+    controls: tuple[str, ...]
+    node: Node
 
     @property
     def family(self) -> str:
@@ -145,10 +164,28 @@ def layers_of(
         )
     shapes = _shapes(function, symbol, shape)
     dtypes = {} if dtype is None else _dtypes(symbol, dtype)
-    auxiliary = set(symbol.list_auxiliary_states())
+    nodes = topological(symbol.edges)
+    return layers_of_nodes(nodes, shapes, dtypes, symbol.list_auxiliary_states(), hide_weights)
+
+
+def layers_of_nodes(
+    nodes: Sequence[Node],
+    shapes: Mapping[Edge, Shape],
+    dtypes: Mapping[Edge, str],
+    auxiliary: Collection[str],
+    hide_weights: bool = True,
+) -> list[Layer]:
+    """Returns the layers of some nodes.
+
+    Args:
+        nodes: each after those it takes values from.
+        shapes: of their outputs, as far as they are known.
+        dtypes: the same.
+        auxiliary: the names of auxiliary states.
+        hide_weights: leave out the parameters and auxiliary states.
+    """
     counted: set[Node] = set()
     layers = []
-    nodes = topological(symbol.edges)
     names = _unique_names(nodes)
     for node in nodes:
         if node.call is None and hide_weights and _is_hidden(node, auxiliary):
@@ -173,9 +210,27 @@ def layers_of(
                 tuple(links),
                 _sum([size for e, size in sizes.items() if e.node.name not in auxiliary]),
                 _sum([size for e, size in sizes.items() if e.node.name in auxiliary]),
+                _place(node),
+                tuple(names[one] for one in node.controls),
+                node,
             )
         )
     return layers
+
+
+def short_device(name: str) -> str:
+    """Returns the name of a device in short: ``cpu:1`` where it is one of this process."""
+    found = DeviceName.parse(name)
+    if found.type is None or found.job not in (None, LOCALHOST):
+        return name
+    return found.type if found.index is None else f"{found.type}:{found.index}"
+
+
+def _place(node: Node) -> str:
+    if DEVICE in node.attrs:
+        return short_device(node.attrs[DEVICE])
+    group = node.attrs.get(_GROUP)
+    return "" if group is None else f"group {group}"
 
 
 def import_extra(name: str, function: str) -> Any:
@@ -204,7 +259,7 @@ def _unique_names(nodes: Sequence[Node]) -> dict[Node, str]:
     return names
 
 
-def _is_hidden(node: Node, auxiliary: set[str]) -> bool:
+def _is_hidden(node: Node, auxiliary: Collection[str]) -> bool:
     return node.name in auxiliary or _PARAMETER.search(node.name) is not None
 
 

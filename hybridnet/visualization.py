@@ -3,33 +3,30 @@
     hn.viz.print_summary(symbol, shape={"data": (1, 1, 28, 28)})
     hn.viz.plot_network(symbol, shape={"data": (1, 1, 28, 28)}).render("lenet")   # needs Graphviz
     hn.viz.draw_network(symbol, shape={"data": (1, 1, 28, 28)})                   # Matplotlib only
+    hn.viz.plot_passes(symbol, data=(1, 1, 28, 28))   # a picture after each pass that changed it
+    hn.viz.plot_partitions(executor)                  # what each device does, with Send and Recv
 
 The packages for it come with the viz extra: ``pip install 'hybridnet[viz]'``.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.errors import ParameterError
 from hybridnet.symbol import Symbol
 
-from ._network import Layer, import_extra, layers_of
+from ._graphviz import add_layers, dimensions, new_digraph
+from ._network import layers_of
 from ._network_drawing import draw_network as draw_network
+from ._network_stages import plot_partitions as plot_partitions
+from ._network_stages import plot_passes as plot_passes
 
-__all__ = ["draw_network", "plot_network", "print_summary"]
+__all__ = ["draw_network", "plot_network", "plot_partitions", "plot_passes", "print_summary"]
 
 Shape = tuple[int, ...]
 
-_NODE_STYLE: Final = {
-    "shape": "box",
-    "style": "filled",
-    "fixedsize": "true",
-    "width": "1.7",
-    "height": "0.8",
-}
 _POSITIONS: Final = (0.44, 0.64, 0.74, 1.0)
 _HEADINGS: Final = ("Layer (type)", "Output Shape", "Param #", "Previous Layer")
 
@@ -44,6 +41,9 @@ def plot_network(
     hide_weights: bool = True,
 ) -> Any:
     """Draws a network with Graphviz: the inputs at the bottom, a box for each layer.
+
+    Layers that name a device (``with hn.device(...)``) or a group of devices stand in a frame with
+    its name and color. A dashed line is a control edge: no value goes along it.
 
     Args:
         symbol: the network.
@@ -63,20 +63,8 @@ def plot_network(
         ParameterError, ShapeError: see `print_summary`.
     """
     layers = layers_of("plot_network", symbol, shape, dtype, hide_weights)
-    digraph = _digraph_type(import_extra("graphviz", "plot_network"))(
-        name=title, format=save_format
-    )
-    style = {**_NODE_STYLE, **(node_attrs or {})}
-    for one in layers:
-        attrs = {**style, "fillcolor": one.color, "label": _label(one)}
-        if one.operator == "null":
-            attrs["shape"] = "oval"
-        digraph.node(one.name, **attrs)
-    for one in layers:
-        for link in one.links:
-            words = [link.dtype or "", "" if link.shape is None else _dimensions(link.shape)]
-            label = " ".join(word for word in words if word)
-            digraph.edge(one.name, link.source, dir="back", arrowtail="open", label=label)
+    digraph = new_digraph("plot_network", title, save_format)
+    add_layers(digraph, layers, node_attrs=node_attrs)
     return digraph
 
 
@@ -112,7 +100,7 @@ def print_summary(
         sources = [link.source for link in one.links] or [""]
         cells = (
             f"{one.name} ({one.operator})",
-            "" if one.shape is None else _dimensions(one.shape),
+            "" if one.shape is None else dimensions(one.shape),
             "" if one.num_parameters is None else f"{one.num_parameters}",
             sources[0],
         )
@@ -137,48 +125,3 @@ def _row(cells: Sequence[str], ends: Sequence[int]) -> str:
     for cell, end in zip(cells, ends, strict=True):
         line = (line + cell)[: max(end - 1, 0)].ljust(end)
     return line.rstrip()
-
-
-def _label(layer: Layer) -> str:
-    if layer.operator == "null":
-        return layer.name
-    return f"{layer.operator}\n{layer.facts}" if layer.facts else layer.name
-
-
-def _dimensions(shape: Shape) -> str:
-    return "x".join(map(str, shape[1:]))
-
-
-@functools.cache
-def _digraph_type(graphviz: Any) -> type:
-    """Returns graphviz's Digraph, with an error that says what to do where ``dot`` is missing."""
-
-    class Digraph(graphviz.Digraph):
-        def render(self, *args: Any, **kwargs: Any) -> str:
-            with _DotNeeded(graphviz):
-                path: str = super().render(*args, **kwargs)
-                return path
-
-        def pipe(self, *args: Any, **kwargs: Any) -> Any:
-            with _DotNeeded(graphviz):
-                return super().pipe(*args, **kwargs)
-
-    return Digraph
-
-
-class _DotNeeded:
-    """Turns the error of a missing ``dot`` into one with the ways out."""
-
-    def __init__(self, graphviz: Any) -> None:
-        self._missing = graphviz.ExecutableNotFound
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if isinstance(error, self._missing):
-            raise MXNetError(
-                "plot_network: drawing needs the program dot of Graphviz, which is not on the "
-                "PATH; install Graphviz with your system's package manager, use draw_network, "
-                "which needs Matplotlib only, or take the text of the picture from .source"
-            ) from error

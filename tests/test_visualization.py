@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import re
+import shutil
 from itertools import pairwise
+from pathlib import Path
 
 import graphviz
 import matplotlib
 import pytest
 from matplotlib import pyplot
 
+import hybridnet as hn
 from hybridnet import sym, viz
 from hybridnet._network import FAMILIES
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
+from hybridnet.graph.node import Edge
 from hybridnet.ops.registry import REGISTRY
 
 matplotlib.use("agg")
@@ -232,3 +237,115 @@ def test_a_missing_dot_has_a_way_out(way, network, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(MXNetError, match=r"program dot of Graphviz.*draw_network"):
         getattr(viz.plot_network(network), way)()
+
+
+# -- devices and stages ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def split():
+    """data -> c1 (cpu:0) -> c2, neg -> neg2 -> sum (cpu:1) -> fc (cpu:0), which c2 controls."""
+    with hn.device("/cpu:0"):
+        x = sym.Convolution(sym.var("data"), kernel=(3, 3), num_filter=4, pad=(1, 1), name="c1")
+    with hn.device("/cpu:1"):
+        same = sym.negative(sym.negative(x, name="neg"), name="neg2")
+        c2 = sym.Convolution(x, kernel=(3, 3), num_filter=4, pad=(1, 1), name="c2")
+        x = sym.elemwise_add(same, c2, name="sum")
+    with hn.device("/cpu:0"):
+        x = sym.FullyConnected(x, num_hidden=10, name="fc")
+    node = x.edges[0].node.with_controls((c2.edges[0].node,))
+    return sym.Symbol([Edge(node, 0)])
+
+
+def frames_of(digraph) -> dict[str, set[str]]:
+    """Returns the boxes in each frame of a picture, by the frame's label."""
+    found: dict[str, set[str]] = {}
+    inside = None
+    for line in digraph.body:
+        if "subgraph" in line:
+            inside = ""
+        elif inside == "" and "label=" in line:
+            inside = re.search(r'label=(?:"([^"]+)"|(\S+))', line)
+            inside = inside[1] or inside[2]
+            found[inside] = set()
+        elif line.strip() == "}":
+            inside = None
+        elif inside and "->" not in line:
+            found[inside].add(line.split(" [")[0].strip().strip('"'))
+    return found
+
+
+def test_devices_have_frames_and_control_edges_are_dashed(split):
+    digraph = viz.plot_network(split, shape=SHAPE)
+    assert frames_of(digraph) == {
+        "cpu:0": {"data", "c1", "fc"},
+        "cpu:1": {"neg", "neg2", "c2", "sum"},
+    }
+    (dashed,) = [line for line in digraph.body if "style=dashed" in line]
+    assert dashed.strip().startswith("fc -> c2 [")
+    with hn.AttrScope(ctx_group="left"):
+        grouped = sym.relu(sym.var("x"), name="r")
+    assert frames_of(viz.plot_network(grouped)) == {"group left": {"x", "r"}}
+    with hn.device("/job:ps/task:1/device:cpu:0"):
+        away = sym.relu(sym.var("x"), name="r")
+    assert list(frames_of(viz.plot_network(away))) == ["/job:ps/task:1/device:cpu:0"]
+
+
+def test_each_pass_that_changes_something_has_a_picture(split, network):
+    pictures = viz.plot_passes(split, **SHAPE)
+    assert list(pictures) == ["written", "arithmetic"]
+    before, after = pictures.values()
+    assert 'label="as written: 6 nodes"' in before.source
+    assert re.search(r"arithmetic: 6 -> 4 nodes\\n\w+ x1", after.source)
+    going = {line.split(" [")[0].strip() for line in before.body if "#c0392b" in line}
+    assert going == {"neg", "neg2"} and "#c0392b" not in after.source
+    assert lines_of(after) >= {("sum", "c1", "4x8x8"), ("sum", "c2", "4x8x8")}
+    assert "style=dashed" in after.source and frames_of(after)["cpu:1"] == {"c2", "sum"}
+    folded = viz.plot_passes(network, passes=["remap"], data=(8, 1, 64, 64))
+    assert list(folded) == ["written", "remap"]
+    assert any("#27803b" in line for line in folded["remap"].body)
+    assert list(viz.plot_passes(sym.exp(sym.var("x")), x=(2,))) == ["written"]
+
+
+def test_a_partition_shows_each_transfer(split):
+    bound = split.simple_bind(hn.cpu(0), **SHAPE)
+    pictures = viz.plot_partitions(bound, is_train=True)
+    cuts = bound.partitioned(is_train=True)
+    assert [one.name for one in pictures] == ["forward", "backward"]
+    for digraph, cut in zip(pictures, cuts, strict=True):
+        thick = [line for line in digraph.body if "->" in line and "penwidth=2" in line]
+        assert len(thick) == len(cut.transfers) > 0
+        for one in cut.transfers:
+            assert any(f'label="{one.tensor}\n' in line for line in thick)
+        boxes = frames_of(digraph)
+        assert set(boxes) == {"cpu:0", "cpu:1"}
+        for line in thick:
+            ends = re.findall(r'"([^"]+)" -> "([^"]+)"', line)[0]
+            homes = [next(name for name, held in boxes.items() if end in held) for end in ends]
+            assert len(set(homes)) == 2
+    alone = sym.exp(sym.var("x")).simple_bind(hn.cpu(), x=(2,))
+    assert viz.plot_partitions(alone) == []
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz")
+def test_dot_draws_what_is_written(split, tmp_path):
+    bound = split.simple_bind(hn.cpu(0), **SHAPE)
+    pictures = [
+        viz.plot_network(split, save_format="svg"),
+        *viz.plot_passes(split, save_format="svg", **SHAPE).values(),
+        *viz.plot_partitions(bound, save_format="svg"),
+    ]
+    for number, digraph in enumerate(pictures):
+        path = digraph.render(str(tmp_path / str(number)))
+        assert "<svg" in Path(path).read_text() and "cpu:1" in Path(path).read_text()
+
+
+def test_stages_refuse_what_is_no_network(network):
+    with pytest.raises(ParameterError, match="plot_passes: needs a Symbol, got int"):
+        viz.plot_passes(3)
+    with pytest.raises(ParameterError, match="plot_partitions: needs an Executor, got Symbol"):
+        viz.plot_partitions(network)
+    with pytest.raises(ParameterError, match="passes must be names among"):
+        viz.plot_passes(network, passes=["polish"], **SHAPE)
+    with pytest.raises(MXNetError, match="plot_passes: the shapes of data"):
+        viz.plot_passes(network)

@@ -22,7 +22,7 @@ from ._bind import all_types
 if TYPE_CHECKING:
     from .symbol import Symbol
 
-__all__ = ["optimize", "optimize_with_report"]
+__all__ = ["optimize", "optimize_with_report", "with_context"]
 
 
 def optimize(
@@ -56,8 +56,32 @@ def optimize_with_report(
     **kwargs: Any,
 ) -> tuple[Symbol, Report]:
     """Returns what `optimize` does, and the report of what was done."""
+    graph, context = with_context(
+        symbol, unsafe, train, tolerance, keep, type_dict, "optimize", **kwargs
+    )
+    made, report = run_passes(graph, context, passes)
+    found = type(symbol)(made.outputs)
+    return type(symbol)(_with_shapes(found.graph, kwargs, graph, context)), report
+
+
+def with_context(
+    symbol: Symbol,
+    unsafe: bool = False,
+    train: bool = False,
+    tolerance: float = TOLERANCE,
+    keep: Iterable[str] = (),
+    type_dict: Mapping[str, Any] | None = None,
+    function: str = "optimize",
+    **kwargs: Any,
+) -> tuple[Graph, PassContext]:
+    """Returns the graph over which the passes are run, and the context in which they are.
+
+    Args:
+        symbol, unsafe, train, tolerance, keep, type_dict, kwargs: see `Symbol.optimize`.
+        function: for messages.
+    """
     graph = _in_mode(symbol.graph, train)
-    types = all_types("optimize", symbol, kwargs, type_dict or {})
+    types = all_types(function, symbol, kwargs, type_dict or {})
     context = PassContext(
         input_types=tuple(tensor_type(*types[node.name]) for node in graph.inputs),
         platform=_platform(),
@@ -66,25 +90,25 @@ def optimize_with_report(
         tolerance=tolerance,
         keep=frozenset((*keep, *(edge.node.name for edge in graph.outputs))),
     )
-    made, report = run_passes(graph, context, passes)
-    found = type(symbol)(made.outputs)
-    return type(symbol)(_with_shapes(found.graph, kwargs, types)), report
+    return graph, context
 
 
 def _with_shapes(
-    graph: Graph, given: Mapping[str, Any], types: Mapping[str, tuple[tuple[int, ...], Any]]
+    graph: Graph, given: Mapping[str, Any], before: Graph, context: PassContext
 ) -> Sequence[Edge]:
     """Notes the shapes of variables that could be told before the passes, and cannot any more.
 
     Returns:
         The outputs of a graph whose variables know them.
     """
-    dtypes = _infer.inferred_dtypes(graph, {name: one[1] for name, one in types.items()})
+    pairs = zip(before.inputs, context.input_types, strict=True)
+    types = {node.name: one for node, one in pairs}
+    dtypes = _infer.inferred_dtypes(graph, {name: one.dtype for name, one in types.items()})
     known = _infer.inferred_shapes(graph, given, dtypes)
     place: dict[Edge, Edge] = {}
     for node in graph.inputs:
         if not is_known(known[Edge(node, 0)]):
-            attrs = {**node.attrs, "__shape__": str(types[node.name][0])}
+            attrs = {**node.attrs, "__shape__": str(types[node.name].shape)}
             place[Edge(node, 0)] = Edge(replace(node, attrs=attrs), 0)
     if not place:
         return graph.outputs

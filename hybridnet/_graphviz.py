@@ -1,0 +1,173 @@
+"""Layers as Graphviz draws them: boxes and lines in the text of a Digraph."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from hybridnet.base.errors import MXNetError
+
+from ._network import Layer, import_extra
+
+__all__ = ["add_layers", "dimensions", "frame", "new_digraph"]
+
+_NODE_STYLE: Final = {
+    "shape": "box",
+    "style": "filled",
+    "fixedsize": "true",
+    "width": "1.7",
+    "height": "0.8",
+}
+#: The colors of devices, in the order of their names: the ground of a frame and its line.
+_DEVICES: Final = (
+    ("#eef3fb", "#4a78b8"),
+    ("#fdf4e6", "#c07a1e"),
+    ("#eef8ee", "#4b9150"),
+    ("#f8eef6", "#a04d8c"),
+    ("#f3f3e4", "#8a8a2c"),
+    ("#eaf7f7", "#2f8f8f"),
+)
+
+
+def new_digraph(function: str, title: str, save_format: str, **attrs: str) -> Any:
+    """Returns an empty picture.
+
+    Args:
+        function: whose picture it is, for messages.
+        title: its name.
+        save_format: of the file that ``render`` writes.
+        attrs: Graphviz attributes of the whole.
+
+    Raises:
+        ImportError: the package graphviz is not installed.
+    """
+    kind = _digraph_type(import_extra("graphviz", function))
+    return kind(name=title, format=save_format, graph_attr=attrs or None)
+
+
+def add_layers(
+    digraph: Any,
+    layers: Sequence[Layer],
+    *,
+    node_attrs: Mapping[str, str] | None = None,
+    marks: Mapping[str, Mapping[str, str]] | None = None,
+    prefix: str = "",
+    framed: bool = True,
+) -> None:
+    """Draws layers, the lines between them, and a frame around those of each device.
+
+    Args:
+        digraph: the picture.
+        layers: each after those it takes values from.
+        node_attrs: Graphviz attributes of all boxes.
+        marks: further ones of single boxes, by the layer's name.
+        prefix: what tells these boxes from others of the same names in the picture.
+        framed: whether devices get frames.
+    """
+    style = {**_NODE_STYLE, **(node_attrs or {})}
+    devices = sorted({one.device for one in layers} - {""}) if framed else []
+    for device in ["", *devices]:
+        inside = [one for one in layers if not framed or one.device == device]
+        if not device:
+            _add_boxes(digraph, inside, style, marks or {}, prefix)
+            continue
+        with frame(digraph, device, devices.index(device)) as part:
+            _add_boxes(part, inside, style, marks or {}, prefix)
+    for one in layers:
+        for link in one.links:
+            words = [link.dtype or "", "" if link.shape is None else dimensions(link.shape)]
+            label = " ".join(word for word in words if word)
+            ends = prefix + one.name, prefix + link.source
+            digraph.edge(*ends, dir="back", arrowtail="open", label=label)
+        for before in one.controls:
+            digraph.edge(
+                prefix + one.name,
+                prefix + before,
+                dir="back",
+                arrowtail="open",
+                style="dashed",
+                color="#888888",
+            )
+
+
+def frame(digraph: Any, device: str, number: int) -> Any:
+    """Returns a context that gives the part of a picture in which a device's layers are drawn.
+
+    Args:
+        digraph: the picture.
+        device: its name.
+        number: which of the picture's devices it is, for its color.
+    """
+    ground, line = _DEVICES[number % len(_DEVICES)]
+    return digraph.subgraph(
+        name=f"cluster_{device}",
+        graph_attr={
+            "label": device,
+            "style": "filled,rounded",
+            "fillcolor": ground,
+            "color": line,
+            "fontcolor": line,
+            "labeljust": "l",
+        },
+    )
+
+
+def dimensions(shape: tuple[int, ...]) -> str:
+    """Returns a shape without the batch, as MXNet writes it: ``4x6x6``."""
+    return "x".join(map(str, shape[1:]))
+
+
+def _add_boxes(
+    digraph: Any,
+    layers: Sequence[Layer],
+    style: Mapping[str, str],
+    marks: Mapping[str, Mapping[str, str]],
+    prefix: str,
+) -> None:
+    for one in layers:
+        attrs = {**style, "fillcolor": one.color, "label": _label(one)}
+        if one.operator == "null":
+            attrs["shape"] = "oval"
+        digraph.node(prefix + one.name, **{**attrs, **marks.get(one.name, {})})
+
+
+def _label(layer: Layer) -> str:
+    if layer.operator == "null":
+        return layer.name
+    return f"{layer.operator}\n{layer.facts}" if layer.facts else layer.name
+
+
+@functools.cache
+def _digraph_type(graphviz: Any) -> type:
+    """Returns graphviz's Digraph, with an error that says what to do where ``dot`` is missing."""
+
+    class Digraph(graphviz.Digraph):
+        def render(self, *args: Any, **kwargs: Any) -> str:
+            with _DotNeeded(graphviz):
+                path: str = super().render(*args, **kwargs)
+                return path
+
+        def pipe(self, *args: Any, **kwargs: Any) -> Any:
+            with _DotNeeded(graphviz):
+                return super().pipe(*args, **kwargs)
+
+    return Digraph
+
+
+class _DotNeeded:
+    """Turns the error of a missing ``dot`` into one with the ways out."""
+
+    def __init__(self, graphviz: Any) -> None:
+        self._missing = graphviz.ExecutableNotFound
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if isinstance(error, self._missing):
+            raise MXNetError(
+                "plot_network: drawing needs the program dot of Graphviz, which is not on the "
+                "PATH; install Graphviz with your system's package manager, use draw_network, "
+                "which needs Matplotlib only, or take the text of the picture from .source"
+            ) from error
