@@ -1,0 +1,167 @@
+"""Where an eager operator's time goes, part by part: what bounds the rows that ``eager.py`` misses.
+
+Times are of the CPU that this thread took, the least tenth of many turns, so that they can be read
+on a busy machine; what XLA computes in threads of its own is not in them. The floor is Python's: as
+many calls and objects as recording an operator needs, with nothing done in them.
+
+python benchmarks/costs.py
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from works.mlp import MLP
+
+import hybridnet as hn
+from hybridnet.runtime import launch, programs, recorder
+from hybridnet.runtime.segment import Segment
+
+_TURNS = 400
+_CHAIN = 200
+
+
+def least(times: list[float]) -> float:
+    """Returns the time that a tenth of all do not reach, in microseconds."""
+    return sorted(times)[len(times) // 10] * 1e6
+
+
+class Parts:
+    """Times functions wherever they are called."""
+
+    def __init__(self) -> None:
+        self.spent: dict[str, list[float]] = {}
+        self._turn: dict[str, float] = {}
+
+    def watch(self, owner: Any, name: str, title: str) -> None:
+        """Replaces a function by one that is timed."""
+        run = getattr(owner, name)
+
+        def timed(*args: Any, **keywords: Any) -> Any:
+            began = time.thread_time()
+            try:
+                return run(*args, **keywords)
+            finally:
+                spent = time.thread_time() - began
+                self._turn[title] = self._turn.get(title, 0.0) + spent
+
+        setattr(owner, name, timed)
+
+    def note(self, title: str, spent: float) -> None:
+        """Adds to the time of a part in this turn."""
+        self._turn[title] = self._turn.get(title, 0.0) + spent
+
+    def end_turn(self) -> None:
+        for title, spent in self._turn.items():
+            self.spent.setdefault(title, []).append(spent)
+        self._turn = {}
+
+    def show(self, per: int, unit: str) -> None:
+        for title, times in self.spent.items():
+            print(f"  {title:<44} {least(times) / per:8.2f} {unit}")
+
+
+def timed(parts: Parts, title: str, run: Callable[[], Any]) -> Any:
+    began = time.thread_time()
+    made = run()
+    parts.note(title, time.thread_time() - began)
+    return made
+
+
+class _Object:
+    def __init__(self) -> None:
+        self.one = self.two = None
+
+
+def _floor() -> None:
+    """Seven calls and three objects, two of them with attributes, for each operator."""
+
+    def call(depth: int) -> Any:
+        if depth:
+            return call(depth - 1)
+        return _Object(), _Object(), (None, (1,))
+
+    for _ in range(_CHAIN):
+        call(4)
+
+
+def chain(taped: bool) -> Parts:
+    """``x * 1.001 + b``, over and over."""
+    x, b = hn.nd.ones((32, 32)), hn.nd.ones((32, 32))
+    x.attach_grad()
+    parts = Parts()
+
+    def forward() -> Any:
+        y = x
+        for _ in range(_CHAIN // 2):
+            y = y * 1.001 + b
+        return y
+
+    def taping() -> Any:
+        with hn.autograd.record():
+            return forward()
+
+    for _ in range(_TURNS):
+        if taped:
+            y = timed(parts, "recording, and the tape", taping)
+            timed(parts, "backward", y.backward)
+            timed(parts, "launch", recorder.flush)
+            x.grad.wait_to_read()
+        else:
+            y = timed(parts, "recording", forward)
+            timed(parts, "launch", recorder.flush)
+            y.wait_to_read()
+        parts.end_turn()
+    return parts
+
+
+def step() -> Parts:
+    """One training step of the small multilayer perceptron of ``eager.py``."""
+    network = MLP(64, 128, 32)
+    data, label = (hn.nd.array(one) for one in network.batch())
+    net, loss_of = network.block(hn), hn.gluon.loss.SoftmaxCrossEntropyLoss()
+    net.initialize()
+    net(data)
+    trainer = hn.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.02})
+    parts = Parts()
+
+    def loss() -> Any:
+        with hn.autograd.record():
+            scores = timed(parts, "the network", lambda: net(data))
+            return timed(parts, "the loss", lambda: loss_of(scores, label))
+
+    for turn in range(_TURNS):
+        if turn == _TURNS // 2:  # compiled by now
+            parts = Parts()
+            parts.watch(launch, "_launch", "  of that: launch, which is")
+            parts.watch(Segment, "live", "    finding what is alive")
+            parts.watch(Segment, "code", "    its structure")
+            parts.watch(programs.ProgramCache, "_next", "    finding the program")
+            parts.watch(programs, "dispatch", "    XLA's dispatch")
+        made = loss()
+        timed(parts, "backward", made.backward)
+        timed(parts, "the trainer", lambda: trainer.step(32))
+        parts.end_turn()
+        hn.nd.waitall()
+    return parts
+
+
+def main() -> None:
+    floor = []
+    for _ in range(_TURNS):
+        began = time.thread_time()
+        _floor()
+        floor.append(time.thread_time() - began)
+    print(f"Python's calls and objects alone: {least(floor) / _CHAIN:.2f} us an operator")
+    print(f"chain of {_CHAIN} operators on 32x32")
+    chain(taped=False).show(_CHAIN, "us an operator")
+    print("the same under autograd.record(), with backward")
+    chain(taped=True).show(_CHAIN, "us an operator")
+    print("training step of an MLP 64-128-128-10, batch 32")
+    step().show(1, "us")
+
+
+if __name__ == "__main__":
+    main()
