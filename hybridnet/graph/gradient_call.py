@@ -78,7 +78,7 @@ class GradientCall(Call):
     ) -> Sequence[Any]:
         """Runs what the rule makes: where nobody has expanded it."""
         inputs = tuple(variable(f"input{i}") for i in range(len(operands)))
-        types = {
+        types: dict[Node, Types] = {
             node: (tensor_type(tuple(one.shape), one.dtype),)
             for node, one in zip(inputs, operands, strict=True)
         }
@@ -120,9 +120,7 @@ def expanded(graph: Graph, types: Sequence[TensorType]) -> Graph:
     Raises:
         ShapeError, DTypeError: a node's inputs do not fit; the message names node and line.
     """
-    known: dict[Node, Types] = {
-        node: (one,) for node, one in zip(graph.inputs, types, strict=True)
-    }
+    known: dict[Node, Types] = {node: (one,) for node, one in zip(graph.inputs, types, strict=True)}
     differentiated = {
         edge.node
         for node in graph.nodes
@@ -199,5 +197,3 @@ def _forward(call: GradientCall, outputs: Sequence[Edge]) -> Node | None:
         return None
     (node,) = nodes
     return None if node.call is None else node
-
-

@@ -8,6 +8,7 @@ tried; the result then says nothing of the sizes that they stand for.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import tensor_type
+from hybridnet.graph.by_value import Unsettled
 from hybridnet.graph.transform import STATE
 from hybridnet.ops.call import Call
 
@@ -48,6 +50,8 @@ def infer_kinds(call: Call, inputs: Sequence[Kind]) -> list[Kind]:
     Raises:
         ShapeError, DTypeError: the inputs do not fit, whatever the unknown sizes are.
     """
+    if isinstance(call, Unsettled):  # the caller knows the dtype, and values decide the shape
+        return [Kind(inputs[0].dtype, None)] * call.num_visible
     if any(one.dims is None for one in inputs):
         return _of_any_rank(call, inputs)
     if not any(None in (one.dims or ()) for one in inputs):
@@ -71,7 +75,7 @@ def infer_kinds(call: Call, inputs: Sequence[Kind]) -> list[Kind]:
     if found:
         return [_all_common(several) for several in zip(*found, strict=True)]
     assert refused is not None
-    raise refused
+    raise type(refused)(re.sub(rf"\b{_SIZES[0]}\b", "?", str(refused))) from refused
 
 
 def _made(call: Call, inputs: Sequence[Kind], size: int) -> list[Kind]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from hybridnet import engine
-from hybridnet.base.device_name import COLOCATE, DEVICE
+from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import MXNetError
 from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.graph.node import Edge, Node
@@ -42,6 +42,7 @@ def apply(
     *,
     name: str | None = None,
     shape: Any = None,
+    kinds: Sequence[Kind] | None = None,
 ) -> Any:
     """Adds an Operation that is one operator of our registry.
 
@@ -52,6 +53,7 @@ def apply(
         params: the operator's parameters.
         name: the Operation's name; default its type. The scopes in force come before it.
         shape: what is known of the shape of the output besides what follows from the inputs.
+        kinds: what is known of the outputs, where the inputs do not tell; then nothing is inferred.
 
     Returns:
         The output; a tuple of them where there are several; the Operation where there is none.
@@ -61,7 +63,9 @@ def apply(
         ValueError: they are of several graphs.
     """
     call, scalars = registry.get(operator).bind(params or {})
-    return apply_call(kind, call, inputs, scalars, name=name, shape=shape, params=params)
+    return apply_call(
+        kind, call, inputs, scalars, name=name, shape=shape, kinds=kinds, params=params
+    )
 
 
 def apply_call(
@@ -72,6 +76,7 @@ def apply_call(
     *,
     name: str | None = None,
     shape: Any = None,
+    kinds: Sequence[Kind] | None = None,
     dtypes: Sequence[DType] | None = None,
     params: Mapping[str, Any] | None = None,
 ) -> Any:
@@ -84,6 +89,7 @@ def apply_call(
         scalars: the numbers that the call takes beside them.
         name: as for `apply`.
         shape: as for `apply`.
+        kinds: as for `apply`.
         dtypes: of the outputs, where they are not NumPy's.
         params: what `Operation.get_attr` returns.
 
@@ -93,8 +99,8 @@ def apply_call(
     graph = graph_of(inputs)
     op = _begun(graph, kind, inputs, name, params)
     node = Node(call, tuple(one.edge for one in inputs), op.name, scalars)
-    kinds = _kinds(op, call, inputs)
-    _finish(op, [node], [Edge(node, index) for index in range(call.num_visible)], kinds, dtypes)
+    found = _kinds(op, call, inputs) if kinds is None else kinds
+    _finish(op, [node], [Edge(node, index) for index in range(call.num_visible)], found, dtypes)
     return _results(op, shape)
 
 
@@ -105,6 +111,7 @@ def compose(
     *,
     name: str | None = None,
     shape: Any = None,
+    dtypes: Sequence[DType] | None = None,
     params: Mapping[str, Any] | None = None,
 ) -> Any:
     """Adds an Operation that is several of our nodes.
@@ -116,6 +123,7 @@ def compose(
         inputs: tensors, at least one.
         name: as for `apply`.
         shape: as for `apply`.
+        dtypes: of the outputs, where they are not NumPy's.
         params: what `Operation.get_attr` returns.
 
     Returns:
@@ -139,7 +147,7 @@ def compose(
         except MXNetError as error:
             raise _named(op, error) from error
         known.update((Edge(node, index), one) for index, one in enumerate(found))
-    _finish(op, nodes, edges, [known[edge] for edge in edges], None)
+    _finish(op, nodes, edges, [known[edge] for edge in edges], dtypes)
     return _results(op, shape)
 
 
@@ -239,8 +247,6 @@ def _dressed(op: Operation, nodes: Sequence[Node]) -> dict[Node, Node]:
     attrs = scope_attributes({})
     if op.device:
         attrs[DEVICE] = op.device.lower()
-    if op.colocated:
-        attrs[COLOCATE] = ",".join(op.colocated)
     origin = engine.caller_origin(2)
     controls = tuple(one.node for one in op.control_inputs)
     place: dict[Edge, Edge] = {}

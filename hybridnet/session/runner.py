@@ -1,0 +1,250 @@
+"""`Runner`: the variables of a session, and the runs that read and change them.
+
+The values are one dict that is never changed: a run reads one, and puts another in its place when
+all its results are there. So readers in other threads see all of a run's updates or none, whoever
+holds a value holds a snapshot, and an error or a Ctrl-C in the midst of a run changes nothing.
+Memory is the price: the old values live until the new ones are there.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from typing import Any, Final, final
+
+import numpy as np
+
+from hybridnet.base.context import Context
+from hybridnet.base.errors import MXNetError
+from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.graph.node import Node
+from hybridnet.ndarray import NDArray, array
+from hybridnet.ops._random_state import initial_state
+from hybridnet.runtime import generator, recorder
+from hybridnet.runtime.segment import Value
+
+from .metadata import Trace
+from .step import Program, Request, Step, make_program, make_step
+
+__all__ = ["Runner"]
+
+#: Requests that are remembered; the least recently used give way.
+_LIMIT: Final = 256
+
+
+@final
+class Runner:
+    """The variables of a session, by node, and its programs.
+
+    Args:
+        ctx: where nodes run that nothing is said of.
+        constants: values of nodes that stand for large constants.
+        expected: the type that a node's value would have, where that is known.
+        missing: the error for a node that has no value.
+        seed: where its random numbers begin; None: they are the context's generator's.
+        soft: whether nodes that cannot be on their device are put on another.
+    """
+
+    def __init__(
+        self,
+        ctx: Context,
+        constants: Mapping[Node, np.ndarray[Any, Any]],
+        expected: Callable[[Node], TensorType | None],
+        missing: Callable[[Node], MXNetError],
+        seed: int | None,
+        soft: bool,
+    ) -> None:
+        self.ctx = ctx
+        self._constants = constants
+        self._expected = expected
+        self._missing = missing
+        self._soft = soft
+        self._held: Mapping[Node, NDArray] = {}
+        self._kept: dict[Node, NDArray] = {}
+        self._random: NDArray | None = None
+        if seed is not None:
+            self._random = array(initial_state(seed), ctx, np.uint32)
+        self._steps: OrderedDict[Request, Step] = OrderedDict()
+        self._lock: Final = threading.RLock()
+
+    # -- variables ---------------------------------------------------------------------------
+
+    @property
+    def variables(self) -> Mapping[Node, NDArray]:
+        """The values of the variables, which nobody changes: a run puts another dict here."""
+        return self._held
+
+    def set(self, values: Mapping[Node, NDArray]) -> None:
+        """Gives variables values, all at once."""
+        with self._lock:
+            self._held = {**self._held, **values}
+
+    def clear(self) -> None:
+        """Forgets all values and programs."""
+        with self._lock:
+            self._held = {}
+            self._steps.clear()
+            self._kept.clear()
+
+    # -- runs --------------------------------------------------------------------------------
+
+    def run(
+        self, request: Request, feeds: Sequence[Any], trace: Trace | None = None
+    ) -> list[NDArray]:
+        """Runs a request.
+
+        Args:
+            request: what is asked for.
+            feeds: NumPy arrays or NDArrays, in the order of the request's feeds.
+            trace: notes what runs when, if given.
+
+        Returns:
+            The outputs; they may still be being computed.
+
+        Raises:
+            MXNetError: a value is missing, or a node fails; the message names it. Variables are
+                as they were before.
+        """
+        if recorder.current_trace() is not None:
+            raise MXNetError(
+                "session: a traced function (hn.function or hybridize()) is one program and cannot "
+                "run a session; run it outside"
+            )
+        step = self._step(request)
+        with self._lock if step.exclusive else nullcontext():
+            return self._run(step, feeds, trace)
+
+    def _step(self, request: Request) -> Step:
+        found = self._steps.get(request)
+        if found is None:
+            found = make_step(request)
+            with self._lock:
+                self._steps[request] = found
+                while len(self._steps) > _LIMIT:
+                    self._steps.popitem(last=False)
+        else:
+            with suppress(KeyError):  # another thread may have made way
+                self._steps.move_to_end(request)
+        return found
+
+    def _run(self, step: Step, feeds: Sequence[Any], trace: Trace | None) -> list[NDArray]:
+        held = self._held
+        inputs = step.graph.inputs
+        given: list[Any] = [self._value(node, held) for node in inputs[: len(inputs) - len(feeds)]]
+        given += feeds
+        program = self._program(step, given, held)
+        values = [
+            _on(ctx, given[number])
+            for number, ctx in zip(program.reads, program.contexts, strict=False)
+        ]
+        if program.draws:
+            values.append(self._random_state(program.ctx))
+        made = _computed(program, values, trace)
+        self._commit(program, made)
+        outputs = zip(made[: program.num_heads], program.results, strict=False)
+        return [NDArray.from_value(value, ctx) for value, ctx in outputs]
+
+    def _value(self, node: Node, held: Mapping[Node, NDArray]) -> NDArray | None:
+        found = held.get(node)
+        if found is not None:
+            return found
+        found = self._kept.get(node)
+        if found is None and node in self._constants:
+            found = self._kept[node] = array(
+                self._constants[node], self.ctx, self._constants[node].dtype
+            )
+        return found
+
+    def _program(self, step: Step, given: Sequence[Any], held: Mapping[Node, NDArray]) -> Program:
+        types = tuple([None if one is None else _type(one) for one in given])
+        key: Any = types
+        values = {}
+        if step.values:
+            values = {
+                step.graph.inputs[i]: _host(given[i]) for i in step.values if given[i] is not None
+            }
+            key = (types, *(one.tobytes() for one in values.values()))
+        found = step.programs.get(key)
+        if found is None:
+            known = dict(zip(step.graph.inputs, types, strict=True))
+
+            def type_of(node: Node) -> TensorType:
+                kind = known[node]
+                if kind is None:
+                    raise self._missing(node)
+                return kind
+
+            def expected(node: Node) -> TensorType:
+                return known[node] or self._expected(node) or tensor_type((), np.dtype("float32"))
+
+            places = {node: one.context for node, one in held.items()}
+            made = make_program(step, type_of, expected, values, places, self.ctx, self._soft)
+            if len(step.programs) >= _LIMIT:
+                step.programs.clear()
+            found = step.programs.setdefault(key, made)
+        return found
+
+    def _random_state(self, ctx: Context) -> Value:
+        if self._random is None:
+            return generator.state_of(ctx).read()
+        return self._random.as_in_context(ctx).read()
+
+    def _commit(self, program: Program, made: Sequence[Value]) -> None:
+        """Makes the results of a run the variables' values."""
+        writes = program.writes
+        if not writes and not program.draws:
+            return
+        start = program.num_heads
+        new = {
+            node: NDArray.from_value(value, ctx)
+            for node, value, ctx in zip(writes, made[start:], program.results[start:], strict=False)
+        }
+        if program.draws:
+            state = made[start + len(writes)]
+            if self._random is None:
+                generator.state_of(program.ctx).write(state)
+            else:
+                self._random = NDArray.from_value(state, program.ctx)
+        if new:
+            with self._lock:
+                self._held = {**self._held, **new}
+
+
+def _computed(program: Program, values: Sequence[Value], trace: Trace | None) -> list[Value]:
+    """Runs a program; its results have been dispatched, and none has failed so far."""
+    recorder.mark()
+    if trace is not None:
+        made = trace.run(program, values)
+    elif program.parts is not None:
+        made = program.parts.run(values, program.scalars)
+    else:
+        call = program.call
+        made = recorder.record(program.ctx, call, values, program.scalars, call.output_types)
+        recorder.flush()
+    for value in made:
+        recorder.ready_array(value)
+    return made
+
+
+def _type(given: Any) -> TensorType:
+    if type(given) is np.ndarray:
+        return tensor_type(given.shape, given.dtype)
+    found: TensorType = given.type
+    return found
+
+
+def _host(given: Any) -> np.ndarray[Any, Any]:
+    found: np.ndarray[Any, Any] = given if type(given) is np.ndarray else given.asnumpy()
+    return found
+
+
+def _on(ctx: Context, given: Any) -> Value:
+    """Returns a value on a device."""
+    if type(given) is np.ndarray:
+        given = array(given, ctx, given.dtype)
+    elif given.context is not ctx:
+        given = given.as_in_context(ctx)
+    found: Value = given.read()
+    return found

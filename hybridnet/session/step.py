@@ -1,0 +1,234 @@
+"""From a request to programs: what is pruned, settled, placed and compiled for a run.
+
+A `Step` is made once for each request (what is fetched, what runs, what is fed), and in it a
+`Program` for each combination of types that it meets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from hybridnet.base.context import Context
+from hybridnet.base.device_name import DEVICE
+from hybridnet.base.errors import MXNetError
+from hybridnet.base.tensor_type import TensorType
+from hybridnet.graph.by_value import Unsettled
+from hybridnet.graph.gradient_call import expanded
+from hybridnet.graph.node import Edge, Graph, Node, topological
+from hybridnet.graph.structure import structure_of, with_open_scalars
+from hybridnet.graph.transform import STATE, prepare
+from hybridnet.passes.place import on_devices, place
+from hybridnet.passes.prune import pruned
+from hybridnet.passes.settle import needed_values, settle
+from hybridnet.runtime.device import device_at, find_device, full_name, list_devices, sites_of
+from hybridnet.runtime.graph_call import GraphCall, shared_call
+from hybridnet.runtime.partitioned import PartitionedCall
+
+from .held import asking, settled_held
+
+__all__ = ["Program", "Request", "Step", "make_program", "make_step"]
+
+#: The name of a run, in messages and traces.
+_NAME: Final = "session"
+
+
+class Request(NamedTuple):
+    """What a run is asked for.
+
+    Attributes:
+        outputs: values to compute.
+        targets: nodes to run, whether or not an output needs them.
+        feeds: values that are given.
+        train: whether it is a training pass.
+    """
+
+    outputs: tuple[Edge, ...]
+    targets: tuple[Node, ...]
+    feeds: tuple[Edge, ...]
+    train: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Step:
+    """A request, pruned, with the programs that were made of it.
+
+    Attributes:
+        request: what is asked for.
+        graph: the part of the graph that runs; its last inputs are what is fed.
+        asks: variables of which it matters whether they have a value.
+        values: inputs, by number, whose values decide shapes.
+        exclusive: whether it may change variables or draw random numbers, and so runs while no
+            other such step of the session does. What waits on the host for others never is.
+        programs: by types of the inputs (None where there is no value) and `values`.
+    """
+
+    request: Request
+    graph: Graph
+    asks: tuple[Node, ...]
+    values: tuple[int, ...]
+    exclusive: bool
+    programs: dict[Any, Program] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Program:
+    """What runs.
+
+    Attributes:
+        call: from the inputs in `reads` (and the random state) to the outputs, then the new values
+            of what is written (and the new random state).
+        scalars: the numbers that it takes beside.
+        reads: the step's inputs that it reads, by number.
+        draws: whether the random state is its last input, and output.
+        writes: the variables that it gives new values.
+        num_heads: how many outputs were asked for.
+        ctx: where it runs; of several devices where nodes run that nothing is said of.
+        contexts: of its inputs.
+        results: the contexts of its outputs.
+        parts: what runs it on several devices; None on one.
+    """
+
+    call: GraphCall
+    scalars: tuple[Any, ...]
+    reads: tuple[int, ...]
+    draws: bool
+    writes: tuple[Node, ...]
+    num_heads: int
+    ctx: Context
+    contexts: tuple[Context, ...]
+    results: tuple[Context, ...]
+    parts: PartitionedCall | None
+
+
+class _Where(NamedTuple):
+    """Where a graph runs.
+
+    Attributes:
+        home: where all runs; on several devices, where nodes run that nothing is said of.
+        devices: of each node the name of its device; None where all are on `home`.
+        contexts: of the devices, by name.
+    """
+
+    home: Context
+    devices: Mapping[Node, str] | None
+    contexts: Mapping[str, Context]
+
+
+def make_step(request: Request) -> Step:
+    """Prunes the graph to a request.
+
+    Raises:
+        GraphError: there is a cycle.
+    """
+    # What is fed may be nothing that the outputs depend on.
+    edges = (*request.outputs, *request.feeds)
+    nodes = topological(edges, request.targets)
+    whole = Graph(tuple(node for node in nodes if node.is_variable), edges, request.targets)
+    graph = pruned(whole, request.outputs, request.feeds, request.targets)
+    calls = [node.call for node in graph.nodes if node.call is not None]
+    numbers = {node: number for number, node in enumerate(graph.inputs)}
+    changes = any(call.mutates or call.takes_state for call in calls)
+    return Step(
+        request,
+        graph,
+        asking(graph),
+        tuple(numbers[node] for node in needed_values(graph)),
+        changes and not any(call.on_host for call in calls),
+    )
+
+
+def make_program(
+    step: Step,
+    type_of: Callable[[Node], TensorType],
+    expected: Callable[[Node], TensorType],
+    values: Mapping[Node, np.ndarray[Any, Any]],
+    held: Mapping[Node, Context],
+    home: Context,
+    soft: bool,
+) -> Program:
+    """Makes what runs a step.
+
+    Args:
+        step: what is to run.
+        type_of: the type of an input's value; raises where there is none.
+        expected: the type that an input's value has, or would have.
+        values: of the inputs that decide shapes.
+        held: where the values of variables are.
+        home: where nodes run that nothing is said of.
+        soft: whether nodes that cannot be on their device are put on another.
+
+    Raises:
+        ShapeError, DTypeError, GraphError: a node does not fit; the message names it and its line.
+    """
+    graph = settled_held(step.graph, held.__contains__) if step.asks else step.graph
+    if any(isinstance(node.call, Unsettled) for node in graph.nodes):
+        graph = settle(graph, [expected(node) for node in graph.inputs], values)
+    ready = prepare(graph, step.request.train)
+    inputs, state = graph.inputs, ready.graph.inputs[len(graph.inputs) :]
+    needed = set(ready.graph.nodes)
+    reads = tuple(number for number, node in enumerate(inputs) if node in needed)
+    types = (*(type_of(inputs[number]) for number in reads), *[STATE] * ready.draws)
+    made = expanded(
+        Graph(
+            (*(inputs[number] for number in reads), *state),
+            ready.graph.outputs,
+            ready.graph.targets,
+        ),
+        types,
+    )
+    writes = tuple(inputs[number] for number in ready.writes if number < len(inputs))
+    where = _placed(made, held, home, soft)
+    count = len(made.outputs)
+    parts = None
+    if where.devices is None:
+        call, scalars = shared_call(made, types, _NAME, count)
+        contexts, results = (where.home,) * len(types), (where.home,) * count
+    else:
+        placed = on_devices(made, where.devices)
+        call, scalars = GraphCall(with_open_scalars(placed), types, _NAME), structure_of(made)[1]
+        contexts = tuple(where.contexts[where.devices[node]] for node in made.inputs)
+        wanted = [None] * ready.num_heads + [_home_of(node, held, where.home) for node in writes]
+        wanted += [where.home] * ready.draws
+        parts = PartitionedCall(call, contexts, wanted, where.home)
+        results = parts.contexts
+    return Program(
+        call,
+        scalars,
+        reads,
+        ready.draws,
+        writes,
+        ready.num_heads,
+        where.home,
+        contexts,
+        results,
+        parts,
+    )
+
+
+def _home_of(variable: Node, held: Mapping[Node, Context], home: Context) -> Context:
+    """Returns where the value of a variable is kept."""
+    if variable in held:
+        return held[variable]
+    name = variable.attrs.get(DEVICE)
+    try:
+        return home if name is None else find_device(name).context
+    except MXNetError:
+        return home  # soft placement has put on another device what is on none of ours
+
+
+def _placed(graph: Graph, held: Mapping[Node, Context], home: Context, soft: bool) -> _Where:
+    """Chooses the devices of a graph's nodes."""
+    away = {node: held[node] for node in graph.inputs if held.get(node, home) is not home}
+    if not away and not any(DEVICE in node.attrs for node in graph.nodes):
+        return _Where(home, None, {})
+    devices = list(dict.fromkeys([device_at(home), *list_devices()]))
+    fixed = {node: str(full_name(held[node])) for node in graph.inputs if node in held}
+    found = place(graph, sites_of(devices), default=str(full_name(home)), fixed=fixed, soft=soft)
+    contexts = {str(one.name): one.context for one in devices}
+    if len(found.used) == 1:
+        return _Where(contexts[found.used[0]], None, {})
+    return _Where(home, found.devices, contexts)
