@@ -16,6 +16,7 @@ _WORKER_THREAD: Final = "hybridnet-"
 _TITLES: Final = {
     "task": "Engine tasks",
     "program": "Program launches",
+    "device": "Programs on devices",
     "steps": "Launches instruction by instruction",
     "compile": "Compilations",
     "wait": "Waits for values",
@@ -39,8 +40,8 @@ class Span:
     """Something that took time.
 
     Attributes:
-        kind: "task", "program", "steps", "compile" or "wait"; what the user recorded is "user",
-            "counter" or "marker".
+        kind: "task", "program", "device", "steps", "compile" or "wait"; what the user recorded is
+            "user", "counter" or "marker".
         name: of the task or the program, or the type of the value.
         row: the thread, as a row of a picture; events of one row lie beside or within each other.
         start: microseconds since the profiler first ran.
@@ -176,18 +177,28 @@ def chrome_trace(events: Sequence[Span]) -> dict[str, Any]:
     """Returns the trace in Chrome's Trace Event Format, which Perfetto reads.
 
     It holds complete events ("X"), the user's counters ("C") and markers ("i"), and names of rows.
+    What devices did is in a group of rows for each device (a process, in the format's words): a
+    row for each thread that had it do something.
     """
-    process = os.getpid()
+    host = os.getpid()
+    processes: dict[str, int] = {}
     numbers: dict[str, int] = {}
+    used: dict[tuple[int, int], str] = {}
     spans = []
     for one in events:
+        process = host
+        if one.kind == "device":
+            device = one.facts["device"]
+            process = processes.setdefault(device, host + 1 + len(processes))
+        row = numbers.setdefault(one.row, len(numbers))
+        used[process, row] = one.row
         event = {
             "ph": "X",
             "name": one.name,
             "cat": one.facts.get("domain", one.kind),
             "ts": one.start,
             "pid": process,
-            "tid": numbers.setdefault(one.row, len(numbers)),
+            "tid": row,
             "args": dict(one.facts),
         }
         if one.kind == "counter":
@@ -197,13 +208,16 @@ def chrome_trace(events: Sequence[Span]) -> dict[str, Any]:
         else:
             event["dur"] = one.duration
         spans.append(event)
-    names: list[dict[str, Any]] = [
-        {"ph": "M", "name": "process_name", "pid": process, "args": {"name": "hybridnet"}}
-    ]
-    for label, row in numbers.items():
-        for what, value in (("thread_name", label), ("thread_sort_index", row)):
-            key = "name" if what == "thread_name" else "sort_index"
-            names.append(
-                {"ph": "M", "name": what, "pid": process, "tid": row, "args": {key: value}}
-            )
+    names = []
+    ordered = {host: "hybridnet"} | {processes[one]: one for one in sorted(processes)}
+    for order, (process, name) in enumerate(ordered.items()):
+        names += _labels("process", name, order, {"pid": process})
+    for (process, row), name in used.items():
+        names += _labels("thread", name, row, {"pid": process, "tid": row})
     return {"traceEvents": names + spans, "displayTimeUnit": "ms"}
+
+
+def _labels(what: str, name: str, order: int, place: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Returns the events that name a process or thread, and say where it stands."""
+    values = {f"{what}_name": {"name": name}, f"{what}_sort_index": {"sort_index": order}}
+    return [{"ph": "M", "name": key, **place, "args": value} for key, value in values.items()]

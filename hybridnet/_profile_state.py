@@ -33,6 +33,8 @@ class _Profiler:
         self.origin = 0
         self.running = False
         self.paused = False
+        # Whether launches wait for the end of their programs.
+        self.waits = False
         # Whether it listens: it runs, and is not paused.
         self.listening = False
         # What is recorded has been written for good: the next run starts anew.
@@ -51,8 +53,14 @@ class _Profiler:
         self.paused = paused
         self._listen()
 
+    def set_waiting(self, waits: bool) -> None:
+        """Has launches wait for the end of their programs, or not, while it listens."""
+        self.waits = waits
+        self._listen()
+
     def _listen(self) -> None:
         listening = self.running and not self.paused
+        observe.waits = listening and self.waits
         if listening == self.listening:
             return
         self.listening = listening

@@ -14,6 +14,11 @@ the line of the user's code that asked for it, and a program with the lines that
 A launch only hands a program to its device: its span is what that cost the thread, while the
 computing goes on beside it and shows as the wait of whoever needs the result. Users add their own
 tasks, frames, events, counters and markers.
+
+In the trace each device is a group of rows, with the time that it was at work on each program.
+That can only be told by waiting for programs: parts of a graph on several devices are waited for
+(each device by a thread of its own, so that they overlap as they do otherwise), others with
+``set_config(wait_for_programs=True)``, and then no thread runs ahead of its device.
 """
 
 from __future__ import annotations
@@ -81,18 +86,22 @@ def set_config(**kwargs: Any) -> None:
     Args:
         **kwargs: filename, where `dump` writes (default profile.json). MXNet's others
             (profile_all, aggregate_stats, ...) are accepted: all kinds of events are recorded, and
-            `dumps` can always sum them up.
+            `dumps` can always sum them up. wait_for_programs, whether each launch waits for its
+            program, so that the trace has the times of devices (default False).
 
     Raises:
         ParameterError: there is no such setting.
     """
     filename = kwargs.pop("filename", None)
+    waits = kwargs.pop("wait_for_programs", None)
     unknown = sorted(set(kwargs) - _ACCEPTED)
     if unknown:
-        known = ", ".join(sorted({"filename", *_ACCEPTED}))
+        known = ", ".join(sorted({"filename", "wait_for_programs", *_ACCEPTED}))
         raise ParameterError(f"set_config: has no {', '.join(unknown)}; known are {known}")
     if filename is not None:
         profiler.filename = filename
+    if waits is not None:
+        profiler.set_waiting(bool(waits))
 
 
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from simulated import Simulated, running_on, simulated
 
 import hybridnet as hn
-from hybridnet import engine, nd, profiler
+from hybridnet import engine, nd, profiler, sym
 from hybridnet._profile_events import Record, events_of
 from hybridnet.base.errors import ParameterError
 from hybridnet.runtime import observe
@@ -175,6 +176,81 @@ def test_the_trace_is_chromes_format(tmp_path):
             ends.append(one["ts"] + one["dur"])
     assert all(one["args"]["line"].startswith(__file__) for one in spans if one["cat"] != "task")
     assert list(tmp_path.iterdir()) == [path]
+
+
+def rows_of(trace):
+    """Returns the spans of each process, by its name, and the order of the processes."""
+    spans = {}
+    names, order = {}, {}
+    for one in trace["traceEvents"]:
+        if one["name"] == "process_name":
+            names[one["pid"]] = one["args"]["name"]
+        elif one["name"] == "process_sort_index":
+            order[one["pid"]] = one["args"]["sort_index"]
+    for one in trace["traceEvents"]:
+        if one["ph"] == "X":
+            spans.setdefault(names[one["pid"]], []).append(one)
+    return spans, [names[pid] for pid in sorted(order, key=order.__getitem__)]
+
+
+def test_devices_are_groups_of_rows_that_overlap(tmp_path):
+    """Two towers on two devices: each waits, in the midst of its program, for the other to run."""
+    meeting = threading.Barrier(2, timeout=60)
+    x = sym.var("x")
+    towers = []
+    for index in (0, 1):
+        with hn.device(f"/device:toy:{index}"):
+            towers.append(sym.exp(x, name=f"tower{index}"))
+    path = tmp_path / "trace.json"
+    two = engine.ThreadedEngine(workers={"compute": 2})
+    with running_on(two), simulated(Simulated(0), Simulated(1)) as toys:
+        bound = (towers[0] + towers[1]).simple_bind(toys[0].context, x=(300, 300))
+        for toy in toys:
+            toy.before = lambda name: meeting.wait() if name == "exp" else None
+        with profiler.profile(path):
+            bound.forward()[0].wait_to_read()
+    trace = json.loads(path.read_text())
+    spans, order = rows_of(trace)
+    assert order == ["hybridnet", "toy(0)", "toy(1)"]
+    first, second = (next(one for one in spans[name] if "exp" in one["name"]) for name in order[1:])
+    assert first["cat"] == second["cat"] == "device"
+    assert first["ts"] < second["ts"] + second["dur"] and second["ts"] < first["ts"] + first["dur"]
+    threads = {
+        (one["pid"], one["tid"]) for one in trace["traceEvents"] if one["name"] == "thread_name"
+    }
+    assert {(one["pid"], one["tid"]) for one in trace["traceEvents"] if one["ph"] == "X"} == threads
+
+
+def test_a_two_device_network_of_cpus_has_a_row_for_each(tmp_path):
+    x = sym.var("x")
+    with hn.device("/cpu:1"):
+        y = sym.FullyConnected(x, num_hidden=8, name="there")
+    bound = (y + 1).simple_bind(hn.cpu(0), x=(4, 8))
+    with profiler.profile(tmp_path / "trace.json"):
+        bound.forward(is_train=True)
+        bound.backward(nd.ones((4, 8)))
+        nd.waitall()
+    spans, order = rows_of(json.loads((tmp_path / "trace.json").read_text()))
+    assert order == ["hybridnet", "cpu(0)", "cpu(1)"]
+    assert any("FullyConnected" in one["name"] for one in spans["cpu(1)"])
+
+
+def test_the_time_of_one_device_is_told_where_programs_are_waited_for():
+    profiler.set_config(wait_for_programs=True)
+    try:
+        with profiler.profile():
+            chain(nd.ones((3,)), 3).wait_to_read()
+        busy, launches = of_kind("device"), of_kind("program")
+    finally:
+        profiler.set_config(wait_for_programs=False)
+    assert busy and len(busy) == len(launches)
+    for outer, inner in zip(busy, launches, strict=True):
+        assert outer.facts["device"] == "cpu(0)" and outer.name == inner.name
+        assert outer.start <= inner.start
+        assert inner.start + inner.duration <= outer.start + outer.duration
+    with profiler.profile():
+        chain(nd.ones((3,)), 3).wait_to_read()
+    assert not of_kind("device")
 
 
 def test_events_have_the_lines_of_the_user():

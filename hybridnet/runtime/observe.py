@@ -22,6 +22,7 @@ __all__ = ["Observer", "listen", "name_of", "span", "unlisten"]
 #: Called as `observer(kind, what, start, end)` in the thread where it happened, at its end: `what`
 #: is the structure of a program, or text; times are nanoseconds of `time.perf_counter_ns`. Kinds:
 #: "program", an XLA executable was handed to its device, which may still be computing;
+#: "device", a device was at work on a program, from its dispatch to its end, which was waited for;
 #: "steps", a launch ran instruction by instruction (its programs lie within);
 #: "compile", XLA compiled a program; "wait", a thread waited for a value.
 Observer = Callable[[str, Code | str, int, int], None]
@@ -29,6 +30,9 @@ Observer = Callable[[str, Code | str, int, int], None]
 #: Tells all who listen; None where nobody does. Read by the hooks.
 observer: Observer | None = None
 _listening: list[Observer] = []
+#: Whether launches wait for their programs while somebody listens. Parts of a graph on several
+#: devices always do then.
+waits = False
 
 # Operators that a program's name lists before it only counts.
 _NAMED: Final = 3

@@ -12,6 +12,7 @@ from hybridnet.graph.node import Node
 from hybridnet.ops.call import Types
 
 from . import journal, launch, observe, recorder
+from .device import Device, JaxDevice
 from .device_plan import DevicePlan, Program
 from .segment import Code, Value
 
@@ -84,14 +85,22 @@ def run_program(
     if journal.is_listening():
         note.lines, note.origin, note.how = {0: origin}, origin, "as part of a graph"
     try:
-        outputs = plan.device.run(program.code, list(arrays), scalars)
+        outputs = _observed(plan.device, program.code, list(arrays), scalars)
     except Exception:
         if len(program.nodes) == 1:
             raise
         return _run_nodes(plan, program, arrays, numbers)
     if outputs:
         launch.note_dispatched(program.code.ctx, outputs[0])
-    if observe.observer is not None:
+    return outputs
+
+
+def _observed(device: Device, code: Code, arrays: list[Any], scalars: list[Any]) -> Sequence[Any]:
+    """Runs a program; while somebody listens, waits for its end and tells how long it took."""
+    if observe.observer is None or (observe.waits and isinstance(device, JaxDevice)):
+        return device.run(code, arrays, scalars)
+    with observe.span("device", code):
+        outputs = device.run(code, arrays, scalars)
         for array in outputs:
             array.block_until_ready()
     return outputs

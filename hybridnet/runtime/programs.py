@@ -201,8 +201,7 @@ class ProgramCache:
         if program.runs == 2 and self._thread.unused and len(code.instructions) > 1:
             self._thread.unused = max(0, self._thread.unused - 2 * _weight(code))
         if observe.observer is not None:
-            with observe.span("program", code):
-                return dispatch(code.ctx, compiled, inputs, scalars)
+            return _observed(code, compiled, inputs, scalars)
         return dispatch(code.ctx, compiled, inputs, scalars)
 
     def statistics(self) -> CacheStatistics:
@@ -381,6 +380,19 @@ class ProgramCache:
         if len(code.instructions) == 1 and explaining():
             say("%s: compiled in %s", describe(code), _since(started))
         return compiled
+
+
+def _observed(code: Code, compiled: Any, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
+    """Dispatches a program while somebody listens."""
+    if not observe.waits:
+        with observe.span("program", code):
+            return dispatch(code.ctx, compiled, inputs, scalars)
+    with observe.span("device", code):
+        with observe.span("program", code):
+            outputs = dispatch(code.ctx, compiled, inputs, scalars)
+        for array in outputs:
+            array.block_until_ready()
+    return outputs
 
 
 def _weight(code: Code) -> int:
