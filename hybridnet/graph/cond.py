@@ -11,7 +11,7 @@ from typing import Any, final
 
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import GraphError, ShapeError
-from hybridnet.base.lazy import lax
+from hybridnet.base.lazy import jnp, lax
 from hybridnet.ops.call import Backward, Types
 from hybridnet.ops.registry import get
 
@@ -20,6 +20,7 @@ from .node import Edge, Graph, Node
 from .split import joint_gradient
 from .subgraph import ControlCall, Part, closed, opened, shared, type_of
 from .transform import prepare
+from .unbounded import unbounded_gradient
 
 __all__ = ["CondCall", "open_cond"]
 
@@ -58,10 +59,9 @@ class CondCall(ControlCall):
         self.written = tuple(written)
         self.draws = self.takes_state = draws
         self.num_visible = num_visible
-        self.num_outputs = num_visible + len(self.written) + draws
-        self.mutates = {
-            1 + place: num_visible + i for i, place in enumerate(written) if place in mutated
-        }
+        first = num_visible + bool(self.num_unbounded)
+        self.num_outputs = first + len(self.written) + draws
+        self.mutates = {1 + place: first + i for i, place in enumerate(written) if place in mutated}
         self._gradients: dict[Any, CondCall] = {}
 
     @property
@@ -90,6 +90,21 @@ class CondCall(ControlCall):
             )
         )
 
+    def with_parts(self, parts: tuple[Part, ...], limit: int | None = None) -> CondCall:
+        """Returns the choice between two other graphs."""
+        mutated = [place - 1 for place in self.mutates]
+        one, other = parts
+        made = CondCall(
+            (one, other),
+            self.num_visible,
+            self.num_scalars,
+            self.is_open,
+            self.written,
+            mutated,
+            self.draws,
+        )
+        return made if self.is_open else shared(made)
+
     def infer(self, types: Types) -> Types:
         """Returns the types of the outputs.
 
@@ -106,17 +121,27 @@ class CondCall(ControlCall):
                 "cond: then_func and else_func must give outputs of the same shapes and dtypes, "
                 f"got {list(one)} and {list(other)}"
             )
-        return one
+        return (*one[: self.num_visible], *self.counts_type, *one[self.num_visible :])
 
     def lower(
         self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
     ) -> Sequence[Any]:
         """Runs one of the graphs."""
 
-        def branch(part: Part) -> Any:
-            return lambda *inputs: part.run(platform, inputs, scalars)
+        shown = self.num_visible
 
-        one, other = (branch(part) for part in self.parts)
+        def branch(number: int) -> Any:
+            def run(*inputs: Any) -> list[Any]:
+                made, counts = self.parts[number].run_counting(platform, inputs, scalars)
+                if not self.num_unbounded:
+                    return made
+                counted = [jnp.zeros(part.num_unbounded, "int32") for part in self.parts]
+                counted[number] = counted[number] if counts is None else counts
+                return [*made[:shown], jnp.concatenate(counted), *made[shown:]]
+
+            return run
+
+        one, other = branch(0), branch(1)
         made: Sequence[Any] = lax.cond(operands[0].reshape(()) != 0, one, other, *operands[1:])
         return made
 
@@ -127,6 +152,8 @@ class CondCall(ControlCall):
                 "cond: a branch draws random numbers, so its gradient can only be taken of a bound "
                 "symbol, not as a symbol"
             )
+        if self.num_unbounded:
+            return unbounded_gradient(self, back)
         types = tuple(type_of(one, self.name) for one in back.inputs)
         given = tuple(
             i

@@ -48,7 +48,7 @@ def insides(node: Node) -> Iterator[Inside]:
         if isinstance(call, ForeachCall):
             rows, stacked, length = call.loop.num_data, call.loop.num_out, 0
         elif isinstance(call, WhileCall):
-            rows, stacked, length = 0, call.num_out, call.max_iterations
+            rows, stacked, length = 0, call.num_out, call.max_iterations or 0
         else:
             rows = stacked = length = 0
         inputs = [(inner, edge, i < rows) for i, (inner, edge) in enumerate(pairs)]

@@ -13,7 +13,7 @@ from typing import Any, final
 
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import GraphError, ShapeError
-from hybridnet.base.lazy import lax
+from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.call import Backward, Types
 from hybridnet.ops.registry import get
@@ -23,6 +23,7 @@ from .node import Edge, Graph, Node, variable
 from .split import GradientGraph, differentiate, narrowed
 from .subgraph import ControlCall, Part, closed, opened, shared, type_of
 from .transform import prepare
+from .unbounded import unbounded_gradient
 
 __all__ = ["ForeachCall", "Loop", "gradient_of_kept", "open_foreach"]
 
@@ -89,9 +90,10 @@ class ForeachCall(ControlCall):
         self.written = tuple(written)
         self.draws = self.takes_state = draws
         self.split = split
-        self.num_outputs = loop.num_out + len(loop.carried)
+        counts = bool(self.num_unbounded)
+        self.num_outputs = loop.num_out + len(loop.carried) + counts
         self.num_visible = loop.num_out - loop.kept + loop.num_states
-        first = loop.num_out + loop.num_states
+        first = loop.num_out + loop.num_states + counts
         places = loop.carried[loop.num_states :]
         self.mutates = {place: first + i for i, place in enumerate(places) if place in self.written}
         self._kept: dict[Types, ForeachCall] = {}
@@ -116,6 +118,14 @@ class ForeachCall(ControlCall):
             self.parts[0], train, loop.carried[loop.num_states :][: len(self.written)], self.draws
         )
         return shared(ForeachCall(body, loop, self.num_scalars, False, written, self.draws))
+
+    def with_parts(self, parts: tuple[Part, ...], limit: int | None = None) -> ForeachCall:
+        """Returns the loop of another body; of one that keeps nothing for its gradient."""
+        (body,) = parts
+        made = ForeachCall(
+            body, self.loop, self.num_scalars, self.is_open, self.written, self.draws
+        )
+        return made if self.is_open else shared(made)
 
     # -- running -----------------------------------------------------------------------------
 
@@ -167,8 +177,14 @@ class ForeachCall(ControlCall):
                     f"foreach: state {number} must keep its shape and dtype from row to row, but "
                     f"it begins as {types[place]} and the body makes it {state}"
                 )
-        split = loop.num_out - loop.kept
-        return (*outs[:split], *states, *outs[split:])
+        split, shown = loop.num_out - loop.kept, loop.num_states
+        return (
+            *outs[:split],
+            *states[:shown],
+            *self.counts_type,
+            *states[shown:],
+            *outs[split:],
+        )
 
     def lower(
         self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
@@ -176,12 +192,14 @@ class ForeachCall(ControlCall):
         """Scans the rows."""
         loop = self.loop
 
-        def step(states: Any, rows: Any) -> Any:
+        def step(before: Any, rows: Any) -> Any:
+            states, most = before
             inputs = [*rows, *operands[loop.num_data :]]
             for place, state in zip(loop.carried, states, strict=True):
                 inputs[place] = state
-            made = self.parts[0].run(platform, inputs, scalars)
-            return made[loop.num_out :], made[: loop.num_out]
+            made, counts = self.parts[0].run_counting(platform, inputs, scalars)
+            most = most if counts is None else jnp.maximum(most, counts)
+            return (made[loop.num_out :], most), made[: loop.num_out]
 
         first = [operands[place] for place in loop.carried]
         rows = [
@@ -189,9 +207,11 @@ class ForeachCall(ControlCall):
             for one in operands[: loop.num_data]
         ]
         length = None if rows else loop.length
-        states, outs = lax.scan(step, first, rows, length=length, reverse=loop.reverse)
-        split = loop.num_out - loop.kept
-        return [*outs[:split], *states, *outs[split:]]
+        start = (first, jnp.zeros(self.num_unbounded, "int32"))
+        (states, most), outs = lax.scan(step, start, rows, length=length, reverse=loop.reverse)
+        split, shown = loop.num_out - loop.kept, loop.num_states
+        counts = [most] if self.num_unbounded else []
+        return [*outs[:split], *states[:shown], *counts, *states[shown:], *outs[split:]]
 
     # -- its gradient ------------------------------------------------------------------------
 
@@ -200,7 +220,7 @@ class ForeachCall(ControlCall):
 
         It has no effects: random state and overwritten arrays are ordinary inputs and outputs.
         """
-        if self.split is not None:
+        if self.split is not None or self.num_unbounded:
             return self
         made = self._kept.get(types)
         if made is None:
@@ -236,6 +256,8 @@ class ForeachCall(ControlCall):
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Runs the gradient of the body backward over the rows."""
+        if self.num_unbounded:
+            return unbounded_gradient(self, back)
         return gradient_of_kept(self, back)
 
     def run_back(self, back: Backward, types: Types) -> list[Any]:

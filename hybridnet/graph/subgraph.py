@@ -7,29 +7,49 @@ A call that a symbol holds is open: its operators' mode is not known, and random
 that are overwritten do not show (see `transform`). `with_train` closes it: then these are carried
 from step to step like the states that users see, come out after them, and the gradient and the
 lowering know nothing of them.
+
+A call with nodes inside that run on the host is on the host too: it is no part of a program, but is
+run by the executor (`hybridnet.runtime.apart`).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, TypeVar, final
 from weakref import WeakValueDictionary
 
+import numpy as np
+
 from hybridnet.base.attrs import HostScalar
+from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError
-from hybridnet.base.tensor_type import TensorType
+from hybridnet.base.lazy import jnp
+from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.call import Call, Types
 from hybridnet.ops.state_ops import READ
 
 from .evaluate import evaluate, host_scalars_of, infer_types
-from .node import Edge, Graph, variable
+from .node import Edge, Graph, Node, variable
 from .structure import structure_of, with_open_scalars
 from .transform import prepare
 
-__all__ = ["ControlCall", "Part", "closed", "opened", "shared", "type_of"]
+__all__ = [
+    "RUNNERS",
+    "ControlCall",
+    "Part",
+    "closed",
+    "inside",
+    "names_devices",
+    "opened",
+    "shared",
+    "type_of",
+]
+
+#: What runs calls that are no part of a program, by kind: set by the runtime, which is above.
+RUNNERS: Final[dict[str, Callable[..., list[Any]]]] = {}
 
 
 @final
@@ -49,7 +69,15 @@ class Part:
     def key(self) -> Any:
         """What is equal for parts that do the same."""
         structure, scalars = structure_of(self.graph)
-        return structure, tuple(self._number(one) for one in scalars)
+        return structure, tuple(self._number(one) for one in scalars), self.where
+
+    @cached_property
+    def where(self) -> tuple[Any, ...]:
+        """The nodes' devices; with names and lines, since such nodes may be run one by one."""
+        nodes = [node for node in self.graph.nodes if node.call is not None]
+        if not any(DEVICE in node.attrs or node.call.on_host for node in nodes if node.call):
+            return ()
+        return tuple((node.attrs.get(DEVICE), node.name, node.origin) for node in nodes)
 
     def _number(self, one: Any) -> Any:
         return ("given", self.places[one]) if type(one) is HostScalar else float(one)
@@ -58,6 +86,40 @@ class Part:
         """Computes the outputs with JAX."""
         numbers = {one: scalars[place] for one, place in self.places.items()}
         return evaluate(self.graph, platform, inputs, numbers)
+
+    @cached_property
+    def counts(self) -> tuple[Edge, ...]:
+        """The outputs of nodes inside that count the turns of loops; see `ControlCall`."""
+        return tuple(
+            Edge(node, node.call.num_visible)
+            for node in self.graph.nodes
+            if isinstance(node.call, ControlCall) and node.call.num_unbounded
+        )
+
+    @property
+    def num_unbounded(self) -> int:
+        """How many loops without a maximum are inside."""
+        calls = [edge.node.call for edge in self.counts]
+        return sum(call.num_unbounded for call in calls if isinstance(call, ControlCall))
+
+    @cached_property
+    def with_counts(self) -> Part:
+        """The part with `counts` as further outputs."""
+        outputs = (*self.graph.outputs, *self.counts)
+        return Part(Graph(self.graph.inputs, outputs, self.graph.targets), self.places)
+
+    def run_counting(
+        self, platform: str, inputs: Sequence[Any], scalars: Sequence[Any]
+    ) -> tuple[list[Any], Any]:
+        """Computes the outputs with JAX, and how often loops inside were run, int32[num_unbounded].
+
+        The latter is None where there are no such loops.
+        """
+        if not self.counts:
+            return self.run(platform, inputs, scalars), None
+        made = self.with_counts.run(platform, inputs, scalars)
+        count = len(self.graph.outputs)
+        return made[:count], jnp.concatenate(made[count:])
 
     def infer(self, types: Sequence[TensorType]) -> Types:
         """Returns the types of the outputs."""
@@ -78,7 +140,7 @@ class Part:
 
     def facts(self) -> Any:
         """Returns what `fingerprint` needs; None where it cannot be told."""
-        (inputs, nodes, outputs, order), numbers = self.key
+        (inputs, nodes, outputs, order), numbers, _ = self.key
         calls = [(call.fingerprint, edges) for call, edges in nodes]
         if any(one is None for one, _ in calls):
             return None
@@ -120,25 +182,46 @@ def closed(part: Part, train: bool, written: Sequence[int], draws: bool) -> tupl
         inputs = (*inputs, variable("random_state"))
     carried = [*written, count] if draws else list(written)
     heads += [new.get(number, Edge(inputs[number], 0)) for number in carried]
-    return Part(Graph(inputs, tuple(heads)), part.places), [i for i in written if i in new]
+    graph = Graph(inputs, tuple(heads), ready.graph.targets)
+    return Part(graph, part.places), [i for i in written if i in new]
 
 
 class ControlCall(Call):
     """A call that holds parts.
 
-    Attributes:
+    One that is, or has inside, a loop without a maximum has an output more than users know of: how
+    often, at most, each such loop was run. It comes after the visible ones. The gradient needs it.
+
+    Args:
         parts: what is inside.
+        num_scalars: how many numbers it takes.
         is_open: whether the mode of its operators is not known.
+        is_endless: whether it is a loop without a maximum.
+
+    Attributes:
+        parts: as given.
+        is_open: as given.
+        is_endless: as given.
+        num_unbounded: how many loops without a maximum it is and has inside.
     """
 
     #: How many inputs of the call stand before those that its parts take.
     offset = 0
-    __slots__ = ("_closed", "is_open", "parts")
+    __slots__ = ("_closed", "is_endless", "is_open", "num_unbounded", "on_host", "parts")
 
-    def __init__(self, parts: tuple[Part, ...], num_scalars: int, is_open: bool) -> None:
+    def __init__(
+        self, parts: tuple[Part, ...], num_scalars: int, is_open: bool, is_endless: bool = False
+    ) -> None:
         self.parts = parts
         self.num_scalars = num_scalars
         self.is_open = is_open
+        self.is_endless = is_endless
+        self.num_unbounded = is_endless + sum(part.num_unbounded for part in parts)
+        self.on_host = any(
+            node.call is not None and node.call.on_host
+            for part in parts
+            for node in part.graph.nodes
+        )
         self._closed: dict[bool, Call] = {}
 
     @property
@@ -160,6 +243,13 @@ class ControlCall(Call):
             return None
         return (*parts, self.layout(), self.num_scalars)
 
+    @property
+    def counts_type(self) -> Types:
+        """The type of the output that counts; nothing where there is none."""
+        if not self.num_unbounded:
+            return ()
+        return (tensor_type((self.num_unbounded,), np.dtype(np.int32)),)
+
     @abstractmethod
     def layout(self) -> tuple[Any, ...]:
         """Returns how it is run: numbers, flags and tuples of them."""
@@ -176,9 +266,60 @@ class ControlCall(Call):
     def close(self, train: bool) -> Call:
         """Makes the call in, or out of, a training pass."""
 
+    @abstractmethod
+    def with_parts(self, parts: tuple[Part, ...], limit: int | None = None) -> ControlCall:
+        """Returns the call with other parts in the places of its own.
+
+        Args:
+            parts: of the same inputs and outputs.
+            limit: the maximum of a loop that has none.
+        """
+
+    def bounded(self, limits: Iterator[int]) -> ControlCall:
+        """Returns the call with maxima for its loops that have none.
+
+        Args:
+            limits: the maxima, in the order in which the loops are counted: a loop before those
+                inside it.
+        """
+        if not self.num_unbounded:
+            return self
+        limit = next(limits) if self.is_endless else None
+
+        def change(node: Node, inputs: tuple[Edge, ...]) -> Node | list[Edge]:
+            call = node.call
+            if not isinstance(call, ControlCall) or not call.num_unbounded:
+                return node.with_inputs(inputs)
+            made = replace(node, call=call.bounded(limits), inputs=inputs)
+            places = [*range(call.num_visible), 0, *range(call.num_visible, call.num_outputs - 1)]
+            return [Edge(made, place) for place in places]  # nothing reads the counts
+
+        parts = tuple(Part(part.graph.map(change), part.places) for part in self.parts)
+        return self.with_parts(parts, limit)
+
+    def run_apart(
+        self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
+    ) -> list[Any]:
+        """Has the executor run what is inside, node by node or in larger pieces."""
+        return RUNNERS["control"](self, ctx, values, scalars)
+
     def __repr__(self) -> str:
         inside = ", ".join(f"{len(part.graph.nodes)} nodes" for part in self.parts)
         return f"{self.name}[{inside}]"
+
+
+def inside(graph: Graph) -> Iterator[Node]:
+    """Yields the nodes inside a graph's control calls, and those inside them."""
+    for node in graph.nodes:
+        if isinstance(node.call, ControlCall):
+            for part in node.call.parts:
+                yield from part.graph.nodes
+                yield from inside(part.graph)
+
+
+def names_devices(graph: Graph) -> bool:
+    """Whether a node inside a control call of a graph names a device of its own."""
+    return any(DEVICE in node.attrs for node in inside(graph))
 
 
 _Made = TypeVar("_Made", bound=ControlCall)

@@ -1,7 +1,8 @@
 """`while_loop`: a graph run over and over while another one says so.
 
 Outside training it is lowered to one `lax.while_loop`. What is to be differentiated is the loop
-over `max_iterations` rows, each of which runs the body only while the condition holds.
+over `max_iterations` rows, each of which runs the body only while the condition holds. Of a loop
+without a maximum see `unbounded`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, final
 from hybridnet.base.errors import GraphError, ShapeError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.call import Backward, Types
+from hybridnet.ops.call import Backward, Call, Types
 from hybridnet.ops.registry import get
 
 from .cond import CondCall
@@ -20,6 +21,7 @@ from .foreach import ForeachCall, Loop, gradient_of_kept
 from .node import Edge, Graph, Node
 from .subgraph import ControlCall, Part, closed, opened, shared
 from .transform import prepare
+from .unbounded import unbounded_gradient
 
 __all__ = ["WhileCall", "open_while"]
 
@@ -37,7 +39,8 @@ class WhileCall(ControlCall):
         num_out: how many outputs are to be stacked.
         carried: the inputs, by number, that the body gives new values for.
         num_states: how many of these, from the first, users know of: the loop variables.
-        max_iterations: how often the body is run at most.
+        max_iterations: how often the body is run at most; None if the condition alone ends it, and
+            then nothing is stacked.
         num_scalars: how many numbers it takes.
         is_open: whether the mode of its operators is not known.
         written: those of the inputs that are carried because the body overwrites them.
@@ -62,23 +65,24 @@ class WhileCall(ControlCall):
         num_out: int,
         carried: tuple[int, ...],
         num_states: int,
-        max_iterations: int,
+        max_iterations: int | None,
         num_scalars: int,
         is_open: bool = False,
         written: Sequence[int] = (),
         draws: bool = False,
     ) -> None:
-        super().__init__(parts, num_scalars, is_open)
+        super().__init__(parts, num_scalars, is_open, max_iterations is None)
         self.num_out = num_out
         self.carried = carried
         self.num_states = num_states
         self.max_iterations = max_iterations
         self.written = tuple(written)
         self.draws = self.takes_state = draws
-        self.num_outputs = num_out + len(carried)
         self.num_visible = num_out + num_states
+        first = self.num_visible + bool(self.num_unbounded)
+        self.num_outputs = first + len(carried) - num_states
         self.mutates = {
-            place: num_out + num_states + i
+            place: first + i
             for i, place in enumerate(carried[num_states:])
             if place in self.written
         }
@@ -102,20 +106,30 @@ class WhileCall(ControlCall):
         # The state goes through the condition, where nothing is drawn, unchanged.
         heads = condition.graph.outputs[:1]
         body, written = closed(self.parts[1], train, places, self.draws)
-        parts = (Part(Graph(condition.graph.inputs, heads), condition.places), body)
-        return shared(
-            WhileCall(
-                parts,
-                self.num_out,
-                self.carried,
-                self.num_states,
-                self.max_iterations,
-                self.num_scalars,
-                False,
-                written,
-                self.draws,
-            )
+        graph = Graph(condition.graph.inputs, heads, condition.graph.targets)
+        return self._remade((Part(graph, condition.places), body), self.max_iterations, written)
+
+    def with_parts(self, parts: tuple[Part, ...], limit: int | None = None) -> WhileCall:
+        """Returns the loop of another condition and body."""
+        condition, body = parts
+        limit = self.max_iterations if self.max_iterations is not None else limit
+        return self._remade((condition, body), limit, self.written)
+
+    def _remade(
+        self, parts: tuple[Part, Part], limit: int | None, written: Sequence[int]
+    ) -> WhileCall:
+        made = WhileCall(
+            parts,
+            self.num_out,
+            self.carried,
+            self.num_states,
+            limit,
+            self.num_scalars,
+            False,
+            written,
+            self.draws,
         )
+        return shared(made)
 
     def infer(self, types: Types) -> Types:
         """Returns the types of the outputs.
@@ -132,13 +146,15 @@ class WhileCall(ControlCall):
         states = found[self.num_out :]
         for number, (place, state) in enumerate(zip(self.carried, states, strict=True)):
             if state != types[place]:
+                name = self.parts[1].graph.inputs[place].name
                 raise ShapeError(
-                    f"while_loop: loop variable {number} must keep its shape and dtype, but it "
-                    f"begins as {types[place]} and func makes it {state}"
+                    f"while_loop: loop variable {number} ({name!r}) must keep its shape and dtype, "
+                    f"but it begins as {types[place]} and the body makes it {state}"
                 )
-        rows = self.max_iterations
+        rows = self.max_iterations or 0
         outs = [tensor_type((rows, *one.shape), one.dtype) for one in found[: self.num_out]]
-        return (*outs, *states)
+        shown = self.num_states
+        return (*outs, *states[:shown], *self.counts_type, *states[shown:])
 
     def lower(
         self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
@@ -153,30 +169,42 @@ class WhileCall(ControlCall):
             return every
 
         def goes_on(now: Any) -> Any:
-            count, states, _ = now
+            count, states, _, _ = now
             (holds,) = condition.run(platform, inputs(states), scalars)
-            return (count < self.max_iterations) & (holds.reshape(()) != 0)
+            holds = holds.reshape(()) != 0
+            return holds if self.max_iterations is None else holds & (count < self.max_iterations)
 
         def step(now: Any) -> Any:
-            count, states, stacked = now
-            made = body.run(platform, inputs(states), scalars)
+            count, states, stacked, most = now
+            made, counts = body.run_counting(platform, inputs(states), scalars)
             stacked = [
                 lax.dynamic_update_index_in_dim(rows, row, count, 0)
                 for rows, row in zip(stacked, made, strict=False)
             ]
-            return count + 1, made[self.num_out :], stacked
+            most = most if counts is None else jnp.maximum(most, counts)
+            return count + 1, made[self.num_out :], stacked, most
 
         types = self.infer(tuple(tensor_type(one.shape, one.dtype) for one in operands))
         stacked = [jnp.zeros(one.shape, one.dtype) for one in types[: self.num_out]]
         first = [operands[place] for place in self.carried]
-        start = (jnp.zeros((), "int32"), first, stacked)
-        _, states, stacked = lax.while_loop(goes_on, step, start)
-        return [*stacked, *states]
+        most = jnp.zeros(body.num_unbounded, "int32")
+        start = (jnp.zeros((), "int32"), first, stacked, most)
+        count, states, stacked, most = lax.while_loop(goes_on, step, start)
+        if not self.num_unbounded:
+            return [*stacked, *states]
+        counts = jnp.concatenate([count.reshape(1)] * self.is_endless + [most])
+        shown = self.num_states
+        return [*stacked, *states[:shown], counts, *states[shown:]]
 
     # -- its gradient ------------------------------------------------------------------------
 
-    def keeping(self, types: Types) -> ForeachCall:
-        """Returns the loop over rows that does the same and keeps what its gradient needs."""
+    def keeping(self, types: Types) -> Call:
+        """Returns the loop over rows that does the same and keeps what its gradient needs.
+
+        Itself where the number of rows is known only once it has run.
+        """
+        if self.num_unbounded:
+            return self
         made = self._twins.get(types)
         if made is None:
             made = self._twins.setdefault(types, self._twin(types).keeping(types))
@@ -204,11 +232,14 @@ class WhileCall(ControlCall):
             _in_order(hosts, self.num_scalars),
         )
         graph = Graph(inputs, tuple(Edge(node, i) for i in range(len(outputs))))
+        assert self.max_iterations is not None
         loop = Loop(0, self.num_out, self.carried, self.num_states, self.max_iterations)
         return shared(ForeachCall(Part(graph, dict(hosts)), loop, self.num_scalars))
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Runs the gradient of the loop over rows."""
+        if self.num_unbounded:
+            return unbounded_gradient(self, back)
         return gradient_of_kept(self, back)
 
 
@@ -231,7 +262,11 @@ def _moved(graph: Graph, place: dict[Edge, Edge]) -> Edge:
 
 
 def open_while(
-    condition: Graph, body: Graph, carried: tuple[int, ...], num_out: int, max_iterations: int
+    condition: Graph,
+    body: Graph,
+    carried: tuple[int, ...],
+    num_out: int,
+    max_iterations: int | None,
 ) -> tuple[WhileCall, tuple[Any, ...]]:
     """Returns the call of a symbol's loop, and the numbers in it.
 
@@ -240,16 +275,22 @@ def open_while(
         body: from all inputs to the outputs to be stacked, and the new loop variables.
         carried: the inputs, by number, that are the loop variables.
         num_out: how many outputs are to be stacked.
-        max_iterations: how often the body is run at most.
+        max_iterations: how often the body is run at most; None if the condition alone ends it.
 
     Raises:
-        GraphError: the condition draws random numbers or overwrites an array.
+        GraphError: the condition draws random numbers, overwrites an array, or contains a loop
+            without a maximum.
     """
     parts, scalars = opened(condition, body)
     tested = prepare(condition, True)
     if tested.draws or tested.writes:
         raise GraphError(
             "while_loop: cond must neither draw random numbers nor overwrite arrays; do it in func"
+        )
+    if parts[0].num_unbounded:
+        raise GraphError(
+            "while_loop: cond must not contain a loop without a maximum; give that loop "
+            "maximum_iterations, or run it in the body"
         )
     ready = prepare(body, True)
     count = len(body.inputs)

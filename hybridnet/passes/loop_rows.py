@@ -1,7 +1,8 @@
 """What a lowered loop computes beside its body: counting, taking a row, keeping a row.
 
 `foreach` reads row after row, and loops stack what their bodies give. Lowered, that is a counter
-and arrays among the loop's variables, and these calls.
+and arrays among the loop's variables, and these calls. Others count turns for gradients (see
+`hybridnet.graph.subgraph.ControlCall`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,18 @@ from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.call import Backward, Call, Types
 
-__all__ = ["COUNTER", "RowCall", "goes_on", "next_count", "put_row", "take_row", "zeros"]
+__all__ = [
+    "COUNTER",
+    "RowCall",
+    "goes_on",
+    "joined_turns",
+    "next_count",
+    "put_row",
+    "take_row",
+    "turns_type",
+    "with_turn",
+    "zeros",
+]
 
 #: The type of a loop's counter.
 COUNTER = tensor_type((), np.dtype(np.int32))
@@ -134,3 +146,43 @@ def put_row(length: int, reverse: bool) -> Call:
         return lax.dynamic_update_index_in_dim(rows, row, place, 0)
 
     return _call("_put_row", lambda types: types[0], lower, length, reverse)
+
+
+def turns_type(count: int) -> TensorType:
+    """Returns the type of the counts of some loops."""
+    return tensor_type((count,), np.dtype(np.int32))
+
+
+def with_turn(is_endless: bool) -> Call:
+    """Returns the call of counts so far, and those of one turn, that gives the counts after it.
+
+    Args:
+        is_endless: whether the first count is that of the turns themselves; of other loops the
+            largest is kept.
+    """
+
+    def lower(before: Any, *turn: Any) -> Any:
+        first = before[:1] + 1 if is_endless else before[:0]
+        most = jnp.maximum(before[int(is_endless) :], jnp.concatenate([before[:0], *turn]))
+        return jnp.concatenate([first, most])
+
+    return _call("_with_turn", lambda types: types[0], lower, is_endless)
+
+
+def joined_turns(before: int, after: int) -> Call:
+    """Returns the call that joins the counts of one branch, with zeros for those of the other.
+
+    Args:
+        before: how many loops come before those of this branch.
+        after: and after.
+    """
+
+    def infer(types: Types) -> TensorType:
+        return turns_type(before + after + sum(one.shape[0] for one in types))
+
+    def lower(*counts: Any) -> Any:
+        return jnp.concatenate(
+            [jnp.zeros(before, "int32"), *counts, jnp.zeros(after, "int32")], dtype="int32"
+        )
+
+    return _call("_joined_turns", infer, lower, before, after)

@@ -13,7 +13,7 @@ on each device that reads it; the results of a branch are joined on the device o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
 from hybridnet.base.attrs import HostScalar
@@ -27,7 +27,16 @@ from hybridnet.ops.call import Types
 
 from .flow import PIVOT, Scopes
 from .flow_writer import Choice, Loop, LoopVariable, Outermost, Reader, Scope, Writer
-from .loop_rows import COUNTER, goes_on, next_count, put_row, take_row
+from .loop_rows import (
+    COUNTER,
+    goes_on,
+    joined_turns,
+    next_count,
+    put_row,
+    take_row,
+    turns_type,
+    with_turn,
+)
 
 __all__ = ["PARALLEL_ITERATIONS", "Lowered", "is_spread", "lower_control"]
 
@@ -131,6 +140,7 @@ class _Site:
         inputs: what it reads.
         scalars: the numbers it takes.
         controls: what runs before all that is in it.
+        counts: whether the turns of its loops are to be counted.
     """
 
     node: Node
@@ -139,6 +149,7 @@ class _Site:
     inputs: Sequence[Reader]
     scalars: tuple[Any, ...]
     controls: tuple[Node, ...]
+    counts: bool
 
     @property
     def floor(self) -> int:
@@ -176,6 +187,7 @@ class _Lowering:
             Edge(node, 0): one for node, one in zip(graph.inputs, readers, strict=True)
         }
         ran: dict[Node, tuple[Node, ...]] = {}
+        read = {edge for node in graph.nodes for edge in node.inputs} | set(graph.outputs)
         for node in graph.nodes:
             call = node.call
             if call is None:
@@ -185,8 +197,11 @@ class _Lowering:
             controls = tuple(one for before in node.controls for one in ran.get(before, ()))
             if isinstance(call, ControlCall) and self._takes_apart(node, device):
                 inputs = [place[edge] for edge in node.inputs]
-                site = _Site(node, device, scope, inputs, scalars, controls)
+                counts = call.num_unbounded > 0 and Edge(node, call.num_visible) in read
+                site = _Site(node, device, scope, inputs, scalars, controls, counts)
                 outputs = self._lower(site)
+                if call.num_unbounded and not counts:  # nothing reads this one
+                    outputs.insert(call.num_visible, outputs[0])
             else:
                 edges = tuple(place[edge].at(device) for edge in node.inputs)
                 made = self.writer.add(
@@ -217,6 +232,8 @@ class _Lowering:
         return self._lower_foreach(site, call)
 
     def _part(self, part: Part, site: _Site, scope: Scope, readers: Sequence[Reader]) -> _Written:
+        """Writes a part of a call; its last outputs are the counts of loops, if these are read."""
+        part = part.with_counts if site.counts else part
         numbers = {one: site.scalars[place] for one, place in part.places.items()}
         return self.write(
             part.graph, scope, readers, numbers, lambda node: self._resolve(node, site.device)
@@ -233,7 +250,11 @@ class _Lowering:
             scope = choice.sides[side]
             readers = [choice.reader(one, side) for one in site.inputs[1:]]
             made = self._part(part, site, scope, readers)
-            edges = [one.at(site.device) for one in made.outputs]
+            count = len(part.graph.outputs)
+            edges = [one.at(site.device) for one in made.outputs[:count]]
+            if site.counts:
+                turns = self._branch_turns(site, scope, made.outputs[count:], call, part is then)
+                edges.insert(call.num_visible, turns)
             if made.effects:  # the branch has run when they have
                 name = f"{site.node.name}/after{side}"
                 device = self.writer.devices[edges[0].node]
@@ -244,6 +265,21 @@ class _Lowering:
             sides.append(edges)
         pairs = enumerate(zip(*sides, strict=True))
         return [choice.merge(number, pair, site.device) for number, pair in pairs]
+
+    def _branch_turns(
+        self,
+        site: _Site,
+        scope: Scope,
+        counts: Sequence[Reader],
+        call: CondCall,
+        is_first: bool,
+    ) -> Edge:
+        """Returns how often the loops of a branch were run; those of the other were not."""
+        first, second = (part.num_unbounded for part in call.parts)
+        joining = joined_turns(0, second) if is_first else joined_turns(first, 0)
+        edges = tuple(one.at(site.device) for one in counts)
+        name = f"{site.node.name}/turns"
+        return Edge(self.writer.add(scope, joining, edges, name, site.device, of=site.node), 0)
 
     # -- loops -------------------------------------------------------------------------------
 
@@ -283,7 +319,7 @@ class _Lowering:
         }
         found = self._part(
             test,
-            site,
+            replace(site, counts=False),
             loop.test,
             [
                 writer.reader(Edge(by_place[i].merge, 0)) if i in by_place else constants[i][0]
@@ -304,8 +340,10 @@ class _Lowering:
             writer.reader(by_place[i].inside) if i in by_place else constants[i][1]
             for i in range(len(site.inputs))
         ]
-        self._finish(site, loop, body, readers, count, stacks, states, (limit or 0, False))
-        return [loop.exit(one) for one in (*stacks, *states)]
+        turns = self._finish(site, loop, body, readers, count, stacks, states, (limit or 0, False))
+        made = [loop.exit(one) for one in (*stacks, *states)]
+        made[call.num_visible : call.num_visible] = turns
+        return made
 
     def _lower_foreach(self, site: _Site, call: ForeachCall) -> list[Edge]:
         loop, writer, one = self._loop(site), self.writer, call.loop
@@ -313,7 +351,7 @@ class _Lowering:
         given = self._types(site)
         types, length = call.infer(given), call.rows(given)
         shown = one.num_out - one.kept
-        order = [*range(shown), *range(shown + len(one.carried), len(types))]
+        order = [*range(shown), *range(len(types) - one.kept, len(types))]
         states = self._states(site, loop, body, one.carried, one.num_out)
         count = loop.counter(COUNTER, site.device, "count")
         stacks = [
@@ -338,9 +376,12 @@ class _Lowering:
             else constants[i]
             for i in range(len(site.inputs))
         ]
-        self._finish(site, loop, body, readers, count, stacks, states, (length, one.reverse))
+        turns = self._finish(
+            site, loop, body, readers, count, stacks, states, (length, one.reverse)
+        )
         made = [loop.exit(each) for each in (*stacks, *states)]
         outs, last = made[: one.num_out], made[one.num_out :]
+        last[one.num_states : one.num_states] = turns
         return [*outs[:shown], *last, *outs[shown:]]
 
     def _rows(
@@ -370,7 +411,7 @@ class _Lowering:
         stacks: Sequence[LoopVariable],
         states: Sequence[LoopVariable],
         rows: tuple[int, bool],
-    ) -> None:
+    ) -> list[Edge]:
         """Writes the body of a loop, and what its variables are in the next iteration.
 
         Args:
@@ -382,7 +423,11 @@ class _Lowering:
             stacks: the arrays that the body's first outputs are put in.
             states: the variables that are its other outputs.
             rows: how many rows the arrays have, and whether the last one comes first.
+
+        Returns:
+            How often loops were run, where that is counted.
         """
+        turns = self._turns(site, loop)
         written = self._part(body, site, loop.body, readers)
         effects = written.effects
         for one, made in zip(stacks, written.outputs, strict=False):
@@ -392,8 +437,16 @@ class _Lowering:
                 loop.body, put_row(*rows), edges, f"{one.name}/put_row", one.device, of=site.node
             )
             loop.next(one, Edge(put, 0), effects)
-        for one, made in zip(states, written.outputs[len(stacks) :], strict=True):
+        for one, made in zip(states, written.outputs[len(stacks) :], strict=False):
             loop.next(one, made.at(one.device), effects)
+        for one in turns:
+            call = site.node.call
+            assert isinstance(call, ControlCall)
+            inner = written.outputs[len(stacks) + len(states) :]
+            operands = (one.inside, *(each.at(one.device) for each in inner))
+            name, counting = f"{one.name}/with_turn", with_turn(call.is_endless)
+            added = self.writer.add(loop.body, counting, operands, name, one.device, of=site.node)
+            loop.next(one, Edge(added, 0), effects)
         if count is not None:
             added = self.writer.add(
                 loop.body,
@@ -405,6 +458,15 @@ class _Lowering:
             )
             loop.next(count, Edge(added, 0), effects)
         loop.close()
+        return [loop.exit(one) for one in turns]
+
+    def _turns(self, site: _Site, loop: Loop) -> list[LoopVariable]:
+        """Adds the variable that counts the turns of loops, if somebody wants to know."""
+        if not site.counts:
+            return []
+        call = site.node.call
+        assert isinstance(call, ControlCall)
+        return [loop.counter(turns_type(call.num_unbounded), site.device, "turns")]
 
     def _types(self, site: _Site) -> Types:
         """Returns the types of a call's inputs."""

@@ -22,6 +22,7 @@ from hybridnet.passes.cost import CostModel as CostModel
 from hybridnet.passes.cost import DeviceCost as DeviceCost
 from hybridnet.passes.cost import LinkCost as LinkCost
 
+from . import apart as apart
 from .calibrate import set_costs as set_costs
 from .device import Device as Device
 from .device import find_device as find_device
