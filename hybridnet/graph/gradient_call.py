@@ -191,9 +191,9 @@ def _expanded(
 
 
 def _forward(call: GradientCall, outputs: Sequence[Edge]) -> Node | None:
-    """Returns the node that made the outputs; None if some of them were given instead."""
-    nodes = {edge.node for edge in outputs}
-    if len(nodes) != 1:
+    """Returns the node that made the outputs; None if others took their places."""
+    node = outputs[0].node
+    whole = all(edge == (node, number) for number, edge in enumerate(outputs))
+    if node.call is None or not whole or isinstance(call.of, GradientCall):
         return None
-    (node,) = nodes
-    return None if node.call is None else node
+    return node

@@ -147,7 +147,7 @@ def compose(
         except MXNetError as error:
             raise _named(op, error) from error
         known.update((Edge(node, index), one) for index, one in enumerate(found))
-    _finish(op, nodes, edges, [known[edge] for edge in edges], dtypes)
+    _finish(op, nodes, edges, [known[edge] for edge in edges], dtypes, known)
     return _results(op, shape)
 
 
@@ -230,9 +230,15 @@ def _finish(
     edges: Sequence[Edge],
     kinds: Sequence[Kind],
     dtypes: Sequence[DType] | None,
+    known: Mapping[Edge, Kind] | None = None,
 ) -> None:
     """Gives an Operation its nodes, with names, devices and controls, and its outputs."""
     moved = _dressed(op, nodes)
+    op.inner = {
+        Edge(moved[edge.node], edge.index): kind
+        for edge, kind in (known or {}).items()
+        if edge.node in moved
+    }
     op.nodes = tuple(moved.values())
     op.node = op.nodes[-1] if op.nodes else edges[0].node
     for index, (edge, kind) in enumerate(zip(edges, kinds, strict=False)):

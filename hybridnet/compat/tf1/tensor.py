@@ -9,6 +9,7 @@ from hybridnet import engine
 from hybridnet.graph.node import Edge, Node
 from hybridnet.symbol import Symbol
 
+from ._infer import Kind
 from .dtypes import DType
 from .shapes import TensorShape
 
@@ -178,6 +179,7 @@ class Operation:
         override: the name of the registered gradient that its own is replaced by, or None.
         colocated: the names of Operations that it is to be with.
         params: what it was made with, for `get_attr`.
+        inner: what is known of the values of its nodes, where it is several.
     """
 
     __slots__ = (
@@ -187,6 +189,7 @@ class Operation:
         "control_inputs",
         "device",
         "graph",
+        "inner",
         "inputs",
         "name",
         "node",
@@ -216,6 +219,7 @@ class Operation:
         self.override: str | None = None
         self.colocated: tuple[str, ...] = ()
         self.params: Mapping[str, Any] = {}
+        self.inner: Mapping[Edge, Kind] = {}
         self._outputs: list[Tensor] = []
 
     @property
