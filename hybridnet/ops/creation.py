@@ -164,7 +164,7 @@ def _numbers(value: str, shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, 
             f"{len(found)}"
         )
     elements = found.astype(kind)
-    return np.broadcast_to(elements, shape) if len(found) == 1 else elements.reshape(shape)
+    return np.broadcast_to(elements[0], shape) if len(found) == 1 else elements.reshape(shape)
 
 
 def _check_literal(*, value: str, shape: tuple[int, ...], dtype: str, **_: Any) -> None:
