@@ -1,13 +1,17 @@
-"""Nested lists of arrays or symbols, as control flow takes and returns them."""
+"""Nested arrays or symbols, as control flow takes and returns them.
+
+MXNet's functions nest lists; those in TensorFlow's form tuples and dictionaries too, and return
+what they are given.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .errors import ParameterError
 
-__all__ = ["Layout", "flattened", "nested"]
+__all__ = ["Layout", "flattened", "leaves_of", "nested", "with_leaves"]
 
 #: What is left of nested lists without their leaves: None for a leaf, else what is in the list.
 Layout = Any
@@ -50,3 +54,28 @@ def nested(layout: Layout, leaves: Sequence[Any]) -> Any:
 
 def _nested(layout: Layout, leaves: Iterator[Any]) -> Any:
     return next(leaves) if layout is None else [_nested(one, leaves) for one in layout]
+
+
+def leaves_of(structure: Any) -> list[Any]:
+    """Returns what is in nested lists, tuples and dictionaries; these by their keys, sorted."""
+    if isinstance(structure, Mapping):
+        return [leaf for key in sorted(structure) for leaf in leaves_of(structure[key])]
+    if isinstance(structure, (list, tuple)):
+        return [leaf for one in structure for leaf in leaves_of(one)]
+    return [structure]
+
+
+def with_leaves(structure: Any, leaves: Sequence[Any]) -> Any:
+    """Returns the same nested lists, tuples and dictionaries with other leaves in them."""
+    return _with_leaves(structure, iter(leaves))
+
+
+def _with_leaves(structure: Any, leaves: Iterator[Any]) -> Any:
+    if isinstance(structure, Mapping):
+        found = {key: _with_leaves(structure[key], leaves) for key in sorted(structure)}
+        return type(structure)({key: found[key] for key in structure})  # type: ignore[call-arg]
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        return type(structure)(*(_with_leaves(one, leaves) for one in structure))
+    if isinstance(structure, (list, tuple)):
+        return type(structure)(_with_leaves(one, leaves) for one in structure)
+    return next(leaves)

@@ -24,6 +24,9 @@ from .custom import Custom as Custom
 from .functions import *  # noqa: F403
 from .functions import __all__ as _function_names
 from .functions import operator_functions as _operator_functions
+from .structured import case as case
+from .structured import cond as cond
+from .structured import while_loop as while_loop
 from .symbol import Group as Group
 from .symbol import Symbol as Symbol
 
@@ -40,12 +43,15 @@ __all__ = [
     "Group",
     "MemoryEstimate",
     "Symbol",
+    "case",
+    "cond",
     "contrib",
     "estimate_memory",
     "image",
     "linalg",
     "optimize",
     "random",
+    "while_loop",
     *_create_names,
     *(name for name in _function_names if name != "operator_functions"),
     *_operators,

@@ -8,27 +8,18 @@ inputs of the node.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
-from hybridnet import engine
-from hybridnet.attribute import AttrScope
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.nested import Layout, flattened, nested
 from hybridnet.graph.cond import open_cond
 from hybridnet.graph.foreach import open_foreach
-from hybridnet.graph.node import Edge, Graph, Node, topological, variable
 from hybridnet.graph.while_loop import open_while
-from hybridnet.name import NameManager
-from hybridnet.ops.call import Call
-from hybridnet.ops.registry import get
 
-from ._compose import scope_attributes
+from ._inside import Inside, distinct, joined, symbols_of
 from .symbol import Symbol
 
 __all__ = ["cond", "foreach", "while_loop"]
-
-#: The attribute of every node inside a subgraph, which says whose it is.
-_INSIDE: Final = "__subgraph_name__"
 
 
 def foreach(
@@ -53,17 +44,18 @@ def foreach(
     states, state_layout = flattened(init_states, Symbol, "foreach: init_states")
     if not rows:
         raise ParameterError("foreach: data must hold at least one symbol")
-    inside = _Inside(name, [*rows, *states])
+    inside = Inside(name, [*rows, *states])
     with inside.scope:
         result = body(
             nested(data_layout, inside.symbols[: len(rows)]),
             nested(state_layout, inside.symbols[len(rows) :]),
         )
         outs, new, layouts = _outputs_and_states("foreach: body", result, len(states))
-        edges = _distinct([*outs, *new], len(outs))
+        edges = distinct([*outs, *new], len(outs))
     (graph,), inputs = inside.cut([edges])
     call, numbers = open_foreach(graph, len(rows), len(states), len(outs))
-    return _results(call, inputs, numbers, len(outs), layouts)
+    made = symbols_of(call, inputs, numbers, [inside])
+    return _results(made, len(outs), layouts)
 
 
 def while_loop(
@@ -95,22 +87,23 @@ def while_loop(
     variables, layout = flattened(loop_vars, Symbol, "while_loop: loop_vars")
     if not variables:
         raise ParameterError("while_loop: loop_vars should contain at least one symbol")
-    tested = _Inside(f"{name}_cond", variables)
+    tested = Inside(f"{name}_cond", variables)
     with tested.scope:
         holds = cond(*arguments(layout, tested.symbols))
         if not isinstance(holds, Symbol):
             raise ParameterError(
                 f"while_loop: cond must return a Symbol of one element, got {type(holds).__name__}"
             )
-        test = _distinct([holds], 0)
-    inside = _Inside(f"{name}_func", variables)
+        test = distinct([holds], 0)
+    inside = Inside(f"{name}_func", variables)
     with inside.scope:
         result = func(*arguments(layout, inside.symbols))
         outs, new, layouts = _outputs_and_states("while_loop: func", result, len(variables))
-        edges = _distinct([*outs, *new], len(outs))
-    (condition, body), inputs, places = _joined([(tested, test), (inside, edges)])
+        edges = distinct([*outs, *new], len(outs))
+    (condition, body), inputs, places = joined([(tested, test), (inside, edges)])
     call, numbers = open_while(condition, body, places[: len(variables)], len(outs), limit)
-    return _results(call, inputs, numbers, len(outs), layouts)
+    made = symbols_of(call, inputs, numbers, [tested, inside])
+    return _results(made, len(outs), layouts)
 
 
 def cond(
@@ -134,10 +127,10 @@ def cond(
         raise ParameterError(f"cond: pred must be a Symbol of one output, got {pred!r}")
     branches, layouts = [], []
     for function, suffix in ((then_func, "then"), (else_func, "else")):
-        inside = _Inside(f"{name}_{suffix}", [])
+        inside = Inside(f"{name}_{suffix}", [])
         with inside.scope:
             outs, layout = flattened(function(), Symbol, f"cond: what {suffix}_func returns")
-            branches.append((inside, _distinct(outs, 0)))
+            branches.append((inside, distinct(outs, 0)))
         layouts.append(layout)
     counts = [len(edges) for _, edges in branches]
     if counts[0] != counts[1] or not counts[0]:
@@ -145,9 +138,10 @@ def cond(
             "cond: then_func and else_func must return the same number of symbols, at least one, "
             f"got {counts[0]} and {counts[1]}"
         )
-    (then, other), inputs, _ = _joined(branches)
+    (then, other), inputs, _ = joined(branches)
     call, numbers = open_cond(then, other)
-    symbols = _symbols(call, (pred.edges[0], *inputs), numbers)
+    insides = [inside for inside, _ in branches]
+    symbols = symbols_of(call, (pred.edges[0], *inputs), numbers, insides)
     return nested(layouts[0], symbols)
 
 
@@ -192,138 +186,7 @@ def _outputs_and_states(
     return outs, states, (out_layout, state_layout)
 
 
-def _distinct(symbols: Sequence[Symbol], first_state: int) -> list[Edge]:
-    """Returns edges of operators, each only once among states: files of MXNet want it so."""
-    edges: list[Edge] = []
-    for number, one in enumerate(symbols):
-        if len(one) != 1:
-            raise ParameterError(f"control flow takes symbols of one output each, got {one!r}")
-        edge = one.edges[0]
-        if edge.node.is_variable or (number >= first_state and edge in edges):
-            edge = Symbol.apply_operator(get("_copy"), [one], {}, hint="identity").edges[0]
-        edges.append(edge)
-    return edges
-
-
 def _results(
-    call: Call,
-    inputs: Sequence[Edge],
-    numbers: tuple[Any, ...],
-    num_out: int,
-    layouts: tuple[Layout, Layout],
+    symbols: Sequence[Symbol], num_out: int, layouts: tuple[Layout, Layout]
 ) -> tuple[Any, Any]:
-    symbols = _symbols(call, inputs, numbers)
     return nested(layouts[0], symbols[:num_out]), nested(layouts[1], symbols[num_out:])
-
-
-def _symbols(call: Call, inputs: Sequence[Edge], numbers: tuple[Any, ...]) -> list[Symbol]:
-    named = NameManager.current.get(None, call.name)
-    attrs = scope_attributes({})
-    node = Node(call, tuple(inputs), named, numbers, attrs, engine.caller_origin(2))
-    return [Symbol([Edge(node, index)]) for index in range(call.num_visible)]
-
-
-class _Inside:
-    """The inside of a subgraph while a function makes it.
-
-    Args:
-        name: what its name begins with.
-        sources: the symbols for which it is given variables.
-
-    Attributes:
-        scope: marks what is made in it.
-        symbols: the variables.
-    """
-
-    def __init__(self, name: str, sources: Sequence[Symbol]) -> None:
-        outer = AttrScope.current.get({}).get(_INSIDE)
-        own = NameManager.current.get(None, name)
-        self.name = f"{outer}${own}" if outer else own
-        self.scope = AttrScope(**{_INSIDE: self.name})
-        self.sources: list[Edge] = []
-        names: set[str] = set()
-        nodes = []
-        for one in sources:
-            if len(one) != 1:
-                raise ParameterError(f"control flow takes symbols of one output each, got {one!r}")
-            edge = one.edges[0]
-            number = 0
-            while f"{edge.node.name}-{number}" in names:
-                number += 1
-            names.add(f"{edge.node.name}-{number}")
-            nodes.append(variable(f"{edge.node.name}-{number}", {_INSIDE: self.name}))
-            self.sources.append(edge)
-        self.variables = nodes
-        self.symbols = [Symbol([Edge(node, 0)]) for node in nodes]
-
-    def cut(self, groups: Sequence[Sequence[Edge]]) -> tuple[list[Graph], list[Edge]]:
-        """Cuts what was made inside off from the rest.
-
-        Returns:
-            A graph for each group, from the variables and what is used of the outside; and the
-            edges outside that are the inputs.
-        """
-        place: dict[Edge, Edge] = {}
-        outside: dict[Node, Edge] = {}
-        again: dict[Node, Node] = {}
-        for node in topological([edge for edges in groups for edge in edges]):
-            if node.is_variable:
-                if node not in self.variables:
-                    outside[node] = Edge(node, 0)
-                continue
-            if not self._owns(node):
-                continue
-            inputs = tuple(self._moved(edge, place, outside) for edge in node.inputs)
-            # What is outside has run before all that is inside.
-            controls = tuple(again[one] for one in node.controls if one in again)
-            made = again[node] = node.with_inputs(inputs).with_controls(controls)
-            place.update((Edge(node, i), Edge(made, i)) for i in range(node.num_outputs))
-        moved = [[self._moved(edge, place, outside) for edge in edges] for edges in groups]
-        used = set(topological([edge for edges in moved for edge in edges]))
-        read = [node for node in outside if node in used]
-        variables = (*self.variables, *read)
-        edges = [*self.sources, *(outside[node] for node in read)]
-        return [Graph(variables, tuple(one)) for one in moved], edges
-
-    def _owns(self, node: Node) -> bool:
-        mark = node.attrs.get(_INSIDE, "")
-        return mark == self.name or mark.startswith(f"{self.name}$")
-
-    def _moved(self, edge: Edge, place: dict[Edge, Edge], outside: dict[Node, Edge]) -> Edge:
-        if edge.node.is_variable or self._owns(edge.node):
-            return place.get(edge, edge)
-        if edge not in place:
-            suffix = "" if edge.node.num_outputs == 1 else str(edge.index)
-            stand_in = variable(f"{edge.node.name}_output{suffix}")
-            outside[stand_in] = edge
-            place[edge] = Edge(stand_in, 0)
-        return place[edge]
-
-
-def _joined(
-    parts: Sequence[tuple[_Inside, Sequence[Edge]]],
-) -> tuple[list[Graph], list[Edge], tuple[int, ...]]:
-    """Cuts several subgraphs, and gives them the same inputs.
-
-    Returns:
-        The graphs; the edges outside that are the inputs; and which of these are the variables of
-        the last subgraph.
-    """
-    slots: list[tuple[int | None, Edge]] = []
-    cuts = []
-    for inside, edges in parts:
-        (graph,), outer = inside.cut([edges])
-        own = len(inside.variables)
-        # Two loop variables may begin with one value, and stay two.
-        mine = [(i if i < own else None, edge) for i, edge in enumerate(outer)]
-        slots += [one for one in mine if one not in slots]
-        cuts.append((graph, dict(zip(mine, graph.inputs, strict=True))))
-    graphs = [
-        Graph(
-            tuple(by_slot.get(one) or variable(f"unused{i}") for i, one in enumerate(slots)),
-            graph.outputs,
-        )
-        for graph, by_slot in cuts
-    ]
-    variables = sorted((one, i) for i, (one, _) in enumerate(slots) if one is not None)
-    return graphs, [edge for _, edge in slots], tuple(i for _, i in variables)

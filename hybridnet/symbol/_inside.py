@@ -1,0 +1,176 @@
+"""The inside of a subgraph while a function makes it, and the node around it.
+
+What a function makes is marked by an attribute, so that it can be told from what is made outside,
+however deep they are nested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from hybridnet import engine
+from hybridnet.attribute import AttrScope
+from hybridnet.base.errors import ParameterError
+from hybridnet.graph.node import Edge, Graph, Node, topological, variable
+from hybridnet.name import NameManager
+from hybridnet.ops.call import Call
+from hybridnet.ops.registry import get
+
+from ._compose import scope_attributes
+from .symbol import Symbol
+
+__all__ = ["Inside", "distinct", "joined", "symbols_of"]
+
+#: The attribute of every node inside a subgraph, which says whose it is.
+_INSIDE: Final = "__subgraph_name__"
+
+
+def distinct(symbols: Sequence[Symbol], first_state: int) -> list[Edge]:
+    """Returns edges of operators, each only once among states: files of MXNet want it so."""
+    edges: list[Edge] = []
+    for number, one in enumerate(symbols):
+        if len(one) != 1:
+            raise ParameterError(f"control flow takes symbols of one output each, got {one!r}")
+        edge = one.edges[0]
+        if edge.node.is_variable or (number >= first_state and edge in edges):
+            edge = Symbol.apply_operator(get("_copy"), [one], {}, hint="identity").edges[0]
+        edges.append(edge)
+    return edges
+
+
+def symbols_of(
+    call: Call,
+    inputs: Sequence[Edge],
+    numbers: tuple[Any, ...],
+    insides: Sequence[Inside],
+    name: str | None = None,
+    attrs: Mapping[str, str] | None = None,
+) -> list[Symbol]:
+    """Makes the node of a control call; returns a symbol for each output that users know of.
+
+    Args:
+        call: what it does.
+        inputs: to what.
+        numbers: that it takes beside.
+        insides: what the subgraphs were made in.
+        name: what its name begins with; default the operator's.
+        attrs: further attributes of it.
+    """
+    named = NameManager.current.get(None, name or call.name)
+    after = tuple(dict.fromkeys(node for one in insides for node in one.after))
+    origin = engine.caller_origin(2)
+    node = Node(call, tuple(inputs), named, numbers, scope_attributes(attrs or {}), origin, after)
+    return [Symbol([Edge(node, index)]) for index in range(call.num_visible)]
+
+
+class Inside:
+    """The inside of a subgraph while a function makes it.
+
+    Args:
+        name: what its name begins with.
+        sources: the symbols for which it is given variables.
+
+    Attributes:
+        name: of the subgraph.
+        scope: marks what is made in it.
+        symbols: the variables.
+        after: what is outside and must have run before, once it is cut off.
+    """
+
+    def __init__(self, name: str, sources: Sequence[Symbol]) -> None:
+        outer = AttrScope.current.get({}).get(_INSIDE)
+        own = NameManager.current.get(None, name)
+        self.name = f"{outer}${own}" if outer else own
+        self.scope = AttrScope(**{_INSIDE: self.name})
+        self.sources: list[Edge] = []
+        self.after: dict[Node, None] = {}
+        names: set[str] = set()
+        nodes = []
+        for one in sources:
+            if len(one) != 1:
+                raise ParameterError(f"control flow takes symbols of one output each, got {one!r}")
+            edge = one.edges[0]
+            number = 0
+            while f"{edge.node.name}-{number}" in names:
+                number += 1
+            names.add(f"{edge.node.name}-{number}")
+            nodes.append(variable(f"{edge.node.name}-{number}", {_INSIDE: self.name}))
+            self.sources.append(edge)
+        self.variables = nodes
+        self.symbols = [Symbol([Edge(node, 0)]) for node in nodes]
+
+    def cut(self, groups: Sequence[Sequence[Edge]]) -> tuple[list[Graph], list[Edge]]:
+        """Cuts what was made inside off from the rest.
+
+        Returns:
+            A graph for each group, from the variables and what is used of the outside; and the
+            edges outside that are the inputs.
+        """
+        place: dict[Edge, Edge] = {}
+        outside: dict[Node, Edge] = {}
+        again: dict[Node, Node] = {}
+        for node in topological([edge for edges in groups for edge in edges]):
+            if node.is_variable:
+                if node not in self.variables:
+                    outside[node] = Edge(node, 0)
+                continue
+            if not self._owns(node):
+                continue
+            inputs = tuple(self._moved(edge, place, outside) for edge in node.inputs)
+            # What is outside runs before all that is inside.
+            self.after |= dict.fromkeys(
+                one for one in node.controls if one not in again and not one.is_variable
+            )
+            controls = tuple(again[one] for one in node.controls if one in again)
+            made = again[node] = node.with_inputs(inputs).with_controls(controls)
+            place.update((Edge(node, i), Edge(made, i)) for i in range(node.num_outputs))
+        moved = [[self._moved(edge, place, outside) for edge in edges] for edges in groups]
+        used = set(topological([edge for edges in moved for edge in edges]))
+        read = [node for node in outside if node in used]
+        variables = (*self.variables, *read)
+        edges = [*self.sources, *(outside[node] for node in read)]
+        return [Graph(variables, tuple(one)) for one in moved], edges
+
+    def _owns(self, node: Node) -> bool:
+        mark = node.attrs.get(_INSIDE, "")
+        return mark == self.name or mark.startswith(f"{self.name}$")
+
+    def _moved(self, edge: Edge, place: dict[Edge, Edge], outside: dict[Node, Edge]) -> Edge:
+        if edge.node.is_variable or self._owns(edge.node):
+            return place.get(edge, edge)
+        if edge not in place:
+            suffix = "" if edge.node.num_outputs == 1 else str(edge.index)
+            stand_in = variable(f"{edge.node.name}_output{suffix}")
+            outside[stand_in] = edge
+            place[edge] = Edge(stand_in, 0)
+        return place[edge]
+
+
+def joined(
+    parts: Sequence[tuple[Inside, Sequence[Edge]]],
+) -> tuple[list[Graph], list[Edge], tuple[int, ...]]:
+    """Cuts several subgraphs, and gives them the same inputs.
+
+    Returns:
+        The graphs; the edges outside that are the inputs; and which of these are the variables of
+        the last subgraph.
+    """
+    slots: list[tuple[int | None, Edge]] = []
+    cuts = []
+    for inside, edges in parts:
+        (graph,), outer = inside.cut([edges])
+        own = len(inside.variables)
+        # Two loop variables may begin with one value, and stay two.
+        mine = [(i if i < own else None, edge) for i, edge in enumerate(outer)]
+        slots += [one for one in mine if one not in slots]
+        cuts.append((graph, dict(zip(mine, graph.inputs, strict=True))))
+    graphs = [
+        Graph(
+            tuple(by_slot.get(one) or variable(f"unused{i}") for i, one in enumerate(slots)),
+            graph.outputs,
+        )
+        for graph, by_slot in cuts
+    ]
+    variables = sorted((one, i) for i, (one, _) in enumerate(slots) if one is not None)
+    return graphs, [edge for _, edge in slots], tuple(i for _, i in variables)
