@@ -67,6 +67,8 @@ _NAMES: Final = {
     "Symbol": ("hybridnet.symbol", "Symbol"),
     "function": ("hybridnet.tracing", "function"),
     "num_gpus": ("hybridnet.context", "num_gpus"),
+    "print": ("hybridnet.tracing", "print"),
+    "py_func": ("hybridnet.tracing", "py_func"),
     "waitall": ("hybridnet.ndarray", "waitall"),
     **{
         name: ("hybridnet.util", name)
@@ -120,6 +122,8 @@ if TYPE_CHECKING:
     from .symbol import Symbol as Symbol
     from .tracing import Buckets as Buckets
     from .tracing import function as function
+    from .tracing import print as print
+    from .tracing import py_func as py_func
 
     init, nd, rnd, sym, viz = initializer, ndarray, random, symbol, visualization
     np, npx = numpy, numpy_extension

@@ -4,6 +4,8 @@ from . import control_flow as control_flow
 from .bucketed import Bucketed as Bucketed
 from .buckets import Buckets as Buckets
 from .decorator import function as function
+from .host import print as print
+from .host import py_func as py_func
 from .traced import Function as Function
 
-__all__ = ["Bucketed", "Buckets", "Function", "function"]
+__all__ = ["Bucketed", "Buckets", "Function", "function", "print", "py_func"]

@@ -17,6 +17,7 @@ from hybridnet.runtime.segment import Value
 from hybridnet.runtime.trace import host_scalars
 
 from .build import Output, Outside, Part, build, on_tape
+from .host_call import settle_world
 from .structure import Arguments, unflatten
 
 __all__ = ["ConcreteFunction"]
@@ -134,6 +135,9 @@ class ConcreteFunction:
             _tape.state.recording = recording
         if not recording:
             recorder.mark()
+        if self.call.on_host and trace is None:
+            for storage in self._outside:
+                settle_world(storage)
         return unflatten(self._tree, leaves)
 
     def try_out(self, arrays: Sequence[NDArray]) -> list[NDArray]:
