@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+import numpy as np
+
 from hybridnet import engine
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import MXNetError
@@ -28,7 +30,17 @@ from .scopes import device_text
 from .shapes import TensorShape
 from .tensor import Operation, Tensor
 
-__all__ = ["COPY", "add_node", "apply", "apply_call", "compose", "graph_of", "kind_of"]
+__all__ = [
+    "COPY",
+    "add_node",
+    "apply",
+    "apply_call",
+    "compose",
+    "edge_kind",
+    "graph_of",
+    "kind_of",
+    "tensor_of",
+]
 
 #: The call that hands its input on.
 COPY: Final[Call] = registry.get("_copy").bind({})[0]
@@ -195,6 +207,37 @@ def graph_of(inputs: Sequence[Tensor]) -> Graph:
 def kind_of(tensor: Tensor) -> Kind:
     """Returns what is known of a tensor."""
     return Kind(tensor.dtype.numpy, tensor.shape._dims)
+
+
+def tensor_of(graph: Graph, edge: Edge, kind: Kind | None = None) -> Tensor:
+    """Returns the tensor of an edge; for one inside an Operation one that nobody else knows.
+
+    Args:
+        graph: that it is in.
+        edge: an output of one of our nodes.
+        kind: what is known of it, if it belongs to no Operation.
+    """
+    op = graph.operation_of(edge.node)
+    for one in () if op is None else op.outputs:
+        if one.edge == edge:
+            return one
+    kind = kind or edge_kind(graph, edge)
+    owner = op or Operation(graph, edge.node.name, "Hidden", ())
+    return Tensor(owner, edge.index, edge, as_dtype(kind.dtype), TensorShape(kind.dims))
+
+
+def edge_kind(graph: Graph, edge: Edge) -> Kind:
+    """Returns what is known of an edge."""
+    op = graph.operation_of(edge.node)
+    if op is not None:
+        for one in op.outputs:
+            if one.edge == edge:
+                return kind_of(one)
+        if edge in op.inner:
+            return op.inner[edge]
+        if op.outputs:  # a hidden output, such as the state of a random generator
+            return Kind(op.outputs[0].dtype.numpy, None)
+    return Kind(np.dtype(np.float32), None)
 
 
 def _begun(

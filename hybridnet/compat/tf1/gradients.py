@@ -14,13 +14,10 @@ from hybridnet.base.dtype import is_float
 from hybridnet.graph.gradient_call import gradient_call
 from hybridnet.graph.node import Edge, Node
 
-from ._infer import Kind
-from .building import COPY, apply, apply_call, compose, kind_of
+from .building import COPY, apply, apply_call, compose, edge_kind, tensor_of
 from .control import name_scope
 from .core import convert_to_tensor
-from .dtypes import as_dtype
 from .graph import Graph
-from .shapes import TensorShape
 from .tensor import Operation, Tensor
 
 __all__ = [
@@ -335,7 +332,7 @@ class _Walk:
         wanted = [
             number
             for number, edge in enumerate(inputs)
-            if self._passes(edge) and is_float(self._kind(edge).dtype)
+            if self._passes(edge) and is_float(edge_kind(self._graph, edge).dtype)
         ]
         if not wanted:
             return {}
@@ -347,37 +344,15 @@ class _Walk:
                 gradient_call(
                     call, len(inputs), tuple(wanted), tuple(edge.index for edge in given)
                 ),
-                [*(self._tensor(edge) for edge in (*inputs, *outputs)), *heads],  # type: ignore[list-item]
+                [*(tensor_of(self._graph, edge) for edge in (*inputs, *outputs)), *heads],  # type: ignore[list-item]
                 node.scalars,
-                kinds=[self._kind(inputs[number]) for number in wanted],
+                kinds=[edge_kind(self._graph, inputs[number]) for number in wanted],
             )
         listed = made if isinstance(made, tuple) else (made,)
         result: dict[Edge, list[Tensor]] = {}
         for number, grad in zip(wanted, listed, strict=True):
             result.setdefault(inputs[number], []).append(grad)
         return result
-
-    def _tensor(self, edge: Edge) -> Tensor:
-        """Returns the tensor of an edge; of one inside an Operation one that no other knows."""
-        op = self._graph.operation_of(edge.node)
-        for one in () if op is None else op.outputs:
-            if one.edge == edge:
-                return one
-        kind = self._kind(edge)
-        owner = op or Operation(self._graph, edge.node.name, "Hidden", ())
-        return Tensor(owner, edge.index, edge, as_dtype(kind.dtype), TensorShape(kind.dims))
-
-    def _kind(self, edge: Edge) -> Kind:
-        op = self._graph.operation_of(edge.node)
-        if op is not None:
-            for one in op.outputs:
-                if one.edge == edge:
-                    return kind_of(one)
-            if edge in op.inner:
-                return op.inner[edge]
-            if op.outputs:  # a hidden output, such as the state of a random generator
-                return Kind(op.outputs[0].dtype.numpy, None)
-        return Kind(as_dtype("float32").numpy, None)
 
 
 def _ends(unit: _Unit) -> tuple[Sequence[Edge], Sequence[Edge]]:
