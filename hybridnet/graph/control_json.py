@@ -175,6 +175,10 @@ class _Attributes:
             return found
         raise FormatError(f"symbol JSON: {key} of {self._where} must be a number, got {found!r}")
 
+    def is_none(self, key: str) -> bool:
+        """Whether there is no value: a loop without a maximum, which MXNet does not know."""
+        return self._read(key) is None
+
     def _read(self, key: str) -> Any:
         text = self._attrs.get(key, "None").replace("L", "")
         try:
@@ -227,7 +231,8 @@ def _read_while(attrs: _Attributes, inputs: list[Edge], inside: Sequence[Outputs
     num_out = attrs.number("num_out_data")
     if len(inside[0]) != 1 or len(inside[1]) != num_out + len(carried):
         raise IndexError
-    limit = max(attrs.number("max_iterations"), 1)
+    unlimited = not num_out and attrs.is_none("max_iterations")
+    limit = None if unlimited else max(attrs.number("max_iterations"), 1)
     call, numbers = open_while(condition, body, carried, num_out, limit)
     return call, inputs, numbers
 

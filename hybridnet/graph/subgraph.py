@@ -41,7 +41,6 @@ __all__ = [
     "ControlCall",
     "Part",
     "closed",
-    "inside",
     "names_devices",
     "opened",
     "shared",
@@ -308,18 +307,17 @@ class ControlCall(Call):
         return f"{self.name}[{inside}]"
 
 
-def inside(graph: Graph) -> Iterator[Node]:
-    """Yields the nodes inside a graph's control calls, and those inside them."""
-    for node in graph.nodes:
-        if isinstance(node.call, ControlCall):
-            for part in node.call.parts:
-                yield from part.graph.nodes
-                yield from inside(part.graph)
-
-
 def names_devices(graph: Graph) -> bool:
-    """Whether a node inside a control call of a graph names a device of its own."""
-    return any(DEVICE in node.attrs for node in inside(graph))
+    """Whether a node inside a control call of a graph names another device than the call's node."""
+    for node in graph.nodes:
+        if not isinstance(node.call, ControlCall):
+            continue
+        own = node.attrs.get(DEVICE)
+        for part in node.call.parts:
+            named = (one.attrs.get(DEVICE, own) for one in part.graph.nodes)
+            if any(name != own for name in named) or names_devices(part.graph):
+                return True
+    return False
 
 
 _Made = TypeVar("_Made", bound=ControlCall)

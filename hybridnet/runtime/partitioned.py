@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from hybridnet import engine
+from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.device_name import DEVICE, DeviceName
 from hybridnet.base.errors import GraphError, MXNetError, ParameterError
@@ -22,9 +23,10 @@ from hybridnet.passes.cost import CostModel, upward_ranks
 from hybridnet.passes.flow import FlowCall
 from hybridnet.passes.lower_control import Lowered, lower_control
 from hybridnet.passes.partition import Part, Transfer, partition
+from hybridnet.passes.place import log
 
 from . import recorder
-from .device import Device, device_at, full_name
+from .device import Device, device_at, find_device, full_name
 from .device_plan import DevicePlan
 from .device_run import GraphRun
 from .graph_call import GraphCall
@@ -48,6 +50,8 @@ class PartitionedCall:
         wanted: for each output the context on which it is wanted; None leaves it where it is made.
         default: where nodes run that name no device and have no input.
         lower: whether all loops and branches are taken apart.
+        soft: whether nodes inside loops and branches that name a device that is not there run where
+            the loop or branch does, with a line in the log; default what the environment says.
 
     Attributes:
         call: as given.
@@ -68,10 +72,11 @@ class PartitionedCall:
         wanted: Sequence[Context | None],
         default: Context,
         lower: bool = False,
+        soft: bool | None = None,
     ) -> None:
         self.call = call
         self._inputs = tuple(inputs)
-        found = _Devices(default)
+        found = _Devices(default, config.soft_placement() if soft is None else soft)
         lowered = self.lowered = found.lowered(call, inputs, lower)
         graph, types, devices = lowered.graph, lowered.types, lowered.devices
         cut = partition(
@@ -190,8 +195,9 @@ class _Devices:
         by_name: those that were asked for.
     """
 
-    def __init__(self, default: Context) -> None:
+    def __init__(self, default: Context, soft: bool) -> None:
         self._default = default
+        self._soft = soft
         self.by_name: dict[str, Device] = {}
 
     def lowered(self, call: GraphCall, inputs: Sequence[Context], everything: bool) -> Lowered:
@@ -216,14 +222,18 @@ class _Devices:
         if name is None:
             return other
         wanted = DeviceName.parse(name)
-        if wanted.type is None or wanted.index is None:
-            raise GraphError(
-                f"node {node.title} must name one device, got {name!r}; place it first"
-            )
+        if wanted.covers(DeviceName.parse(other)):
+            return other
         try:
+            if wanted.type is None or wanted.index is None:
+                return self._note(find_device(wanted))
             return self._note(device_at(Context(wanted.type, wanted.index)))
         except MXNetError as error:
-            raise GraphError(f"node {node.title} is on an unknown device: {error}") from error
+            problem = f"node {node.title} is on an unknown device: {error}"
+            if not self._soft:
+                raise GraphError(problem) from error
+            log.warning("place: %s; placed elsewhere", problem)
+            return other
 
 
 def _seconds(node: Node, types: Mapping[Node, Types], costs: CostModel) -> float:

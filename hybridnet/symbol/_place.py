@@ -12,6 +12,7 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.attributes import stored_name
 from hybridnet.graph.node import Graph, Node
+from hybridnet.graph.subgraph import names_devices
 from hybridnet.passes.context import PassContext
 from hybridnet.passes.place import Placement, place
 from hybridnet.runtime.calibrate import costs_of
@@ -30,7 +31,8 @@ class Places(NamedTuple):
     Attributes:
         ctx: where all runs; on several devices, where what nothing is said of is.
         contexts: of the variables, by name.
-        devices: of each node the name of its device; None where all are on `ctx`.
+        devices: of each node the name of its device; None where all are on `ctx`, those inside
+            loops and branches too.
     """
 
     ctx: Context
@@ -103,14 +105,14 @@ def _places(graph: Graph, home: Context, found: Placement, devices: Sequence[Dev
     return Places(
         home,
         {node.name: contexts[found.devices[node]] for node in graph.inputs},
-        found.devices if len(found.used) > 1 else None,
+        found.devices if len(found.used) > 1 or names_devices(graph) else None,
     )
 
 
 def _asks(graph: Graph, groups: Mapping[str, Context], home: Context) -> bool:
-    """Whether a node asks for a device, or is in a group that is elsewhere."""
+    """Whether a node asks for a device, maybe inside another, or is in a group elsewhere."""
     away = {group for group, one in groups.items() if one is not home}
-    return any(
+    return names_devices(graph) or any(
         DEVICE in node.attrs or node.attrs.get(_GROUP) in away
         for node in (*graph.inputs, *graph.nodes)
         if node.attrs
