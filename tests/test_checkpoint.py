@@ -33,6 +33,7 @@ from hybridnet.base.errors import (
 from hybridnet.checkpoint import files
 from hybridnet.checkpoint.order import folder_var
 from hybridnet.checkpoint.retention import Retention
+from hybridnet.session import Session
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -333,8 +334,9 @@ EXIT = """
 import resource, sys
 from hybridnet import checkpoint, nd
 saver = checkpoint.Saver({"w": nd.zeros((1 << 16,))})
-saver.save_async(sys.argv[1] + "/m", 1)
+first = saver.save_async(sys.argv[1] + "/m", 1)
 if len(sys.argv) > 2:
+    first.wait()
     resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, 64 << 10))
     saver.save_async(sys.argv[1] + "/m", 2)
 """
@@ -674,3 +676,20 @@ def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
         str(size),
         "9.0",
     ]
+
+
+def test_variables_of_a_session_are_saved_and_restored(tmp_path):
+    w, n = hn.sym.var("w"), hn.sym.var("n")
+    with Session() as session:
+        session.set({w: np.float32([1, 2])})
+        slots = checkpoint.session_slots(session, [w, n])
+        with pytest.raises(MXNetError, match="'n' has no value in the session"):
+            checkpoint.Saver(slots).save(tmp_path / "m")
+        session.set({n: np.int32(3)})
+        path = checkpoint.Saver(slots).save(tmp_path / "m")
+    with Session() as session:
+        checkpoint.Saver(checkpoint.session_slots(session, [w, n])).restore(path)
+        assert session.run(w * 2).tolist() == [2, 4]
+        assert session.variables["n"].dtype == np.int32
+    with pytest.raises(ParameterError, match="needs variables"):
+        checkpoint.session_slots(session, [w * 2])

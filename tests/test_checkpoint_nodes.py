@@ -85,7 +85,7 @@ def test_inputs_are_checked_when_the_graph_is(tmp_path):
         run(checkpoint.Save({"x": x}, tmp_path / "m", step=x), x=np.float32([1]))
 
 
-def test_they_have_no_gradient_and_no_place_inside_a_program(tmp_path):
+def test_they_have_no_gradient_and_run_inside_loops(tmp_path):
     x = sym.var("x")
     saved = checkpoint.Save({"x": x}, tmp_path / "m")
     bound = sym.broadcast_add(x * x, saved.astype("float32")).simple_bind(hn.cpu(), x=(1,))
@@ -93,12 +93,20 @@ def test_they_have_no_gradient_and_no_place_inside_a_program(tmp_path):
     bound.backward(nd.ones((1,)))
     assert bound.grad_dict["x"].asscalar() == 6
     inside = sym.contrib.foreach(
-        lambda row, _: (checkpoint.Save({"x": row}, tmp_path / "m"), []), x, []
+        lambda row, _: (checkpoint.Save({"x": row * 2}, tmp_path / "row"), []), x, []
     )[0]
-    with pytest.raises(MXNetError, match="Save: works on files"):
-        run(inside, x=np.ones((2, 3), np.float32))
+    (sizes,) = run(inside, x=np.float32([[1, 2], [3, 4]]))
+    assert sizes.shape == (2,) and sizes[0] == sizes[1] > 0
+    assert checkpoint.load_variable(tmp_path / "row", "x").tolist() == [6, 8]
     with pytest.raises(GraphError, match="save"):
         saved.tojson()
+
+
+def test_they_have_no_place_inside_a_program(tmp_path):
+    x = sym.var("x")
+    call = checkpoint.Save({"x": x}, tmp_path / "m").edges[0].node.call
+    with pytest.raises(MXNetError, match="Save: works on files"):
+        call.lower("cpu", [np.ones(2)], [])
 
 
 def test_nodes_are_placed_and_what_they_need_is_sent_there(tmp_path):

@@ -24,6 +24,7 @@ from .reader import variable_types as variable_types
 from .saver import PendingSave as PendingSave
 from .saver import Saver as Saver
 from .slots import Slot as Slot
+from .slots import session_slots as session_slots
 
 __all__ = [
     "CheckpointState",
@@ -37,5 +38,6 @@ __all__ = [
     "latest_checkpoint",
     "list_variables",
     "load_variable",
+    "session_slots",
     "variable_types",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -25,8 +26,17 @@ _NEAREST: Final = 3
 _ALIKE: Final = 0.6
 
 
-def require(file: TensorFile, wanted: Mapping[str, tuple[OpenShape, np.dtype[Any]]]) -> None:
+def require(
+    file: TensorFile,
+    wanted: Mapping[str, tuple[OpenShape, np.dtype[Any] | None]],
+    reshape: bool = False,
+) -> None:
     """Checks that a file has variables of these names, shapes and dtypes.
+
+    Args:
+        file: the file.
+        wanted: by name; None is any dtype.
+        reshape: whether a shape of as many elements will do.
 
     Raises:
         ParameterError: it has no variable of some name.
@@ -38,16 +48,16 @@ def require(file: TensorFile, wanted: Mapping[str, tuple[OpenShape, np.dtype[Any
     for name, (shape, dtype) in wanted.items():
         found = file.types[name]
         kind: type[MXNetError]
-        if not _fits(found.shape, shape):
+        if not _fits(found.shape, shape) and not (reshape and _is_size(found.size, shape)):
             kind, what = ShapeError, "shape"
-        elif found.dtype != dtype:
+        elif dtype is not None and found.dtype != dtype:
             kind, what = DTypeError, "dtype"
         else:
             continue
         sizes = "..." if shape is None else ",".join("?" if n is None else str(n) for n in shape)
         raise kind(
             f"{file.path}: variable {name!r} has another {what} than the one to be restored: the "
-            f"file has {found}, the variable is {dtype.name}[{sizes}]"
+            f"file has {found}, the variable is {'any' if dtype is None else dtype.name}[{sizes}]"
         )
 
 
@@ -57,6 +67,10 @@ def _fits(shape: tuple[int, ...], known: OpenShape) -> bool:
     return len(shape) == len(known) and all(
         one in (None, size) for one, size in zip(known, shape, strict=True)
     )
+
+
+def _is_size(size: int, shape: OpenShape) -> bool:
+    return shape is not None and None not in shape and math.prod(map(int, shape)) == size  # type: ignore[arg-type]
 
 
 def missing_names(path: Path, absent: Sequence[str], present: Sequence[str]) -> str:

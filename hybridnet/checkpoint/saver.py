@@ -91,6 +91,7 @@ class Saver:
             removed. None keeps all.
         keep_every_n_hours: keep one of those, for good, of each so many hours; None keeps none.
         index: the name of the file in each folder that lists the checkpoints.
+        reshape: restore a variable from one of another shape, too, that has as many elements.
         clock: gives the time, in seconds since 1970.
 
     Raises:
@@ -105,6 +106,7 @@ class Saver:
         max_to_keep: int | None = 5,
         keep_every_n_hours: float | None = None,
         index: str | None = None,
+        reshape: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         import_safetensors()
@@ -113,6 +115,7 @@ class Saver:
             raise ParameterError(f"Saver: max_to_keep must be at least 0, got {max_to_keep}")
         self._clock = clock
         self._index = index
+        self._reshape = reshape
         self._retention = Retention.begin(max_to_keep, keep_every_n_hours, clock())
         self._last: PendingSave | None = None
         # Held while files and index are changed: saves into two folders may run at once.
@@ -129,28 +132,41 @@ class Saver:
         with self._lock:
             return [path for path, _ in self._retention.held]
 
-    def recover_last_checkpoints(self, checkpoints: Sequence[PathLike]) -> None:
+    def recover_last_checkpoints(
+        self, checkpoints: Sequence[PathLike], times: Sequence[float] | None = None
+    ) -> None:
         """Takes over checkpoints that another saver made, so that they are removed in their turn.
 
         Args:
             checkpoints: their names, oldest first; those that are not there are left out.
+            times: when they were made; default when their files were written.
         """
         held = []
-        for one in checkpoints:
+        for number, one in enumerate(checkpoints):
             with contextlib.suppress(FileNotFoundError):
                 file = file_of(one)
-                held.append((str(file).removesuffix(SUFFIX), file.stat().st_mtime))
+                made = file.stat().st_mtime if times is None else times[number]
+                held.append((str(file).removesuffix(SUFFIX), made))
         with self._lock:
             self._retention = self._retention.with_held(held)
 
     # -- saving ------------------------------------------------------------------------------
 
-    def save(self, prefix: PathLike, step: Any = None) -> str:
+    def save(
+        self,
+        prefix: PathLike,
+        step: Any = None,
+        *,
+        index: str | None = None,
+        listed: bool = True,
+    ) -> str:
         """Saves the values of the variables, and waits until they are on the disk.
 
         Args:
             prefix: folder and name of the checkpoint. The folder is made where there is none.
             step: a whole number that comes after the name.
+            index: the name of the index; default that of the saver.
+            listed: False leaves the checkpoint out of the index, and it is never removed.
 
         Returns:
             The checkpoint's path, without the suffix of its file: ``run/model-100``.
@@ -159,9 +175,16 @@ class Saver:
             OSError: the file cannot be written; the error names it.
             MXNetError: a variable has no value.
         """
-        return self.save_async(prefix, step).wait()
+        return self.save_async(prefix, step, index=index, listed=listed).wait()
 
-    def save_async(self, prefix: PathLike, step: Any = None) -> PendingSave:
+    def save_async(
+        self,
+        prefix: PathLike,
+        step: Any = None,
+        *,
+        index: str | None = None,
+        listed: bool = True,
+    ) -> PendingSave:
         """Has the values of this moment saved while the program goes on.
 
         What is changed afterwards is not in the file. The old values take memory until they are
@@ -169,7 +192,7 @@ class Saver:
         nobody has seen that. The interpreter's exit waits for all of them.
 
         Args:
-            prefix, step: see `save`.
+            prefix, step, index, listed: see `save`.
 
         Returns:
             What to wait for.
@@ -186,12 +209,17 @@ class Saver:
         path = path_of(prefix, step)
         values = {name: slot.read().read() for name, slot in self._slots.items()}
         check_types({name: value.type for name, value in values.items()})
-        made = push_save(values, path.parent, lambda: path, done=self._note_saved)
+
+        def done(path: Path) -> None:
+            if listed:
+                self._note_saved(path, index or self._index)
+
+        made = push_save(values, path.parent, lambda: path, done=done)
         self._last = PendingSave(str(path).removesuffix(SUFFIX), made)
         _note_pending(self._last)
         return self._last
 
-    def _note_saved(self, path: Path) -> None:
+    def _note_saved(self, path: Path, index: str | None = None) -> None:
         """Enters a file that was just written into the index, and removes what is too old."""
         checkpoint = str(path).removesuffix(SUFFIX)
         now = self._clock()
@@ -200,11 +228,11 @@ class Saver:
             old = [Path(one) for one in removed]
             here = [one.name for one in old if one.parent == path.parent]
             made = {path.name.removesuffix(SUFFIX): now}
-            update_index(path.parent, made, here, after.preserved, self._index)
+            update_index(path.parent, made, here, after.preserved, index)
             self._retention = after
         for one in old:
             if one.parent != path.parent:
-                update_index(one.parent, {}, [one.name], index=self._index)
+                update_index(one.parent, {}, [one.name], index=index)
             try:
                 file_of(one).unlink(missing_ok=True)
             except OSError as error:
@@ -231,9 +259,13 @@ class Saver:
         path = file_of(checkpoint)
         settle(path.parent)
         with open_tensors(path) as file:
-            require(file, {name: (one.shape, one.dtype) for name, one in self._slots.items()})
+            wanted = {name: (one.shape, one.dtype) for name, one in self._slots.items()}
+            require(file, wanted, self._reshape)
             values = {name: file.read(name) for name in self._slots}
         for name, value in values.items():
+            shape = wanted[name][0]
+            if self._reshape and shape is not None and None not in shape:
+                value = value.reshape(shape)
             self._slots[name].assign(value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -13,10 +13,12 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.gluon import Block, Parameter, ParameterDict
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray._copy import put
+from hybridnet.session import Session, UninitializedError
+from hybridnet.symbol import Symbol
 
 from .faults import OpenShape
 
-__all__ = ["ArraySlot", "ParameterSlot", "Slot", "slots_of"]
+__all__ = ["ArraySlot", "ParameterSlot", "SessionSlot", "Slot", "session_slots", "slots_of"]
 
 
 class Slot(ABC):
@@ -31,8 +33,8 @@ class Slot(ABC):
 
     @property
     @abstractmethod
-    def dtype(self) -> np.dtype[Any]:
-        """Its element type."""
+    def dtype(self) -> np.dtype[Any] | None:
+        """Its element type; None where any will do."""
 
     @abstractmethod
     def read(self) -> NDArray:
@@ -108,6 +110,54 @@ class ParameterSlot(Slot):
             self.parameter.set_data(data)
         else:
             self.parameter.initialize_with(data, None)
+
+
+@final
+class SessionSlot(Slot):
+    """A variable that a `hybridnet.session.Session` keeps; it need not have a value."""
+
+    __slots__ = ("session", "variable")
+
+    def __init__(self, session: Session, variable: Symbol) -> None:
+        self.session = session
+        self.variable = variable
+
+    @property
+    def shape(self) -> OpenShape:
+        """That of its value; unknown where it has none."""
+        held = self.session.variables.get(self.variable.name)
+        return None if held is None else held.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any] | None:
+        """That of its value."""
+        held = self.session.variables.get(self.variable.name)
+        return None if held is None else held.inferred_dtype
+
+    def read(self) -> NDArray:
+        """Returns the value."""
+        held = self.session.variables.get(self.variable.name)
+        if held is None:
+            raise UninitializedError(
+                f"variable {self.variable.name!r} has no value in the session; set or restore it"
+            )
+        return held
+
+    def assign(self, value: np.ndarray[Any, Any]) -> None:
+        """Gives it a value."""
+        self.session.set({self.variable: value})
+
+
+def session_slots(session: Session, variables: Sequence[Symbol]) -> dict[str, Slot]:
+    """Returns what a `Saver` takes for variables of a session: ``Saver(session_slots(s, [w, b]))``.
+
+    Raises:
+        ParameterError: something is no variable.
+    """
+    for one in variables:
+        if not isinstance(one, Symbol) or len(one) != 1 or not one.edges[0].node.is_variable:
+            raise ParameterError(f"session_slots: needs variables (hn.sym.var), got {one!r}")
+    return {str(one.name): SessionSlot(session, one) for one in variables}
 
 
 def slots_of(variables: Any, where: str = "") -> dict[str, Slot]:
