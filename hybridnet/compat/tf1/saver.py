@@ -202,7 +202,7 @@ class Saver:
 
         Args:
             sess: the session.
-            save_path: folder and name of the checkpoint.
+            save_path: folder and name of the checkpoint; the folder is made if need be.
             global_step: a number that comes after the name: an integer, or a tensor or variable of
                 one.
             latest_filename: the name of the index; default 'checkpoint'.
@@ -215,7 +215,7 @@ class Saver:
 
         Raises:
             TypeError: `sess` is no session, or `global_step` no integer.
-            ValueError: the folder is not there, or the index would have the checkpoint's name.
+            ValueError: the index would have the checkpoint's name.
             tf.errors.FailedPreconditionError: a variable has no value.
             tf.errors.OpError: the file cannot be written; the message names it.
         """
@@ -241,11 +241,9 @@ class Saver:
         """
         self.build()
         path = os.fspath(save_path)
-        folder, name = os.path.split(path)
+        name = os.path.basename(path)
         if (latest_filename or INDEX) == name:
             raise ValueError(f"'latest_filename' collides with 'save_path': '{name}' and '{path}'")
-        if not os.path.isdir(folder or "."):
-            raise ValueError(f"Parent directory of {path} doesn't exist, can't save.")
         step = _step_of(sess, global_step)
         if step is not None and self._pad:
             path, step = f"{path}-{step:0{_DIGITS}d}", None
