@@ -1,35 +1,47 @@
-"""One process of ``graph.py``: a network bound, run for the first time, and run again and again.
+"""One process of ``graph.py``: a network with the passes and without, by turns, in one process.
 
-    python benchmarks/graph_models.py lenet on     # prints seconds of the processor: first, step
+    python benchmarks/graph_models.py ResNet-50 infer 1 64 on,off     # prints numbers as JSON
 
-Seconds are those that the processors worked, all threads together: that tells two programs apart on
-a machine that is busy with other things too.
+For each switch the symbol is bound, compiled and run once; then steps are taken by turns. Seconds
+are those that the processors worked, all threads together, which tells two programs apart on a
+machine that is busy with other things too; and those of the clock.
+
+With "xla" among the switches, inference is also computed as XLA does it when every operator is
+taken as it is written, channels first: no pass, and none of the lowerings that suit a CPU.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
+from typing import Any
 
+import jax
+import networks
 import numpy as np
 
 from hybridnet import cpu, nd, passes, sym
+from hybridnet.graph.evaluate import evaluate
+from hybridnet.graph.transform import prepare
 
-BATCH_SIZE = 64
-STEPS = 60
+#: Steps are taken by turns for so long, in seconds of the clock, and at least and at most so often.
+_SECONDS = 10.0
+_STEPS = (5, 200)
 
 
-def mlp() -> tuple[sym.Symbol, tuple[int, ...]]:
+def mlp() -> sym.Symbol:
     x = sym.var("data")
     for number, width in enumerate((128, 128)):
         x = sym.FullyConnected(x, num_hidden=width, name=f"fc{number}")
         x = sym.Activation(x, act_type="relu")
     x = sym.FullyConnected(x, num_hidden=10, name="scores")
-    return sym.SoftmaxOutput(x, name="softmax"), (BATCH_SIZE, 64)
+    return sym.SoftmaxOutput(x, name="softmax")
 
 
-def lenet() -> tuple[sym.Symbol, tuple[int, ...]]:
+def lenet() -> sym.Symbol:
     x = sym.var("data")
     for number, filters in enumerate((20, 50)):
         x = sym.Convolution(x, kernel=(5, 5), num_filter=filters, name=f"conv{number}")
@@ -37,33 +49,95 @@ def lenet() -> tuple[sym.Symbol, tuple[int, ...]]:
         x = sym.Pooling(x, pool_type="max", kernel=(2, 2), stride=(2, 2))
     x = sym.FullyConnected(sym.Flatten(x), num_hidden=500, name="fc")
     x = sym.FullyConnected(sym.Activation(x, act_type="tanh"), num_hidden=10, name="scores")
-    return sym.SoftmaxOutput(x, name="softmax"), (BATCH_SIZE, 1, 28, 28)
+    return sym.SoftmaxOutput(x, name="softmax")
 
 
-NETWORKS = {"mlp": mlp, "lenet": lenet}
+NETWORKS: dict[str, Callable[[], Any]] = {"MLP": mlp, "LeNet": lenet, **networks.NETWORKS}
+
+
+def shape_of(network: str, batch: int, size: int) -> tuple[int, ...]:
+    """Returns the shape of the data; size is that of images, and not asked of small networks."""
+    if network == "MLP":
+        return batch, 64
+    return (batch, 1, 28, 28) if network == "LeNet" else (batch, 3, size, size)
+
+
+def values_of(symbol: sym.Symbol, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
+    """Returns a value for every argument and auxiliary state."""
+    generator = np.random.default_rng(0)
+    arguments, _, states = symbol.infer_shape(data=shape)
+    found = {}
+    for name, one in zip(symbol.list_arguments(), arguments, strict=True):
+        fan_in = max(1, int(np.prod(one[1:])))
+        found[name] = (generator.normal(size=one) / np.sqrt(fan_in)).astype(np.float32)
+    found["data"] = generator.normal(size=shape).astype(np.float32)
+    for name, one in zip(symbol.list_auxiliary_states(), states, strict=True):
+        found[name] = generator.uniform(0.5, 1.5, size=one).astype(np.float32)
+    return found
+
+
+def bound(network: str, mode: str, shape: tuple[int, ...], switch: str) -> Callable[[], Any]:
+    """Returns a step of a network: forward, and in training backward."""
+    symbol = NETWORKS[network]()
+    values = values_of(symbol, shape)
+    if switch == "xla":
+        graph = prepare(symbol.graph, train=False).graph
+        program = jax.jit(lambda *arrays: evaluate(graph, "gpu", arrays))
+        arrays = [jax.device_put(values[node.name]) for node in graph.inputs]
+        return lambda: jax.block_until_ready(program(*arrays))
+    with nullcontext() if switch == "on" else passes.off():
+        request = {
+            name: "null" if name in ("data", "softmax_label") else "write" for name in values
+        }
+        training = mode == "train"
+        executor = symbol.simple_bind(cpu(), grad_req=request if training else "null", data=shape)
+    for name, array in {**executor.arg_dict, **executor.aux_dict}.items():
+        array[:] = nd.array(values[name])
+    nd.waitall()
+
+    def step() -> Any:
+        with nullcontext() if switch == "on" else passes.off():
+            outputs = executor.forward(is_train=training)
+            if training:
+                executor.backward()
+        nd.waitall()
+        return [one.asnumpy() for one in outputs]
+
+    return step
+
+
+def timed(step: Callable[[], Any]) -> tuple[float, float]:
+    """Returns the seconds of the processors, and of the clock, that a step takes."""
+    clock, worked = time.perf_counter(), time.process_time()
+    step()
+    return time.process_time() - worked, time.perf_counter() - clock
 
 
 def main() -> None:
-    network, switch = sys.argv[1:]
-    generator = np.random.default_rng(0)
-    (nd.ones((2,)) + 1).asnumpy()  # JAX is loaded
-    with nullcontext() if switch == "on" else passes.off():
-        symbol, shape = NETWORKS[network]()
-        start = time.process_time()
-        executor = symbol.simple_bind(cpu(), data=shape)
-        for array in executor.arg_dict.values():
-            array[:] = nd.array(generator.normal(size=array.shape) * 0.1)
-        first = None
-        times = []
-        for _ in range(STEPS):
-            begin = time.process_time()
-            executor.forward(is_train=True)
-            executor.backward()
-            nd.waitall()
-            end = time.process_time()
-            first = first or end - start
-            times.append(end - begin)
-    print(first, float(np.median(times[STEPS // 2 :])))
+    network, mode, batch, size, listed = sys.argv[1:]
+    shape = shape_of(network, int(batch), int(size))
+    for mode_before in ("infer", "train"):  # JAX is loaded, and has compiled the like
+        bound("LeNet", mode_before, (2, 1, 28, 28), "off")()
+    steps, first = {}, {}
+    for switch in listed.split(","):
+
+        def begin(switch: str = switch) -> None:
+            steps[switch] = bound(network, mode, shape, switch)
+            steps[switch]()
+
+        first[switch] = timed(begin)
+    for _ in range(2):  # programs are hot, memory is there
+        for step in steps.values():
+            step()
+    taken: dict[str, list[tuple[float, float]]] = {switch: [] for switch in steps}
+    start = time.perf_counter()
+    fewest, most = _STEPS
+    while (count := len(taken[switch])) < most and (
+        count < fewest or time.perf_counter() - start < _SECONDS
+    ):
+        for switch in sorted(steps, reverse=count % 2 == 0):
+            taken[switch].append(timed(steps[switch]))
+    print(json.dumps({"first": first, "steps": taken}))
 
 
 if __name__ == "__main__":
