@@ -52,6 +52,7 @@ _MODULES: Final = {
     "random": "hybridnet.random",
     "rnd": "hybridnet.random",
     "runtime": "hybridnet.runtime",
+    "session": "hybridnet.session",
     "sym": "hybridnet.symbol",
     "symbol": "hybridnet.symbol",
     "test_utils": "hybridnet.test_utils",
@@ -64,6 +65,7 @@ _NAMES: Final = {
     "AttrScope": ("hybridnet.attribute", "AttrScope"),
     "Buckets": ("hybridnet.tracing", "Buckets"),
     "NDArray": ("hybridnet.ndarray", "NDArray"),
+    "Session": ("hybridnet.session", "Session"),
     "Symbol": ("hybridnet.symbol", "Symbol"),
     "function": ("hybridnet.tracing", "function"),
     "num_gpus": ("hybridnet.context", "num_gpus"),
@@ -112,6 +114,7 @@ if TYPE_CHECKING:
     from . import profiler as profiler
     from . import random as random
     from . import runtime as runtime
+    from . import session as session
     from . import symbol as symbol
     from . import test_utils as test_utils
     from . import util as util
@@ -119,6 +122,7 @@ if TYPE_CHECKING:
     from .context import num_gpus as num_gpus
     from .ndarray import NDArray as NDArray
     from .ndarray import waitall as waitall
+    from .session import Session as Session
     from .symbol import Symbol as Symbol
     from .tracing import Buckets as Buckets
     from .tracing import function as function

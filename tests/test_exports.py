@@ -46,6 +46,7 @@ MODULES = (
     "hybridnet.profiler",
     "hybridnet.random",
     "hybridnet.runtime",
+    "hybridnet.session",
     "hybridnet.symbol",
     "hybridnet.symbol.contrib",
     "hybridnet.symbol.image",

@@ -21,6 +21,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Node
 from hybridnet.ndarray import NDArray, array
+from hybridnet.ndarray._copy import put
 from hybridnet.ops._random_state import initial_state
 from hybridnet.runtime import generator, recorder
 from hybridnet.runtime.segment import Value
@@ -65,7 +66,7 @@ class Runner:
         self._kept: dict[Node, NDArray] = {}
         self._random: NDArray | None = None
         if seed is not None:
-            self._random = array(initial_state(seed), ctx, np.uint32)
+            self._random = NDArray.from_value(put(np.array(initial_state(seed)), ctx), ctx)
         self._steps: OrderedDict[Request, Step] = OrderedDict()
         self._lock: Final = threading.RLock()
 

@@ -2,7 +2,7 @@
 
 A size that is not known is tried with two numbers: what comes out the same for both does not
 depend on it. Where neither will do, because the size must meet a known one, the known ones are
-tried; the result then says nothing of the sizes that they stand for.
+tried, for as few of the unknown ones as possible.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ __all__ = ["Kind", "infer_kinds"]
 
 #: Sizes with many divisors, so that splitting and reshaping are possible.
 _SIZES: Final = (5040, 10080)
+#: How many ways to fill in the unknown sizes are tried.
+_MOST_TRIALS: Final = 64
 #: Numbers of dimensions that are tried where nothing is known, the likeliest first.
 _RANKS: Final = (2, 4, 3, 1, 0, 5)
 
@@ -55,32 +57,48 @@ def infer_kinds(call: Call, inputs: Sequence[Kind]) -> list[Kind]:
     if any(one.dims is None for one in inputs):
         return _of_any_rank(call, inputs)
     if not any(None in (one.dims or ()) for one in inputs):
-        return _made(call, inputs, 0)
-    found = []
+        return _made(call, inputs)
+    unknown = sum(n is None for one in inputs for n in one.dims or ())
+    known = sorted({n for one in inputs for n in one.dims or () if n is not None} | {1})
     refused: MXNetError | None = None
-    for size in _SIZES:
+    for sizes in itertools.islice(_assignments(unknown, known), _MOST_TRIALS):
         try:
-            found.append(_made(call, inputs, size))
+            found = [_made(call, inputs, sizes)]
         except MXNetError as error:
             refused = refused or error
-    if len(found) == len(_SIZES):
-        return [_common(*pair) for pair in zip(*found, strict=True)]
-    known = {size for one in inputs for size in one.dims or () if size is not None}
-    for size in sorted(known | {1}):
-        try:
-            made = _made(call, inputs, size)
-        except MXNetError:
             continue
-        found.append([_without(one, {size, *_SIZES}) for one in made])
-    if found:
+        found += _variations(call, inputs, sizes)
         return [_all_common(several) for several in zip(*found, strict=True)]
     assert refused is not None
     raise type(refused)(re.sub(rf"\b{_SIZES[0]}\b", "?", str(refused))) from refused
 
 
-def _made(call: Call, inputs: Sequence[Kind], size: int) -> list[Kind]:
+def _assignments(count: int, known: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yields sizes for the unknown ones: first any size for all, then known ones for some."""
+    for met in range(count + 1):
+        for places in itertools.combinations(range(count), met):
+            for chosen in itertools.product(known, repeat=met):
+                sizes = dict(zip(places, chosen, strict=True))
+                yield tuple(sizes.get(place, _SIZES[0]) for place in range(count))
+
+
+def _variations(call: Call, inputs: Sequence[Kind], sizes: tuple[int, ...]) -> Iterator[list[Kind]]:
+    """Yields what comes out for other sizes that will do, too."""
+    others = [tuple(_SIZES[1] if n == _SIZES[0] else n for n in sizes)]
+    met = [place for place, n in enumerate(sizes) if n not in (_SIZES[0], 1)]
+    others += [(*sizes[:place], 1, *sizes[place + 1 :]) for place in met]
+    for one in others:
+        try:
+            yield _made(call, inputs, one)
+        except MXNetError:
+            continue
+
+
+def _made(call: Call, inputs: Sequence[Kind], sizes: Sequence[int] = ()) -> list[Kind]:
+    """Returns the outputs for certain sizes in the place of the unknown ones."""
+    rest = iter(sizes)
     types = [
-        tensor_type(tuple(size if n is None else n for n in one.dims or ()), one.dtype)
+        tensor_type(tuple(next(rest) if n is None else n for n in one.dims or ()), one.dtype)
         for one in inputs
     ]
     if call.takes_state:
@@ -101,12 +119,6 @@ def _all_common(several: Sequence[Kind]) -> Kind:
     for one in several[1:]:
         found = _common(found, one)
     return found
-
-
-def _without(kind: Kind, sizes: set[int]) -> Kind:
-    """Returns a kind without the sizes that may only be those that were tried."""
-    dims = tuple(None if n in sizes else n for n in kind.dims or ())
-    return Kind(kind.dtype, dims)
 
 
 def _of_any_rank(call: Call, inputs: Sequence[Kind]) -> list[Kind]:

@@ -21,6 +21,7 @@ from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.graph.node import Edge, Node
 from hybridnet.ops import registry
 from hybridnet.ops.call import Call
+from hybridnet.ops.state_ops import READ
 from hybridnet.symbol._compose import scope_attributes
 
 from ._infer import Kind, infer_kinds
@@ -298,6 +299,8 @@ def _dressed(op: Operation, nodes: Sequence[Node]) -> dict[Node, Node]:
         attrs[DEVICE] = op.device.lower()
     origin = engine.caller_origin(2)
     controls = tuple(one.node for one in op.control_inputs)
+    # What an Operation reads of a variable, it reads when all its inputs are there.
+    ready = tuple(one.edge.node for one in op.inputs if not one.edge.node.is_variable)
     place: dict[Edge, Edge] = {}
     moved: dict[Node, Node] = {}
     for number, node in enumerate(nodes, 1):
@@ -308,7 +311,7 @@ def _dressed(op: Operation, nodes: Sequence[Node]) -> dict[Node, Node]:
             name=op.name if last else f"{op.name}/{node.name}_{number}",
             attrs=attrs,
             origin=origin,
-            controls=controls,
+            controls=(*controls, *ready) if node.call is READ else controls,
         )
         place.update((Edge(node, i), Edge(made, i)) for i in range(node.num_outputs))
     return moved

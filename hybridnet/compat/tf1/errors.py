@@ -17,6 +17,7 @@ __all__ = [
     "InvalidArgumentError",
     "NotFoundError",
     "OpError",
+    "OperatorNotAllowedInGraphError",
     "OutOfRangeError",
     "PermissionDeniedError",
     "ResourceExhaustedError",
@@ -55,6 +56,10 @@ class OpError(MXNetError):
 
     def __str__(self) -> str:
         return self.message
+
+
+class OperatorNotAllowedInGraphError(TypeError):
+    """A tensor was used where Python wants a value: ``if tensor:``, ``for x in tensor:``."""
 
 
 class CancelledError(OpError):

@@ -384,15 +384,14 @@ def _as_fed(tensor: Tensor, value: Any) -> Any:
     else:
         if isinstance(value, NDArray):
             value = value.asnumpy()
-        host = np.asarray(value, kind)
+        try:
+            host = np.asarray(value, kind)
+        except OverflowError:
+            raise _out_of_range(tensor, value) from None
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             same = np.isnan(host) if value != value else host.item() == value
             if isinstance(value, int) and not same and tensor.dtype.is_integer:
-                raise TypeError(
-                    f"Type of feed value {value} with type {type(value)} is not compatible with "
-                    f"Tensor type {tensor.dtype.base_dtype.name}. Try explicitly setting the type "
-                    "of the feed tensor to a larger type (e.g. int64)."
-                )
+                raise _out_of_range(tensor, value)
     if host.dtype not in CODE_OF:
         raise TypeError(f"Tensor {tensor.name} of dtype {tensor.dtype.name} cannot be fed")
     if not tensor.shape.is_compatible_with(host.shape):
@@ -401,6 +400,14 @@ def _as_fed(tensor: Tensor, value: Any) -> Any:
             f"{tensor.shape}: {tensor.op.title}"
         )
     return host
+
+
+def _out_of_range(tensor: Tensor, value: Any) -> TypeError:
+    return TypeError(
+        f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type "
+        f"{tensor.dtype.base_dtype.name}. Try explicitly setting the type of the feed tensor to a "
+        "larger type (e.g. int64)."
+    )
 
 
 def _raise(error: MXNetError) -> NoReturn:

@@ -11,6 +11,7 @@ from hybridnet.symbol import Symbol
 
 from ._infer import Kind
 from .dtypes import DType
+from .errors import OperatorNotAllowedInGraphError
 from .shapes import TensorShape
 
 if TYPE_CHECKING:
@@ -91,8 +92,9 @@ class Tensor:
         self._shape = self._shape.merge_with(shape)
 
     def consumers(self) -> list[Operation]:
-        """Returns the Operations that read it."""
-        return [op for op in self.graph.get_operations() if any(one is self for one in op.inputs)]
+        """Returns the Operations that read it, as often as they do."""
+        ops = self.graph.get_operations()
+        return [op for op in ops for one in op.inputs if one is self]
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
         """Computes it in a session; default the one that is the default."""
@@ -119,7 +121,7 @@ class Tensor:
         return id(self)
 
     def __bool__(self) -> NoReturn:
-        raise TypeError(_NO_TRUTH)
+        raise OperatorNotAllowedInGraphError(_NO_TRUTH)
 
     def __len__(self) -> NoReturn:
         raise TypeError(
@@ -136,7 +138,7 @@ class Tensor:
     def __iter__(self) -> Iterator[Any]:
         dims = self._shape.dims
         if dims is None or not dims or dims[0].value is None:
-            raise TypeError(
+            raise OperatorNotAllowedInGraphError(
                 f"{self!r} cannot be iterated over: the size of its first dimension is not known"
             )
         return (self[index] for index in range(dims[0].value))  # type: ignore[index]  # overloaded

@@ -11,9 +11,10 @@ from hybridnet.ops.state_ops import ASSIGN, READ
 from hybridnet.session.held import IS_HELD, VALUE_OR
 
 from .building import COPY, add_node, apply_call, compose
-from .control import group
+from .control import group, name_scope
 from .core import convert_to_tensor, register_tensor_conversion_function
 from .dtypes import DType, as_dtype, ref_of
+from .errors import OperatorNotAllowedInGraphError
 from .graph import Graph, GraphKeys, get_default_graph
 from .operators import handle
 from .shapes import TensorShape
@@ -250,7 +251,7 @@ class Variable:
     # -- as an operand -----------------------------------------------------------------------
 
     def __iter__(self) -> Any:
-        raise TypeError("'Variable' object is not iterable.")
+        raise OperatorNotAllowedInGraphError("'Variable' object is not iterable.")
 
     def __hash__(self) -> int:
         return id(self)
@@ -340,8 +341,8 @@ def assign(
         ValueError: the shape differs.
     """
     tensor = _ref(ref, "assign")
-    with _after(ref):
-        return _assigned(tensor, _value_for(tensor, value, "Assign"), name)
+    with _after(ref), name_scope(name, "Assign", [tensor]) as scope:
+        return _assigned(tensor, _value_for(tensor, value, "Assign"), scope)
 
 
 def assign_add(
@@ -366,15 +367,11 @@ def _updated(kind: str, operator: str, ref: Any, value: Any, name: str | None) -
         made: EdgeHandle = held.apply_call(ASSIGN, [held, handle(operator, now, delta)], ())[0]
         return made
 
-    with _after(ref), ref.graph.colocate_with(tensor.op):
-        made: Tensor = compose(
-            kind,
-            update,
-            (tensor, _value_for(tensor, value, kind)),
-            name=name,
-            dtypes=[tensor.dtype],
-        )
-        return made
+    with _after(ref), name_scope(name, kind, [tensor]) as scope:
+        pair = (tensor, _value_for(tensor, value, kind))
+        with ref.graph.colocate_with(tensor.op):
+            made: Tensor = compose(kind, update, pair, name=scope, dtypes=[tensor.dtype])
+            return made
 
 
 def _after(ref: Any) -> Any:
