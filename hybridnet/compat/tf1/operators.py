@@ -148,7 +148,10 @@ def matmul_operator(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _truths(x: Any) -> Tensor:
-    return convert_to_tensor(x, dtypes.bool)
+    made = convert_to_tensor(x) if isinstance(x, Tensor) else convert_to_tensor(x, dtypes.bool)
+    if not made.dtype.is_bool:
+        raise TypeError(f"logical operators need truth values, got {made!r}")
+    return made
 
 
 def _add_binary(method: str, name: str, function: Callable[..., Tensor]) -> None:

@@ -1,0 +1,381 @@
+"""``tf.losses``: means of weighted losses, which a graph's collection keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hybridnet.graph.gradient import EdgeHandle
+
+from .arguments import as_floats, axis_of, fused, renamed
+from .control import add_to_collection, get_collection, name_scope
+from .core import convert_to_tensor, require_same
+from .entropy_ops import (
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits_v2,
+    sparse_softmax_cross_entropy_with_logits,
+)
+from .graph import GraphKeys
+from .math_ops import add_n, cast
+from .operators import handle
+from .tensor import Tensor
+
+__all__ = [
+    "Reduction", "absolute_difference", "add_loss", "compute_weighted_loss", "cosine_distance",
+    "get_losses", "get_regularization_loss", "get_regularization_losses", "get_total_loss",
+    "hinge_loss", "huber_loss", "log_loss", "mean_squared_error", "sigmoid_cross_entropy",
+    "softmax_cross_entropy", "sparse_softmax_cross_entropy",
+]  # fmt: skip
+
+
+class Reduction:
+    """How the losses of examples become one."""
+
+    NONE = "none"
+    SUM = "weighted_sum"
+    SUM_OVER_BATCH_SIZE = "weighted_sum_over_batch_size"
+    MEAN = "weighted_mean"
+    SUM_BY_NONZERO_WEIGHTS = "weighted_sum_by_nonzero_weights"
+    SUM_OVER_NONZERO_WEIGHTS = SUM_BY_NONZERO_WEIGHTS
+
+    @classmethod
+    def all(cls) -> tuple[str, ...]:
+        """Returns all of them."""
+        return (
+            cls.NONE,
+            cls.SUM,
+            cls.MEAN,
+            cls.SUM_OVER_BATCH_SIZE,
+            cls.SUM_BY_NONZERO_WEIGHTS,
+        )
+
+    @classmethod
+    def validate(cls, key: str) -> None:
+        """Raises ValueError if it is none of them."""
+        if key not in cls.all():
+            raise ValueError(f"Invalid Reduction Key: {key}. Key should be in {cls.all()}.")
+
+
+def compute_weighted_loss(
+    losses: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """Returns one loss of those of many examples.
+
+    Args:
+        losses: of the examples.
+        weights: what they count; must broadcast.
+        scope: the name of the scope.
+        loss_collection: the collection that the result is added to.
+        reduction: see `Reduction`; by default the sum over the number of weights that are not 0.
+    """
+    Reduction.validate(reduction)
+    with name_scope(scope, "weighted_loss", [losses]):
+        values = convert_to_tensor(losses)
+        kind = values.dtype.base_dtype
+        each = as_floats("WeightedLoss", cast(values, "float32") if kind.is_integer else values)
+        factors = cast(convert_to_tensor(weights), each.dtype)
+
+        def reduced(x: EdgeHandle, w: EdgeHandle) -> EdgeHandle:
+            return _reduced(x, w, reduction)
+
+        name = {Reduction.NONE: "Mul", Reduction.SUM: "Sum"}.get(reduction, "value")
+        shape = each.shape if reduction == Reduction.NONE else ()
+        made = fused("DivNoNan", reduced, [each, factors], name=name, shape=shape)
+        made = made if made.dtype.base_dtype is kind else cast(made, kind)
+        if loss_collection is not None:
+            add_to_collection(loss_collection, made)
+        return made
+
+
+def _reduced(x: EdgeHandle, w: EdgeHandle, reduction: str) -> EdgeHandle:
+    weighted = handle("broadcast_mul", x, w)
+    if reduction == Reduction.NONE:
+        return weighted
+    total = handle("_np_sum", weighted)
+    if reduction == Reduction.SUM:
+        return total
+    spread = handle("broadcast_mul", handle("ones_like", x), w)
+    if reduction == Reduction.MEAN:
+        count = handle("_np_sum", spread)
+    elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
+        count = handle("_np_sum", handle("ones_like", spread))
+    else:
+        count = handle("_np_sum", handle("_not_equal_scalar", spread, scalar=0.0))
+    nothing = handle("_npi_equal_scalar", count, scalar=0.0)
+    safe = handle("_npi_where", nothing, handle("ones_like", count), count)
+    found = handle("broadcast_div", total, safe)
+    return handle("_npi_where", nothing, handle("zeros_like", found), found)
+
+
+def _of_pair(
+    function: Callable[[EdgeHandle, EdgeHandle], EdgeHandle],
+    scope: str,
+    labels: Any,
+    predictions: Any,
+    weights: Any,
+    name: str | None,
+    loss_collection: str | None,
+    reduction: str,
+    kind: str = "Sub",
+) -> Tensor:
+    """Returns the loss whose part of each element is a function of prediction and label."""
+    if labels is None or predictions is None:
+        raise ValueError("labels and predictions must not be None.")
+    with name_scope(name, scope, [predictions, labels, weights]) as own:
+        x = as_floats(scope, cast(convert_to_tensor(predictions), "float32"))
+        y = cast(convert_to_tensor(labels), "float32")
+        x.shape.assert_is_compatible_with(y.shape)
+        losses = fused(kind, function, require_same(scope, ("predictions", "labels"), (x, y)))
+        return compute_weighted_loss(losses, weights, own, loss_collection, reduction)
+
+
+def absolute_difference(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """Returns the loss |prediction - label|; see `compute_weighted_loss`."""
+
+    def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
+        return handle("abs", handle("broadcast_sub", x, y))
+
+    return _of_pair(
+        loss, "absolute_difference", labels, predictions, weights, scope, loss_collection,
+        reduction, "Abs",
+    )  # fmt: skip
+
+
+def mean_squared_error(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """Returns the loss (prediction - label)^2; see `compute_weighted_loss`."""
+
+    def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
+        return handle("square", handle("broadcast_sub", x, y))
+
+    return _of_pair(
+        loss, "mean_squared_error", labels, predictions, weights, scope, loss_collection,
+        reduction, "SquaredDifference",
+    )  # fmt: skip
+
+
+def huber_loss(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    delta: float = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """Returns the loss that is quadratic up to `delta`, and linear beyond."""
+
+    def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
+        size = handle("abs", handle("broadcast_sub", x, y))
+        near = handle("clip", size, a_min=0.0, a_max=float(delta))
+        far = handle("broadcast_sub", size, near)
+        half = handle("_mul_scalar", handle("square", near), scalar=0.5)
+        return handle("broadcast_add", half, handle("_mul_scalar", far, scalar=float(delta)))
+
+    return _of_pair(
+        loss, "huber_loss", labels, predictions, weights, scope, loss_collection, reduction,
+        "AddV2",
+    )  # fmt: skip
+
+
+def log_loss(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    epsilon: float = 1e-07,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """Returns the cross entropy of probabilities and labels of 0 and 1."""
+
+    def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
+        first = handle("log", handle("_plus_scalar", x, scalar=epsilon))
+        rest = handle("log", handle("_rminus_scalar", x, scalar=1.0 + epsilon))
+        found = handle("broadcast_mul", y, first)
+        other = handle("broadcast_mul", handle("_rminus_scalar", y, scalar=1.0), rest)
+        return handle("negative", handle("broadcast_add", found, other))
+
+    return _of_pair(
+        loss, "log_loss", labels, predictions, weights, scope, loss_collection, reduction
+    )
+
+
+def hinge_loss(
+    labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """Returns the loss max(0, 1 - label * logit), with labels 0 and 1 taken as -1 and 1."""
+
+    def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
+        signs = handle("_minus_scalar", handle("_mul_scalar", y, scalar=2.0), scalar=1.0)
+        return handle(
+            "relu", handle("_rminus_scalar", handle("broadcast_mul", signs, x), scalar=1.0)
+        )
+
+    return _of_pair(
+        loss, "hinge_loss", labels, logits, weights, scope, loss_collection, reduction, "Relu"
+    )
+
+
+def cosine_distance(
+    labels: Any,
+    predictions: Any,
+    axis: int | None = None,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+    dim: int | None = None,
+) -> Tensor:
+    """Returns the loss 1 - prediction . label of unit vectors along an axis."""
+    along = renamed("axis", axis, "dim", dim)
+    if along is None:
+        raise ValueError("You must specify argument `axis`.")
+    number = axis_of("CosineDistance", along, convert_to_tensor(predictions).shape.ndims)
+
+    def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
+        product = handle("_np_sum", handle("broadcast_mul", x, y), axis=(number,), keepdims=True)
+        return handle("_rminus_scalar", product, scalar=1.0)
+
+    return _of_pair(
+        loss, "cosine_distance_loss", labels, predictions, weights, scope, loss_collection,
+        reduction,
+    )  # fmt: skip
+
+
+# Cross entropies ----------------------------------------------------------------------------------
+
+
+def sigmoid_cross_entropy(
+    multi_class_labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    label_smoothing: float = 0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """Returns the cross entropy of labels and the sigmoid of logits.
+
+    Args:
+        multi_class_labels: 0 or 1, of the shape of `logits`.
+        logits: floating point.
+        weights: as for `compute_weighted_loss`.
+        label_smoothing: how far labels are moved towards 1/2, from 0 to 1.
+        scope: the name of the scope.
+        loss_collection: as for `compute_weighted_loss`.
+        reduction: likewise.
+    """
+    with name_scope(scope, "sigmoid_cross_entropy_loss", [logits]) as own:
+        x = convert_to_tensor(logits)
+        y = cast(convert_to_tensor(multi_class_labels), x.dtype)
+        if label_smoothing > 0:
+            y = y * (1 - label_smoothing) + 0.5 * label_smoothing
+        losses = sigmoid_cross_entropy_with_logits(labels=y, logits=x, name="xentropy")
+        return compute_weighted_loss(losses, weights, own, loss_collection, reduction)
+
+
+def softmax_cross_entropy(
+    onehot_labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    label_smoothing: float = 0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """Returns the cross entropy of distributions and the softmax of logits.
+
+    Args:
+        onehot_labels: (..., classes).
+        logits: (..., classes).
+        weights: as for `compute_weighted_loss`.
+        label_smoothing: how far labels are moved towards 1 / classes, from 0 to 1.
+        scope: the name of the scope.
+        loss_collection: as for `compute_weighted_loss`.
+        reduction: likewise.
+    """
+    with name_scope(scope, "softmax_cross_entropy_loss", [logits]) as own:
+        x = convert_to_tensor(logits)
+        y = cast(convert_to_tensor(onehot_labels), x.dtype)
+        x.shape.assert_is_compatible_with(y.shape)
+        if label_smoothing > 0:
+            classes = y.shape.as_list()[-1]
+            y = y * (1 - label_smoothing) + label_smoothing / classes
+        losses = softmax_cross_entropy_with_logits_v2(labels=y, logits=x, name="xentropy")
+        return compute_weighted_loss(losses, weights, own, loss_collection, reduction)
+
+
+def sparse_softmax_cross_entropy(
+    labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """Returns the cross entropy of labels, whole numbers, and the softmax of logits."""
+    with name_scope(scope, "sparse_softmax_cross_entropy_loss", [logits]) as own:
+        losses = sparse_softmax_cross_entropy_with_logits(
+            labels=labels, logits=logits, name="xentropy"
+        )
+        return compute_weighted_loss(losses, weights, own, loss_collection, reduction)
+
+
+# The collection -----------------------------------------------------------------------------------
+
+
+def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
+    """Adds a loss to a collection."""
+    if loss_collection is not None:
+        add_to_collection(loss_collection, loss)
+
+
+def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Any]:
+    """Returns the losses of a collection."""
+    return get_collection(loss_collection, scope)
+
+
+def get_regularization_losses(scope: str | None = None) -> list[Any]:
+    """Returns the regularization losses."""
+    return get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
+
+
+def get_regularization_loss(
+    scope: str | None = None, name: str = "total_regularization_loss"
+) -> Tensor:
+    """Returns the sum of the regularization losses; 0 of none."""
+    losses = get_regularization_losses(scope)
+    return add_n(losses, name=name) if losses else convert_to_tensor(0.0)
+
+
+def get_total_loss(
+    add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
+) -> Tensor:
+    """Returns the sum of the losses, and of the regularization losses if asked for."""
+    losses = get_losses(scope)
+    if add_regularization_losses:
+        losses += get_regularization_losses(scope)
+    return add_n(losses, name=name)
