@@ -9,7 +9,7 @@ import numpy as np
 
 from hybridnet.base import config
 from hybridnet.base.context import Context, current_context
-from hybridnet.base.dtype import as_dtype
+from hybridnet.base.dtype import DTYPE_OF_CODE, as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.attributes import attributes_of
@@ -191,9 +191,9 @@ def _declared_parts(node: Node) -> tuple[tuple[int, ...] | None, Any] | None:
     if shape is None and dtype is None:
         return None
     sizes = None if shape is None else _sizes(shape)
-    number = dtype is not None and dtype.lstrip("-").isdigit()
-    kind = None if dtype is None or number else as_dtype(dtype)
-    return sizes, kind
+    if dtype is None:
+        return sizes, None
+    return sizes, DTYPE_OF_CODE[int(dtype)] if dtype.isdigit() else as_dtype(dtype)
 
 
 def _sizes(text: str) -> tuple[int, ...]:

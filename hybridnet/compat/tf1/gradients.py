@@ -195,7 +195,8 @@ def gradients(
     with graph.as_default(), name_scope(name, "gradients") as scope:
         walk = _Walk(graph, heads, wanted, stopped)
         for number, (head, grad) in enumerate(zip(heads, given, strict=True)):
-            walk.add(head.edge, _head_gradient(head, grad, number))
+            with graph.colocate_with(head.op, ignore_existing=True):
+                walk.add(head.edge, _head_gradient(head, grad, number))
         walk.run()
         with graph.name_scope(scope):
             found = [walk.total(one.edge) for one in wanted]
