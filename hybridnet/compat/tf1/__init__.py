@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from . import dtypes as dtypes
 from . import errors as errors
-
-# -- the core: graphs, tensors, scopes -----------------------------------------------------------
+from . import initializers as initializers
+from . import linalg as linalg
+from . import losses as losses
+from . import math as math
+from . import nest as nest
+from . import nn as nn
+from . import random as random
+from .array_ops import *  # noqa: F403
+from .clip_ops import *  # noqa: F403
 from .control import add_to_collection as add_to_collection
 from .control import add_to_collections as add_to_collections
 from .control import colocate_with as colocate_with
@@ -18,6 +25,9 @@ from .control import group as group
 from .control import name_scope as name_scope
 from .control import set_random_seed as set_random_seed
 from .control import tuple as tuple
+from .control_flow import case as case
+from .control_flow import cond as cond
+from .control_flow import while_loop as while_loop
 from .core import constant as constant
 from .core import convert_to_tensor as convert_to_tensor
 from .core import identity as identity
@@ -26,11 +36,64 @@ from .core import placeholder as placeholder
 from .core import placeholder_with_default as placeholder_with_default
 from .core import register_tensor_conversion_function as register_tensor_conversion_function
 from .core import stop_gradient as stop_gradient
+from .creation_ops import *  # noqa: F403
 from .dtypes import *  # noqa: F403
+from .gather_ops import confusion_matrix as confusion_matrix
+from .gather_ops import gather as gather
+from .gather_ops import gather_nd as gather_nd
+from .gather_ops import invert_permutation as invert_permutation
+from .gather_ops import one_hot as one_hot
+from .gather_ops import scatter_nd as scatter_nd
+from .gather_ops import sequence_mask as sequence_mask
+from .gather_ops import tensor_scatter_nd_add as tensor_scatter_nd_add
+from .gather_ops import tensor_scatter_nd_sub as tensor_scatter_nd_sub
+from .gather_ops import tensor_scatter_nd_update as tensor_scatter_nd_update
+from .gather_ops import where_v2 as where_v2
+from .gradients import AggregationMethod as AggregationMethod
+from .gradients import NoGradient as NoGradient
+from .gradients import NotDifferentiable as NotDifferentiable
+from .gradients import RegisterGradient as RegisterGradient
+from .gradients import UnconnectedGradients as UnconnectedGradients
+from .gradients import custom_gradient as custom_gradient
+from .gradients import get_gradient_function as get_gradient_function
+from .gradients import gradients as gradients
 from .graph import Graph as Graph
 from .graph import GraphKeys as GraphKeys
 from .graph import get_default_graph as get_default_graph
 from .graph import reset_default_graph as reset_default_graph
+from .init_ops import constant_initializer as constant_initializer
+from .init_ops import glorot_normal_initializer as glorot_normal_initializer
+from .init_ops import glorot_uniform_initializer as glorot_uniform_initializer
+from .init_ops import ones_initializer as ones_initializer
+from .init_ops import orthogonal_initializer as orthogonal_initializer
+from .init_ops import random_normal_initializer as random_normal_initializer
+from .init_ops import random_uniform_initializer as random_uniform_initializer
+from .init_ops import truncated_normal_initializer as truncated_normal_initializer
+from .init_ops import uniform_unit_scaling_initializer as uniform_unit_scaling_initializer
+from .init_ops import variance_scaling_initializer as variance_scaling_initializer
+from .init_ops import zeros_initializer as zeros_initializer
+from .join_ops import *  # noqa: F403
+from .math_ops import *  # noqa: F403
+from .matrix_ops import *  # noqa: F403
+from .order_ops import arg_max as arg_max
+from .order_ops import arg_min as arg_min
+from .order_ops import argmax as argmax
+from .order_ops import argmin as argmin
+from .order_ops import argsort as argsort
+from .order_ops import cumprod as cumprod
+from .order_ops import cumsum as cumsum
+from .order_ops import sort as sort
+from .order_ops import unsorted_segment_max as unsorted_segment_max
+from .order_ops import unsorted_segment_mean as unsorted_segment_mean
+from .order_ops import unsorted_segment_min as unsorted_segment_min
+from .order_ops import unsorted_segment_sum as unsorted_segment_sum
+from .random_ops import multinomial as multinomial
+from .random_ops import random_crop as random_crop
+from .random_ops import random_normal as random_normal
+from .random_ops import random_shuffle as random_shuffle
+from .random_ops import random_uniform as random_uniform
+from .random_ops import truncated_normal as truncated_normal
+from .reduce_ops import *  # noqa: F403
 from .session import ConfigProto as ConfigProto
 from .session import GPUOptions as GPUOptions
 from .session import GraphOptions as GraphOptions
@@ -43,8 +106,19 @@ from .session import get_default_session as get_default_session
 from .shapes import Dimension as Dimension
 from .shapes import TensorShape as TensorShape
 from .shapes import dimension_value as dimension_value
+from .slice_ops import newaxis as newaxis
+from .slice_ops import slice as slice
+from .slice_ops import strided_slice as strided_slice
 from .tensor import Operation as Operation
 from .tensor import Tensor as Tensor
+from .variable_scope import AUTO_REUSE as AUTO_REUSE
+from .variable_scope import VariableScope as VariableScope
+from .variable_scope import get_local_variable as get_local_variable
+from .variable_scope import get_variable as get_variable
+from .variable_scope import get_variable_scope as get_variable_scope
+from .variable_scope import no_regularizer as no_regularizer
+from .variable_scope import variable_op_scope as variable_op_scope
+from .variable_scope import variable_scope as variable_scope
 from .variables import Variable as Variable
 from .variables import all_variables as all_variables
 from .variables import assign as assign

@@ -262,7 +262,7 @@ def while_loop(
         with AttrScope(**{_PARALLEL: str(parallel_iterations)}):
             made = _outputs("While", call, inputs, numbers, kinds, "Exit")
     result = pack_sequence_as(loop_vars, made)
-    alone = isinstance(result, (list, tuple)) and len(result) == 1
+    alone = isinstance(result, (list, tuple)) and len(made) == 1
     return result[0] if alone and not return_same_structure else result
 
 

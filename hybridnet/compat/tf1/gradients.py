@@ -200,10 +200,10 @@ def gradients(
         walk.run()
         with graph.name_scope(scope):
             found = [walk.total(one.edge) for one in wanted]
-            return [
-                apply("ZerosLike", "zeros_like", (x,)) if one is None and zeros else one
-                for x, one in zip(wanted, found, strict=True)
-            ]
+    return [
+        apply("ZerosLike", "zeros_like", (x,), name="zeros_like") if one is None and zeros else one
+        for x, one in zip(wanted, found, strict=True)
+    ]
 
 
 def _listed(given: Any) -> list[Any]:
@@ -221,10 +221,6 @@ def _tensor(given: Any) -> Tensor:
 
 def _head_gradient(head: Tensor, grad: Any, number: int) -> Tensor:
     if grad is None:
-        if not head.dtype.is_floating:
-            raise TypeError(
-                f"Gradients of tensors must be floating point (y.dtype={head.dtype}): {head}"
-            )
         made: Tensor = apply("Fill", "ones_like", (head,), name=f"grad_ys_{number}")
         return made
     found = convert_to_tensor(grad, head.dtype.base_dtype, name=f"grad_ys_{number}")
