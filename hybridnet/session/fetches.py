@@ -61,10 +61,6 @@ class Fetches:
 
     def _taken(self, fetches: Any) -> Callable[[Sequence[Any]], Any]:
         """Returns what makes the result of a part of the fetches from the values."""
-        if isinstance(fetches, Mapping):
-            kind: Any = type(fetches) if type(fetches) is not dict else dict
-            parts = {key: self._taken(one) for key, one in fetches.items()}
-            return lambda values: kind((key, part(values)) for key, part in parts.items())
         if isinstance(fetches, (list, tuple)):
             made = [self._taken(one) for one in fetches]
             if hasattr(fetches, "_fields"):
@@ -72,6 +68,10 @@ class Fetches:
                 return lambda values: several(*(part(values) for part in made))
             whole: Any = type(fetches)
             return lambda values: whole(part(values) for part in made)
+        if isinstance(fetches, Mapping):
+            kind: Any = type(fetches) if type(fetches) is not dict else dict
+            parts = {key: self._taken(one) for key, one in fetches.items()}
+            return lambda values: kind((key, part(values)) for key, part in parts.items())
         return self._leaf(self._edges_of(fetches))
 
     def _leaf(self, found: Any) -> Callable[[Sequence[Any]], Any]:

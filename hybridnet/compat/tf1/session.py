@@ -255,6 +255,10 @@ class _BaseSession:
 
     def _fetch(self, leaf: Any) -> Any:
         """Returns what `Fetches` takes for a leaf."""
+        graph = self._graph
+        plain = type(leaf) is Tensor and leaf.op.graph is graph
+        if plain and graph.is_fetchable(leaf) and leaf.dtype is not dtypes.string:
+            return leaf.edge  # the usual case, without more ado
         for kind, (fetch, _) in _CONVERSIONS.items():
             if isinstance(leaf, kind):
                 parts, join = fetch(leaf)
@@ -292,6 +296,8 @@ class _BaseSession:
         return found
 
     def _fed(self, key: Any, value: Any) -> list[tuple[Tensor, Any]]:
+        if type(key) is Tensor and key.op.graph is self._graph:
+            return [(key, value)]
         if isinstance(key, (list, tuple)):
             return [one for pair in zip(key, value, strict=True) for one in self._fed(*pair)]
         for kind, (_, feed) in _CONVERSIONS.items():
