@@ -4,6 +4,7 @@ What TensorFlow answers is compared in ``test_tf1_oracle.py``.
 """
 
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -304,3 +305,21 @@ def test_gradients_have_names(fresh_graph):
         z = tf.exp(x)
     (dz,) = tf.gradients(z, x)
     assert dz.device == "/device:CPU:1"
+
+
+# -- the page ------------------------------------------------------------------------------------
+
+
+def test_the_page_about_sessions_says_what_happens(capsys):
+    page = (Path(__file__).parent.parent / "docs" / "session.md").read_text()
+    names: dict[str, object] = {}
+    for block in page.split("```python\n")[1:]:
+        exec(compile(block.split("```")[0], "docs/session.md", "exec"), names)
+    assert capsys.readouterr().out.splitlines() == [
+        "[array([[6., 6.]], dtype=float32), {'total': np.float32(12.0)}]",
+        "4.0",
+        'Tensor("Mean:0", shape=(), dtype=float32)',
+        "True (1,)",
+        "/job:localhost/replica:0/task:0/device:cpu:0 6 nodes timed",
+        "1 part",
+    ]

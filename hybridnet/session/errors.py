@@ -5,7 +5,7 @@ from __future__ import annotations
 from hybridnet.base.errors import MXNetError
 from hybridnet.graph.node import Node
 
-__all__ = ["FeedError", "MissingFeedError", "UninitializedError"]
+__all__ = ["FeedError", "MissingFeedError"]
 
 
 class _NodeError(MXNetError):
@@ -22,10 +22,6 @@ class _NodeError(MXNetError):
     def __init__(self, message: str, node: Node | None = None) -> None:
         super().__init__(message)
         self.node = node
-
-
-class UninitializedError(_NodeError):
-    """A run reads a variable that has no value yet."""
 
 
 class MissingFeedError(_NodeError, ValueError):
