@@ -2,6 +2,7 @@
 
 from .errors import FeedError as FeedError
 from .errors import MissingFeedError as MissingFeedError
+from .errors import UninitializedError as UninitializedError
 from .metadata import RunMetadata as RunMetadata
 from .metadata import RunOptions as RunOptions
 from .session import Session as Session
@@ -12,4 +13,5 @@ __all__ = [
     "RunMetadata",
     "RunOptions",
     "Session",
+    "UninitializedError",
 ]

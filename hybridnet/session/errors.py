@@ -5,7 +5,7 @@ from __future__ import annotations
 from hybridnet.base.errors import MXNetError
 from hybridnet.graph.node import Node
 
-__all__ = ["FeedError", "MissingFeedError"]
+__all__ = ["FeedError", "MissingFeedError", "UninitializedError"]
 
 
 class _NodeError(MXNetError):
@@ -22,6 +22,10 @@ class _NodeError(MXNetError):
     def __init__(self, message: str, node: Node | None = None) -> None:
         super().__init__(message)
         self.node = node
+
+
+class UninitializedError(_NodeError):
+    """A variable that is saved has no value yet."""
 
 
 class MissingFeedError(_NodeError, ValueError):
