@@ -9,6 +9,7 @@ import hybridnet as hn
 from hybridnet import checkpoint, nd, sym
 from hybridnet.base.errors import (
     DTypeError,
+    FormatError,
     GraphError,
     MXNetError,
     OpError,
@@ -16,6 +17,7 @@ from hybridnet.base.errors import (
     ShapeError,
 )
 from hybridnet.graph.node import Edge
+from hybridnet.graph.parse import parse, same_graph
 
 
 def run(symbol, **arrays):
@@ -38,6 +40,22 @@ def test_a_node_writes_what_was_computed_and_another_reads_it(tmp_path):
     again = checkpoint.Restore(tmp_path / "m-4", {"w": (2, 3), "n": ((1,), "float32")})
     assert [one.shape for one in run(again)] == [(2, 3), (1,)]
     assert again.infer_shape()[1] == [(2, 3), (1,)]
+
+
+def test_the_text_of_a_graph_with_them_reads_back(tmp_path):
+    x = sym.var("x")
+    saved = checkpoint.Save({"x": x, "y": x + 1}, "run/m", step=sym.var("step"), name="keep")
+    node = checkpoint.Restore("run/m-3", {"x": (2, 3), "y": ((), "int64")}).edges[0].node
+    after = sym.Symbol([Edge(node.with_controls((saved.edges[0].node,)), i) for i in (0, 1)])
+    graph = sym.Group([saved, *after]).graph
+    text = str(graph)
+    assert "Save(%0, %2, %1, prefix='run/m.safetensors', names=('x', 'y',), has_step=True" in text
+    read = parse(text)
+    assert same_graph(graph, read) and str(read) == text
+    other = text.replace("run/m-3", "run/m-4")
+    assert not same_graph(graph, parse(other))
+    with pytest.raises(FormatError, match="line 4"):
+        parse(text.replace("has_step=True", "step=True"))
 
 
 def test_what_is_not_asked_for_writes_nothing(tmp_path):

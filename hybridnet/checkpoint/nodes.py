@@ -18,7 +18,7 @@ from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Edge, Node
 from hybridnet.name import NameManager
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.call import MAKERS, Backward, Call, Types
 from hybridnet.symbol import Symbol
 from hybridnet.symbol._compose import scope_attributes, user_attributes
 
@@ -85,6 +85,11 @@ class SaveCall(_HostCall):
         """As TensorFlow names it."""
         return "Save"
 
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """As it was made."""
+        return {"prefix": self.prefix, "names": self.names, "has_step": self.has_step}
+
     def infer(self, types: Types) -> Types:
         """The bytes of the file are an int64 of no dimensions.
 
@@ -142,6 +147,12 @@ class RestoreCall(_HostCall):
         """As TensorFlow names it."""
         return "Restore"
 
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """As it was made, with shapes and dtypes for types."""
+        types = tuple((one.shape, one.dtype.name) for one in self.types)
+        return {"checkpoint": self.checkpoint, "names": self.names, "types": types}
+
     def infer(self, types: Types) -> Types:
         """The types are those it was made with."""
         return self.types
@@ -154,6 +165,14 @@ class RestoreCall(_HostCall):
 
     def __repr__(self) -> str:
         return f"Restore({self.checkpoint!r})"
+
+
+def _read_restore(checkpoint: str, names: tuple[str, ...], types: Sequence[Any]) -> RestoreCall:
+    """Makes a call from what is written of it."""
+    return RestoreCall(checkpoint, names, tuple(_type(one) for one in types))
+
+
+MAKERS.update(Save=SaveCall, Restore=_read_restore)
 
 
 def Save(

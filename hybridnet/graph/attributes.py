@@ -42,7 +42,7 @@ def parameters_of(node: Node) -> dict[str, Any]:
     """
     call = node.call
     if not isinstance(call, OpCall):
-        return {}
+        return {} if call is None else dict(call.parameters)
     values = {**call.attrs, **call.by_parameter(node.scalars)}
     params = call.operator.params
     return {

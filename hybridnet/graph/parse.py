@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from hybridnet.base.errors import FormatError, MXNetError
 from hybridnet.ops.backward import VjpCall, vjp_call
-from hybridnet.ops.call import Call
+from hybridnet.ops.call import MAKERS, Call
 from hybridnet.ops.registry import REGISTRY
 
 from .gradient import REROUTED
@@ -139,6 +139,8 @@ def _operator_call(function: Any, keywords: dict[str, Any]) -> tuple[Call, tuple
     name = ast.unparse(function)
     if name == REROUTED.name and not keywords:
         return REROUTED, ()
+    if name in MAKERS:
+        return MAKERS[name](**keywords), ()
     op = REGISTRY.get(name)
     if op is None:
         raise FormatError(f"there is no operator {name!r}")
@@ -198,4 +200,6 @@ def _facts(node: Node) -> tuple[Any, ...]:
 def _call_facts(call: Call | None) -> Any:
     if isinstance(call, VjpCall):
         return _call_facts(call.of), call.wanted, call.given
+    if call is not None and call.parameters:
+        return call.name, call.parameters
     return call

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from hybridnet.base.tensor_type import TensorType
 
 from .fingerprint import Unstable, fingerprint
 
-__all__ = ["MAKING", "Backward", "Call", "Types"]
+__all__ = ["MAKERS", "MAKING", "Backward", "Call", "Types"]
 
 Types = tuple[TensorType, ...]
 
@@ -77,6 +77,11 @@ class Call(ABC):
     @abstractmethod
     def name(self) -> str:
         """The name in messages and printed graphs."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What makes an equal call with its maker in `MAKERS`: literals of Python; or nothing."""
+        return {}
 
     @property
     def no_gradient(self) -> str:
@@ -158,6 +163,10 @@ class Call(ABC):
     @abstractmethod
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Returns the gradients of the inputs, None where there is none, as handles."""
+
+
+#: Makers of calls that are no rows of the registry, by name: for graphs that are read from text.
+MAKERS: Final[dict[str, Callable[..., Call]]] = {}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
