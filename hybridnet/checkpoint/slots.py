@@ -125,18 +125,18 @@ class SessionSlot(Slot):
     @property
     def shape(self) -> OpenShape:
         """That of its value; unknown where it has none."""
-        held = self.session.variables.get(self.variable.name)
+        held = self.session.variables.get(str(self.variable.name))
         return None if held is None else held.shape
 
     @property
     def dtype(self) -> np.dtype[Any] | None:
         """That of its value."""
-        held = self.session.variables.get(self.variable.name)
+        held = self.session.variables.get(str(self.variable.name))
         return None if held is None else held.inferred_dtype
 
     def read(self) -> NDArray:
         """Returns the value."""
-        held = self.session.variables.get(self.variable.name)
+        held = self.session.variables.get(str(self.variable.name))
         if held is None:
             raise UninitializedError(
                 f"variable {self.variable.name!r} has no value in the session; set or restore it"
