@@ -66,7 +66,9 @@ _NAMES: Final = {
     "Buckets": ("hybridnet.tracing", "Buckets"),
     "NDArray": ("hybridnet.ndarray", "NDArray"),
     "Session": ("hybridnet.session", "Session"),
+    "RetracingWarning": ("hybridnet.tracing", "RetracingWarning"),
     "Symbol": ("hybridnet.symbol", "Symbol"),
+    "TensorSpec": ("hybridnet.tracing", "TensorSpec"),
     "function": ("hybridnet.tracing", "function"),
     "num_gpus": ("hybridnet.context", "num_gpus"),
     "print": ("hybridnet.tracing", "print"),
@@ -125,6 +127,8 @@ if TYPE_CHECKING:
     from .session import Session as Session
     from .symbol import Symbol as Symbol
     from .tracing import Buckets as Buckets
+    from .tracing import RetracingWarning as RetracingWarning
+    from .tracing import TensorSpec as TensorSpec
     from .tracing import function as function
     from .tracing import print as print
     from .tracing import py_func as py_func

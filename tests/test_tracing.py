@@ -199,6 +199,7 @@ def test_grad_req_makes_traces():
     assert square.cache_info() == (1, 4, 4)
 
 
+@pytest.mark.filterwarnings("ignore::hybridnet.RetracingWarning")
 def test_old_traces_are_dropped():
     @hn.function
     def scaled(x, n):
@@ -520,6 +521,7 @@ def test_print_happens_while_tracing_only(capsys):
     assert capsys.readouterr().out == "tracing <NDArray float32[2] @cpu(0), being traced>\n"
 
 
+@pytest.mark.filterwarnings("ignore::hybridnet.RetracingWarning")
 def test_rebinding_compiles_nothing():
     """Each step makes a new array under the old name: a trace each, but one program."""
     from hybridnet.runtime.programs import cache
@@ -1140,6 +1142,7 @@ def test_attaching_gradients_to_what_is_outside_is_an_error():
 # -- threads and memory ----------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::hybridnet.RetracingWarning")
 def test_two_threads_call_functions_that_call_each_other():
     @hn.function
     def f(x, n):

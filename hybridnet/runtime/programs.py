@@ -217,6 +217,11 @@ class ProgramCache:
             return None
         return ProgramState(program.compiled is not None, program.runs, program.launches)
 
+    def compiled(self, code: Code) -> _Program | None:
+        """Returns the program of a structure, for who runs it by itself; None if it has none."""
+        program = self._programs.get(code)
+        return None if program is None or program.compiled is None else program
+
     def clear(self) -> None:
         """Forgets every program in memory."""
         with self._lock:

@@ -42,6 +42,7 @@ __all__ = [
     "flush",
     "flush_all",
     "is_naive",
+    "is_special",
     "launch",
     "mark",
     "ready_array",
@@ -108,6 +109,11 @@ thread: Final = _Thread()
 def is_naive() -> bool:
     """Whether every operator runs at once and is waited for (HYBRIDNET_ENGINE_TYPE=NaiveEngine)."""
     return _naive
+
+
+def is_special() -> bool:
+    """Whether operators are launched at once, or recorded by a trace or a finalizer."""
+    return bool(_reasons or _collecting) or thread.trace is not None
 
 
 def set_naive(naive: bool) -> bool:

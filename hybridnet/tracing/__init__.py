@@ -6,6 +6,17 @@ from .buckets import Buckets as Buckets
 from .decorator import function as function
 from .host import print as print
 from .host import py_func as py_func
+from .retracing import RetracingWarning as RetracingWarning
+from .signature import TensorSpec as TensorSpec
 from .traced import Function as Function
 
-__all__ = ["Bucketed", "Buckets", "Function", "function", "print", "py_func"]
+__all__ = [
+    "Bucketed",
+    "Buckets",
+    "Function",
+    "RetracingWarning",
+    "TensorSpec",
+    "function",
+    "print",
+    "py_func",
+]

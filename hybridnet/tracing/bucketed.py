@@ -6,12 +6,12 @@ import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
-from typing import Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
+from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.graph.node import Graph
 from hybridnet.ndarray import NDArray, _tape, array
 from hybridnet.runtime import recorder
@@ -19,10 +19,12 @@ from hybridnet.runtime import recorder
 from .buckets import Buckets, several
 from .build import Part
 from .concrete import ConcreteFunction
-from .padding_check import check_padding
+from .padding_check import PaddingError, UncutError, check_padding
 from .resize import fitted, resized
 from .structure import Arguments, flatten, requirement, unflatten
-from .traced import CacheInfo, Function
+
+if TYPE_CHECKING:
+    from .traced import CacheInfo, Function
 
 __all__ = ["Bucketed"]
 
@@ -34,6 +36,7 @@ _WRITTEN: Final = (
     "{name}: it changes an argument that is padded, or computes the gradient of one itself, where "
     "that would reach the padded copy only; return what it computes instead"
 )
+_STRICT: Final = "{name}: it cannot be told whether padding changes its results"
 _UNCUT: Final = (
     "{name}: result {number} has shape {padded} for arrays padded to {size}, and {plain} for those "
     "of length {length}: it cannot be told how to cut it for other lengths; let the padded axis be "
@@ -66,6 +69,7 @@ class Bucketed:
         buckets: the sizes; several where several axes vary.
         parameters: the names of the function's positional parameters.
         by_name: whether masks are given by name, and not after the other arguments.
+        strict: whether padding is refused where it cannot be told that it changes nothing.
     """
 
     def __init__(
@@ -74,6 +78,7 @@ class Bucketed:
         buckets: Sequence[Buckets],
         parameters: Sequence[str],
         by_name: bool = True,
+        strict: bool = False,
     ) -> None:
         update_wrapper(self, function.python_function, updated=())
         self.python_function: Callable[..., Any] = function.python_function
@@ -82,6 +87,7 @@ class Bucketed:
         self._buckets = tuple(buckets)
         self._parameters = tuple(parameters)
         self._by_name = by_name
+        self._strict = strict
         self._known: WeakKeyDictionary[ConcreteFunction, _Known] = WeakKeyDictionary()
         # The operators of the traces for which padding was seen to change nothing.
         self._checked: set[Any] = set()
@@ -126,11 +132,13 @@ class Bucketed:
         )
         arguments, concrete = self._find(call, sizes)
         if sizes == call.lengths:
-            return concrete(arguments)
+            return concrete.run(arguments)
         if concrete.written & call.padded_numbers(arguments):
-            raise MXNetError(_WRITTEN.format(name=self.name))
+            raise PaddingError(_WRITTEN.format(name=self.name))
+        if self._strict and not concrete.is_repeatable:
+            raise PaddingError(_STRICT.format(name=self.name))
         cuts = self._examined(call, sizes, arguments, concrete)
-        leaves, tree = flatten(concrete(arguments))
+        leaves, tree = flatten(concrete.run(arguments))
         made = [
             self._cut(one, [cut[number] for cut in cuts], call.lengths)
             for number, one in enumerate(leaves)
@@ -206,8 +214,8 @@ class Bucketed:
     def _find(self, call: _Call, sizes: tuple[int, ...]) -> tuple[Arguments, ConcreteFunction]:
         """Pads to sizes, and returns the arguments and the trace for them."""
         args, kwargs = self._masked(call, call.padded(sizes), sizes)
-        arguments = Arguments(args, kwargs)
-        return arguments, self._function.find(arguments, args, kwargs)
+        given = self._function.read(args, kwargs)
+        return given.arguments, self._function.find(given, expected=True)
 
     def _masked(
         self, call: _Call, given: tuple[tuple[Any, ...], dict[str, Any]], sizes: tuple[int, ...]
@@ -240,8 +248,11 @@ class Bucketed:
                 others = (*sizes[:i], call.lengths[i], *sizes[i + 1 :])
                 other = self._find(call, others)[1]
                 known[i] = self._cuts(concrete.results, other.results, sizes[i], call.lengths[i])
-        if padded not in safe and self._is_safe(call, padded, arguments, concrete):
-            safe.add(padded)
+        if padded not in safe:
+            if self._is_safe(call, padded, arguments, concrete):
+                safe.add(padded)
+            elif self._strict:
+                raise PaddingError(_STRICT.format(name=self.name))
         nothing: _Cuts = ((),) * len(concrete.results)
         return [known[i] if i in padded else nothing for i in range(len(sizes))]
 
@@ -276,20 +287,20 @@ class Bucketed:
         where = {"name": self.name, "size": size, "length": length}
         if len(padded) != len(plain):
             counts = {"padded": f"{len(padded)} leaves", "plain": f"{len(plain)} leaves"}
-            raise MXNetError(_NUMBER.format(number="as a whole", **counts, **where))
+            raise PaddingError(_NUMBER.format(number="as a whole", **counts, **where))
         found: list[tuple[tuple[int, int], ...]] = []
         for number, (one, other) in enumerate(zip(padded, plain, strict=True)):
             if not isinstance(one, Part) or not isinstance(other, Part):
                 # Other objects than plain values may be made anew by each trace.
                 if type(one) is not type(other) or (isinstance(one, _PLAIN) and one != other):
-                    raise MXNetError(
+                    raise PaddingError(
                         _NUMBER.format(number=number, padded=one, plain=other, **where)
                     )
                 found.append(())
                 continue
             more = [a - b for a, b in zip(one.shape, other.shape, strict=False)]
             if len(one.shape) != len(other.shape) or not set(more) <= {0, size - length}:
-                raise ShapeError(
+                raise UncutError(
                     _UNCUT.format(number=number, padded=one.shape, plain=other.shape, **where)
                 )
             found.append(tuple((i, one.shape[i] - size) for i, grown in enumerate(more) if grown))

@@ -8,7 +8,7 @@ from typing import Any, Final, final
 from hybridnet.autograd import pause
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.dtype import is_float
-from hybridnet.base.errors import MXNetError
+from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph.transform import STATE
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.runtime import recorder
@@ -17,7 +17,9 @@ from hybridnet.runtime.segment import Value
 from hybridnet.runtime.trace import host_scalars
 
 from .build import Output, Outside, Part, build, on_tape
+from .given import Given, Reader
 from .host_call import settle_world
+from .retracing import argument_names, described
 from .structure import Arguments, unflatten
 
 __all__ = ["ConcreteFunction"]
@@ -37,43 +39,59 @@ class ConcreteFunction:
 
     Args:
         function: what to trace.
-        arguments: of the kind that it is traced for.
+        given: arguments of the kind that it is traced for.
         name: for messages.
+        reader: of arguments, for calls.
 
     Attributes:
         call: the graph as one call, with open scalars.
         graph: the same graph, with the numbers that the function had.
         captured: the arrays from outside that it reads or writes.
+        ctx: where it runs; None where nothing says it.
+        inputs: where those of the graph come from: see `Plan`.
+        scalars: the numbers that the call takes; some may be asked for at each call.
+        tree: puts the leaves of the result together.
     """
 
     __slots__ = (
         "__weakref__",
-        "_ctx",
         "_handles",
-        "_inputs",
+        "_key",
+        "_kinds",
         "_num_tracked",
         "_outside",
+        "_reader",
         "_results",
-        "_scalars",
         "_sources",
-        "_tree",
         "_writes",
         "call",
         "captured",
+        "ctx",
         "graph",
+        "inputs",
+        "scalars",
+        "tree",
     )
 
-    def __init__(self, function: Callable[..., Any], arguments: Arguments, name: str) -> None:
+    def __init__(
+        self, function: Callable[..., Any], given: Given, name: str, reader: Reader
+    ) -> None:
+        arguments = given.arguments
+        names = argument_names(function, given.args, given.kwargs)
+        #: The leaves of the arguments: their names, and what they were.
+        self._kinds = list(zip(names, map(described, arguments.leaves), strict=False))
+        self._key = arguments.key
+        self._reader = reader
         plan = build(function, arguments)
         self.graph = plan.graph
-        self.call, self._scalars = shared_call(plan.graph, plan.types, name, plan.num_tracked)
-        self._inputs = plan.inputs
+        self.call, self.scalars = shared_call(plan.graph, plan.types, name, plan.num_tracked)
+        self.inputs = plan.inputs
         self._results = plan.results
-        self._tree = plan.tree
+        self.tree = plan.tree
         self._writes = plan.writes
         self._sources = plan.sources
         self._num_tracked = plan.num_tracked
-        self._ctx = plan.ctx
+        self.ctx = plan.ctx
         outside = [one for one in plan.inputs if isinstance(one, Outside)]
         outside += [one.target for one in plan.writes if isinstance(one.target, Outside)]
         self._outside = {one.memory.storage: one.memory for one in outside}
@@ -92,7 +110,54 @@ class ConcreteFunction:
                 return False
         return True
 
-    def __call__(self, arguments: Arguments) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs this trace on arguments of the kind that it was made for.
+
+        Raises:
+            ParameterError: they are of another kind; the message names the first that differs.
+            MXNetError: an array that the function found outside is gone.
+        """
+        given = self._reader(args, kwargs)
+        if given.arguments.key != self._key:
+            raise ParameterError(self._difference(given))
+        if not self.fits():
+            raise MXNetError(
+                f"{self.call.name}: an array that it read from outside was replaced since it was "
+                "traced; call get_concrete_function() again"
+            )
+        return self.run(given.arguments)
+
+    def _difference(self, given: Given) -> str:
+        """Says how arguments differ from those that it was made for."""
+        names = [name for name, _ in self._kinds]
+        kinds = [described(one) for one in given.arguments.leaves]
+        for (name, wanted), got in zip(self._kinds, kinds, strict=False):
+            if wanted != got:
+                return f"{self.call.name}: argument {name!r} must be {wanted}, got {got}"
+        return (
+            f"{self.call.name}: this trace is for the arguments {', '.join(names) or 'none'}, as "
+            f"{self.pretty_printed_signature()}; got {len(kinds)} values in another structure"
+        )
+
+    def pretty_printed_signature(self) -> str:
+        """Returns what it takes and gives, in words: ``f(x: float32[2,3] on cpu(0)) -> ...``."""
+        takes = ", ".join(f"{name}: {kind}" for name, kind in self._kinds)
+        gives = []
+        for one in self._results:
+            if type(one) is not Part:
+                gives.append(described(one))
+            elif type(one.source) is Output:
+                gives.append(str(self.call.output_types[self._number(one.source)]))
+            elif isinstance(one.source, int):
+                gives.append(f"argument {one.source}")
+            else:
+                gives.append("an array from outside")
+        result = ", ".join(gives)
+        if self.tree is not None:
+            result = f"({result})"
+        return f"{self.call.name}({takes}) -> {result}"
+
+    def run(self, arguments: Arguments) -> Any:
         """Records the graph as one call on these arguments; returns what the function returned."""
         arrays = arguments.arrays
         if self._writes:
@@ -115,7 +180,7 @@ class ConcreteFunction:
                     i for i, x in enumerate(operands) if on_tape(x) and is_float(x.inferred_dtype)
                 )
                 call = call.training(wanted) if wanted else call
-            outputs = NDArray.apply_call(call, operands, scalars, self._ctx)
+            outputs = NDArray.apply_call(call, operands, scalars, self.ctx)
             for one in outputs[self._num_tracked :]:
                 one.set_edge(None)
             for write in self._writes:
@@ -130,7 +195,7 @@ class ConcreteFunction:
                 array.write(value.read())
                 if output.tracked:
                     array.set_edge(value.edge)
-            leaves = self._leaves(arrays, outputs)
+            leaves = self.leaves(arrays, outputs)
         finally:
             _tape.state.recording = recording
         if not recording:
@@ -138,7 +203,7 @@ class ConcreteFunction:
         if self.call.on_host and trace is None:
             for storage in self._outside:
                 settle_world(storage)
-        return unflatten(self._tree, leaves)
+        return unflatten(self.tree, leaves)
 
     def try_out(self, arrays: Sequence[NDArray]) -> list[NDArray]:
         """Returns the arrays that a call gives, and all that it computes and might write.
@@ -148,12 +213,12 @@ class ConcreteFunction:
         Args:
             arrays: as in `Arguments.arrays`.
         """
-        numbers = tuple(_ANY_NUMBER if type(x) is HostScalar else x for x in self._scalars)
+        numbers = tuple(_ANY_NUMBER if type(x) is HostScalar else x for x in self.scalars)
         with pause(), recorder.aside():
             outputs: list[NDArray] = NDArray.apply_call(
-                self.call, self._operands(arrays), numbers, self._ctx
+                self.call, self._operands(arrays), numbers, self.ctx
             )
-            leaves = self._leaves(arrays, outputs)
+            leaves = self.leaves(arrays, outputs)
             return [*(one for one in leaves if isinstance(one, NDArray)), *outputs]
 
     @property
@@ -173,6 +238,16 @@ class ConcreteFunction:
         return {one.target for one in self._writes if isinstance(one.target, int)}
 
     @property
+    def is_pure(self) -> bool:
+        """Whether all that it does is in its result, and gradients are none of its affair."""
+        return not (self._writes or self._sources or self._num_tracked)
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether running it once more would change nothing and give the same."""
+        return not (self._writes or self._sources or self.draws or self.call.on_host)
+
+    @property
     def draws(self) -> bool:
         """Whether it draws random numbers."""
         return STATE in self.call.input_types
@@ -180,22 +255,22 @@ class ConcreteFunction:
     def _operands(self, arrays: Sequence[NDArray]) -> list[NDArray]:
         return [
             arrays[one] if isinstance(one, int) else one.get() if type(one) is Outside else one
-            for one in self._inputs
+            for one in self.inputs
         ]
 
     def _numbers(self) -> tuple[Any, ...]:
         """Asks for the numbers of this call."""
         if not self._sources:
-            return self._scalars
+            return self.scalars
         numbers: dict[HostScalar, Any] = {}
         for source, stand_ins in self._sources:
             numbers.update(zip(stand_ins, host_scalars(source, len(stand_ins)), strict=True))
-        return tuple(numbers[x] if type(x) is HostScalar else x for x in self._scalars)
+        return tuple(numbers[x] if type(x) is HostScalar else x for x in self.scalars)
 
     def _number(self, output: Output) -> int:
         return output.index if output.tracked else self._num_tracked + output.index
 
-    def _leaves(self, arrays: Sequence[NDArray], outputs: Sequence[NDArray]) -> list[Any]:
+    def leaves(self, arrays: Sequence[NDArray], outputs: Sequence[NDArray]) -> list[Any]:
         """Returns the leaves of the result; what was one object is one."""
         made: dict[int, Any] = {}
         for part in self._results:

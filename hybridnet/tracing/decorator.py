@@ -6,6 +6,9 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from hybridnet.base.context import Context
+from hybridnet.base.errors import ParameterError
+
 from .bucketed import Bucketed
 from .buckets import Buckets
 from .traced import Function
@@ -16,6 +19,11 @@ __all__ = ["function"]
 def function(
     fn: Callable[..., Any] | None = None,
     *,
+    input_signature: Sequence[Any] | None = None,
+    autograph: bool = True,
+    reduce_retracing: bool = False,
+    static_argnames: str | Sequence[str] = (),
+    device: str | Context | None = None,
     name: str | None = None,
     buckets: Buckets | Sequence[Buckets] | None = None,
 ) -> Any:
@@ -31,16 +39,27 @@ def function(
     Arrays it reads from outside are read at each call; arrays it changes in place are changed for
     the caller; random numbers go on; gradients flow through it as through the operations
     themselves. Other side effects, such as `print` or appending to a list, happen while tracing
-    only, when arrays have no values: reading one (`asnumpy`, `float`, ``if x > 0``) raises an
-    error, and so does using it after the call otherwise than by returning it. Control flow may
-    depend on Python values.
+    only, when arrays have no values: reading one (`asnumpy`, `float`) raises an error, and so does
+    using it after the call otherwise than by returning it. `hn.print` and `hn.py_func` are for what
+    is to happen at each call.
 
-    Arrays of ever new lengths make a trace, and a compilation, for each length. `buckets` pads them
-    to a few sizes instead; see `hn.Buckets`.
+    Arrays of ever new lengths make a trace, and a compilation, for each length, and a warning after
+    some. `buckets` pads them to a few sizes instead; see `hn.Buckets`.
 
     Args:
         fn: the function; arguments and results may be nested lists, tuples and dicts of NDArrays
             (NumPy arrays are converted as by `nd.array`) and other Python objects.
+        input_signature: what its positional arguments must be: an `hn.TensorSpec` for each, or a
+            structure of them. Numbers, lists and NumPy arrays are converted. A size of None may be
+            any; each size that comes is a trace, as XLA's programs have fixed shapes.
+        autograph: whether Python's control flow over arrays is converted; without it only what does
+            not depend on arrays' values can be traced.
+        reduce_retracing: whether axes that turn out to vary are padded to powers of two, as
+            `buckets` does, where the function is seen not to depend on that. Numbers stay constants
+            of their trace: what a function does with one cannot be seen before it is traced.
+        static_argnames: parameters whose arguments are compared by value, and not by identity
+            where they are objects of the user's classes.
+        device: where it runs, a context or its name; arrays that are elsewhere are copied there.
         name: for messages and traces; default the function's.
         buckets: the sizes to which arguments are padded; several where several axes vary.
 
@@ -48,9 +67,22 @@ def function(
         A `Function`; with buckets a `Bucketed`.
 
     Raises:
-        ParameterError: `fn` cannot be traced, or has no parameters as `buckets` names them.
+        ParameterError: `fn` cannot be traced, or an argument does not fit it.
     """
+    options: dict[str, Any] = {
+        "input_signature": input_signature,
+        "autograph": autograph,
+        "reduce_retracing": reduce_retracing,
+        "static_argnames": static_argnames,
+        "device": device,
+    }
     if fn is None:
-        return functools.partial(function, name=name, buckets=buckets)
-    made = Function(fn, name)
-    return made if buckets is None else Bucketed.of_function(made, buckets)
+        return functools.partial(function, name=name, buckets=buckets, **options)
+    if buckets is None:
+        return Function(fn, name, **options)
+    if input_signature is not None or reduce_retracing:
+        raise ParameterError(
+            "hn.function: buckets say already which sizes vary; leave out input_signature and "
+            "reduce_retracing"
+        )
+    return Bucketed.of_function(Function(fn, name, **options), buckets)

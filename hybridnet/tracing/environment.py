@@ -19,7 +19,14 @@ from hybridnet.ndarray import NDArray
 
 from .structure import Identity, static_key
 
-__all__ = ["environment_key"]
+__all__ = [
+    "environment_key",
+    "environment_names",
+    "is_fixed",
+    "is_followed",
+    "paths_of",
+    "plain_function",
+]
 
 #: Packages whose functions and modules are as they are.
 _FIXED: Final = frozenset({"builtins", "functools", "hybridnet", "jax", "math", "numpy"})
@@ -54,59 +61,86 @@ def environment_key(
     return tuple(visit.found)
 
 
+def environment_names(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[str]:
+    """Returns, for each element of `environment_key`, the name that stands for it in the code."""
+    visit = _Visit([], with_names=True)
+    visit.function(function, args, kwargs)
+    return visit.names
+
+
 @final
 class _Visit:
-    """One walk over the names of a function."""
+    """One walk over the names of a function.
 
-    def __init__(self, identities: list[Identity]) -> None:
+    Args:
+        identities: objects that are known by their identity only are added.
+        with_names: whether `names` is made.
+
+    Attributes:
+        found: what the names mean.
+        names: of these, as in the code.
+    """
+
+    def __init__(self, identities: list[Identity], with_names: bool = False) -> None:
         self.found: list[Any] = []
+        self.names: list[str] = []
+        self._with_names = with_names
         self._identities = identities
         self._visited: set[int] = set()
 
     def function(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Adds the meaning of a function's names."""
-        function, args = _plain_function(function, args)
+        function, args = plain_function(function, args)
         if function is None or id(function) in self._visited:
             return
         self._visited.add(id(function))
         names = function.__code__.co_varnames
         local = {**dict(zip(names, args, strict=False)), **kwargs}
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-        for is_global, name, path in _paths(function.__code__):
+        for is_global, name, path in paths_of(function.__code__):
             if is_global:
-                self._follow(function.__globals__.get(name, _MISSING), path)
+                self._follow(name, function.__globals__.get(name, _MISSING), path)
             elif name in local:
                 # The arguments themselves are in the key already.
                 if path and not isinstance(local[name], NDArray):
-                    self._step(local[name], path)
+                    self._step(name, local[name], path)
             elif name in cells:
                 try:
-                    self._follow(cells[name].cell_contents, path)
+                    self._follow(name, cells[name].cell_contents, path)
                 except ValueError:  # not assigned yet
-                    self.found.append(None)
+                    self._add(name, None)
 
-    def _follow(self, value: Any, path: _Path, bound: Sequence[Any] = ()) -> None:
+    def _add(self, name: str, key: Any) -> None:
+        self.found.append(key)
+        if self._with_names:
+            self.names.append(name)
+
+    def _follow(self, name: str, value: Any, path: _Path, bound: Sequence[Any] = ()) -> None:
         """Adds a value and what is read from it."""
         if value is _MISSING:
-            self.found.append(None)
+            self._add(name, None)
             return
         if not isinstance(value, types.ModuleType):
-            self.found.append(static_key(value, self._identities))
-        if _is_followed(value):
+            self._add(name, static_key(value, self._identities))
+        if is_followed(value):
             self.function(value, bound, {})
         elif path and not isinstance(value, NDArray):
-            self._step(value, path)
+            self._step(name, value, path)
 
-    def _step(self, owner: Any, path: _Path) -> None:
+    def _step(self, name: str, owner: Any, path: _Path) -> None:
         first = path[0]
         if isinstance(first, _Item):
             value, is_method = _item(owner, first.key), False
         else:
             value, is_method = _attribute(owner, first)
-        self._follow(value, path[1:], (owner,) if is_method else ())
+        if self._with_names:
+            name += f"[{first.key!r}]" if isinstance(first, _Item) else f".{first}"
+        self._follow(name, value, path[1:], (owner,) if is_method else ())
 
 
-def _plain_function(function: Any, args: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+def plain_function(function: Any, args: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
     """Unwraps methods, partial functions, traced functions and callable objects."""
     while not isinstance(function, types.FunctionType):
         if isinstance(function, types.MethodType):
@@ -123,12 +157,17 @@ def _plain_function(function: Any, args: Sequence[Any]) -> tuple[Any, Sequence[A
     return function, args
 
 
-def _is_followed(value: Any) -> bool:
+def is_followed(value: Any) -> bool:
     """Whether a value is a function whose own names count: the user's, not a library's."""
     if isinstance(value, types.FunctionType):
         return (value.__module__ or "").partition(".")[0] not in _FIXED
     wrappers = (functools.partial, types.MethodType)
     return isinstance(value, wrappers) or _traced_from(value) is not None
+
+
+def is_fixed(value: Any) -> bool:
+    """Whether a value is a module whose attributes are taken as they are."""
+    return isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] in _FIXED
 
 
 def _traced_from(value: Any) -> Any:
@@ -146,8 +185,7 @@ def _attribute(owner: Any, name: str) -> tuple[Any, bool]:
         The value, and whether it is a function that is called with the object.
     """
     if isinstance(owner, types.ModuleType):
-        fixed = owner.__name__.partition(".")[0] in _FIXED
-        return _MISSING if fixed else vars(owner).get(name, _MISSING), False
+        return _MISSING if is_fixed(owner) else vars(owner).get(name, _MISSING), False
     try:
         if name in vars(owner):
             return vars(owner)[name], False
@@ -182,7 +220,7 @@ _Load = tuple[bool, str, _Path]
 _known: Final[WeakKeyDictionary[types.CodeType, tuple[_Load, ...]]] = WeakKeyDictionary()
 
 
-def _paths(code: types.CodeType) -> tuple[_Load, ...]:
+def paths_of(code: types.CodeType) -> tuple[_Load, ...]:
     """Returns the variables that a code, and what is defined in it, loads."""
     found = _known.get(code)
     if found is None:
@@ -220,7 +258,7 @@ def _loads(code: types.CodeType) -> Iterator[_Load]:
             variable = (False, names[-1])
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _paths(constant)
+            yield from paths_of(constant)
 
 
 def _is_index(constant: Any) -> bool:

@@ -8,13 +8,13 @@ from typing import Any, Final
 import numpy as np
 
 from hybridnet.base.dtype import is_float
-from hybridnet.base.errors import MXNetError
+from hybridnet.base.errors import MXNetError, ShapeError
 from hybridnet.base.lazy import jnp
 from hybridnet.ndarray import NDArray, array
 
 from .concrete import ConcreteFunction
 
-__all__ = ["check_padding"]
+__all__ = ["PaddingError", "UncutError", "check_padding"]
 
 Shape = tuple[int, ...]
 Host = np.ndarray[Any, Any]
@@ -40,6 +40,14 @@ _OTHER_PROGRAM: Final = 5e-3
 _LARGEST: Final = 20.0
 
 
+class PaddingError(MXNetError):
+    """A function whose arguments are padded would compute something else."""
+
+
+class UncutError(PaddingError, ShapeError):
+    """It cannot be told how to cut the results of a function whose arguments are padded."""
+
+
 def check_padding(
     name: str,
     padded: tuple[ConcreteFunction, Sequence[NDArray], Mapping[int, Shape]],
@@ -60,7 +68,7 @@ def check_padding(
         False where the arguments are such that nothing can be told.
 
     Raises:
-        MXNetError: the outputs depend on the padding.
+        PaddingError: the outputs depend on the padding.
     """
     concrete, arrays, true_shapes = padded
     varied = list(arrays)
@@ -78,12 +86,12 @@ def check_padding(
     for one, other in zip(outputs, others, strict=True):
         tolerance = _ROUNDING * float(jnp.finfo(one.dtype).eps) if is_float(one.dtype) else 0
         if not _close(one, other, tolerance):
-            raise MXNetError(_DEPENDS.format(name=name))
+            raise PaddingError(_DEPENDS.format(name=name))
     if not concrete.draws:
         wanted = [one.asnumpy() for one in plain[0].try_out(plain[1])]
         for one, other in zip(outputs, wanted, strict=True):
             if not _close(one, other, _OTHER_PROGRAM):
-                raise MXNetError(_DIFFERS.format(name=name))
+                raise PaddingError(_DIFFERS.format(name=name))
     return True
 
 
@@ -111,11 +119,11 @@ def _with_other_padding(host: Host, shape: Shape) -> Host:
 def _corners(name: str, outputs: Sequence[NDArray], shapes: Sequence[Shape]) -> list[Host]:
     """Returns what of outputs is not padding."""
     if len(outputs) != len(shapes):
-        raise MXNetError(_DIFFERS.format(name=name))
+        raise PaddingError(_DIFFERS.format(name=name))
     found = []
     for one, shape in zip(outputs, shapes, strict=True):
         if len(one.shape) != len(shape) or any(map(int.__lt__, one.shape, shape)):
-            raise MXNetError(_DIFFERS.format(name=name))
+            raise PaddingError(_DIFFERS.format(name=name))
         found.append(one.asnumpy()[tuple(slice(0, size) for size in shape)])
     return found
 

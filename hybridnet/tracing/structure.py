@@ -13,7 +13,7 @@ import numpy as np
 from hybridnet.ndarray import NDArray, array
 from hybridnet.ndarray._tape import Leaf
 
-__all__ = ["Arguments", "Identity", "flatten", "static_key", "unflatten"]
+__all__ = ["Arguments", "Identity", "Static", "flatten", "static_key", "unflatten"]
 
 _EXACT: Final = (bool, int, str, bytes, type(None), range)
 _INEXACT: Final = (float, complex)
@@ -136,6 +136,23 @@ def static_key(value: Any, identities: list[Identity]) -> Any:
 
 
 @final
+class Static:
+    """An argument that is compared by its value, whatever it is.
+
+    Raises:
+        TypeError: it cannot be hashed.
+    """
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: Any) -> None:
+        hash(value)
+        self.value = value
+        # Equal values of two types (1, 1.0, True) do not trace alike.
+        self.key = (Static, type(value), value)
+
+
+@final
 class Arguments:
     """The arguments of one call, flattened.
 
@@ -162,6 +179,10 @@ class Arguments:
         for position, leaf in enumerate(self.leaves):
             if isinstance(leaf, np.ndarray):
                 leaf = self.leaves[position] = array(leaf)
+            if type(leaf) is Static:
+                keys.append(leaf.key)
+                self.leaves[position] = leaf.value
+                continue
             if not isinstance(leaf, NDArray):
                 keys.append(static_key(leaf, self.identities))
                 continue

@@ -8,17 +8,24 @@ import threading
 import types
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, Final, NamedTuple, final
 
-from hybridnet.base.context import current_context
+from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import ParameterError
 from hybridnet.graph.node import Graph
 from hybridnet.ndarray import _tape
+from hybridnet.runtime import recorder
 
+from .bucketed import Bucketed
+from .buckets import Buckets
 from .concrete import ConcreteFunction
 from .environment import environment_key
-from .structure import Arguments
+from .given import Given, Reader
+from .hot import MISS, Hot
+from .relaxed import Relaxed
+from .retracing import Watch
 
 __all__ = ["CacheInfo", "Function"]
 
@@ -44,12 +51,24 @@ class Function:
     Args:
         python_function: what to trace.
         name: for messages; default the function's.
+        input_signature, autograph, reduce_retracing, static_argnames, device: see `hn.function`.
 
     Raises:
-        ParameterError: it cannot be called, or calling it does not run it (generators).
+        ParameterError: it cannot be called, or calling it does not run it (generators); or another
+            argument does not fit it.
     """
 
-    def __init__(self, python_function: Callable[..., Any], name: str | None = None) -> None:
+    def __init__(
+        self,
+        python_function: Callable[..., Any],
+        name: str | None = None,
+        *,
+        input_signature: Any = None,
+        autograph: bool = True,
+        reduce_retracing: bool = False,
+        static_argnames: str | Sequence[str] = (),
+        device: str | Context | None = None,
+    ) -> None:
         if not callable(python_function):
             raise ParameterError(
                 f"hn.function: needs a callable, got {type(python_function).__name__}"
@@ -63,47 +82,96 @@ class Function:
         self.python_function = python_function
         found: str = getattr(python_function, "__name__", type(python_function).__name__)
         self.name = name or found
+        self.autograph = autograph
+        self._options = {
+            "input_signature": input_signature,
+            "autograph": autograph,
+            "reduce_retracing": reduce_retracing,
+            "static_argnames": static_argnames,
+            "device": device,
+        }
+        self._device = None if device is None else context_of(device)
+        #: Reads the arguments of a call.
+        self.read = Reader(
+            self.name, python_function, input_signature, static_argnames, self._device
+        )
         self._traces: OrderedDict[Any, ConcreteFunction] = OrderedDict()
         # Traces that hold on to an object that is gone, and can never be used again.
         self._dead: deque[weakref.ref[ConcreteFunction]] = deque()
         self._lock = threading.Lock()
         self._hits = 0
         self._count = 0
+        self._watch = Watch(self.name, python_function)
+        # The short way to the last trace; it is made at its second call in a row.
+        self._hot: Hot | None = None
+        self._last: weakref.ref[ConcreteFunction] | None = None
+        self._relaxed = Relaxed(self) if reduce_retracing else None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the function: traces it if these arguments are of a new kind."""
-        arguments = Arguments(args, kwargs)
-        return self.find(arguments, args, kwargs)(arguments)
+        hot = self._hot
+        if hot is not None and not kwargs:
+            result = hot(args)
+            if result is not MISS:
+                self._hits += 1
+                return result
+        given = self.read(args, kwargs)
+        if self._relaxed is not None:
+            return self._relaxed(given)
+        return self.run(given)
+
+    def run(self, given: Given) -> Any:
+        """Runs the function on arguments that are read already (inside hybridnet)."""
+        concrete = self.find(given)
+        result = concrete.run(given.arguments)
+        if given.moved:
+            _move_back(concrete, given)
+        elif self._last is not None and self._last() is concrete:
+            if not given.kwargs and (self._hot is None or self._hot.concrete is not concrete):
+                self._hot = Hot.of(concrete, given, self.python_function)
+        else:
+            self._last, self._hot = weakref.ref(concrete), None
+        return result
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method, binds ``self`` like any function."""
         return self if instance is None else types.MethodType(self, instance)
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """Returns the trace for arguments of this kind, made if need be, without running it."""
-        return self.find(Arguments(args, kwargs), args, kwargs)
+        """Returns the trace for arguments of this kind, made if need be, without running it.
+
+        Args:
+            args, kwargs: arguments, or a `TensorSpec` for an array. None at all mean those of the
+                input signature.
+
+        Raises:
+            ShapeError: a spec leaves a size open.
+        """
+        return self.find(self.read.of_specs(args, kwargs))
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """Returns the graph for arguments of this kind."""
         return self.get_concrete_function(*args, **kwargs).graph
 
+    def pretty_printed_signature(self) -> str:
+        """Returns what its traces take and give, in words, one in a line."""
+        with self._lock:
+            traces = list(self._traces.values())
+        lines = [one.pretty_printed_signature() for one in traces]
+        return "\n".join(lines) or f"{self.name}: not traced yet"
+
     def cache_info(self) -> CacheInfo:
         """Returns how often the function was traced, and how often a trace was used again."""
         return CacheInfo(self._hits, self._count, len(self._traces))
 
-    def find(
-        self, arguments: Arguments, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> ConcreteFunction:
-        """Returns the trace for arguments that are flattened already (inside hybridnet)."""
-        identities = arguments.identities
-        state = _tape.state
-        key = (
-            arguments.key,
-            environment_key(self.python_function, args, kwargs, identities),
-            state.recording,
-            state.training,
-            current_context(),
-        )
+    def find(self, given: Given, *, expected: bool = False) -> ConcreteFunction:
+        """Returns the trace for arguments that are read already (inside hybridnet).
+
+        Args:
+            given: the arguments.
+            expected: whether a new trace is no surprise.
+        """
+        key = self._key(given)
         found = self._look_up(key)
         if found is not None:
             return found
@@ -111,9 +179,14 @@ class Function:
             found = self._look_up(key)  # another thread may have made it meanwhile
             if found is not None:
                 return found
-            made = ConcreteFunction(self.python_function, arguments, self.name)
+            _, environment, *modes = key
+            # A function that calls itself is traced for each depth.
+            if not expected and recorder.current_trace() is None:
+                self._watch.note(given, environment, modes, self._hits + self._count)
+            with self._device or nullcontext():
+                made = ConcreteFunction(self.python_function, given, self.name, self.read)
             gone = functools.partial(_forget, weakref.ref(self), weakref.ref(made))
-            for one in identities:
+            for one in given.arguments.identities:
                 one.let_go(gone)
             with self._lock:
                 self._count += 1
@@ -122,6 +195,26 @@ class Function:
                 while len(self._traces) > _CAPACITY:
                     self._traces.popitem(last=False)
             return made
+
+    def find_if_there(self, given: Given) -> ConcreteFunction | None:
+        """Returns the trace for arguments that are read already, if there is one."""
+        return self._look_up(self._key(given))
+
+    def padded(self, buckets: Sequence[Buckets]) -> Bucketed:
+        """Returns the function with its arguments padded, where that is seen to change nothing."""
+        return Bucketed(self, buckets, (), strict=True)
+
+    def _key(self, given: Given) -> tuple[Any, ...]:
+        """Returns what a trace depends on."""
+        state = _tape.state
+        identities = given.arguments.identities
+        return (
+            given.arguments.key,
+            environment_key(self.python_function, given.args, given.kwargs, identities),
+            state.recording,
+            state.training,
+            self._device or current_context(),
+        )
 
     def _look_up(self, key: Any) -> ConcreteFunction | None:
         with self._lock:
@@ -144,10 +237,37 @@ class Function:
         # Copies and pickles begin without traces. A plain function goes by its name, as in Python.
         if isinstance(self.python_function, types.FunctionType):
             return self.__qualname__  # type: ignore[attr-defined]  # by functools.update_wrapper
-        return Function, (self.python_function, self.name)
+        return functools.partial(Function, **self._options), (self.python_function, self.name)
 
     def __repr__(self) -> str:
         return f"<hn.function {self.name}>"
+
+
+def context_of(device: str | Context) -> Context:
+    """Returns a device as users name it: a context, or text such as ``"gpu(0)"`` or ``"cpu:1"``.
+
+    Raises:
+        ParameterError: it names no device.
+    """
+    if isinstance(device, Context):
+        return device
+    text = device.strip().lower().removeprefix("/").removeprefix("device:")
+    kind, _, number = text.rstrip(")").replace("(", ":").partition(":")
+    if not kind.isidentifier() or not (number or "0").isdigit():
+        raise ParameterError(
+            f"hn.function: device must be a context or a name such as 'gpu(0)' or 'cpu:1', got "
+            f"{device!r}"
+        )
+    return Context(kind, int(number or 0))
+
+
+def _move_back(concrete: ConcreteFunction, given: Given) -> None:
+    """Copies what a function overwrote of arrays from another device to these."""
+    arrays = given.arguments.arrays
+    written = {id(arrays[number]) for number in concrete.written}
+    for original, copy in given.moved:
+        if id(copy) in written:
+            original.assign(copy)
 
 
 def _forget(function: weakref.ref[Function], trace: weakref.ref[ConcreteFunction], _: Any) -> None:

@@ -1,0 +1,98 @@
+"""From what a traced function is called with to `Arguments`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, final
+
+from hybridnet.base.context import Context
+from hybridnet.ndarray import NDArray
+
+from .signature import InputSignature, StaticNames, TensorSpec, stand_in
+from .structure import Arguments, flatten, unflatten
+
+__all__ = ["Given", "Reader"]
+
+
+class Given(NamedTuple):
+    """What one call gives.
+
+    Attributes:
+        arguments: flattened.
+        args, kwargs: as the function gets them.
+        moved: arrays that are on another device, and their copies on the function's own.
+    """
+
+    arguments: Arguments
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    moved: Sequence[tuple[NDArray, NDArray]] = ()
+
+
+@final
+class Reader:
+    """Reads the arguments of one function.
+
+    Args:
+        name: of the function.
+        function: the function.
+        input_signature: see `hn.function`; None for any arguments.
+        static_argnames: the same.
+        ctx: the device on which it runs; None for that of its arguments.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        input_signature: Any = None,
+        static_argnames: str | Sequence[str] = (),
+        ctx: Context | None = None,
+    ) -> None:
+        self._signature = (
+            None if input_signature is None else InputSignature(name, function, input_signature)
+        )
+        self._static = StaticNames(name, function, static_argnames) if static_argnames else None
+        self._ctx = ctx
+        self._is_plain = self._signature is None and self._static is None and ctx is None
+
+    @property
+    def has_signature(self) -> bool:
+        """Whether arguments must be as an input signature says."""
+        return self._signature is not None
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
+        """Reads the arguments of a call."""
+        if self._is_plain:
+            return Given(Arguments(args, kwargs), args, kwargs)
+        if self._signature is not None:
+            args, kwargs = self._signature(args, kwargs), {}
+        moved: list[tuple[NDArray, NDArray]] = []
+        if self._ctx is not None:
+            args, kwargs = self._on_device((args, kwargs), moved)
+        if self._static is None:
+            return Given(Arguments(args, kwargs), args, kwargs, moved)
+        return Given(Arguments(*self._static(args, kwargs)), args, kwargs, moved)
+
+    def of_specs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
+        """Reads arguments for tracing only: specs stand for arrays, and a signature for all."""
+        if self._signature is not None and not args and not kwargs:
+            args = self._signature.stand_ins()
+        leaves, tree = flatten((args, kwargs))
+        if any(isinstance(one, TensorSpec) for one in leaves):
+            made = [stand_in(x, self._ctx) if isinstance(x, TensorSpec) else x for x in leaves]
+            args, kwargs = unflatten(tree, made)
+        return self(args, kwargs)
+
+    def _on_device(self, given: Any, moved: list[tuple[NDArray, NDArray]]) -> Any:
+        """Returns arguments with all arrays on the function's device."""
+        assert self._ctx is not None
+        leaves, tree = flatten(given)
+        copies: dict[int, NDArray] = {}
+        for number, one in enumerate(leaves):
+            if isinstance(one, NDArray) and one.context is not self._ctx:
+                if id(one) not in copies:
+                    copies[id(one)] = one.as_in_context(self._ctx)
+                    moved.append((one, copies[id(one)]))
+                leaves[number] = copies[id(one)]
+        return unflatten(tree, leaves)

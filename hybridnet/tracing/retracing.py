@@ -1,0 +1,209 @@
+"""Why a function is traced again: what was different from the last time, in words."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, final
+
+from hybridnet import engine
+from hybridnet.ndarray import NDArray
+
+from .environment import environment_names
+from .given import Given
+from .signature import parameters_of
+from .structure import Identity, flatten, requirement
+
+__all__ = ["RetracingWarning", "Watch", "argument_names", "described"]
+
+# Traces in a row that differ in the same thing: fewer are a few sizes, or a warm-up.
+_MANY: Final = 5
+# Calls for each of these traces: a function that uses them more often has merely many kinds.
+_SELDOM: Final = 3
+_LENGTH: Final = 60
+
+_WARNING: Final = (
+    "{name}: was traced {count} times in a row because of {what}: was {old}, is now {new}. Each "
+    "trace is a compilation. {advice}"
+)
+_SIZES: Final = (
+    "Pad arrays to a few sizes (reduce_retracing=True, or buckets=hn.Buckets(...)), or let all "
+    "batches have one size"
+)
+_NUMBERS: Final = (
+    "Give a number that changes as an array, hn.nd.array([n]): a Python number is a constant of "
+    "its trace"
+)
+_OBJECTS: Final = (
+    "Other objects are told apart by identity: make it once, outside the loop, or name it in "
+    "static_argnames to have it compared by its value"
+)
+_ARRAYS: Final = "Change an array in place, x[:] = y, instead of making a new one for each call"
+_MODES: Final = (
+    "whether autograd records",
+    "whether operators behave as in training",
+    "the current context",
+)
+_REPLACED: Final = "an array or object that was replaced by one that looks the same"
+
+
+class RetracingWarning(UserWarning):
+    """A function is traced anew at nearly every call."""
+
+
+def described(one: Any) -> str:
+    """Returns what of an argument counts, in words."""
+    if isinstance(one, NDArray):
+        kind = "" if type(one) is NDArray else "np "
+        req = requirement(one)
+        wants = f", grad_req {req!r}" if req and req != "recorded" else req and ", recorded"
+        return f"{kind}{one.type} on {one.context}{wants or ''}"
+    text = repr(one)
+    return text if len(text) <= _LENGTH else text[: _LENGTH - 3] + "..."
+
+
+def _leaf_names(name: str, one: Any) -> Iterator[str]:
+    """Yields the names of the leaves of one argument, in order."""
+    if type(one) in (list, tuple) or (isinstance(one, tuple) and hasattr(one, "_fields")):
+        for number, part in enumerate(one):
+            yield from _leaf_names(f"{name}[{number}]", part)
+    elif isinstance(one, dict) and flatten(one)[1] is not None:
+        for key, part in one.items():
+            yield from _leaf_names(f"{name}[{key!r}]", part)
+    else:
+        yield name
+
+
+def argument_names(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[str]:
+    """Returns the names of the leaves of arguments: ``x``, ``batch['label']``, ``args[2]``."""
+    positional: list[str] = []
+    rest = "args"
+    for one in parameters_of(function):
+        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD):
+            positional.append(one.name)
+        elif one.kind is one.VAR_POSITIONAL:
+            rest = one.name
+    found: list[str] = []
+    for number, value in enumerate(args):
+        extra = number - len(positional)
+        found += _leaf_names(positional[number] if extra < 0 else f"{rest}[{extra}]", value)
+    for key, value in kwargs.items():
+        found += _leaf_names(key, value)
+    return found
+
+
+@final
+class Watch:
+    """Looks at the traces of one function, and warns when there are ever new ones.
+
+    Args:
+        name: of the function.
+        function: what is traced.
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self._name = name
+        self._function = function
+        self._last: dict[str, tuple[Any, str]] | None = None
+        self._changed: frozenset[str] = frozenset()
+        self._count = 0
+        self._since = 0
+        self._told: set[frozenset[str]] = set()
+
+    def note(
+        self,
+        given: Given,
+        environment: Sequence[Any],
+        modes: Sequence[Any],
+        calls: int,
+    ) -> None:
+        """Notes a trace that is made; warns if the last ones differed in the same thing.
+
+        Args:
+            given: the arguments.
+            environment: what `environment_key` returned.
+            modes: whether autograd records, whether it is in a training pass, and the context.
+            calls: how often the function has been called.
+        """
+        facts = self._facts(given, environment, modes)
+        last, self._last = self._last, facts
+        if last is None:
+            return
+        changed = frozenset(
+            name
+            for name in {**last, **facts}
+            if name not in last or name not in facts or last[name][0] != facts[name][0]
+        ) or frozenset([_REPLACED])
+        if changed != self._changed:
+            self._changed, self._count, self._since = changed, 1, calls
+        self._count += 1
+        seldom = calls - self._since < _SELDOM * self._count
+        if self._count < _MANY or not seldom or changed in self._told:
+            return
+        self._told.add(changed)
+        self._warn(changed, last, facts)
+
+    def _facts(
+        self,
+        given: Given,
+        environment: Sequence[Any],
+        modes: Sequence[Any],
+    ) -> dict[str, tuple[Any, str]]:
+        """Returns what a trace depends on, by name: to compare, and in words."""
+        facts: dict[str, tuple[Any, str]] = {}
+        names = argument_names(self._function, given.args, given.kwargs)
+        for name, leaf in zip(names, given.arguments.leaves, strict=False):
+            text = described(leaf)
+            facts[f"argument {name!r}"] = ((text, id(leaf)) if " at 0x" in text else text, text)
+        names = environment_names(self._function, given.args, given.kwargs)
+        for name, key in zip(names, environment, strict=False):
+            facts[f"the outside name {name!r}"] = _of_key(key)
+        facts.update((name, (one, str(one))) for name, one in zip(_MODES, modes, strict=True))
+        return facts
+
+    def _warn(
+        self,
+        changed: frozenset[str],
+        last: Mapping[str, tuple[Any, str]],
+        facts: Mapping[str, tuple[Any, str]],
+    ) -> None:
+        absent = (None, "not there")
+        first = min(changed)
+        old, new = last.get(first, absent)[1], facts.get(first, absent)[1]
+        rest = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
+        text = _WARNING.format(
+            name=self._name,
+            count=self._count,
+            what=first + rest,
+            old=old,
+            new=new,
+            advice=_advice(first, old, new),
+        )
+        place = engine.resolve_origin(engine.caller_origin(1))
+        file, line = place or ("<unknown>", 0)
+        warnings.warn_explicit(text, RetracingWarning, file, line)
+
+
+def _advice(what: str, old: str, new: str) -> str:
+    """Returns what to do about a change."""
+    if " on " in new and "[" in new:
+        return _SIZES
+    try:
+        float(new)
+    except ValueError:
+        return _ARRAYS if "array" in what or "NDArray" in new else _OBJECTS
+    return _NUMBERS
+
+
+def _of_key(key: Any) -> tuple[Any, str]:
+    """Returns what an element of `environment_key` is: to compare, and in words."""
+    if isinstance(key, Identity):
+        held = key.get()
+        text = type(held).__name__ if held is None or isinstance(held, NDArray) else described(held)
+        return (id(held), text)
+    value = key[1] if isinstance(key, tuple) and len(key) == 2 else key
+    # A float is known by its text.
+    text = value if isinstance(value, str) and key[0] is not str else repr(value)
+    return (key, text[:_LENGTH])

@@ -1,0 +1,300 @@
+"""What a function's arguments must be: `TensorSpec`, `input_signature`, `static_argnames`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, final
+
+import numpy as np
+
+from hybridnet.base.context import Context, current_context
+from hybridnet.base.dtype import as_dtype
+from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ndarray import NDArray, array
+from hybridnet.runtime.segment import Value
+
+from .structure import Static, flatten, unflatten
+
+__all__ = ["InputSignature", "StaticNames", "TensorSpec", "parameters_of", "stand_in"]
+
+_POSITIONAL: Final = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+)
+
+
+@final
+class TensorSpec:
+    """The shape and dtype that an array must have.
+
+    Args:
+        shape: the dimensions; None for one of any size. None as a whole: any shape.
+        dtype: of the elements.
+        name: for messages; without meaning otherwise.
+    """
+
+    __slots__ = ("dtype", "name", "shape")
+
+    def __init__(
+        self, shape: Iterable[int | None] | None, dtype: Any = np.float32, name: str | None = None
+    ) -> None:
+        self.shape = None if shape is None else tuple(shape)
+        self.dtype = as_dtype(dtype)
+        self.name = name
+        if any(one is not None and (type(one) is not int or one < 0) for one in self.shape or ()):
+            raise ParameterError(
+                f"TensorSpec: shape must hold whole numbers >= 0, or None, got {self.shape}"
+            )
+
+    @classmethod
+    def from_array(cls, one: Any, name: str | None = None) -> TensorSpec:
+        """Returns the spec of an array, with all its sizes."""
+        return cls(one.shape, one.dtype, name)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every size is given."""
+        return self.shape is not None and None not in self.shape
+
+    def has_shape(self, shape: Sequence[int]) -> bool:
+        """Whether an array of this shape is one that is meant."""
+        if self.shape is None:
+            return True
+        pairs = zip(self.shape, shape, strict=False)
+        return len(shape) == len(self.shape) and all(a is None or a == b for a, b in pairs)
+
+    def read(self, given: Any, what: str, ctx: Context | None = None) -> NDArray:
+        """Returns an argument as an array; numbers, lists and NumPy arrays are converted.
+
+        Args:
+            given: the argument.
+            what: which, for messages.
+            ctx: where what is converted is put.
+
+        Raises:
+            ShapeError, DTypeError, ParameterError: it is none that is meant.
+        """
+        if isinstance(given, NDArray):
+            if given.inferred_dtype != self.dtype:
+                raise DTypeError(self._refusal(what, given.shape, given.inferred_dtype))
+            if not self.has_shape(given.shape):
+                raise ShapeError(self._refusal(what, given.shape, given.inferred_dtype))
+            return given
+        try:
+            host = np.asarray(given)
+        except ValueError:
+            host = np.empty(0, object)
+        if host.dtype.kind not in "biuf":
+            raise ParameterError(
+                f"{what} must be {self}, got {type(given).__name__}: {given!r:.60}"
+            )
+        weak = not isinstance(given, (np.ndarray, np.generic))
+        casts = np.can_cast(host.dtype, self.dtype, "same_kind")
+        if not casts and not (weak and host.dtype.kind in "iu" and self.dtype.kind in "iu"):
+            raise DTypeError(self._refusal(what, host.shape, host.dtype))
+        if not self.has_shape(host.shape):
+            raise ShapeError(self._refusal(what, host.shape, host.dtype))
+        made: NDArray = array(host, ctx, self.dtype)
+        return made if made.shape == host.shape else made.reshape(host.shape)
+
+    def _refusal(self, what: str, shape: Sequence[int], dtype: Any) -> str:
+        return f"{what} must be {self}, got {np.dtype(dtype).name}{list(shape)}"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TensorSpec):
+            return NotImplemented
+        return (self.shape, self.dtype) == (other.shape, other.dtype)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+    def __repr__(self) -> str:
+        named = f", name={self.name!r}" if self.name else ""
+        return f"TensorSpec(shape={self.shape}, dtype={self.dtype.name}{named})"
+
+
+def stand_in(spec: TensorSpec, ctx: Context | None = None) -> NDArray:
+    """Returns an array that has the type of a spec, and no values: for tracing only.
+
+    Raises:
+        ShapeError: a size is not given.
+    """
+    if not spec.is_exact:
+        raise ShapeError(
+            f"a trace needs every size, got {spec}; give get_concrete_function() specs or arrays "
+            "of the sizes that are meant"
+        )
+    assert spec.shape is not None
+    kind = tensor_type(tuple(one for one in spec.shape if one is not None), spec.dtype)
+    made: NDArray = NDArray.from_value(Value(kind), ctx or current_context())
+    return made
+
+
+def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Returns the parameters of a callable; none where Python cannot tell."""
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return []
+
+
+@final
+class InputSignature:
+    """What the arguments of a function must be.
+
+    Args:
+        name: of the function.
+        function: the function.
+        signature: for each positional argument a `TensorSpec`, or nested lists, tuples and dicts
+            of them. Where the function is a method, `self` has none.
+
+    Raises:
+        ParameterError: something else is in it, or the function takes fewer arguments.
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any], signature: Any) -> None:
+        if not isinstance(signature, (list, tuple)):
+            raise ParameterError(
+                f"hn.function: input_signature must be a list or tuple with one TensorSpec (or "
+                f"structure of them) for each argument, got {type(signature).__name__}"
+            )
+        for number, one in enumerate(signature):
+            for leaf in flatten(one)[0]:
+                if not isinstance(leaf, TensorSpec):
+                    raise ParameterError(
+                        f"hn.function: input_signature[{number}] must hold TensorSpecs, got "
+                        f"{type(leaf).__name__}"
+                    )
+        self._name = name
+        self.specs = list(signature)
+        parameters = parameters_of(function)
+        names = [one.name for one in parameters if one.kind in _POSITIONAL]
+        #: How many arguments come before those that have specs: `self`.
+        self.first = int(names[:1] == ["self"] and len(names) > len(signature))
+        takes_any = any(one.kind is one.VAR_POSITIONAL for one in parameters) or not parameters
+        if len(names) - self.first < len(signature) and not takes_any:
+            raise ParameterError(
+                f"hn.function: {name} takes {len(names) - self.first} arguments, but "
+                f"input_signature has {len(signature)}"
+            )
+        rest = range(len(names) - self.first, len(signature))
+        self._names = [*names[self.first :], *(f"args[{i}]" for i in rest)][: len(signature)]
+
+    def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Returns the arguments in order, arrays where the signature has specs.
+
+        Raises:
+            ParameterError: one is missing, or there is one too many.
+            ShapeError, DTypeError: one is not what is meant.
+        """
+        given = list(args)
+        named = dict(kwargs)
+        for name in self._names[len(given) - self.first :]:
+            if name in named:
+                given.append(named.pop(name))
+        count = len(given) - self.first
+        if named or count != len(self.specs):
+            wanted = ", ".join(self._names) or "no arguments"
+            extra = f", and {', '.join(named)}" if named else ""
+            raise ParameterError(
+                f"{self._name}: its input_signature has {wanted}; got {max(count, 0)} of these"
+                f"{extra}"
+            )
+        ctx = next((one.context for one in given if isinstance(one, NDArray)), None)
+        made = [
+            self._read(self._names[number], spec, one, ctx)
+            for number, (spec, one) in enumerate(zip(self.specs, given[self.first :], strict=True))
+        ]
+        return (*given[: self.first], *made)
+
+    def _read(self, name: str, spec: Any, given: Any, ctx: Context | None) -> Any:
+        what = f"{self._name}: argument {name!r}"
+        if isinstance(spec, TensorSpec):
+            return spec.read(given, what, ctx)
+        specs, tree = flatten(spec)
+        leaves, found = flatten(given)
+        if tree != found:
+            raise ParameterError(f"{what} must have the structure {spec}, got {given!r:.200}")
+        return unflatten(
+            tree,
+            [
+                one.read(leaf, f"{what}, leaf {number},", ctx)
+                for number, (one, leaf) in enumerate(zip(specs, leaves, strict=True))
+            ],
+        )
+
+    def stand_ins(self) -> tuple[Any, ...]:
+        """Returns arguments for tracing.
+
+        Raises:
+            ShapeError: a size is not given.
+        """
+        made = []
+        for spec in self.specs:
+            leaves, tree = flatten(spec)
+            made.append(unflatten(tree, [stand_in(one) for one in leaves]))
+        return tuple(made)
+
+
+@final
+class StaticNames:
+    """The parameters of a function whose arguments are compared by value, whatever they are.
+
+    Args:
+        name: of the function.
+        function: the function.
+        names: one name, or several.
+
+    Raises:
+        ParameterError: it has no such parameters.
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any], names: str | Sequence[str]) -> None:
+        self._name = name
+        self.names = (names,) if isinstance(names, str) else tuple(names)
+        parameters = parameters_of(function)
+        known = [one.name for one in parameters]
+        if not any(one.kind is one.VAR_KEYWORD for one in parameters):
+            for one in self.names:
+                if one not in known:
+                    raise ParameterError(
+                        f"hn.function: static_argnames has {one!r}, but {name} has the parameters "
+                        f"{', '.join(known) or 'none'}"
+                    )
+        positional = [one.name for one in parameters if one.kind in _POSITIONAL]
+        self._places = {positional.index(one): one for one in self.names if one in positional}
+
+    def __call__(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Returns the arguments, the static ones marked as such.
+
+        Raises:
+            ParameterError: a static one is an array, or cannot be compared by value.
+        """
+        given = list(args)
+        for place, name in self._places.items():
+            if place < len(given):
+                given[place] = self._static(name, given[place])
+        named = dict(kwargs)
+        for name in self.names:
+            if name in named:
+                named[name] = self._static(name, named[name])
+        return tuple(given), named
+
+    def _static(self, name: str, value: Any) -> Any:
+        what = f"{self._name}: the static argument {name!r}"
+        if any(isinstance(one, (NDArray, np.ndarray)) for one in flatten(value)[0]):
+            raise ParameterError(
+                f"{what} must hold no array, whose values a trace does not know; leave it out of "
+                "static_argnames"
+            )
+        try:
+            return Static(value)
+        except TypeError:
+            raise ParameterError(
+                f"{what} must be hashable, to be found again by its value, got "
+                f"{type(value).__name__}; give a tuple for a list, or define __hash__ and __eq__"
+            ) from None
