@@ -9,10 +9,11 @@ Memory is the price: the old values live until the new ones are there.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from typing import Any, Final, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -27,12 +28,15 @@ from hybridnet.runtime import generator, recorder
 from hybridnet.runtime.segment import Value
 
 from .metadata import Trace
+from .stages import Stages, run_stages, stages_of
 from .step import Program, Request, Step, make_program, make_step
 
 __all__ = ["Runner"]
 
 #: Requests that are remembered; the least recently used give way.
 _LIMIT: Final = 256
+#: How many runs that change variables may be under way while another one begins.
+_AHEAD: Final = 1
 
 
 @final
@@ -68,6 +72,8 @@ class Runner:
         if seed is not None:
             self._random = NDArray.from_value(put(np.array(initial_state(seed)), ctx), ctx)
         self._steps: OrderedDict[Request, Step] = OrderedDict()
+        self._under_way: deque[Value] = deque()
+        self._stages: WeakKeyDictionary[Step, Stages | None] = WeakKeyDictionary()
         self._lock: Final = threading.RLock()
 
     # -- variables ---------------------------------------------------------------------------
@@ -114,8 +120,17 @@ class Runner:
                 "run a session; run it outside"
             )
         step = self._step(request)
+        stages = self._stages_of(step)
+        if stages is not None:
+            found = run_stages(stages, lambda one, given: self.run(one, given, trace), feeds)
+            return list(found)
         with self._lock if step.exclusive else nullcontext():
             return self._run(step, feeds, trace)
+
+    def _stages_of(self, step: Step) -> Stages | None:
+        if step not in self._stages:
+            self._stages[step] = stages_of(step.graph, step.request)
+        return self._stages[step]
 
     def _step(self, request: Request) -> Step:
         found = self._steps.get(request)
@@ -211,6 +226,10 @@ class Runner:
         if new:
             with self._lock:
                 self._held = {**self._held, **new}
+                self._under_way.append(made[start])
+                # Values that nobody will read take memory until their run has ended.
+                while len(self._under_way) > _AHEAD:
+                    recorder.wait(self._under_way.popleft())
 
 
 def _computed(program: Program, values: Sequence[Value], trace: Trace | None) -> list[Value]:

@@ -52,7 +52,7 @@ class Request(NamedTuple):
     train: bool = False
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Step:
     """A request, pruned, with the programs that were made of it.
 

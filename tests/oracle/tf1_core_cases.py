@@ -588,3 +588,38 @@ def seeds(tf: Any) -> Any:
             found.append([session.run(v).tolist(), session.run(draws).tolist(),
                           session.run(draws).tolist()])  # fmt: skip
     return [found[0] == found[1], found[0][1] != found[0][2], v.dtype.name, str(draws.shape)]
+
+
+@case
+def rows_of_variables(tf: Any) -> Any:
+    v = tf.Variable(numbers(4, 2), name="v")
+    add = tf.scatter_add(v, [1, 3, 1], np.ones((3, 2), "float32"))
+    sub = tf.scatter_sub(v, tf.constant([0]), [[1.0, 2.0]])
+    put = tf.scatter_update(v, [[2], [0]], np.zeros((2, 1, 2), "float32"), name="put")
+    one = tf.scatter_update(v, 1, [5.0, 6.0])
+    with tf.Session() as session:
+        missing = session.run(tf.report_uninitialized_variables())
+        session.run(v.initializer)
+        seen = [session.run(x) for x in (add, sub, put, one, v)]
+        return [
+            missing,
+            session.run(tf.report_uninitialized_variables()),
+            seen,
+            put.name,
+            add.op.type,
+        ]
+
+
+@case
+def graphs_in_words(tf: Any) -> Any:
+    a = tf.constant(1.0, name="a")
+    with tf.control_dependencies([a]):
+        b = tf.placeholder(tf.float32, name="b")
+    c = tf.add(a, b, name="c")
+    d = tf.split(tf.ones([4], name="ones"), 2, name="d")
+    e = tf.identity(d[1], name="e")
+    nodes = {one.name: one for one in tf.get_default_graph().as_graph_def().node}
+    return [
+        [(nodes[n].name, nodes[n].op, list(nodes[n].input)) for n in ("a", "b", "c", "e")],
+        c.op.node_def.name, list(e.op.node_def.input), tf.executing_eagerly(),
+    ]  # fmt: skip

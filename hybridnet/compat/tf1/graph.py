@@ -12,6 +12,7 @@ import numpy as np
 
 from hybridnet.graph.node import Node
 
+from .graph_def import GraphDef, graph_def_of
 from .scopes import Controller, Scopes
 from .tensor import Operation, Tensor
 
@@ -201,6 +202,15 @@ class Graph:
                 'names must be of the form "<op_name>:<output_index>".'
             )
         raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
+        """Returns the graph in words, to be looked at.
+
+        Args:
+            from_version: how many Operations to leave out, from the first.
+            add_shapes: without meaning here.
+        """
+        return graph_def_of(self, from_version)
 
     @property
     def version(self) -> int:

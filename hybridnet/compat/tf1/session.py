@@ -25,6 +25,7 @@ from hybridnet.session.step import Request
 from . import dtypes
 from .errors import FailedPreconditionError, InvalidArgumentError, OpError
 from .graph import Graph, default_sessions, get_default_graph
+from .graph_def import GraphDef
 from .scopes import device_text
 from .shapes import TensorShape
 from .tensor import Operation, Tensor
@@ -151,6 +152,11 @@ class _BaseSession:
     def graph(self) -> Graph:
         """The graph that it runs."""
         return self._graph
+
+    @property
+    def graph_def(self) -> GraphDef:
+        """The graph in words."""
+        return self._graph.as_graph_def()
 
     @property
     def sess_str(self) -> str:

@@ -12,6 +12,7 @@ from hybridnet.symbol import Symbol
 from ._infer import Kind
 from .dtypes import DType
 from .errors import OperatorNotAllowedInGraphError
+from .graph_def import NodeDef, node_def_of
 from .shapes import TensorShape
 
 if TYPE_CHECKING:
@@ -244,6 +245,11 @@ class Operation:
         """Name, type and the line that made it, for messages."""
         made = "".join(f", made at {line}" for line in self.traceback)
         return f"{self.name!r} ({self.type}{made})"
+
+    @property
+    def node_def(self) -> NodeDef:
+        """The Operation in words."""
+        return node_def_of(self)
 
     def get_attr(self, name: str) -> Any:
         """Returns what it was made with.

@@ -292,7 +292,7 @@ def _converted(value: Variable, dtype: DType | None, name: str | None) -> Tensor
 register_tensor_conversion_function(Variable, _converted)
 
 
-def _ref(ref: Any, what: str) -> Tensor:
+def ref_tensor(ref: Any, what: str) -> Tensor:
     """Returns the tensor that is a variable."""
     tensor = ref._variable if isinstance(ref, Variable) else ref
     if not (isinstance(tensor, Tensor) and tensor.dtype.name.endswith("_ref")):
@@ -303,7 +303,7 @@ def _ref(ref: Any, what: str) -> Tensor:
     return source
 
 
-def _value_for(ref: Tensor, value: Any, kind: str) -> Tensor:
+def value_for(ref: Tensor, value: Any, kind: str) -> Tensor:
     base = ref.dtype.base_dtype
     made = convert_to_tensor(value, None if isinstance(value, Tensor) else base, name="value")
     if made.dtype.base_dtype is not base:
@@ -340,9 +340,9 @@ def assign(
         TypeError: the dtype differs.
         ValueError: the shape differs.
     """
-    tensor = _ref(ref, "assign")
-    with _after(ref), name_scope(name, "Assign", [tensor]) as scope:
-        return _assigned(tensor, _value_for(tensor, value, "Assign"), scope)
+    tensor = ref_tensor(ref, "assign")
+    with after(ref), name_scope(name, "Assign", [tensor]) as scope:
+        return _assigned(tensor, value_for(tensor, value, "Assign"), scope)
 
 
 def assign_add(
@@ -360,21 +360,21 @@ def assign_sub(
 
 
 def _updated(kind: str, operator: str, ref: Any, value: Any, name: str | None) -> Tensor:
-    tensor = _ref(ref, kind)
+    tensor = ref_tensor(ref, kind)
 
     def update(held: EdgeHandle, delta: EdgeHandle) -> EdgeHandle:
         now = held.apply_call(READ, [held], ())[0]
         made: EdgeHandle = held.apply_call(ASSIGN, [held, handle(operator, now, delta)], ())[0]
         return made
 
-    with _after(ref), name_scope(name, kind, [tensor]) as scope:
-        pair = (tensor, _value_for(tensor, value, kind))
+    with after(ref), name_scope(name, kind, [tensor]) as scope:
+        pair = (tensor, value_for(tensor, value, kind))
         with ref.graph.colocate_with(tensor.op):
             made: Tensor = compose(kind, update, pair, name=scope, dtypes=[tensor.dtype])
             return made
 
 
-def _after(ref: Any) -> Any:
+def after(ref: Any) -> Any:
     """A block whose Operations run after the assignment whose result `ref` is."""
     before = isinstance(ref, Tensor) and ref.op.type != "VariableV2"
     graph: Graph = ref.graph
@@ -435,6 +435,6 @@ def local_variables_initializer() -> Operation:
 
 def is_variable_initialized(ref: Any, name: str | None = None) -> Tensor:
     """Returns whether a session has set a variable, as a tensor."""
-    tensor = _ref(ref, "is_variable_initialized")
+    tensor = ref_tensor(ref, "is_variable_initialized")
     made: Tensor = apply_call("IsVariableInitialized", IS_HELD, (tensor,), name=name)
     return made

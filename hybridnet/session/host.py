@@ -1,0 +1,140 @@
+"""`HostCall`: Python on the host, as a node of a session's graph.
+
+What it returns may be of any shape: a session runs what the call needs, then the Python, then the
+rest of the graph with the results fed to it (`hybridnet.session.stages`). Where the shapes are
+known, it can be inside a branch or a loop, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import numpy as np
+
+from hybridnet.base.errors import GraphError, MXNetError
+from hybridnet.base.lazy import jnp
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.runtime.host_task import push_task
+
+__all__ = ["HostCall"]
+
+Array = np.ndarray[Any, Any]
+#: A shape with None for a size that only a run tells, or None for a shape that is not known at all.
+Dims = tuple[int | None, ...] | None
+
+
+@final
+class HostCall(Call):
+    """A Python function of arrays.
+
+    Args:
+        title: what it is called in messages.
+        function: gets NumPy arrays, and returns one for each of `dtypes`.
+        dtypes: of what it returns.
+        dims: of each result what is known of its shape.
+        gradient: from a `Backward` to the gradients of the inputs; None: there is none.
+    """
+
+    on_host = True
+    symbolic_rule = False
+    __slots__ = ("_dims", "_dtypes", "_rule", "function", "title")
+
+    def __init__(
+        self,
+        title: str,
+        function: Callable[..., Sequence[Array]],
+        dtypes: Sequence[np.dtype[Any]],
+        dims: Sequence[Dims] | None = None,
+        gradient: Callable[[Backward], Sequence[Any]] | None = None,
+    ) -> None:
+        self.title = title
+        self.function = function
+        self.num_outputs = self.num_visible = len(dtypes)
+        self.num_scalars = 0
+        self.takes_state = False
+        self._dtypes = tuple(dtypes)
+        self._dims = tuple(dims or [None] * len(dtypes))
+        self._rule = gradient
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.title
+
+    @property
+    def no_gradient(self) -> str:
+        """That it is Python, unless it was given a rule."""
+        return "" if self._rule else "it is a Python function"
+
+    def infer(self, types: Types) -> Types:
+        """The types of the results, where their shapes are known.
+
+        Raises:
+            GraphError: only a run can tell them.
+        """
+        found = []
+        for dims, dtype in zip(self._dims, self._dtypes, strict=True):
+            if dims is None or None in dims:
+                raise GraphError(
+                    f"{self.title}: only a run tells the shape of what this function returns, which "
+                    "cannot be inside a branch or a loop; say it with set_shape, or take it out"
+                )
+            found.append(tensor_type(tuple(one for one in dims if one is not None), dtype))
+        return tuple(found)
+
+    def compute(self, arrays: Sequence[Array]) -> list[Array]:
+        """Runs the function.
+
+        Raises:
+            MXNetError: it returned something else than it is known to.
+        """
+        found = self.function(*arrays)
+        made = [np.asarray(one) for one in found]
+        if len(made) != len(self._dtypes):
+            raise MXNetError(
+                f"{self.title}: the function must return {len(self._dtypes)} values, got "
+                f"{len(made)}"
+            )
+        for number, (one, dims) in enumerate(zip(made, self._dims, strict=True)):
+            self._check(number, one, dims)
+        return made
+
+    def _check(self, number: int, one: Array, dims: Dims) -> None:
+        if one.dtype != self._dtypes[number]:
+            raise MXNetError(
+                f"{self.title}: value {number} that the function returns must be "
+                f"{self._dtypes[number]}, got {one.dtype}"
+            )
+        fits = dims is None or (
+            len(dims) == one.ndim
+            and all(size in (None, got) for size, got in zip(dims, one.shape, strict=True))
+        )
+        if not fits:
+            raise MXNetError(
+                f"{self.title}: value {number} that the function returns must have shape {dims}, "
+                f"got {one.shape}"
+            )
+
+    def run_apart(
+        self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
+    ) -> list[Any]:
+        """Runs it as a task of the engine."""
+
+        def run(*arrays: Any) -> list[Any]:
+            return [jnp.asarray(one) for one in self.compute([np.asarray(one) for one in arrays])]
+
+        types = self.infer(tuple(one.type for one in values))
+        return push_task(run, values, types, name=self.title)
+
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
+        """Not part of a program."""
+        raise MXNetError(f"{self.title}: a Python function cannot be part of a compiled program")
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """By the rule that it was given."""
+        assert self._rule is not None
+        return self._rule(back)

@@ -1,0 +1,151 @@
+"""Runs with Python in them: what the Python needs, the Python, and the rest with that fed to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hybridnet.base.errors import MXNetError
+from hybridnet.graph.node import Edge, Graph, Moves, Node
+
+from .host import HostCall
+from .step import Request
+
+__all__ = ["Stages", "run_stages", "stages_of"]
+
+#: Runs a request with values for what it feeds.
+Run = Callable[[Request, Sequence[Any]], Sequence[Any]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Stages:
+    """A request, cut before and after the first Python in it.
+
+    Attributes:
+        first: what runs before: it gives what the calls read, and what the rest needs of it.
+        calls: nodes of Python, none of which needs another, in the order in which they run.
+        rest: everything else; it is fed what the request was fed, what it needs of `first`, and
+            what the calls return.
+        read: of each call, which outputs of `first`, by number, it reads.
+        carried: which outputs of `first`, by number, the rest is fed.
+    """
+
+    first: Request
+    calls: tuple[Node, ...]
+    rest: Request
+    read: tuple[tuple[int, ...], ...]
+    carried: tuple[int, ...]
+
+
+def stages_of(graph: Graph, request: Request) -> Stages | None:
+    """Cuts a request where it must be; returns None where it holds no Python.
+
+    What stands before Python (by values or by control edges) runs once, in the first stage, and
+    what it changes is kept before the Python runs.
+
+    Args:
+        graph: the request's, pruned; its last inputs are what the request feeds.
+        request: what is asked for.
+    """
+    held = [node for node in graph.nodes if isinstance(node.call, HostCall)]
+    if not held:
+        return None
+    front = [node for node in held if not _ancestors([node]).intersection(held)]
+    # What returns nothing (putting into a queue) first: others may wait for it.
+    calls = tuple(sorted(front, key=lambda node: node.num_outputs > 0))
+    done = _ancestors(calls)
+    over = done.union(calls)
+    later = [node for node in graph.nodes if node not in over and not node.is_variable]
+    wanted = [*graph.outputs, *(edge for node in later for edge in node.inputs)]
+    carried = [edge for edge in wanted if edge.node in done and not edge.node.is_variable]
+    outputs = dict.fromkeys([*(edge for node in calls for edge in node.inputs), *carried])
+    targets = [*(one for node in calls for one in node.controls), *graph.targets]
+    count = len(request.feeds)
+    fed = tuple(Edge(node, 0) for node in graph.inputs[len(graph.inputs) - count :])
+    first = Request(
+        tuple(outputs),
+        tuple(dict.fromkeys(node for node in targets if node in done and not node.is_variable)),
+        fed[:count],
+        request.train,
+    )
+    numbers = {edge: number for number, edge in enumerate(outputs)}
+    kept = tuple(dict.fromkeys(carried))
+    return Stages(
+        first,
+        calls,
+        _rest(graph, later, fed[:count], kept, calls, request.train),
+        tuple(tuple(numbers[edge] for edge in node.inputs) for node in calls),
+        tuple(numbers[edge] for edge in kept),
+    )
+
+
+def _rest(
+    graph: Graph,
+    later: Sequence[Node],
+    fed: tuple[Edge, ...],
+    kept: Sequence[Edge],
+    calls: Sequence[Node],
+    train: bool,
+) -> Request:
+    """Returns the request for what runs after the calls, over nodes of its own."""
+    made = [Edge(node, index) for node in calls for index in range(node.num_outputs)]
+    given = {edge: Edge(Node(None, (), edge.node.name), 0) for edge in (*kept, *made)}
+    moves = Moves(given)
+    left = set(later)
+    for node in later:
+        controls = moves.nodes(one for one in node.controls if one in left)
+        moves.note(node, node.with_inputs(moves.edges(node.inputs)).with_controls(controls))
+    return Request(
+        moves.edges(graph.outputs),
+        moves.nodes(node for node in graph.targets if node in left),
+        (*fed, *given.values()),
+        train,
+    )
+
+
+def _ancestors(nodes: Sequence[Node]) -> set[Node]:
+    """Returns all that must run before some nodes, variables too."""
+    found: set[Node] = set()
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        before = [*(edge.node for edge in node.inputs), *node.controls]
+        stack += [one for one in before if one not in found]
+        found.update(before)
+    return found
+
+
+def run_stages(stages: Stages, run: Run, feeds: Sequence[Any]) -> Sequence[Any]:
+    """Runs the stages, one after the other.
+
+    Args:
+        stages: see there.
+        run: runs a request.
+        feeds: what the request is fed.
+
+    Returns:
+        The outputs.
+
+    Raises:
+        MXNetError: a function failed, or a node.
+    """
+    before = run(stages.first, feeds)
+    made: list[np.ndarray[Any, Any]] = []
+    for node, numbers in zip(stages.calls, stages.read, strict=True):
+        made += _called(node, [before[number].asnumpy() for number in numbers])
+    carried = [before[number] for number in stages.carried]
+    return run(stages.rest, [*feeds, *carried, *made])
+
+
+def _called(node: Node, arrays: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+    call = node.call
+    assert isinstance(call, HostCall)
+    try:
+        return call.compute(arrays)
+    except MXNetError:
+        raise
+    except Exception as error:  # a user's function may raise anything
+        raise MXNetError(f"{node.title} failed: {error}") from error
