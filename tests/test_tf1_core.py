@@ -238,6 +238,35 @@ def test_as_many_sends_as_values_that_cross():
         assert len(metadata.step_stats.dev_stats) == 2
 
 
+def test_loops_and_branches_run_on_the_devices_that_they_name():
+    x = tf.placeholder(tf.float32, [3])
+
+    def body(i, a):
+        with tf.device("/cpu:1"):
+            doubled = a * 2.0
+        return i + 1, doubled + x
+
+    _, a = tf.while_loop(lambda i, a: i < 4, body, [tf.constant(0), x])
+    v = tf.Variable(tf.zeros([3]))
+
+    def updated():
+        with tf.device("/cpu:1"):
+            return tf.assign_add(v, tf.exp(x))
+
+    c = tf.cond(tf.reduce_sum(x) > 0.0, updated, lambda: tf.identity(v))
+    (da,) = tf.gradients(a, x)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        metadata = tf.RunMetadata()
+        found = session.run([a, da], {x: [1, 2, 3]}, FULL, metadata)
+        assert [one.tolist() for one in found] == [[31, 62, 93], [31, 31, 31]]
+        assert len(metadata.partition_graphs) == 2
+        session.run(c, {x: [-1, -1, -1]})
+        assert session.run(v).tolist() == [0, 0, 0]
+        session.run(c, {x: [1, 2, 3]})
+        np.testing.assert_allclose(session.run(v), np.exp([1.0, 2, 3]), rtol=1e-6)
+
+
 def test_step_stats_name_operations():
     a = tf.constant([1.0, 2.0], name="a")
     b = tf.identity(tf.exp(a, name="grown"), name="b")

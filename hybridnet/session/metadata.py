@@ -233,7 +233,7 @@ class Trace:
         assert program.parts is not None
 
         def listen(kind: str, what: Any, start: int, end: int) -> None:
-            if kind == "program" and not isinstance(what, str):
+            if kind == "device" and not isinstance(what, str):
                 name = observe.name_of(what)
                 self._note(what.ctx, name, name, start, end)
 

@@ -20,6 +20,7 @@ from hybridnet.graph.by_value import Unsettled
 from hybridnet.graph.gradient_call import expanded
 from hybridnet.graph.node import Edge, Graph, Node, topological
 from hybridnet.graph.structure import structure_of, with_open_scalars
+from hybridnet.graph.subgraph import names_devices
 from hybridnet.graph.transform import STATE, prepare
 from hybridnet.passes.place import on_devices, place
 from hybridnet.passes.prune import pruned
@@ -223,12 +224,13 @@ def _home_of(variable: Node, held: Mapping[Node, Context], home: Context) -> Con
 def _placed(graph: Graph, held: Mapping[Node, Context], home: Context, soft: bool) -> _Where:
     """Chooses the devices of a graph's nodes."""
     away = {node: held[node] for node in graph.inputs if held.get(node, home) is not home}
-    if not away and not any(DEVICE in node.attrs for node in graph.nodes):
+    inside = names_devices(graph)
+    if not (away or inside or any(DEVICE in node.attrs for node in graph.nodes)):
         return _Where(home, None, {})
     devices = list(dict.fromkeys([device_at(home), *list_devices()]))
     fixed = {node: str(full_name(held[node])) for node in graph.inputs if node in held}
     found = place(graph, sites_of(devices), default=str(full_name(home)), fixed=fixed, soft=soft)
     contexts = {str(one.name): one.context for one in devices}
-    if len(found.used) == 1:
+    if len(found.used) == 1 and not inside:
         return _Where(contexts[found.used[0]], None, {})
     return _Where(home, found.devices, contexts)
