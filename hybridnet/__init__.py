@@ -64,11 +64,13 @@ _MODULES: Final = {
 _NAMES: Final = {
     "AttrScope": ("hybridnet.attribute", "AttrScope"),
     "Buckets": ("hybridnet.tracing", "Buckets"),
+    "GradientTape": ("hybridnet.autograd", "GradientTape"),
     "NDArray": ("hybridnet.ndarray", "NDArray"),
     "Session": ("hybridnet.session", "Session"),
     "RetracingWarning": ("hybridnet.tracing", "RetracingWarning"),
     "Symbol": ("hybridnet.symbol", "Symbol"),
     "TensorSpec": ("hybridnet.tracing", "TensorSpec"),
+    "custom_gradient": ("hybridnet.autograd", "custom_gradient"),
     "function": ("hybridnet.tracing", "function"),
     "num_gpus": ("hybridnet.context", "num_gpus"),
     "print": ("hybridnet.tracing", "print"),
@@ -121,6 +123,8 @@ if TYPE_CHECKING:
     from . import test_utils as test_utils
     from . import util as util
     from .attribute import AttrScope as AttrScope
+    from .autograd import GradientTape as GradientTape
+    from .autograd import custom_gradient as custom_gradient
     from .context import num_gpus as num_gpus
     from .ndarray import NDArray as NDArray
     from .ndarray import waitall as waitall

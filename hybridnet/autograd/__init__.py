@@ -9,7 +9,9 @@ In short::
     x.grad
 """
 
+from .custom_gradient import custom_gradient as custom_gradient
 from .function import Function as Function
+from .gradient_tape import GradientTape as GradientTape
 from .history import get_symbol as get_symbol
 from .scopes import backward as backward
 from .scopes import grad as grad
@@ -25,7 +27,9 @@ from .scopes import train_mode as train_mode
 
 __all__ = [
     "Function",
+    "GradientTape",
     "backward",
+    "custom_gradient",
     "get_symbol",
     "grad",
     "is_recording",

@@ -13,6 +13,7 @@ from hybridnet.ndarray._backward import backward as run_backward
 from hybridnet.runtime import recorder
 
 __all__ = [
+    "Scope",
     "backward",
     "grad",
     "is_recording",
@@ -51,7 +52,7 @@ def is_training() -> bool:
     return _tape.state.training
 
 
-class _Scope:
+class Scope:
     """A stretch of code with recording and training set; None leaves one as it is.
 
     Also a decorator. One scope object can be entered again, and inside itself, by one thread.
@@ -81,33 +82,35 @@ class _Scope:
         _tape.state.recording, _tape.state.training = self._before.pop()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Returns the function with its calls in such a scope."""
+
         @functools.wraps(function)
         def scoped(*args: Any, **kwargs: Any) -> Any:
             # A scope for each call: threads that call the function at once must not share one.
-            with _Scope(self._recording, self._training):
+            with Scope(self._recording, self._training):
                 return function(*args, **kwargs)
 
         return scoped
 
 
-def record(train_mode: bool = True) -> _Scope:
+def record(train_mode: bool = True) -> Scope:
     """Returns a scope in which operations on variables are recorded for `backward`."""
-    return _Scope(True, train_mode)
+    return Scope(True, train_mode)
 
 
-def pause(train_mode: bool = False) -> _Scope:
+def pause(train_mode: bool = False) -> Scope:
     """Returns a scope in which nothing is recorded."""
-    return _Scope(False, train_mode)
+    return Scope(False, train_mode)
 
 
-def train_mode() -> _Scope:
+def train_mode() -> Scope:
     """Returns a scope in which operators behave as in training."""
-    return _Scope(None, True)
+    return Scope(None, True)
 
 
-def predict_mode() -> _Scope:
+def predict_mode() -> Scope:
     """Returns a scope in which operators behave as in prediction."""
-    return _Scope(None, False)
+    return Scope(None, False)
 
 
 def mark_variables(
