@@ -3,7 +3,9 @@
 What TensorFlow answers is compared in ``test_tf1_oracle.py``.
 """
 
+import gc
 import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -185,6 +187,26 @@ def test_random_numbers_of_one_run_are_one_draw():
         draw, gradient = session.run([noise, dx])
         np.testing.assert_allclose(gradient, draw * draw, rtol=1e-6)
         assert session.run(noise).tolist() != draw.tolist()
+
+
+def test_a_graph_that_nobody_holds_is_given_back():
+    def used():
+        with tf.Graph().as_default() as graph, tf.Session() as session:
+            v = tf.get_variable("v", [2], initializer=tf.ones_initializer())
+
+            @tf.custom_gradient
+            def doubled(x):
+                return x * 2.0, lambda grad: grad * 3.0
+
+            loss = tf.cond(tf.reduce_sum(v) > 0.0, lambda: doubled(v) * 1.0, lambda: v + 0.0)
+            step = v.assign_sub(tf.gradients(loss, v)[0])
+            session.run(tf.global_variables_initializer())
+            session.run(step)
+            return weakref.ref(graph)
+
+    graph = used()
+    gc.collect()
+    assert graph() is None
 
 
 # -- devices -------------------------------------------------------------------------------------

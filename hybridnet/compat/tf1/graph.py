@@ -64,11 +64,13 @@ class Graph:
     Attributes:
         seed: where random numbers of its sessions begin; None: where the process's generator is.
         constants: the values of nodes that stand for large constants (for the inside).
+        extras: what other modules keep of the graph, by their names (for the inside).
     """
 
     def __init__(self) -> None:
         self.seed: int | None = None
         self.constants: dict[Node, np.ndarray[Any, Any]] = {}
+        self.extras: dict[str, Any] = {}
         self.scopes = Scopes()
         self.lock: Final = threading.RLock()
         self._ops: dict[str, Operation] = {}

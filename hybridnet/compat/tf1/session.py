@@ -9,13 +9,14 @@ from typing import Any, Final, NamedTuple, NoReturn, final
 
 import numpy as np
 
-from hybridnet.base.context import current_context
+from hybridnet.base.context import current_context, gpu
 from hybridnet.base.dtype import CODE_OF
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Edge, Node
 from hybridnet.ndarray import NDArray, array
 from hybridnet.runtime.device import list_devices
+from hybridnet.runtime.devices import num_devices
 from hybridnet.session.fetches import Fetches, Joined
 from hybridnet.session.metadata import RunMetadata, RunOptions, Trace
 from hybridnet.session.runner import Runner
@@ -138,7 +139,7 @@ class _BaseSession:
         self._config = config
         self._closed = False
         self._runner = Runner(
-            current_context(),
+            gpu(0) if num_devices("gpu") else current_context(),
             self._graph.constants,
             self._expected,
             self._missing,

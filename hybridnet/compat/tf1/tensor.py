@@ -179,7 +179,7 @@ class Operation:
         device: the device that it was put on; '' where nothing is said of it.
         node: our node; of several the last one.
         nodes: all nodes that are it.
-        override: the name of the registered gradient that its own is replaced by, or None.
+        override: the gradient that its own is replaced by, or the name that it is registered by.
         colocated: the names of Operations that it is to be with.
         params: what it was made with, for `get_attr`.
         inner: what is known of the values of its nodes, where it is several.
@@ -219,7 +219,7 @@ class Operation:
         self.device = device
         self.node: Node = None  # type: ignore[assignment]  # set where the node is made
         self.nodes: tuple[Node, ...] = ()
-        self.override: str | None = None
+        self.override: str | Callable[..., Any] | None = None
         self.colocated: tuple[str, ...] = ()
         self.params: Mapping[str, Any] = {}
         self.inner: Mapping[Edge, Kind] = {}

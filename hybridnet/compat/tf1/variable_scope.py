@@ -6,14 +6,14 @@ import enum
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from typing import Any, Final, final
-from weakref import WeakKeyDictionary
 
 from . import dtypes
 from .control import name_scope
 from .core import convert_to_tensor
 from .dtypes import DType, as_dtype
-from .graph import Graph, GraphKeys, get_default_graph
+from .graph import GraphKeys, get_default_graph
 from .init_ops import glorot_uniform_initializer, zeros_initializer
 from .shapes import TensorShape
 from .tensor import Tensor
@@ -110,6 +110,10 @@ class VariableScope:
         """Returns the scope's global variables."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
+    def local_variables(self) -> list[Any]:
+        """Returns the scope's local variables."""
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
 
 @dataclass(eq=False)
 class _Store:
@@ -120,11 +124,9 @@ class _Store:
     counts: dict[str, int] = field(default_factory=dict)
 
 
-_stores: Final[WeakKeyDictionary[Graph, _Store]] = WeakKeyDictionary()
-
-
-def _store(graph: Graph | None = None) -> _Store:
-    return _stores.setdefault(graph or get_default_graph(), _Store())
+def _store() -> _Store:
+    found: _Store = get_default_graph().extras.setdefault("variable_scope", _Store())
+    return found
 
 
 def get_variable_scope() -> VariableScope:
@@ -435,6 +437,9 @@ def _initial(name: str, shape: Any, dtype: DType, initializer: Any) -> tuple[Any
         value = convert_to_tensor(initializer)
         return value, value.dtype.base_dtype
     sizes = TensorShape(shape)
+    if shape is None and not signature(initializer).parameters:
+        value = convert_to_tensor(initializer())
+        return value, value.dtype.base_dtype
     if not sizes.is_fully_defined():
         raise ValueError(
             f"Shape of a new variable ({name}) must be fully defined, but instead was {sizes}."
