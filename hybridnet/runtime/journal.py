@@ -71,6 +71,15 @@ class LinedSegment(Segment):
             self.lines[made[0].index] = engine.caller_origin(2)
         return made
 
+    def append_one(
+        self, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], type: TensorType
+    ) -> Value | None:
+        """Adds one instruction; see `Segment.append_one`."""
+        made = super().append_one(call, values, scalars, type)
+        if made is not None:
+            self.lines[made.index] = engine.caller_origin(2)
+        return made
+
 
 @final
 class Launch:

@@ -54,9 +54,27 @@ INTERRUPTED: Final = (
     "at this moment; let finalizers not compute with arrays that others use"
 )
 
-# Every open segment of every thread, so that `wait_all` and exports can reach them.
-_open: Final[weakref.WeakSet[Segment]] = weakref.WeakSet()
-_open_lock: Final = threading.RLock()
+
+
+class _Open(weakref.ref[Segment]):
+    """A reference to an open segment, which knows where in `_open` it stands."""
+
+    __slots__ = ("key",)
+
+    key: int
+
+
+# Every open segment of every thread, by its `id`, so that `wait_all` and exports can reach them.
+# There is no lock: each change is one step of CPython's. Under a lock a finalizer might run, and
+# need the one for changes in place while its holder, who records, waits for this one.
+_open: Final[dict[int, _Open]] = {}
+
+
+def _forget(ref: weakref.ref[Segment]) -> None:
+    assert isinstance(ref, _Open)
+    _open.pop(ref.key, None)
+
+
 # What `wait_all` waits for: on each device, an output of each of the last programs and copies. A
 # device runs programs in the order of their dispatch, so the last one would do; more are kept since
 # outputs may be dropped.
@@ -69,8 +87,9 @@ _MAX_UNREPORTED: Final = 64
 
 def note_open(segment: Segment) -> None:
     """Registers a segment that was just begun."""
-    with _open_lock:
-        _open.add(segment)
+    made = _Open(segment, _forget)
+    made.key = id(segment)
+    _open[made.key] = made
 
 
 def launch(segment: Segment) -> None:
@@ -93,8 +112,7 @@ def launch(segment: Segment) -> None:
             raise
         segment.launching = True
         try:
-            with _open_lock:
-                _open.discard(segment)
+            _open.pop(id(segment), None)
             _launch(segment)
         except BaseException as error:
             # A KeyboardInterrupt belongs to the user now; these Values will never be made.
@@ -257,10 +275,9 @@ def _finished(array: Any) -> Any:
 
 def flush_all() -> None:
     """Launches everything that any thread has recorded."""
-    with _open_lock:
-        segments = list(_open)
-    for segment in segments:
-        launch(segment)
+    for segment in [ref() for ref in list(_open.values())]:
+        if segment is not None:
+            launch(segment)
 
 
 def wait_all() -> None:
@@ -291,7 +308,6 @@ def wait_all() -> None:
 
 
 def _after_fork_in_child() -> None:
-    _open_lock._at_fork_reinit()  # type: ignore[attr-defined]
     _open.clear()
     _recent.clear()
     _unreported.clear()
