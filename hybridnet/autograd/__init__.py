@@ -9,7 +9,7 @@ In short::
     x.grad
 """
 
-from .custom_gradient import custom_gradient as custom_gradient
+from ._custom_gradient import custom_gradient as custom_gradient
 from .function import Function as Function
 from .gradient_tape import GradientTape as GradientTape
 from .history import get_symbol as get_symbol
