@@ -458,6 +458,8 @@ class Loop:
         for one in self._variables:
             if not one.is_closed:
                 self.next(one, one.inside, ())
+            # It may be by this one alone, which nothing reads, that its device counts.
+            self.writer.ends.append(one.merge)
 
     def _decide(self, one: LoopVariable) -> None:
         assert self._holds is not None

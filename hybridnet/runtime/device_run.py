@@ -32,8 +32,9 @@ import numpy as np
 
 from hybridnet import engine
 from hybridnet.base.attrs import HostScalar
-from hybridnet.base.errors import GraphError, MXNetError, OpError
+from hybridnet.base.errors import GraphError, InternalError, MXNetError, OpError
 
+from . import launch
 from .dataflow import Dataflow, Iteration, Todo
 from .device_plan import DevicePlan, Program
 from .program_run import error_of, run_program
@@ -110,6 +111,7 @@ class GraphRun:
     Attributes:
         outputs: JAX arrays, complete when it is finished without an error.
         error: why it failed.
+        interrupted: whether that is Ctrl-C, which its user knows of.
         ended: whether all is done, or the first failure is there.
     """
 
@@ -126,12 +128,15 @@ class GraphRun:
         self.origin = origin
         self.outputs: list[Any] = [None] * num_outputs
         self.error: MXNetError | None = None
+        self.interrupted = False
         self.ended = False
         self._finish: Callable[[], None] | None = None
         self._lock = threading.RLock()
         self._devices = [_DeviceRun(plan, self) for plan in plans]
         # Iterations that have not ended, outputs that are missing, and the start itself.
         self._left = num_outputs + 1
+        self._thread = threading.get_ident()
+        self._loops = any(len(plan.frames) > 1 for plan in plans)
 
     def when_ended(self, finish: Callable[[], None]) -> None:
         """Has a function called when it has ended: now, if that is so."""
@@ -143,6 +148,8 @@ class GraphRun:
 
     def start(self, feeds: Sequence[Any]) -> None:
         """Begins, with a JAX array for each input of the whole graph."""
+        if self._loops:
+            launch.loops[id(self)] = self
         _start_soon(lambda: self._start(feeds))
 
     def _start(self, feeds: Sequence[Any]) -> None:
@@ -166,6 +173,8 @@ class GraphRun:
 
     def finish(self) -> None:
         """Tells who waits for the end that it is there."""
+        if self._loops:
+            launch.loops.pop(id(self), None)
         if self._finish is not None:
             self._finish()
 
@@ -177,6 +186,12 @@ class GraphRun:
             self.error, self.ended = error, True
         self.rendezvous.abort(error)
         self.finish()
+
+    def interrupt(self, thread: int) -> None:
+        """Ends the run, if this thread began it: it was to wait for it, and is not any more."""
+        if thread == self._thread and not self.ended:
+            self.interrupted = True
+            self.fail(OpError("the run did not end: KeyboardInterrupt came first"))
 
     def give(self, number: int, value: Received, node: str) -> None:
         """Takes an output."""
@@ -208,11 +223,22 @@ class _DeviceRun:
 
     def _do(self, change: Callable[[Dataflow], Todo]) -> None:
         """Changes what is known, and does what that makes ready."""
-        with self._lock:
-            if self.run.ended:
-                return
-            todo = change(self._flow)
-            is_last = self.run.add(todo.change)
+        try:
+            with self._lock:
+                if self.run.ended:
+                    return
+                todo = change(self._flow)
+                is_last = self.run.add(todo.change)
+            self._carry_out(todo)
+        except BaseException as caught:  # of ours, or Ctrl-C: nobody else would end the run
+            error = InternalError(f"the run failed on {self.plan.device.context}: {caught!r}")
+            error.__cause__ = caught
+            self.run.fail(error)
+            raise
+        if is_last:
+            self.run.finish()
+
+    def _carry_out(self, todo: Todo) -> None:
         for iteration, slot, transfer in todo.receives:
             loop = iteration.loop.path
             self._expect(iteration, slot, Key(*transfer, loop, iteration.number))
@@ -222,8 +248,6 @@ class _DeviceRun:
             self._decide(iteration, slot, tensor)
         for iteration, program in todo.ready:
             self._schedule(iteration, program)
-        if is_last:
-            self.run.finish()
 
     def _put(
         self, iteration: Iteration, tensors: Iterable[tuple[int, Received]], ended: int

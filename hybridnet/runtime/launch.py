@@ -36,6 +36,7 @@ __all__ = [
     "fail",
     "flush_all",
     "launch",
+    "loops",
     "note_dispatched",
     "note_open",
     "ready_array",
@@ -53,7 +54,6 @@ INTERRUPTED: Final = (
     "a finalizer (__del__) needs an array that the code it interrupted is recording or computing "
     "at this moment; let finalizers not compute with arrays that others use"
 )
-
 
 
 class _Open(weakref.ref[Segment]):
@@ -80,6 +80,9 @@ def _forget(ref: weakref.ref[Segment]) -> None:
 # outputs may be dropped.
 _recent: Final[dict[Context, deque[weakref.ref[Any]]]] = {}
 _RECENT: Final = 32
+#: Runs of graphs with loops that are under way, by their `id`: Ctrl-C in a wait ends those of its
+#: thread, since a loop may have no end of its own.
+loops: Final[dict[int, Any]] = {}
 # Errors that no wait has raised yet, oldest first, by identity.
 _unreported: Final[dict[int, BaseException]] = {}
 _MAX_UNREPORTED: Final = 64
@@ -248,6 +251,9 @@ def ready_array(value: Value) -> Any:
             engine.wait_for_var(value.var)
         except engine.TaskError as error:
             raise OpError(str(error)) from error.__cause__
+        except KeyboardInterrupt:
+            _interrupt_loops()
+            raise
     if value.error is not None:
         _raise(value.error)
     return value.array
@@ -264,6 +270,11 @@ def wait(value: Value) -> Any:
         with observe.span("wait", str(value.type)):
             return _finished(ready_array(value))
     return _finished(ready_array(value))
+
+
+def _interrupt_loops() -> None:
+    for run in list(loops.values()):
+        run.interrupt(threading.get_ident())
 
 
 def _finished(array: Any) -> Any:
@@ -292,6 +303,9 @@ def wait_all() -> None:
             engine.wait_for_all()
         except engine.TaskError as error:
             raise OpError(str(error)) from error.__cause__
+        except KeyboardInterrupt:
+            _interrupt_loops()
+            raise
         for ref in [ref for recent in list(_recent.values()) for ref in recent.copy()]:
             array = ref()
             try:
@@ -311,6 +325,7 @@ def _after_fork_in_child() -> None:
     _open.clear()
     _recent.clear()
     _unreported.clear()
+    loops.clear()
 
 
 if hasattr(os, "register_at_fork"):

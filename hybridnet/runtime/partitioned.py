@@ -7,6 +7,7 @@ inputs are there; what is not done by then the engine's tasks do.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
@@ -140,7 +141,11 @@ class PartitionedCall:
         run = GraphRun(self.plans, LocalRendezvous(), numbers, len(made), origin)
         waits = {v.var for v in values if v.array is None and v.error is None}
         if not waits:
-            _start(run, values)
+            try:
+                _start(run, values)
+            except BaseException:  # KeyboardInterrupt, before anybody waits for the run
+                run.interrupt(threading.get_ident())
+                raise
         if run.ended:
             _settle(run, made)
         else:
@@ -177,6 +182,10 @@ def _start(run: GraphRun, values: Sequence[Value]) -> None:
 
 def _settle(run: GraphRun, made: Sequence[Value]) -> None:
     """Puts the outputs of a run that has ended, or its error, in their Values."""
+    if run.interrupted:
+        for value in made:
+            value.error = run.error
+        return
     if run.error is not None:
         fail(made, run.error)
         return

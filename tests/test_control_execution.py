@@ -1,0 +1,89 @@
+"""Branches and loops: in one program, and taken apart for the executor, against plain Python."""
+
+from __future__ import annotations
+
+import control_programs as cp
+import graph_programs as gp
+import jax
+import numpy as np
+import pytest
+from helpers import thorough
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from simulated import Simulated, running_on, simulated
+
+import hybridnet as hn
+from hybridnet import nd, sym
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.engine import ManualPool, NaiveEngine, ThreadedEngine
+from hybridnet.graph.transform import prepare
+from hybridnet.runtime import recorder
+from hybridnet.runtime.graph_call import GraphCall
+from hybridnet.runtime.partitioned import PartitionedCall
+from hybridnet.runtime.segment import Value
+
+TYPE = tensor_type(gp.SHAPE, np.dtype(np.float64))
+TOYS = [f"/device:toy:{number}" for number in range(3)]
+
+
+def values_of(arrays):
+    with jax.enable_x64(True):
+        made = [jax.numpy.asarray(one) for one in arrays]
+    return [Value(tensor_type(one.shape, one.dtype), one) for one in made]
+
+
+def call_of(symbol, context, types, lower=False):
+    """Makes the call of a symbol whose inputs, and what names no device, are on one context."""
+    ready = prepare(symbol.graph, False)
+    call = GraphCall(ready.graph, types, "program")
+    wanted = [None] * len(ready.graph.outputs)
+    return PartitionedCall(call, [context] * len(types), wanted, context, lower)
+
+
+def run(call, arrays):
+    return [np.asarray(recorder.wait(one)) for one in call.run(values_of(arrays), ())]
+
+
+def inputs_of(symbol, x, y):
+    """Returns those of the two arrays that a program reads, and their types."""
+    arrays = [{"x": x, "y": y}[name] for name in symbol.list_inputs()]
+    return arrays, tuple(tensor_type(one.shape, one.dtype) for one in arrays)
+
+
+def cut_pairs(lowered):
+    """Counts, by brute force, what goes to another device: (value or node, device)."""
+    devices = lowered.devices
+    pairs = set()
+    for node in lowered.graph.nodes:
+        for what in (*node.inputs, *node.controls):
+            source = what.node if isinstance(what, tuple) else what
+            if devices[source] != devices[node]:
+                pairs.add((what, devices[node]))
+    return len(pairs)
+
+
+# -- random programs -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["manual", "threads", "naive"])
+@settings(max_examples=thorough(2000, 25))
+@given(cp.blocks(), st.integers(0, 99))
+def test_taken_apart_on_three_devices_a_program_does_what_python_does(kind, block, seed):
+    x, y = np.random.default_rng(seed).normal(size=(2, *gp.SHAPE))
+    engines = {
+        "manual": lambda: ThreadedEngine(pool=ManualPool(seed=seed)),
+        "threads": lambda: ThreadedEngine(workers={"compute": 3}),
+        "naive": NaiveEngine,
+    }
+    with (
+        simulated(*(Simulated(number) for number in range(3))) as toys,
+        running_on(engines[kind]()),
+    ):
+        symbol = cp.symbol_of(block, TOYS)
+        arrays, types = inputs_of(symbol, x, y)
+        for lower in (False, True):
+            call = call_of(symbol, toys[0].context, types, lower)
+            assert len(call.transfers) == len(set(call.transfers)) == cut_pairs(call.lowered)
+            got = run(call, arrays)
+            for one, want in zip(got, cp.run_numpy(block, [x, y]), strict=True):
+                np.testing.assert_allclose(one, want, rtol=1e-12, atol=1e-12)
