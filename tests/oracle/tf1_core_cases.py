@@ -623,3 +623,86 @@ def graphs_in_words(tf: Any) -> Any:
         [(nodes[n].name, nodes[n].op, list(nodes[n].input)) for n in ("a", "b", "c", "e")],
         c.op.node_def.name, list(e.op.node_def.input), tf.executing_eagerly(),
     ]  # fmt: skip
+
+
+@case
+def monitored_sessions(tf: Any) -> Any:
+    step = tf.train.get_or_create_global_step()
+    x = tf.placeholder_with_default(1.0, [])
+    v = tf.Variable(0.0)
+    train, double = tf.group(v.assign_add(x), step.assign_add(1)), v * 2.0
+    told: list[Any] = []
+
+    class Hook(tf.train.SessionRunHook):
+        def begin(self) -> None:
+            told.append("begin")
+
+        def after_create_session(self, session: Any, coord: Any) -> None:
+            told.append(["made", float(session.run(v)), coord.should_stop()])
+
+        def before_run(self, run_context: Any) -> Any:
+            told.append(run_context.original_args.fetches is train)
+            return tf.train.SessionRunArgs({"double": double}, feed_dict={x: 3.0})
+
+        def after_run(self, run_context: Any, run_values: Any) -> None:
+            told.append(sorted(run_values.results))
+
+        def end(self, session: Any) -> None:
+            told.append(["end", float(session.run(v))])
+
+    turns = 0
+    hooks = [Hook(), tf.train.StopAtStepHook(num_steps=4)]
+    with tf.train.MonitoredTrainingSession(hooks=hooks) as session:
+        finalized = tf.get_default_graph().finalized
+        while not session.should_stop():
+            turns += session.run(train) is None
+    with tf.train.SingularMonitoredSession() as plain:
+        began = plain.run(step)
+        going = not plain.should_stop()
+        raise tf.errors.OutOfRangeError(None, None, "the end of the data")
+    return [told, turns, finalized, began, going]
+
+
+@case
+def monitored_sessions_watch_losses(tf: Any) -> Any:
+    x = tf.placeholder(tf.float32, [])
+    loss = x * 2.0
+    turns = []
+    with tf.train.MonitoredSession(
+        hooks=[tf.train.NanTensorHook(loss, fail_on_nan_loss=False)]
+    ) as session:
+        for value in (1.0, np.nan, 2.0):
+            if not session.should_stop():
+                turns.append(float(session.run(loss, {x: value})))
+
+    def fails() -> None:
+        with tf.train.MonitoredSession(hooks=[tf.train.NanTensorHook(loss)]) as session:
+            session.run(loss, {x: np.nan})
+
+    return [turns[0], len(turns), error_of(fails)]
+
+
+@case
+def coordinators(tf: Any) -> Any:
+    import threading
+
+    coord = tf.train.Coordinator()
+    done: list[int] = []
+
+    def work(number: int) -> None:
+        with coord.stop_on_exception():
+            while not coord.should_stop():
+                if number == 2:
+                    raise KeyError("two")
+                coord.wait_for_stop(1.0)
+            done.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+    for one in threads:
+        one.start()
+    error = error_of(lambda: coord.join(threads))
+    stopped = coord.should_stop()
+    coord.clear_stop()
+    quiet = tf.train.Coordinator(clean_stop_exception_types=(KeyError,))
+    quiet.request_stop(KeyError("fine"))
+    return [error, sorted(done), stopped, coord.should_stop(), error_of(lambda: quiet.join([]))]

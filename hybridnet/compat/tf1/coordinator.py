@@ -1,0 +1,110 @@
+"""`Coordinator`: threads that end together, and whose errors are raised where they are joined."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, final
+
+__all__ = ["Coordinator"]
+
+
+@final
+class Coordinator:
+    """Has several threads end when one of them does, or fails.
+
+    Args:
+        clean_stop_exception_types: errors that are no failure, but the end of the data.
+    """
+
+    def __init__(self, clean_stop_exception_types: tuple[type[BaseException], ...] | None = None):
+        self._clean = tuple(clean_stop_exception_types or ())
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._error: BaseException | None = None
+        self._threads: set[threading.Thread] = set()
+
+    @property
+    def joined(self) -> bool:
+        """Whether no thread that it knows is alive."""
+        return not any(one.is_alive() for one in self._threads)
+
+    def should_stop(self) -> bool:
+        """Whether the threads are to end."""
+        return self._stop.is_set()
+
+    def request_stop(self, ex: Any = None) -> None:
+        """Has the threads end.
+
+        Args:
+            ex: why: an error, which `join` raises, or what `sys.exc_info` returned.
+        """
+        error = ex[1] if isinstance(ex, tuple) else ex
+        with self._lock:
+            clean = error is None or isinstance(error, self._clean)
+            if not clean and self._error is None and not self._stop.is_set():
+                self._error = error
+            self._stop.set()
+
+    def clear_stop(self) -> None:
+        """Lets threads be started again."""
+        with self._lock:
+            self._error = None
+            self._stop.clear()
+
+    @contextmanager
+    def stop_on_exception(self) -> Iterator[None]:
+        """A block whose error ends all threads, and is raised where they are joined."""
+        try:
+            yield
+        except BaseException as error:
+            self.request_stop(error)
+
+    def wait_for_stop(self, timeout: float | None = None) -> bool:
+        """Waits until the threads are to end; returns whether they are."""
+        return self._stop.wait(timeout)
+
+    def register_thread(self, thread: threading.Thread) -> None:
+        """Adds a thread that `join` waits for."""
+        with self._lock:
+            self._threads.add(thread)
+
+    def raise_requested_exception(self) -> None:
+        """Raises the error that the threads ended for, if there is one."""
+        with self._lock:
+            if self._error is not None:
+                raise self._error
+
+    def join(
+        self,
+        threads: Sequence[threading.Thread] | None = None,
+        stop_grace_period_secs: float = 120,
+        ignore_live_threads: bool = False,
+    ) -> None:
+        """Waits until threads have ended.
+
+        Args:
+            threads: for which besides those that were registered.
+            stop_grace_period_secs: how many seconds they have to end once they are to.
+            ignore_live_threads: whether it is no error that they have not.
+
+        Raises:
+            RuntimeError: they have not ended by then.
+            BaseException: what `request_stop` was given.
+        """
+        every = {*self._threads, *(threads or ())}
+        while any(one.is_alive() for one in every) and not self.wait_for_stop(0.05):
+            pass
+        end = time.monotonic() + stop_grace_period_secs
+        for one in every:
+            one.join(max(end - time.monotonic(), 0.0))
+        late = [one.name for one in every if one.is_alive()]
+        self.raise_requested_exception()
+        if late and not ignore_live_threads:
+            raise RuntimeError(
+                f"Coordinator stopped with threads still running: {' '.join(sorted(late))}"
+            )
+        with self._lock:
+            self._threads.clear()
