@@ -34,12 +34,11 @@ class HostCall(Call):
         function: gets NumPy arrays, and returns one for each of `dtypes`.
         dtypes: of what it returns.
         dims: of each result what is known of its shape.
-        gradient: from a `Backward` to the gradients of the inputs; None: there is none.
     """
 
     on_host = True
     symbolic_rule = False
-    __slots__ = ("_dims", "_dtypes", "_rule", "function", "title")
+    __slots__ = ("_dims", "_dtypes", "function", "title")
 
     def __init__(
         self,
@@ -47,7 +46,6 @@ class HostCall(Call):
         function: Callable[..., Sequence[Array]],
         dtypes: Sequence[np.dtype[Any]],
         dims: Sequence[Dims] | None = None,
-        gradient: Callable[[Backward], Sequence[Any]] | None = None,
     ) -> None:
         self.title = title
         self.function = function
@@ -56,7 +54,6 @@ class HostCall(Call):
         self.takes_state = False
         self._dtypes = tuple(dtypes)
         self._dims = tuple(dims or [None] * len(dtypes))
-        self._rule = gradient
 
     @property
     def name(self) -> str:
@@ -66,7 +63,7 @@ class HostCall(Call):
     @property
     def no_gradient(self) -> str:
         """That it is Python, unless it was given a rule."""
-        return "" if self._rule else "it is a Python function"
+        return "it is a Python function"
 
     def infer(self, types: Types) -> Types:
         """The types of the results, where their shapes are known.
@@ -78,8 +75,8 @@ class HostCall(Call):
         for dims, dtype in zip(self._dims, self._dtypes, strict=True):
             if dims is None or None in dims:
                 raise GraphError(
-                    f"{self.title}: only a run tells the shape of what this function returns, which "
-                    "cannot be inside a branch or a loop; say it with set_shape, or take it out"
+                    f"{self.title}: only a run tells the shape of what this function returns, and "
+                    "so it cannot be inside a branch or a loop; take it out of there"
                 )
             found.append(tensor_type(tuple(one for one in dims if one is not None), dtype))
         return tuple(found)
@@ -135,6 +132,5 @@ class HostCall(Call):
         raise MXNetError(f"{self.title}: a Python function cannot be part of a compiled program")
 
     def gradient(self, back: Backward) -> Sequence[Any]:
-        """By the rule that it was given."""
-        assert self._rule is not None
-        return self._rule(back)
+        """There is none."""
+        return [None] * len(back.inputs)

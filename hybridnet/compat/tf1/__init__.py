@@ -11,7 +11,15 @@ from . import math as math
 from . import nest as nest
 from . import nn as nn
 from . import random as random
+from . import sparse as sparse
+from . import train as train
 from .array_ops import *  # noqa: F403
+from .behavior import disable_eager_execution as disable_eager_execution
+from .behavior import disable_resource_variables as disable_resource_variables
+from .behavior import disable_v2_behavior as disable_v2_behavior
+from .behavior import enable_resource_variables as enable_resource_variables
+from .behavior import executing_eagerly as executing_eagerly
+from .checks import *  # noqa: F403
 from .clip_ops import *  # noqa: F403
 from .control import add_to_collection as add_to_collection
 from .control import add_to_collections as add_to_collections
@@ -61,6 +69,8 @@ from .graph import Graph as Graph
 from .graph import GraphKeys as GraphKeys
 from .graph import get_default_graph as get_default_graph
 from .graph import reset_default_graph as reset_default_graph
+from .graph_def import GraphDef as GraphDef
+from .graph_def import NodeDef as NodeDef
 from .init_ops import constant_initializer as constant_initializer
 from .init_ops import glorot_normal_initializer as glorot_normal_initializer
 from .init_ops import glorot_uniform_initializer as glorot_uniform_initializer
@@ -87,6 +97,10 @@ from .order_ops import unsorted_segment_max as unsorted_segment_max
 from .order_ops import unsorted_segment_mean as unsorted_segment_mean
 from .order_ops import unsorted_segment_min as unsorted_segment_min
 from .order_ops import unsorted_segment_sum as unsorted_segment_sum
+from .queues import FIFOQueue as FIFOQueue
+from .queues import PaddingFIFOQueue as PaddingFIFOQueue
+from .queues import QueueBase as QueueBase
+from .queues import RandomShuffleQueue as RandomShuffleQueue
 from .random_ops import multinomial as multinomial
 from .random_ops import random_crop as random_crop
 from .random_ops import random_normal as random_normal
@@ -94,6 +108,15 @@ from .random_ops import random_shuffle as random_shuffle
 from .random_ops import random_uniform as random_uniform
 from .random_ops import truncated_normal as truncated_normal
 from .reduce_ops import *  # noqa: F403
+from .scatter_ops import scatter_add as scatter_add
+from .scatter_ops import scatter_sub as scatter_sub
+from .scatter_ops import scatter_update as scatter_update
+from .script_ops import boolean_mask as boolean_mask
+from .script_ops import numpy_function as numpy_function
+from .script_ops import py_func as py_func
+from .script_ops import unique as unique
+from .script_ops import unique_with_counts as unique_with_counts
+from .script_ops import where as where
 from .session import ConfigProto as ConfigProto
 from .session import GPUOptions as GPUOptions
 from .session import GraphOptions as GraphOptions
@@ -109,8 +132,24 @@ from .shapes import dimension_value as dimension_value
 from .slice_ops import newaxis as newaxis
 from .slice_ops import slice as slice
 from .slice_ops import strided_slice as strided_slice
+from .sparse_ops import sparse_add as sparse_add
+from .sparse_ops import sparse_reduce_sum as sparse_reduce_sum
+from .sparse_ops import sparse_reorder as sparse_reorder
+from .sparse_ops import sparse_reshape as sparse_reshape
+from .sparse_ops import sparse_tensor_dense_matmul as sparse_tensor_dense_matmul
+from .sparse_ops import sparse_tensor_to_dense as sparse_tensor_to_dense
+from .sparse_ops import sparse_to_dense as sparse_to_dense
+from .sparse_tensor import IndexedSlices as IndexedSlices
+from .sparse_tensor import IndexedSlicesValue as IndexedSlicesValue
+from .sparse_tensor import SparseTensor as SparseTensor
+from .sparse_tensor import SparseTensorValue as SparseTensorValue
+from .sparse_tensor import (
+    convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor,
+)
+from .sparse_tensor import sparse_placeholder as sparse_placeholder
 from .tensor import Operation as Operation
 from .tensor import Tensor as Tensor
+from .uninitialized import report_uninitialized_variables as report_uninitialized_variables
 from .variable_scope import AUTO_REUSE as AUTO_REUSE
 from .variable_scope import VariableScope as VariableScope
 from .variable_scope import get_local_variable as get_local_variable

@@ -21,7 +21,7 @@ from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.graph.node import Edge, Node
 from hybridnet.ops import registry
 from hybridnet.ops.call import Call
-from hybridnet.ops.state_ops import READ
+from hybridnet.ops.state_ops import NO_OP, READ
 from hybridnet.symbol._compose import scope_attributes
 
 from ._infer import Kind, infer_kinds
@@ -285,6 +285,11 @@ def _finish(
     }
     op.nodes = tuple(moved.values())
     op.node = op.nodes[-1] if op.nodes else edges[0].node
+    inner = {edge.node for node in op.nodes for edge in node.inputs}
+    ends = tuple(node for node in op.nodes if node not in inner)
+    if len(ends) > 1:  # what runs the Operation, or runs after it, means all of them
+        op.node = replace(ends[-1], call=NO_OP, inputs=(), scalars=(), controls=ends)
+        op.nodes = (*op.nodes, op.node)
     for index, (edge, kind) in enumerate(zip(edges, kinds, strict=False)):
         dtype = dtypes[index] if dtypes else as_dtype(kind.dtype)
         made = Edge(moved.get(edge.node, edge.node), edge.index)

@@ -161,6 +161,9 @@ _BY_TYPE: Final[dict[Any, DType]] = {
     str: string,
     bytes: string,
     object: string,
+    "double": float64,
+    "float": float32,
+    "half": float16,
     **{_BY_NAME[name]: _BY_NAME[name] for name in _BY_NAME},
 }
 

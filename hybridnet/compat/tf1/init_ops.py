@@ -318,7 +318,7 @@ class Orthogonal(Initializer):
 
         def orthogonal(x: Any) -> Any:
             # x = l q with a triangular l, whose diagonal is made positive so that q is uniform.
-            lower, q = type(x).apply_operator(registry.get("_linalg_gelqf"), [x], {})
+            q, lower = type(x).apply_operator(registry.get("_linalg_gelqf"), [x], {})
             signs = handle("sign", handle("_linalg_extractdiag", lower))
             q = handle("broadcast_mul", q, handle("expand_dims", signs, axis=-1))
             q = q if rows < columns else handle("transpose", q)

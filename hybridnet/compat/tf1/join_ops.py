@@ -37,7 +37,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
             value = convert_to_tensor(values[0])
             axis_of("ConcatV2", axis, value.shape.ndims)
             return identity(value, name=scope and f"{scope}concat/")
-    names = [f"values[{number}]" for number in range(len(values))]
+    names = [f"values_{number}" for number in range(len(values))]
     with name_scope(name, "concat", [one for one in values if isinstance(one, Tensor)]) as scope:
         tensors = require_same("ConcatV2", names, values)
         rank = next((one.shape.ndims for one in tensors if one.shape.ndims is not None), None)
@@ -65,7 +65,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
             return convert_to_tensor(values, name=name)
         except (TypeError, ValueError):
             pass  # lists that hold tensors
-    names = [f"values[{number}]" for number in range(len(values))]
+    names = [f"values_{number}" for number in range(len(values))]
     tensors = require_same("Pack", names, list(values))
     shape = tensors[0].shape
     for one in tensors[1:]:

@@ -259,7 +259,7 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
     """
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError("inputs must be an iterable of at least one Tensor/IndexedSlices")
-    tensors = require_same("AddN", [f"inputs[{i}]" for i in range(len(inputs))], inputs)
+    tensors = require_same("AddN", [f"inputs_{i}" for i in range(len(inputs))], inputs)
     if len(tensors) == 1:
         return tensors[0] if name is None else identity(tensors[0], name=name)
     shape = tensors[0].shape

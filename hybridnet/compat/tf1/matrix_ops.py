@@ -90,7 +90,7 @@ def matvec(
 def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
     """Returns a sum of products, in Einstein's notation: ``einsum('ij,jk->ik', a, b)``."""
     with name_scope(name, "einsum", inputs):
-        tensors = require_same("Einsum", [f"inputs[{i}]" for i in range(len(inputs))], inputs)
+        tensors = require_same("Einsum", [f"inputs_{i}" for i in range(len(inputs))], inputs)
         return op("Einsum", "_npi_einsum", tensors, subscripts=equation.replace(" ", ""))
 
 

@@ -10,3 +10,4 @@ from .nn_ops import *  # noqa: F403
 from .norm_ops import *  # noqa: F403
 from .order_ops import in_top_k as in_top_k
 from .order_ops import top_k as top_k
+from .sparse_ops import embedding_lookup_sparse as embedding_lookup_sparse

@@ -1,0 +1,26 @@
+"""``tf.train``: optimizers, learning rates, moving averages, checkpoints."""
+
+from __future__ import annotations
+
+from .averages import ExponentialMovingAverage as ExponentialMovingAverage
+from .optimizer import Optimizer as Optimizer
+from .optimizers import AdadeltaOptimizer as AdadeltaOptimizer
+from .optimizers import AdagradOptimizer as AdagradOptimizer
+from .optimizers import AdamOptimizer as AdamOptimizer
+from .optimizers import FtrlOptimizer as FtrlOptimizer
+from .optimizers import GradientDescentOptimizer as GradientDescentOptimizer
+from .optimizers import MomentumOptimizer as MomentumOptimizer
+from .optimizers import RMSPropOptimizer as RMSPropOptimizer
+from .rates import cosine_decay as cosine_decay
+from .rates import cosine_decay_restarts as cosine_decay_restarts
+from .rates import create_global_step as create_global_step
+from .rates import exponential_decay as exponential_decay
+from .rates import get_global_step as get_global_step
+from .rates import get_or_create_global_step as get_or_create_global_step
+from .rates import global_step as global_step
+from .rates import inverse_time_decay as inverse_time_decay
+from .rates import linear_cosine_decay as linear_cosine_decay
+from .rates import natural_exp_decay as natural_exp_decay
+from .rates import piecewise_constant as piecewise_constant
+from .rates import polynomial_decay as polynomial_decay
+from .saver import *  # noqa: F403
