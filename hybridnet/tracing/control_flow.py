@@ -1,234 +1,121 @@
 """Loops and choices on arrays inside a trace: each becomes one node, with graphs inside.
 
-A body is traced like a function of its own (`build`). Arrays around it that it reads are inputs of
-the node; those that it overwrites, random states among them, go from step to step.
+Bodies are traced first (`Body`); what becomes of their results is known then, and the functions
+here make the node. `nd.contrib.foreach`, `while_loop` and `cond`, and the control flow of Python in
+traced functions (`hybridnet.tracing.autograph`), are made of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any
 
-from hybridnet.base.attrs import HostScalar
-from hybridnet.base.context import Context
-from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.nested import Layout, flattened, nested
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.cond import CondCall
 from hybridnet.graph.foreach import ForeachCall, Loop
-from hybridnet.graph.node import Edge, Graph, Node, variable
-from hybridnet.graph.subgraph import ControlCall, opened, shared
+from hybridnet.graph.subgraph import opened, shared
 from hybridnet.graph.while_loop import WhileCall
-from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.control_flow import TRACED, loop_arguments, taken_apart
 from hybridnet.ops.registry import get
-from hybridnet.runtime import recorder
-from hybridnet.runtime.segment import Value
-from hybridnet.runtime.trace import host_scalars
 
-from .build import Output, Outside, Part, Plan, build
-from .structure import Arguments
+from .bodies import Bodies, Body, Flow
 
-__all__: list[str] = []
+__all__ = ["choose", "loop_rows", "loop_while", "row_type"]
 
 
-@final
-class _Body:
-    """A traced body.
+def choose(
+    pred: NDArray, branches: tuple[Body, Body], results: Sequence[tuple[Flow, Flow]]
+) -> list[NDArray]:
+    """Records a choice between two branches.
 
     Args:
-        what: function and argument, for messages.
-        function: from arrays to a list of arrays.
-        types: of what it is given.
-        ctx: where that is.
+        pred: one number; where it is not 0, the first branch runs.
+        branches: traced; they are given nothing.
+        results: what the one, and what the other gives.
     """
-
-    def __init__(
-        self,
-        what: str,
-        function: Callable[..., list[NDArray]],
-        types: Sequence[TensorType],
-        ctx: Context,
-    ) -> None:
-        self._what = what
-        given = Arguments(tuple(_stand_in(one, ctx) for one in types), {})
-
-        def run(*arrays: NDArray) -> list[Any]:
-            # Results of their own: neither arguments, nor views, nor arrays from outside.
-            copy = get("_copy")
-            return [NDArray.apply_operator(copy, (one,), {}) for one in function(*arrays)]
-
-        self.plan: Plan = build(run, given)
-        self.num_given = len(types)
-        pairs = list(zip(self.plan.inputs, self.plan.graph.inputs, strict=True))
-        self._own = {place: node for place, node in pairs if isinstance(place, int)}
-        #: The arrays from outside that it reads, and what stands for them.
-        self.outside = [
-            (place.get() if type(place) is Outside else place, node)
-            for place, node in pairs
-            if not isinstance(place, int)
-        ]
-        for write in self.plan.writes:
-            if isinstance(write.target, int):
-                raise MXNetError(
-                    f"{what}: in a traced function it cannot overwrite what it is given; make new "
-                    "arrays (state = state + 1) and return these"
-                )
-            if type(write.output) is Value:
-                raise MXNetError(
-                    f"{what}: in a traced function it cannot set an array to a constant from "
-                    "outside (such as a seed)"
-                )
-
-    def variable(self, number: int) -> Node:
-        """Returns what stands for an argument."""
-        return self._own.get(number) or variable(f"unused{number}")
-
-    def numbers(self) -> dict[HostScalar, Any]:
-        """Returns what stands, in the trace around, for numbers that Python is asked for."""
-        found: dict[HostScalar, Any] = {}
-        for source, stand_ins in self.plan.sources:
-            found.update(zip(stand_ins, host_scalars(source, len(stand_ins)), strict=True))
-        return found
-
-    def result(self, number: int) -> tuple[Edge, bool]:
-        """Returns a result, and whether gradients flow to it."""
-        part = self.plan.results[number]
-        assert isinstance(part, Part) and type(part.source) is Output
-        return self._output(part.source)
-
-    def _output(self, output: Output) -> tuple[Edge, bool]:
-        index = output.index + (0 if output.tracked else self.plan.num_tracked)
-        edge = self.plan.graph.outputs[index]
-        if output.tracked or not _tape.state.recording:
-            return edge, output.tracked
-        block = get("BlockGrad").bind({})[0]
-        return Edge(Node(block, (edge,), "stop"), 0), False
-
-    @property
-    def num_results(self) -> int:
-        """How many arrays the function returned."""
-        return len(self.plan.results)
-
-    def written(self) -> dict[Any, tuple[NDArray, Edge, bool]]:
-        """Returns what is overwritten: by storage the array, its new value, and as `result`."""
-        found = {}
-        for write in self.plan.writes:
-            assert isinstance(write.target, Outside) and type(write.output) is Output
-            array = write.target.get()
-            found[array.storage] = (array, *self._output(write.output))
-        return found
+    bodies = Bodies(branches, [], branches)
+    if not results and not bodies.written:
+        return []
+    (then, flows), (other, others) = (
+        bodies.graph(number, [one[number] for one in results]) for number in range(2)
+    )
+    tracked = [a or b for a, b in zip(flows, others, strict=True)]
+    parts, scalars = opened(then, other)
+    count = len(results)
+    call = shared(CondCall((parts[0], parts[1]), count, len(scalars), written=bodies.written))
+    return bodies.apply(call, scalars, count, tracked, (pred,))
 
 
-@final
-class _Bodies:
-    """Several bodies that become one call: they get the same inputs.
+def loop_rows(
+    body: Body, rows: Sequence[NDArray], states: Sequence[NDArray], results: Sequence[Flow]
+) -> list[NDArray]:
+    """Records a loop over the rows of arrays.
 
     Args:
-        bodies: the traced bodies.
-        arrays: what they are given.
-        writers: those that may overwrite arrays.
+        body: traced; it is given a row of each array, and the states.
+        rows: the arrays.
+        states: the first states.
+        results: of the body: outputs, which will be stacked, and a new value for each state.
 
-    Attributes:
-        operands: the inputs of the call: what is given, what is overwritten, what is read.
-        written: the numbers of those that are overwritten.
+    Returns:
+        The stacked outputs, and the last states.
     """
-
-    def __init__(
-        self, bodies: Sequence[_Body], arrays: Sequence[NDArray], writers: Sequence[_Body]
-    ) -> None:
-        self.bodies = bodies
-        self.operands = list(arrays)
-        self._writes = [one.written() if one in writers else {} for one in bodies]
-        targets = {
-            storage: write[0] for writes in self._writes for storage, write in writes.items()
-        }
-        first = len(arrays)
-        self.written = tuple(range(first, first + len(targets)))
-        self._slots: list[dict[int, Node]] = [
-            {i: body.variable(i) for i in range(body.num_given)} for body in bodies
-        ]
-        self._storages = list(targets)
-        self.operands += targets.values()
-        for body, slots in zip(bodies, self._slots, strict=True):
-            for array, node in body.outside:
-                slots[self._place(array)] = node
-        trace = recorder.current_trace()
-        assert trace is not None
-        handles = [ref() for body in bodies for ref, _ in body.plan.handles]
-        trace.depend([one for one in handles if one is not None])
-
-    def _place(self, array: NDArray) -> int:
-        for i, storage in enumerate(self._storages):
-            if array.storage is storage and array.type is storage.type:
-                return self.written[i]
-        self.operands.append(array)
-        return len(self.operands) - 1
-
-    def graph(self, number: int, *, writes: bool = True) -> tuple[Graph, list[bool]]:
-        """Returns the graph of a body: its results, then the new values of what is overwritten.
-
-        Args:
-            number: of the body.
-            writes: whether to give the latter.
-
-        Returns:
-            The graph, and for each output whether gradients flow to it.
-        """
-        body, slots = self.bodies[number], self._slots[number]
-        inputs = [slots.get(i) or variable(f"unused{i}") for i in range(len(self.operands))]
-        outputs = [body.result(i) for i in range(body.num_results)]
-        if writes:
-            for place, storage in zip(self.written, self._storages, strict=True):
-                write = self._writes[number].get(storage)
-                outputs.append((Edge(inputs[place], 0), True) if write is None else write[1:])
-        graph = Graph(tuple(inputs), tuple(edge for edge, _ in outputs))
-        return graph, [flows for _, flows in outputs]
-
-    def apply(
-        self,
-        call: ControlCall,
-        scalars: Sequence[Any],
-        num_results: int,
-        tracked: Sequence[bool],
-        first: Sequence[NDArray] = (),
-    ) -> list[NDArray]:
-        """Records the call, overwrites what it overwrites, and returns the results.
-
-        Args:
-            call: the call.
-            scalars: the numbers that it takes.
-            num_results: how many results there are.
-            tracked: for each output whether gradients flow to it.
-            first: inputs that come before all others.
-        """
-        operands = [*first, *self.operands]
-        numbers = {key: one for body in self.bodies for key, one in body.numbers().items()}
-        given = tuple(numbers.get(x, x) if type(x) is HostScalar else x for x in scalars)
-        applied: Any = call
-        if _tape.state.recording:
-            applied = call.keeping(tuple(one.type for one in operands))
-        outputs: list[NDArray] = NDArray.apply_call(applied, operands, given)
-        for output, flows in zip(outputs, tracked, strict=False):
-            if not flows:
-                output.set_edge(None)
-        for i, place in enumerate(self.written):
-            target, value = self.operands[place], outputs[num_results + i]
-            target.write(value.read())
-            if tracked[num_results + i] and target.offset is None:
-                target.set_edge(value.edge)
-        return outputs[:num_results]
+    count = len(rows)
+    bodies = Bodies([body], [*rows, *states], [body])
+    graph, tracked = bodies.graph(0, results)
+    parts, scalars = opened(graph)
+    carried = (*range(count, count + len(states)), *bodies.written)
+    loop = Loop(count, len(results) - len(states), carried, len(states), flat=True)
+    call = shared(ForeachCall(parts[0], loop, len(scalars)))
+    return bodies.apply(call, scalars, len(results), tracked)
 
 
-def _stand_in(type: TensorType, ctx: Context) -> NDArray:
-    """Returns an argument for tracing a body: while recording gradients are wanted of it."""
-    trace = recorder.current_trace()
-    assert trace is not None
-    made = NDArray.from_value(trace.placeholder(type), ctx)
-    if _tape.state.recording and is_float(type.dtype):
-        made.set_edge(_tape.Edge(_tape.Leaf(None, "write"), 0))
-    return made
+def loop_while(
+    test: Body,
+    body: Body,
+    states: Sequence[NDArray],
+    results: Sequence[Flow],
+    holds: Flow,
+    limit: int | None = None,
+) -> list[NDArray]:
+    """Records a loop that goes on while a condition holds.
+
+    Args:
+        test: the condition, traced; it is given the states.
+        body: traced; it is given the states too.
+        states: the first states.
+        results: of the body: outputs, which will be stacked, and a new value for each state.
+        holds: of the condition: one number.
+        limit: how often the body is run at most; None for no limit, if nothing is stacked.
+
+    Returns:
+        The stacked outputs, and the last states.
+
+    Raises:
+        MXNetError: the condition changes something.
+    """
+    if test.plan.writes:
+        raise MXNetError(
+            "while_loop: in a traced function cond must neither draw random numbers nor overwrite "
+            "arrays nor print; do it in func"
+        )
+    count = len(states)
+    bodies = Bodies([test, body], states, [body])
+    condition, _ = bodies.graph(0, [holds], writes=False)
+    graph, tracked = bodies.graph(1, results)
+    parts, scalars = opened(condition, graph)
+    carried = (*range(count), *bodies.written)
+    num_out = len(results) - count
+    call = shared(WhileCall((parts[0], parts[1]), num_out, carried, count, limit, len(scalars)))
+    return bodies.apply(call, scalars, len(results), tracked)
+
+
+def row_type(one: NDArray) -> TensorType:
+    """Returns the type of an array's rows."""
+    return tensor_type(one.shape[1:] or (1,), one.inferred_dtype)
 
 
 def _foreach(
@@ -248,18 +135,10 @@ def _foreach(
         layouts.append(found)
         return [*outs, *new]
 
-    types = [tensor_type(one.shape[1:] or (1,), one.inferred_dtype) for one in rows]
-    types += [one.type for one in states]
-    traced = _Body("foreach: body", run, types, rows[0].context)
-    bodies = _Bodies([traced], [*rows, *states], [traced])
-    total = traced.num_results
-    num_out = total - len(states)
-    graph, tracked = bodies.graph(0)
-    parts, scalars = opened(graph)
-    carried = (*range(count, count + len(states)), *bodies.written)
-    loop = Loop(count, num_out, carried, len(states), flat=True)
-    call = shared(ForeachCall(parts[0], loop, len(scalars)))
-    outputs = bodies.apply(call, scalars, total, tracked)
+    types = [*map(row_type, rows), *(one.type for one in states)]
+    traced = Body("foreach: body", run, types, rows[0].context)
+    outputs = loop_rows(traced, rows, states, traced.results)
+    num_out = len(outputs) - len(states)
     return nested(layouts[0][0], outputs[:num_out]), nested(layouts[0][1], outputs[num_out:])
 
 
@@ -288,22 +167,10 @@ def _while_loop(
         return [*outs, *new]
 
     types = [one.type for one in variables]
-    tested = _Body("while_loop: cond", test, types, ctx)
-    traced = _Body("while_loop: func", run, types, ctx)
-    if tested.plan.writes:
-        raise MXNetError(
-            "while_loop: in a traced function cond must neither draw random numbers nor overwrite "
-            "arrays; do it in func"
-        )
-    bodies = _Bodies([tested, traced], variables, [traced])
-    total, count = traced.num_results, len(variables)
-    num_out = total - count
-    condition, _ = bodies.graph(0, writes=False)
-    body, tracked = bodies.graph(1)
-    parts, scalars = opened(condition, body)
-    carried = (*range(count), *bodies.written)
-    call = shared(WhileCall((parts[0], parts[1]), num_out, carried, count, limit, len(scalars)))
-    outputs = bodies.apply(call, scalars, total, tracked)
+    tested = Body("while_loop: cond", test, types, ctx)
+    traced = Body("while_loop: func", run, types, ctx)
+    outputs = loop_while(tested, traced, variables, traced.results, tested.result(0), limit)
+    num_out = len(outputs) - len(variables)
     return nested(layouts[0][0], outputs[:num_out]), nested(layouts[0][1], outputs[num_out:])
 
 
@@ -311,28 +178,22 @@ def _cond(pred: NDArray, then_func: Callable[[], Any], else_func: Callable[[], A
     """Traces a choice; see `hybridnet.ndarray.control_flow`."""
     layouts: list[Any] = []
 
-    def traced(what: str, function: Callable[[], Any]) -> _Body:
+    def traced(what: str, function: Callable[[], Any]) -> Body:
         def run() -> list[NDArray]:
             outs, layout = flattened(function(), NDArray, f"cond: what {what} returns")
             layouts.append(layout)
             return outs
 
-        return _Body(f"cond: {what}", run, [], pred.context)
+        return Body(f"cond: {what}", run, [], pred.context)
 
-    branches = [traced("then_func", then_func), traced("else_func", else_func)]
-    counts = [one.num_results for one in branches]
-    if counts[0] != counts[1] or not counts[0]:
+    then, other = traced("then_func", then_func), traced("else_func", else_func)
+    pairs = list(zip(then.results, other.results, strict=False))
+    if len(then.leaves) != len(other.leaves) or not pairs:
         raise ParameterError(
             "cond: in a traced function then_func and else_func must return the same number of "
-            f"arrays, at least one, got {counts[0]} and {counts[1]}"
+            f"arrays, at least one, got {len(then.leaves)} and {len(other.leaves)}"
         )
-    bodies = _Bodies(branches, [], branches)
-    (then, flows), (other, others) = bodies.graph(0), bodies.graph(1)
-    tracked = [a or b for a, b in zip(flows, others, strict=True)]
-    parts, scalars = opened(then, other)
-    call = shared(CondCall((parts[0], parts[1]), counts[0], len(scalars), written=bodies.written))
-    outputs = bodies.apply(call, scalars, counts[0], tracked, (pred,))
-    return nested(layouts[0], outputs)
+    return nested(layouts[0], choose(pred, (then, other), pairs))
 
 
 TRACED.update(foreach=_foreach, while_loop=_while_loop, cond=_cond)

@@ -18,6 +18,7 @@ from hybridnet.graph.node import Graph
 from hybridnet.ndarray import _tape
 from hybridnet.runtime import recorder
 
+from .autograph import converted
 from .bucketed import Bucketed
 from .buckets import Buckets
 from .concrete import ConcreteFunction
@@ -184,7 +185,10 @@ class Function:
             if not expected and recorder.current_trace() is None:
                 self._watch.note(given, environment, modes, self._hits + self._count)
             with self._device or nullcontext():
-                made = ConcreteFunction(self.python_function, given, self.name, self.read)
+                function = self.python_function
+                if self.autograph:
+                    function = converted(function)
+                made = ConcreteFunction(function, given, self.name, self.read)
             gone = functools.partial(_forget, weakref.ref(self), weakref.ref(made))
             for one in given.arguments.identities:
                 one.let_go(gone)

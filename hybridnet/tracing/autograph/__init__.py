@@ -1,0 +1,12 @@
+"""Control flow of Python becomes control flow of the graph.
+
+A function that is traced runs once, on arrays that have no values. So its source is converted
+first (`transpile`, by diastatic-malt): what an `if` or a loop does becomes a call of an operator of
+this package, which lets Python do it where Python knows the condition, and else traces all that may
+happen into one node (`conditions`, `while_loops`, `for_loops`).
+"""
+
+from .convert import converted as converted
+from .number import Number as Number
+
+__all__ = ["Number", "converted"]

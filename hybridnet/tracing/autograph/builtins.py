@@ -1,0 +1,234 @@
+"""Python's built-in functions on arrays and on numbers that are known when the function runs."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, final
+
+import numpy as np
+
+from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.ndarray import NDArray
+from hybridnet.runtime import recorder
+
+from .. import host
+from .conditions import and_, if_exp, is_staged, or_, truth
+from .lines import user_line
+from .number import Number, is_number, to_number
+
+__all__ = ["OVERLOADS", "StagedRange", "Together", "set_item", "slice_", "update_item"]
+
+
+@final
+class StagedRange:
+    """A range whose ends are known only when the function runs."""
+
+    def __init__(self, start: Any, stop: Any, step: Any) -> None:
+        if is_number(step) and step == 0:
+            raise ValueError("range() arg 3 must not be zero")
+        self.start, self.stop, self.step = start, stop, step
+
+    def __iter__(self) -> Iterator[Any]:
+        raise ParameterError(
+            f"{user_line()}: a range whose ends are arrays can only be what a `for` statement of "
+            "a traced function goes over"
+        )
+
+
+@final
+class Together:
+    """What `zip` and `enumerate` give, of things whose lengths are known.
+
+    Attributes:
+        parts: what it goes over together.
+    """
+
+    def __init__(self, parts: Sequence[Any]) -> None:
+        self.parts = parts
+        self._iterator: Iterator[Any] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return zip(*self.parts, strict=False)
+
+    def __next__(self) -> Any:
+        self._iterator = self._iterator or iter(self)
+        return next(self._iterator)
+
+
+def _range(*args: Any) -> Any:
+    if not any(isinstance(one, NDArray) for one in args):
+        return range(*args)
+    whole = [_int(one) if isinstance(one, NDArray) else operator.index(one) for one in args]
+    if len(whole) == 1:
+        return StagedRange(0, whole[0], 1)
+    return StagedRange(whole[0], whole[1], whole[2] if len(whole) > 2 else 1)
+
+
+def _print(*args: Any, **kwargs: Any) -> None:
+    if any(isinstance(one, Number) for one in args):
+        # A number has no value while tracing that `print` could show.
+        args = tuple(one.as_python() if isinstance(one, Number) else one for one in args)
+        host.print(*args, **{key: value for key, value in kwargs.items() if key != "flush"})
+        return
+    print(*args, **kwargs)
+
+
+def _scalar(value: NDArray, dtype: str) -> Number:
+    if value.type.size != 1:
+        raise ParameterError(
+            f"{user_line()}: only an array of one element is a number, got {value.type!r}"
+        )
+    return to_number(value, dtype)
+
+
+def _int(value: Any = 0, *args: Any, **kwargs: Any) -> Any:
+    return _scalar(value, "int64") if is_staged(value) else int(value, *args, **kwargs)
+
+
+def _float(value: Any = 0.0) -> Any:
+    return _scalar(value, "float64") if is_staged(value) else float(value)
+
+
+def _bool(value: Any = False) -> Any:
+    return truth(value) if is_staged(value) else bool(value)
+
+
+def _enumerate(iterable: Any, start: Any = 0) -> Any:
+    if isinstance(iterable, (NDArray, range, Together)) and recorder.current_trace() is not None:
+        count = _length(iterable)
+        return Together([range(start, start + count), iterable])
+    return enumerate(iterable, start)
+
+
+def _zip(*iterables: Any, strict: bool = False) -> Any:
+    sized = all(isinstance(one, (NDArray, range, Together)) for one in iterables)
+    if not iterables or not sized or recorder.current_trace() is None:
+        return zip(*iterables, strict=strict)
+    if strict and len({_length(one) for one in iterables}) > 1:
+        raise ValueError("zip() arguments must have the same length")
+    return Together(iterables)
+
+
+def _length(one: Any) -> int:
+    return min(map(_length, one.parts)) if isinstance(one, Together) else len(one)
+
+
+def _sum(iterable: Any, /, start: Any = 0) -> Any:
+    # More rows than loops are unrolled for become one operation.
+    if is_staged(iterable) and len(iterable) > 32:
+        total = iterable.sum(axis=0)
+        return total if is_number(start) and start == 0 else start + total
+    return sum(iterable, start)
+
+
+def _extreme(name: str, *args: Any, **kwargs: Any) -> Any:
+    python = getattr(builtins, name)
+    key, has_default = kwargs.get("key"), "default" in kwargs
+    given = list(args[0]) if len(args) == 1 else list(args)
+    if key is not None or has_default or not any(map(is_staged, given)):
+        return python(given, **kwargs) if len(args) == 1 else python(*args, **kwargs)
+
+    def one(best: Any, other: Any) -> Any:
+        better = other < best if name == "min" else other > best
+        return if_exp(better, lambda: other, lambda: best)
+
+    return functools.reduce(one, given)
+
+
+def _any(iterable: Any) -> Any:
+    found: Any = False
+    for one in iterable:
+        found = or_(lambda found=found: found, lambda one=one: _bool(one))  # type: ignore[misc]
+    return found
+
+
+def _all(iterable: Any) -> Any:
+    found: Any = True
+    for one in iterable:
+        found = and_(lambda found=found: found, lambda one=one: _bool(one))  # type: ignore[misc]
+    return found
+
+
+#: What is called in the place of a built-in function, by its identity.
+OVERLOADS: Final[dict[int, Callable[..., Any]]] = {
+    id(range): _range,
+    id(print): _print,
+    id(int): _int,
+    id(float): _float,
+    id(bool): _bool,
+    id(enumerate): _enumerate,
+    id(zip): _zip,
+    id(sum): _sum,
+    id(min): functools.partial(_extreme, "min"),
+    id(max): functools.partial(_extreme, "max"),
+    id(any): _any,
+    id(all): _all,
+}
+
+_UPDATE: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "Add": operator.iadd,
+    "Sub": operator.isub,
+    "Mult": operator.imul,
+    "Div": operator.itruediv,
+    "Mod": operator.imod,
+    "Pow": operator.ipow,
+    "FloorDiv": operator.ifloordiv,
+    "MatMult": operator.imatmul,
+    "BitAnd": operator.iand,
+    "BitOr": operator.ior,
+    "BitXor": operator.ixor,
+    "LShift": operator.ilshift,
+    "RShift": operator.irshift,
+}
+
+
+def slice_(start: Any, stop: Any, step: Any) -> slice:
+    """``start:stop:step`` in an index."""
+    return slice(start, stop, step)
+
+
+def set_item(owner: Any, keys: tuple[Any, ...], value: Any) -> None:
+    """``owner[key][key] = value``, of which the last key is written."""
+    parts = [owner]
+    for key in keys[:-1]:
+        parts.append(parts[-1][key])
+    if isinstance(value, Number) and isinstance(parts[-1], NDArray):
+        value = value.as_python()
+    parts[-1][keys[-1]] = value
+    _write_back(parts, keys)
+
+
+def update_item(owner: Any, keys: tuple[Any, ...], how: str, value: Any) -> None:
+    """``owner[key][key] += value``, and the other operators of this kind."""
+    parts = [owner]
+    for key in keys:
+        parts.append(parts[-1][key])
+    parts[-2][keys[-1]] = _UPDATE[how](parts[-1], value)
+    _write_back(parts[:-1], keys)
+
+
+def _write_back(parts: list[Any], keys: tuple[Any, ...]) -> None:
+    """Writes parts that are copies, and no views, to what they are parts of.
+
+    With a number that is known when the function runs, ``x[i]`` is a copy.
+    """
+    for number in range(len(parts) - 1, 0, -1):
+        if not _has_number(keys[number - 1]) or not isinstance(parts[number - 1], NDArray):
+            return
+        parts[number - 1][keys[number - 1]] = parts[number]
+
+
+def _has_number(key: Any) -> bool:
+    items = key if isinstance(key, tuple) else (key,)
+    return any(isinstance(one, NDArray) and not one.shape for one in items)
+
+
+def as_number(array: NDArray) -> Number:
+    """Returns what ``x.asscalar()`` gives, as it is known when the function runs."""
+    if array.type.size != 1:
+        raise MXNetError(f"asscalar: the array must have one element, got {array.type!r}")
+    kind = np.dtype(array.type.dtype).kind
+    return to_number(array, {"b": "bool", "i": "int64", "u": "int64"}.get(kind, "float64"))

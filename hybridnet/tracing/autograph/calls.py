@@ -1,0 +1,226 @@
+"""Calls in converted code: the user's functions are converted too, libraries are left alone."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from hybridnet.ndarray import NDArray
+from hybridnet.ndarray import control_flow as nd_control_flow
+from hybridnet.runtime import recorder
+
+from ..environment import paths_of
+from . import builtins as overloads
+from .library import user_function
+from .number import Number, in_array
+
+__all__ = ["call_converted", "converted_call", "converted_function", "needs_conversion"]
+
+_UNCONVERTED: Final = (
+    "hn.function: {name} ({file}:{line}) is traced as it is, without conversion of its control "
+    "flow, because {why}. Its `if`s and loops run in Python while tracing, so that their "
+    "conditions cannot be arrays; {how}"
+)
+#: Functions of libraries that call functions they are given.
+_CALLERS: Final = frozenset(
+    id(one)
+    for one in (
+        *(map, filter, functools.reduce),
+        *(nd_control_flow.foreach, nd_control_flow.while_loop, nd_control_flow.cond),
+    )
+)
+_JUMPS: Final = frozenset({*dis.hasjrel, *dis.hasjabs})
+_known: Final[WeakKeyDictionary[types.CodeType, bool]] = WeakKeyDictionary()
+_warned: Final[WeakKeyDictionary[types.CodeType, bool]] = WeakKeyDictionary()
+
+
+def _jumps(code: types.CodeType) -> bool:
+    """Whether a code, or what is defined in it, has anything to convert."""
+    found = _known.get(code)
+    if found is None:
+        found = any(one.opcode in _JUMPS for one in dis.get_instructions(code)) or any(
+            _jumps(one) for one in code.co_consts if isinstance(one, types.CodeType)
+        )
+        _known[code] = found
+    return found
+
+
+def needs_conversion(function: types.FunctionType, args: Sequence[Any]) -> bool:
+    """Whether a function has control flow, or may call a function of the user's that has some.
+
+    Args:
+        function: the user's.
+        args: what it is called with, of which functions and objects count.
+    """
+    if _jumps(function.__code__):
+        return True
+    calls = any(one.opname.startswith(("CALL", "PRECALL")) for one in _code(function.__code__))
+    return calls and _may_call_user(function, args)
+
+
+def _code(code: types.CodeType) -> list[dis.Instruction]:
+    return list(dis.get_instructions(code))
+
+
+def _may_call_user(function: types.FunctionType, args: Sequence[Any]) -> bool:
+    """Whether a name in a function leads to something of the user's that can be called."""
+    code = function.__code__
+    names = dict(zip(code.co_varnames, args, strict=False))
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            names[name] = cell.cell_contents
+        except ValueError:
+            continue
+    for is_global, name, path in paths_of(code):
+        value = function.__globals__.get(name) if is_global else names.get(name)
+        for step in (None, *path):
+            if isinstance(step, str):
+                value = getattr(type(value), step, None) or _attribute(value, step)
+            elif step is not None:
+                break
+            if user_function(value) is not None:
+                return True
+            if isinstance(value, (list, tuple, dict)):
+                inside = value.values() if isinstance(value, dict) else value
+                if any(user_function(one) is not None for one in inside):
+                    return True
+    return False
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    return getattr(owner, "__dict__", {}).get(name)
+
+
+def converted_function(function: types.FunctionType) -> Callable[..., Any]:
+    """Returns a user's function with its control flow converted; itself where that cannot be."""
+    from . import operators, transpile  # the library that converts is loaded when it is needed
+
+    try:
+        return transpile.convert(function, operators.OPERATORS)
+    except Exception as error:
+        if _jumps(function.__code__):
+            _warn(function, error, transpile.has_source(function))
+        return function
+
+
+def _warn(function: types.FunctionType, error: Exception, has_source: bool) -> None:
+    code = function.__code__
+    if code in _warned:
+        return
+    _warned[code] = True
+    why, how = (
+        "its source is not there (code typed in or run by exec)",
+        ("write it in a file, or in a notebook, or use nd.contrib.cond, foreach and while_loop"),
+    )
+    if has_source:
+        why = str(error).split("\n")[0] or type(error).__name__
+        how = "write it otherwise, or say hn.function(autograph=False) if that is what is meant"
+    warnings.warn(
+        _UNCONVERTED.format(
+            name=function.__qualname__,
+            file=code.co_filename,
+            line=code.co_firstlineno,
+            why=why,
+            how=how,
+        ),
+        stacklevel=4,
+    )
+
+
+def call_converted(
+    function: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
+    """Calls a function of the user's, converted if need be."""
+    if hasattr(function, "is_converted") or not needs_conversion(function, args):
+        return function(*args, **kwargs)
+    return converted_function(function)(*args, **kwargs)
+
+
+def converted_call(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, scope: Any = None
+) -> Any:
+    """Calls something from converted code.
+
+    Args:
+        f: what is called.
+        args, kwargs: its arguments.
+        scope: of the function that calls; not needed here.
+    """
+    kwargs = kwargs or {}
+    if recorder.current_trace() is None:
+        return f(*args, **kwargs)
+    overload = overloads.OVERLOADS.get(id(f))
+    if overload is not None:
+        return overload(*args, **kwargs)
+    while isinstance(f, functools.partial):
+        f, args, kwargs = f.func, (*f.args, *args), {**f.keywords, **kwargs}
+    owner = getattr(f, "__self__", None)
+    if isinstance(owner, NDArray):
+        if getattr(f, "__name__", "") in ("asscalar", "item") and not args:
+            return overloads.as_number(owner)
+        return f(*args, **kwargs)
+    if id(f) in _CALLERS:
+        return f(*map(_callable, args), **{key: _callable(one) for key, one in kwargs.items()})
+    function = user_function(f)
+    if function is None:
+        return f(*_plain(f, args), **kwargs)
+    if isinstance(f, types.MethodType):
+        return call_converted(function, (f.__self__, *args), kwargs)
+    if isinstance(f, types.FunctionType):
+        return call_converted(function, args, kwargs)
+    if isinstance(f, type):
+        return _constructed(f, function, args, kwargs)
+    return call_converted(function, (f, *args), kwargs)
+
+
+def _constructed(kind: type, init: Any, args: Any, kwargs: Any) -> Any:
+    """Makes an object whose constructor is the user's."""
+    new: Any = kind.__new__
+    if type(kind) is not type or new is not object.__new__:
+        return kind(*args, **kwargs)
+    made: Any = new(kind)
+    call_converted(init, (made, *args), kwargs)
+    return made
+
+
+def _callable(value: Any) -> Any:
+    """Returns a function of the user's that a library will call, so that it is converted."""
+    if user_function(value) is None or isinstance(value, type):
+        return value
+
+    @functools.wraps(value, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return converted_call(value, args, kwargs)
+
+    return call
+
+
+def _plain(f: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Gives operators on arrays their numbers in the dtype of the arrays.
+
+    They take Python numbers so; of arrays they require one dtype.
+    """
+    if not any(isinstance(one, Number) for one in args):
+        return args
+    if getattr(f, "__name__", "") not in _ON_PAIRS:
+        return args
+    first = next((x for x in args if isinstance(x, NDArray) and not isinstance(x, Number)), None)
+    if first is None:
+        return args
+    return tuple(in_array(one, first) if isinstance(one, Number) else one for one in args)
+
+
+_ON_PAIRS: Final = frozenset(
+    f"{prefix}{name}"
+    for prefix in ("", "broadcast_", "elemwise_")
+    for name in (
+        *("add", "sub", "subtract", "mul", "multiply", "div", "divide", "mod", "modulo"),
+        *("power", "maximum", "minimum", "equal", "not_equal", "greater", "greater_equal"),
+        *("lesser", "lesser_equal", "hypot", "arctan2", "logical_and", "logical_or", "where"),
+    )
+)

@@ -1,0 +1,197 @@
+"""`for` loops: over what Python knows in Python, unless that would make a large graph.
+
+A loop of known length begins in Python: what its first turn does says whether it is about arrays
+at all, gives variables their first values, and makes numbers to which arrays are added arrays.
+Where many turns are left, these become one loop of the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from hybridnet.runtime import recorder
+
+from ..control_flow import loop_rows
+from .builtins import StagedRange
+from .conditions import and_, is_staged, stage_if
+from .lines import user_line
+from .number import Number, is_number
+from .prepare import REBOUND
+from .rows import Rows, row_types, rows_of
+from .staging import Loop, Variables
+from .while_loops import MOST_UNROLLED, UNROLLED, num_recorded, stage_while, too_long
+
+__all__ = ["for_stmt"]
+
+Body = Callable[[Any], None]
+Test = Callable[[], Any] | None
+
+
+def for_stmt(
+    iter_: Any,
+    extra_test: Test,
+    body: Body,
+    get_state: Callable[[], tuple[Any, ...]],
+    set_state: Callable[[tuple[Any, ...]], None],
+    symbol_names: Sequence[str],
+    opts: Mapping[str, Any],
+) -> None:
+    """A `for` statement.
+
+    Args:
+        iter_: what it goes over.
+        extra_test: gives whether it goes on (there was no `break`); None where it always does.
+        body: runs one turn, given an element.
+        get_state, set_state: read and assign the variables that the body assigns.
+        symbol_names: their names.
+        opts: what was found out about the loop; see `prepare`.
+    """
+    if recorder.current_trace() is None:
+        for one in iter_:
+            if extra_test is not None and not extra_test():
+                return
+            body(one)
+        return
+    blocks = (body, extra_test)
+    rebound = frozenset(opts[REBOUND])
+    variables = Variables(symbol_names, get_state, set_state, rebound, blocks)
+    if isinstance(iter_, StagedRange):
+        _staged_range(iter_, extra_test, body, variables)
+        return
+    rows = rows_of(iter_)
+    if rows is None:
+        _python_loop(iter_, extra_test, body, variables)
+    else:
+        _known_loop(rows, extra_test, body, variables)
+
+
+def _python_loop(
+    iterated: Iterable[Any], extra_test: Test, body: Body, variables: Variables
+) -> None:
+    """A loop that Python runs; once a `break` depends on arrays, each turn is an `if`."""
+    for one in iterated:
+        goes_on = True if extra_test is None else extra_test()
+        if is_staged(goes_on):
+            _guarded(goes_on, one, body, variables)
+        elif goes_on:
+            body(one)
+        else:
+            return
+
+
+def _guarded(goes_on: Any, one: Any, body: Body, variables: Variables) -> None:
+    """Runs a turn if there was no `break`."""
+    branches = (lambda: body(one), lambda: None)
+    state = (variables.get, variables.set)
+    names = variables.names
+    blocks = [block for block in variables.blocks if block is not None]
+    stage_if(goes_on, branches, state, names, len(names), blocks)
+
+
+def _known_loop(rows: Rows, extra_test: Test, body: Body, variables: Variables) -> None:
+    """A loop of known length."""
+    failure: Exception | None = None
+    is_large = False
+    for number in range(rows.count):
+        goes_on = True if extra_test is None else extra_test()
+        left = rows.count - number
+        wanted = is_large or is_staged(goes_on)
+        if wanted and failure is None and left > UNROLLED:
+            try:
+                _stage(rows, number, extra_test, body, variables)
+                return
+            except Exception as error:
+                failure = error  # Python goes on, as nothing has been done
+        if failure is not None and left > MOST_UNROLLED:
+            raise too_long(failure) from failure
+        before = num_recorded()
+        if is_staged(goes_on):
+            _guarded(goes_on, rows.element(number), body, variables)
+        elif goes_on:
+            body(rows.element(number))
+        else:
+            return
+        is_large = num_recorded() > before
+
+
+def _stage(rows: Rows, first: int, extra_test: Test, body: Body, variables: Variables) -> None:
+    """Makes the turns from one on part of the graph."""
+    if extra_test is not None:
+        _stage_with_break(rows, first, extra_test, body, variables)
+        return
+    data = rows.data(first)
+    kinds = [type(one) for one in data]
+    loop = Loop(variables, user_line(), data[0].context, row_types(data), kinds)
+    lasts: dict[int, Any] = {}
+    held: list[Any] = []
+
+    def run(*stand_ins: Any) -> None:
+        element = rows.built(iter(stand_ins), lasts)
+        held.append(element)  # so that its id stays its own
+        body(element)
+
+    traced = loop.traced_body(run)
+    appended = loop.appended(traced)
+    flows = [*(flow for flow, _, _ in appended), *loop.flows(traced)]
+    outputs = loop_rows(traced, data, loop.starts(), flows)
+    loop.finish(traced, outputs[len(appended) :], lasts)
+    if appended:
+        loop.extend(outputs[: len(appended)], appended)
+
+
+def _counted(variables: Variables, start: Any) -> tuple[Variables, list[Any]]:
+    """Returns the variables with a counter, and where this is held."""
+    held = [start]
+
+    def get() -> tuple[Any, ...]:
+        return (*variables.get(), held[0])
+
+    def assign(values: tuple[Any, ...]) -> None:
+        variables.set(values[:-1])
+        held[0] = values[-1]
+
+    name = "the loop's counter"
+    made = variables._replace(
+        names=(*variables.names, name), get=get, set=assign, rebound=variables.rebound | {name}
+    )
+    return made, held
+
+
+def _stage_with_break(
+    rows: Rows, first: int, extra_test: Callable[[], Any], body: Body, variables: Variables
+) -> None:
+    """Makes a loop that may end early part of the graph."""
+    trace = recorder.current_trace()
+    assert trace is not None and trace.ctx is not None
+    counted, held = _counted(variables, first)
+
+    def test() -> Any:
+        return and_(lambda: held[0] < rows.count, extra_test)
+
+    def turn() -> None:
+        body(rows.dynamic(held[0]))
+        held[0] = held[0] + 1
+
+    stage_while(counted, test, turn, trace.ctx, rows.count - first)
+
+
+def _staged_range(numbers: StagedRange, extra_test: Test, body: Body, variables: Variables) -> None:
+    """A loop whose length is known only when the function runs."""
+    start, stop, step = numbers.start, numbers.stop, numbers.step
+    known = next(one for one in (start, stop, step) if isinstance(one, Number))
+    counted, held = _counted(variables, start)
+
+    def inside() -> Any:
+        if is_number(step):
+            return held[0] < stop if step > 0 else held[0] > stop
+        return ((step > 0) & (held[0] < stop)) | ((step < 0) & (held[0] > stop))
+
+    def test() -> Any:
+        return inside() if extra_test is None else and_(inside, extra_test)
+
+    def turn() -> None:
+        body(held[0])
+        held[0] = held[0] + step
+
+    stage_while(counted, test, turn, known.context)

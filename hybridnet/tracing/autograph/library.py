@@ -1,0 +1,65 @@
+"""Which code is the user's, to be converted, and which a library's, to be left as it is."""
+
+from __future__ import annotations
+
+import functools
+import site
+import sysconfig
+import types
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = ["is_library_class", "is_user_function", "user_function"]
+
+
+def _folders() -> tuple[str, ...]:
+    names = ("stdlib", "platstdlib", "purelib", "platlib")
+    found = {path for name in names if (path := sysconfig.get_path(name))}
+    found.update(site.getsitepackages())
+    package = Path(__file__).parents[2]
+    import hybridnet.engine
+
+    found |= {str(package), str(Path(hybridnet.engine.__file__).parent)}
+    return tuple(str(Path(one)) + "/" for one in found)
+
+
+_LIBRARIES: Final = _folders()
+_CALL: Final = "__call__"
+
+
+@functools.lru_cache(4096)
+def _is_library_file(file: str) -> bool:
+    return file.startswith(("<frozen", *_LIBRARIES))
+
+
+def is_user_function(function: Any) -> bool:
+    """Whether a plain function is the user's."""
+    return isinstance(function, types.FunctionType) and not _is_library_file(
+        function.__code__.co_filename
+    )
+
+
+def is_library_class(kind: type) -> bool:
+    """Whether a class is part of a library."""
+    name = kind.__module__
+    if name == "builtins":
+        return True
+    for one in vars(kind).values():
+        if isinstance(one, types.FunctionType) and one.__module__ == name:
+            return _is_library_file(one.__code__.co_filename)
+    return name.partition(".")[0] in ("hybridnet", "numpy", "jax", "collections")
+
+
+def user_function(value: Any) -> types.FunctionType | None:
+    """Returns the user's function that runs when a value is called; None where there is none."""
+    while isinstance(value, functools.partial):
+        value = value.func
+    if isinstance(value, types.MethodType):
+        value = value.__func__
+    if isinstance(value, types.FunctionType):
+        return value if is_user_function(value) else None
+    if isinstance(value, type):
+        found = getattr(value, "__init__", None)
+    else:
+        found = getattr(type(value), _CALL, None)
+    return found if is_user_function(found) else None

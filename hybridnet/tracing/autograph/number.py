@@ -1,0 +1,311 @@
+"""`Number`: a Python number that is known only when a traced function runs.
+
+A loop in a graph that counts has a counter, which Python code adds to, compares, and multiplies
+arrays with. It is an array without dimensions, of int64, float64 or bool, so that it holds what
+Python's number would hold, and it does what a Python number does: with another number it makes a
+number, by Python's rules, and to an array it is a number, which takes the array's dtype. It is
+never changed in place: ``i += 1`` makes another number.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from hybridnet.base.context import Context
+from hybridnet.base.errors import MXNetError
+from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ndarray import NDArray
+from hybridnet.ndarray._part import cast_call, fill_call
+from hybridnet.ops.registry import get
+
+__all__ = [
+    "Kind",
+    "Number",
+    "NumberError",
+    "in_array",
+    "is_number",
+    "joined",
+    "number",
+    "number_dtype",
+    "to_number",
+]
+
+#: A class of arrays.
+Kind = type[NDArray]
+
+_BOOL: Final = np.dtype(np.bool_)
+_INT: Final = np.dtype(np.int64)
+_FLOAT: Final = np.dtype(np.float64)
+# Each holds what those before it hold.
+_RANKS: Final = {_BOOL: 0, _INT: 1, _FLOAT: 2}
+
+_UNKNOWN: Final = (
+    "a number that is known only when the traced function runs cannot be used here, as {what}: "
+    "what Python needs while tracing (a shape, an index of a list, a condition in a comprehension) "
+    "must not depend on arrays, nor on a loop that became part of the graph; index an array "
+    "instead of a list, or compute it outside the loop"
+)
+
+
+class NumberError(MXNetError):
+    """Python asked for the value of a number that is known only when the function runs."""
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a Python number (or one of NumPy's) that can become a `Number`."""
+    return isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating))
+
+
+def number_dtype(value: Any) -> np.dtype[Any]:
+    """Returns the dtype in which a Python number is held."""
+    if isinstance(value, (bool, np.bool_)):
+        return _BOOL
+    return _INT if isinstance(value, (int, np.integer)) else _FLOAT
+
+
+def joined(one: np.dtype[Any], other: np.dtype[Any]) -> np.dtype[Any]:
+    """Returns the dtype that holds the numbers of both."""
+    return one if _RANKS[one] >= _RANKS[other] else other
+
+
+def number(value: Any, ctx: Context) -> Number:
+    """Returns a Python number as a `Number`."""
+    type = tensor_type((), number_dtype(value))
+    made: NDArray = NDArray.apply_call(fill_call(type), (), (float(value),), ctx)[0]
+    return _as_number(made)
+
+
+def _as_number(one: NDArray) -> Number:
+    made = one.as_kind(Number)
+    assert isinstance(made, Number)
+    made.set_edge(one.edge)
+    return made
+
+
+def to_number(one: NDArray, dtype: Any) -> Number:
+    """Returns the element of an array of one as a `Number`; no gradient flows through it."""
+    return _as_number(_cast(one, tensor_type((), np.dtype(dtype))).detach())
+
+
+def _cast(one: NDArray, type: TensorType) -> NDArray:
+    plain = one.as_kind(NDArray) if isinstance(one, Number) else one
+    if one.type is type:
+        return plain
+    if not type.shape and one.shape:
+        plain = plain.reshape((1,)).view(0, ())
+        if plain.type is type:
+            return plain
+    made: NDArray = NDArray.apply_call(cast_call(type), (plain,))[0]
+    return made
+
+
+class Number(NDArray):
+    """A Python number that is known only when the function runs; see the module."""
+
+    __slots__ = ("denies",)
+
+    #: Of the result of ``not x`` that x; see `hybridnet.tracing.autograph.conditions`.
+    denies: Any
+
+    def as_python(self) -> NDArray:
+        """Returns the number as the plain array that users see."""
+        return self.as_kind(NDArray)
+
+    def _unknown(self, what: str) -> NumberError:
+        return NumberError(_UNKNOWN.format(what=what))
+
+    def __bool__(self) -> bool:
+        raise self._unknown("a condition")
+
+    def __int__(self) -> int:
+        raise self._unknown("a whole number")
+
+    def __index__(self) -> int:
+        raise self._unknown("an index or a size")
+
+    def __float__(self) -> float:
+        raise self._unknown("a float")
+
+    def __len__(self) -> int:
+        raise TypeError("a number has no len()")
+
+    def __repr__(self) -> str:
+        return f"<number {self.inferred_dtype}, being traced>"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
+    __hash__ = NDArray.__hash__
+
+    def __add__(self, other: Any) -> Any:
+        return _arithmetic("broadcast_add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _arithmetic("broadcast_add", self, other, swap=True)
+
+    def __sub__(self, other: Any) -> Any:
+        return _arithmetic("broadcast_sub", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _arithmetic("broadcast_sub", self, other, swap=True)
+
+    def __mul__(self, other: Any) -> Any:
+        return _arithmetic("broadcast_mul", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _arithmetic("broadcast_mul", self, other, swap=True)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _arithmetic("broadcast_div", self, other, floats=True)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _arithmetic("broadcast_div", self, other, swap=True, floats=True)
+
+    def __mod__(self, other: Any) -> Any:
+        return _arithmetic("broadcast_mod", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _arithmetic("broadcast_mod", self, other, swap=True)
+
+    def __pow__(self, other: Any) -> Any:
+        floats = is_number(other) and not isinstance(other, (bool, np.bool_)) and other < 0
+        return _arithmetic("broadcast_power", self, other, floats=floats)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _arithmetic("broadcast_power", self, other, swap=True)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _floor_divided(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _floor_divided(_like(self, other), self) if is_number(other) else NotImplemented
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    # Numbers do not change in place.
+    __iadd__ = __add__
+    __isub__ = __sub__
+    __imul__ = __mul__
+    __itruediv__ = __truediv__
+    __imod__ = __mod__
+    __ipow__ = __pow__
+
+    def __neg__(self) -> Any:
+        return 0 - self
+
+    def __pos__(self) -> Any:
+        return self + 0
+
+    def __abs__(self) -> Any:
+        plain = (self + 0).as_python()
+        return _as_number(NDArray.apply_operator(get("abs"), (plain,), {}))
+
+    def __eq__(self, other: object) -> Any:
+        return _compared("broadcast_equal", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return _compared("broadcast_not_equal", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return _compared("broadcast_lesser", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _compared("broadcast_lesser_equal", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _compared("broadcast_greater", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _compared("broadcast_greater_equal", self, other)
+
+    def __and__(self, other: Any) -> Any:
+        return _logical("broadcast_logical_and", self, other)
+
+    def __or__(self, other: Any) -> Any:
+        return _logical("broadcast_logical_or", self, other)
+
+    def __xor__(self, other: Any) -> Any:
+        return _logical("broadcast_logical_xor", self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+
+def _like(one: Number, value: Any) -> Number:
+    return number(value, one.context)
+
+
+def in_array(one: Number, array: NDArray) -> NDArray:
+    """Returns a number as an array takes it: of one element and of its dtype."""
+    return _cast(one, tensor_type((1,), array.type.dtype)).as_kind(type(array))
+
+
+def _pair(operator: str, lhs: NDArray, rhs: NDArray, swap: bool) -> Any:
+    pair = (rhs, lhs) if swap else (lhs, rhs)
+    return type(lhs).apply_operator(get(operator), pair, {})
+
+
+def _arithmetic(
+    operator: str,
+    one: Number,
+    other: Any,
+    *,
+    swap: bool = False,
+    floats: bool = False,
+) -> Any:
+    """Applies an operator of Python's.
+
+    Args:
+        operator: for two arrays.
+        one: the number.
+        other: what stands on the other side.
+        swap: whether the number is the right side.
+        floats: whether the result is a float though both are whole.
+    """
+    if is_number(other):
+        other = _like(one, other)
+    elif not isinstance(other, NDArray):
+        return NotImplemented
+    elif not isinstance(other, Number):
+        return _pair(operator, in_array(one, other), other, swap)
+    dtype = joined(joined(one.type.dtype, other.type.dtype), _FLOAT if floats else _INT)
+    scalar = tensor_type((), dtype)
+    return _as_number(_pair(operator, _cast(one, scalar), _cast(other, scalar), swap))
+
+
+def _compared(operator: str, one: Number, other: Any) -> Any:
+    if is_number(other):
+        other = _like(one, other)
+    elif not isinstance(other, NDArray):
+        return NotImplemented
+    elif not isinstance(other, Number):
+        return _pair(operator, in_array(one, other), other, False)
+    scalar = tensor_type((), joined(joined(one.type.dtype, other.type.dtype), _INT))
+    made = _pair(operator, _cast(one, scalar), _cast(other, scalar), False)
+    return _as_number(_cast(made, tensor_type((), _BOOL)))
+
+
+def _logical(operator: str, one: Number, other: Any) -> Any:
+    if isinstance(other, (bool, np.bool_)):
+        other = _like(one, other)
+    both = isinstance(other, Number) and one.type.dtype == other.type.dtype == _BOOL
+    if not both:
+        return NotImplemented
+    return _as_number(_cast(_pair(operator, one.as_python(), other.as_python(), False), one.type))
+
+
+def _floor_divided(one: Number, other: Any) -> Any:
+    if is_number(other):
+        other = _like(one, other)
+    if not isinstance(other, Number):
+        return NotImplemented
+    rest = one % other
+    whole = rest.type.dtype == _INT
+    made = (one - rest).as_python() / (other + 0 if whole else other + 0.0).as_python()
+    if not whole:
+        made = NDArray.apply_operator(get("floor"), (made + 0.5,), {})
+    return _as_number(made)

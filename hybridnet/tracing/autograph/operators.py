@@ -1,0 +1,41 @@
+"""The operators that converted code calls, by the names that the conversion gives them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Final
+
+from .builtins import set_item, slice_, update_item
+from .calls import converted_call
+from .conditions import and_, assert_stmt, chain, if_exp, if_stmt, not_, or_, raised
+from .for_loops import for_stmt
+from .scope import FunctionScope, autograph_artifact, ld, ldu, with_function_scope
+from .state import Undefined, UndefinedReturnValue
+from .while_loops import while_stmt
+
+__all__ = ["OPERATORS"]
+
+OPERATORS: Final = SimpleNamespace(
+    FunctionScope=FunctionScope,
+    STD=None,
+    Undefined=Undefined,
+    UndefinedReturnValue=UndefinedReturnValue,
+    and_=and_,
+    assert_stmt=assert_stmt,
+    autograph_artifact=autograph_artifact,
+    chain=chain,
+    converted_call=converted_call,
+    for_stmt=for_stmt,
+    if_exp=if_exp,
+    if_stmt=if_stmt,
+    ld=ld,
+    ldu=ldu,
+    not_=not_,
+    or_=or_,
+    raised=raised,
+    set_item=set_item,
+    slice_=slice_,
+    update_item=update_item,
+    while_stmt=while_stmt,
+    with_function_scope=with_function_scope,
+)

@@ -1,0 +1,246 @@
+"""What is rewritten in a user's function before the library that converts control flow sees it.
+
+That library (diastatic-malt) leaves some of Python out, or treats it in a way that does not suit
+arrays that are changed in place. Here such statements become others that say the same:
+
+- `else` of a loop becomes an `if` after it, on a flag that `break` clears;
+- ``x[i] = value`` becomes a call, so that x is not taken for a variable that is assigned anew;
+- ``assert`` and ``raise`` become calls;
+- ``super()`` gets its arguments, and ``self.__name`` its full name.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import Any, Final, TypeVar, final
+
+__all__ = ["REBOUND", "prepare"]
+
+#: The option of a loop that names the variables to which its body assigns other objects.
+REBOUND: Final = "rebound"
+
+_Node = TypeVar("_Node", bound=ast.AST)
+
+
+def prepare(node: ast.AST, class_name: str | None, first: str | None, at: Any) -> None:
+    """Rewrites a function, in place.
+
+    Args:
+        node: the function.
+        class_name: of the class it is a method of, if any.
+        first: the name of its first parameter, if any.
+        at: gets a new node and that which it stands for, and notes that their lines are the same.
+
+    Raises:
+        NotImplementedError: something in it cannot be converted.
+    """
+    if isinstance(node, ast.FunctionDef):
+        _without_annotations(node)
+    _Rewriter(class_name, first, at).generic_visit(node)
+
+
+def _without_annotations(node: ast.FunctionDef) -> None:
+    """Annotations may name what is not known where the converted function is made."""
+    node.returns = None
+    arguments = node.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    for one in (*every, arguments.vararg, arguments.kwarg):
+        if one is not None:
+            one.annotation = None
+
+
+def _name(identifier: str, context: ast.expr_context | None = None) -> ast.Name:
+    return ast.Name(identifier, context or ast.Load())
+
+
+def _call(operator: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(ast.Attribute(_name("ag__"), operator, ast.Load()), list(args), [])
+
+
+def _lambda(body: ast.expr) -> ast.Lambda:
+    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), body)
+
+
+@final
+class _Rewriter(ast.NodeTransformer):
+    """The rewriting of one function; see the module's docstring."""
+
+    def __init__(self, class_name: str | None, first: str | None, at: Any) -> None:
+        self._class = None if class_name is None else class_name.lstrip("_")
+        self._first = first
+        self._at = at
+        self._count = 0
+
+    def _new(self, what: str) -> str:
+        self._count += 1
+        return f"{what}__{self._count}"
+
+    def _put(self, made: _Node, like: ast.AST) -> _Node:
+        self._at(made, like)
+        return made
+
+    # -- names -------------------------------------------------------------------------------
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        hidden = node.attr.startswith("__") and not node.attr.endswith("__")
+        if hidden and self._class is not None:
+            node.attr = f"_{self._class}{node.attr}"
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        is_super = isinstance(node.func, ast.Name) and node.func.id == "super"
+        if is_super and not node.args and self._first is not None:
+            node.args = [
+                self._put(_name("__class__"), node),
+                self._put(_name(self._first), node),
+            ]
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        outer, self._first = self._first, None  # `super()` there is about another first parameter
+        self.generic_visit(node)
+        self._first = outer
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        outer, self._class = self._class, node.name.lstrip("_")
+        self.generic_visit(node)
+        self._class = outer
+        return node
+
+    def visit_Match(self, node: ast.Match) -> ast.AST:
+        raise NotImplementedError("`match` statements are not converted; use if and elif")
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        raise NotImplementedError("asynchronous functions are not converted")
+
+    # -- statements --------------------------------------------------------------------------
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        self.generic_visit(node)
+        message = node.msg or ast.Constant(None)
+        source = ast.Constant(ast.unparse(node.test))
+        return self._put(ast.Expr(_call("assert_stmt", node.test, _lambda(message), source)), node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        self.generic_visit(node)
+        if node.exc is not None:
+            node.exc = self._put(_call("raised", node.exc), node)
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        self.generic_visit(node)
+        parts: list[ast.stmt] = []
+        value: ast.expr = node.value
+        targets = [self._without_items(one, parts) for one in node.targets]
+        if not parts:
+            return node
+        if len(targets) == 1 and isinstance(node.targets[0], ast.Subscript):
+            return self._put(self._store(node.targets[0], value), node)
+        node.targets = targets
+        return [node, *(self._put(one, node) for one in parts)]
+
+    def _without_items(self, target: ast.expr, parts: list[ast.stmt]) -> ast.expr:
+        """Returns a target of an assignment with names in the place of items, stored later."""
+        if isinstance(target, ast.Subscript):
+            held = self._new("item")
+            parts.append(self._store(target, _name(held)))
+            return self._put(_name(held, ast.Store()), target)
+        if isinstance(target, (ast.Tuple, ast.List)):
+            target.elts = [self._without_items(one, parts) for one in target.elts]
+        elif isinstance(target, ast.Starred):
+            target.value = self._without_items(target.value, parts)
+        return target
+
+    def _store(self, target: ast.Subscript, value: ast.expr) -> ast.Expr:
+        owner, keys = _path(target)
+        return ast.Expr(_call("set_item", owner, keys, value))
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.target, ast.Subscript):
+            return node
+        owner, keys = _path(node.target)
+        operator = ast.Constant(type(node.op).__name__)
+        return self._put(ast.Expr(_call("update_item", owner, keys, operator, node.value)), node)
+
+    def visit_While(self, node: ast.While) -> Any:
+        return self._loop(node)
+
+    def visit_For(self, node: ast.For) -> Any:
+        return self._loop(node)
+
+    def _loop(self, node: ast.While | ast.For) -> Any:
+        rebound = sorted(_rebound(node))
+        self.generic_visit(node)
+        vars(node)["rebound"] = rebound
+        if not node.orelse:
+            return node
+        orelse, node.orelse = node.orelse, []
+        if not any(_breaks(one) for one in node.body):
+            return [node, *orelse]
+        flag = self._new("finished")
+        node.body = [self._flagged(one, flag) for one in node.body]
+        before = self._put(ast.Assign([_name(flag, ast.Store())], ast.Constant(True)), node)
+        rebound.append(flag)
+        return [before, node, self._put(ast.If(_name(flag), orelse, []), node)]
+
+    def _flagged(self, node: Any, flag: str) -> Any:
+        """Has each `break` of this loop clear the flag first."""
+        if isinstance(node, ast.Break):
+            clear = ast.Assign([_name(flag, ast.Store())], ast.Constant(False))
+            return self._put(ast.If(ast.Constant(True), [clear, node], []), node)
+        if not isinstance(node, (ast.While, ast.For, ast.FunctionDef, ast.ClassDef)):
+            for name, field in ast.iter_fields(node):
+                if isinstance(field, list):
+                    setattr(node, name, [self._flagged(one, flag) for one in field])
+        return node
+
+
+def _path(target: ast.Subscript) -> tuple[ast.expr, ast.expr]:
+    """Returns what ``owner[a][b]`` begins with, and the keys as a tuple."""
+    keys: list[ast.expr] = []
+    node: ast.expr = target
+    while isinstance(node, ast.Subscript):
+        keys.append(_key(node.slice))
+        node = node.value
+    owner = copy.copy(node)
+    if hasattr(owner, "ctx"):
+        owner.ctx = ast.Load()
+    return owner, ast.Tuple(keys[::-1], ast.Load())
+
+
+def _key(node: ast.expr) -> ast.expr:
+    """Returns an index as an expression of its own: slices are calls then."""
+    if isinstance(node, ast.Slice):
+        ends = [one or ast.Constant(None) for one in (node.lower, node.upper, node.step)]
+        return _call("slice_", *ends)
+    if isinstance(node, ast.Tuple):
+        return ast.Tuple([_key(one) for one in node.elts], ast.Load())
+    return node
+
+
+def _breaks(node: ast.AST) -> bool:
+    """Whether a statement holds a `break` of the loop around it."""
+    if isinstance(node, ast.Break):
+        return True
+    if isinstance(node, (ast.While, ast.For)):
+        return any(_breaks(one) for one in node.orelse)
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return False
+    return any(_breaks(one) for one in ast.iter_child_nodes(node))
+
+
+def _rebound(loop: ast.While | ast.For) -> set[str]:
+    """Returns the variables to which a loop assigns other objects, by more than ``x += y``."""
+    found = set()
+    augmented = {one.target for one in ast.walk(loop) if isinstance(one, ast.AugAssign)}
+    for one in ast.walk(loop):
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one not in augmented:
+            found.add(one.id)
+        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store):
+            found.add(ast.unparse(one))
+    return found

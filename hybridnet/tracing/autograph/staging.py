@@ -1,0 +1,446 @@
+"""Loops that become part of the graph.
+
+The body is traced with arrays that stand for the variables it assigns. What comes out says whether
+that was right: a number may turn out to become an array, a whole number a float, an item of a list
+to be changed. Then the body is traced again with what is known now; what was found out is kept, so
+that loops inside of loops are not traced over and over.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, final
+
+from hybridnet.base.context import Context
+from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ndarray import NDArray, _tape
+from hybridnet.runtime import recorder
+
+from ..bodies import Body, Flow, as_type, filled
+from ..structure import flatten, unflatten
+from .number import Kind, Number, is_number, number_dtype
+from .slots import HOW, Slot, StagingError, StagingKindError, slot_of
+from .state import (
+    Change,
+    Containers,
+    Leaves,
+    Undefined,
+    UndefinedReturnValue,
+    described,
+    same_plain,
+)
+
+__all__ = ["Loop", "Variables", "forget_loops"]
+
+_TRIES: Final = 8
+
+
+class _Memory(threading.local):
+    """What this thread knows of loops that it has traced, while it traces."""
+
+    def __init__(self) -> None:
+        self.loops: dict[Any, tuple[list[Any], list[Any]]] = {}
+
+
+_memory: Final = _Memory()
+
+
+def forget_loops() -> None:
+    """Forgets what is known of loops: another function is traced next."""
+    _memory.loops.clear()
+
+
+class Variables(NamedTuple):
+    """The variables that a loop assigns.
+
+    Attributes:
+        names: their names.
+        get, set: read and assign all of them.
+        rebound: those to which it assigns other objects, and not only ``x += y``.
+        blocks: the functions that the loop consists of.
+    """
+
+    names: Sequence[str]
+    get: Callable[[], tuple[Any, ...]]
+    set: Callable[[tuple[Any, ...]], None]
+    rebound: frozenset[str]
+    blocks: tuple[Callable[..., Any] | None, ...]
+
+
+class _Retry(Exception):
+    """What the variables are was taken wrongly; it is right now."""
+
+
+@final
+class Loop:
+    """A loop that is to become part of the graph.
+
+    Args:
+        variables: that it assigns.
+        line: the user's.
+        ctx: the device.
+        row_types: of what stands for the rows that a turn is given.
+        row_kinds: the classes of that.
+
+    Attributes:
+        line: as given.
+    """
+
+    def __init__(
+        self,
+        variables: Variables,
+        line: str,
+        ctx: Context,
+        row_types: Sequence[TensorType] = (),
+        row_kinds: Sequence[Kind] = (),
+    ) -> None:
+        self.line = line
+        self._variables = variables
+        self._ctx = ctx
+        self._row_types, self._row_kinds = row_types, row_kinds
+        self._start = list(variables.get())
+        self._containers = Containers(variables.blocks)
+        # Items of containers that the body changes: the container's number, and the key.
+        self._items: list[tuple[int, Any]] = []
+        # What the body appends to lists: the list's number, and how many.
+        self._appended: dict[int, int] = {}
+        self._take_apart()
+        self._key = self._key_of_loop()
+        self._recall()
+
+    def _take_apart(self) -> None:
+        self._leaves = Leaves(self._start)
+        self._slots: list[Slot] = []
+        variables = self._variables
+        for name, (first, stop, _) in zip(variables.names, self._leaves.spans, strict=True):
+            assigned = name in variables.rebound
+            self._slots += [slot_of(name, one, assigned) for one in self._leaves.all[first:stop]]
+
+    def _key_of_loop(self) -> Any:
+        codes = [id(getattr(block, "__code__", None)) for block in self._variables.blocks]
+        found = [one.type or type(one.start) for one in self._slots]
+        return (*codes, *found)
+
+    def _recall(self) -> None:
+        """Takes the variables for what they turned out to be the last time."""
+        known = _memory.loops.get(self._key)
+        if known is None:
+            return
+        types, items = known
+        for number, key in items:
+            self._add_item(number, key)
+        if len(types) == len(self._slots):
+            pairs = zip(self._slots, types, strict=True)
+            self._slots = [replace(one, type=type, kind=kind) for one, (type, kind) in pairs]
+
+    # -- tracing -----------------------------------------------------------------------------
+
+    def traced(self, what: str, run: Callable[..., Any]) -> Body:
+        """Traces a condition: it returns one value, and changes nothing.
+
+        Args:
+            what: it is, for messages.
+            run: is given what stands for the rows.
+        """
+
+        def function(*arrays: NDArray) -> list[Any]:
+            found, _, _ = self._run(run, arrays)
+            return [found]
+
+        return self._body(what, function)
+
+    def traced_body(self, run: Callable[..., Any]) -> Body:
+        """Traces the body until the types of the variables are settled.
+
+        Args:
+            run: the body; is given what stands for the rows.
+
+        Raises:
+            StagingError: the loop cannot become part of the graph.
+        """
+
+        def function(*arrays: NDArray) -> list[Any]:
+            _, values, changes = self._run(run, arrays)
+            return self._taken_apart(values, changes)
+
+        for _ in range(_TRIES):
+            try:
+                body = self._body("the body", function)
+            except _Retry:
+                continue
+            if self._settled(body):
+                types = [(one.type, one.kind) for one in self._slots]
+                _memory.loops[self._key] = types, list(self._items)
+                return body
+        names = ", ".join(dict.fromkeys(one.name for one in self._slots))
+        raise StagingError(f"{self.line}: the types of {names} do not settle; {HOW}")
+
+    def _body(self, what: str, function: Callable[..., list[Any]]) -> Body:
+        carried = [one for one in self._slots if one.type is not None]
+        types = [*self._row_types, *(one.type for one in carried if one.type is not None)]
+        kinds = [*self._row_kinds, *(one.kind for one in carried)]
+        return Body(f"{what} of the loop at {self.line}", function, types, self._ctx, kinds, True)
+
+    def _run(
+        self, run: Callable[..., Any], arrays: Sequence[NDArray]
+    ) -> tuple[Any, tuple[Any, ...], list[Change]]:
+        """Runs a part of the loop; returns what it gives, and what variables and containers are."""
+        count = len(self._row_types)
+        given = iter(arrays[count:])
+        leaves = [one.start if one.type is None else next(given) for one in self._slots]
+        self._assign(leaves)
+        try:
+            found = run(*arrays[:count])
+            values = self._variables.get()
+        finally:
+            self._variables.set(tuple(self._start))
+            changes = self._containers.take_back()
+        return found, values, changes
+
+    def _assign(self, leaves: Sequence[Any]) -> None:
+        """Sets variables and items of containers."""
+        count = len(self._leaves.all)
+        self._variables.set(tuple(self._leaves.values(leaves[:count])))
+        for (number, key), leaf in zip(self._items, leaves[count:], strict=True):
+            self._containers.set_item(number, key, leaf)
+
+    def _taken_apart(self, values: Sequence[Any], changes: Sequence[Change]) -> list[Any]:
+        """Returns the leaves of the variables, of the items, and of what was appended."""
+        leaves: list[Any] = []
+        for number, value in enumerate(values):
+            leaves += self._leaves_of(number, value)
+        contents = {one.number: one.items for one in changes}
+        self._appended = {}
+        more: list[Any] = []
+        for number, items in contents.items():
+            more += self._new_items(number, items)
+        for number, key in self._items:
+            leaves.append(contents.get(number, self._containers.before(number))[key])
+        return [*leaves, *more]
+
+    def _leaves_of(self, number: int, value: Any) -> list[Any]:
+        """Returns the leaves of a variable, which must be as many as before the turn."""
+        first, _, tree = self._leaves.spans[number]
+        found, new_tree = flatten(value)
+        if new_tree == tree:
+            return found
+        start = self._leaves.all[first] if tree is None else None
+        if isinstance(start, Undefined) or isinstance(value, UndefinedReturnValue):
+            return [value] * (1 if tree is None else self._width(number))
+        if isinstance(start, UndefinedReturnValue):
+            self._start[number] = unflatten(new_tree, [start] * len(found))
+            self._take_apart()
+            self._items = []
+            raise _Retry
+        raise StagingKindError(
+            f"{self.line}: variable {self._variables.names[number]!r} is "
+            f"{described(self._start[number])} before the loop, and {described(value)} of another "
+            f"structure after a turn; {HOW}"
+        )
+
+    def _width(self, number: int) -> int:
+        first, stop, _ = self._leaves.spans[number]
+        return stop - first
+
+    def _new_items(self, number: int, items: Any) -> list[Any]:
+        """Finds out what a turn does to a container; returns what it appends."""
+        containers = self._containers
+        before, name = containers.before(number), containers.name(number)
+        count = len(before)
+        longer = isinstance(before, list) and len(items) > count
+        if longer and all(a is b for a, b in zip(items, before, strict=False)):
+            self._appended[number] = len(items) - count
+            return list(items[count:])
+        keys = _keys(before)
+        if isinstance(before, set) or keys != _keys(items):
+            raise StagingKindError(
+                f"{self.line}: the loop changes what {name!r} holds: {count} items before a turn, "
+                f"{len(items)} after it, or others; {HOW}"
+            )
+        new = [key for key in keys if items[key] is not before[key]]
+        new = [key for key in new if (number, key) not in self._items]
+        for key in new:
+            self._add_item(number, key)
+        if new:
+            raise _Retry
+        return []
+
+    def _add_item(self, number: int, key: Any) -> None:
+        """Has an item of a container go from turn to turn."""
+        start = self._containers.before(number)[key]
+        label = f"{self._containers.name(number)}[{key!r}]"
+        if flatten(start)[1] is not None:
+            raise StagingKindError(
+                f"{self.line}: {label} is {described(start)}, which the loop replaces; {HOW}"
+            )
+        self._items.append((number, key))
+        self._slots.append(slot_of(label, start, True))
+
+    def _settled(self, body: Body) -> bool:
+        """Compares what a turn gives with what it was given; notes what must be otherwise."""
+        settled = True
+        for number, (slot, place) in enumerate(self._places()):
+            leaf = body.leaves[number]
+            if place in body.overwritten and leaf is not body.given[place]:
+                self._refuse_overwritten(slot)
+            found = slot.after(leaf, self.line)
+            if found is not slot:
+                self._slots[number] = found
+                settled = False
+        if any(number in body.overwritten for number in range(len(self._row_types))):
+            raise StagingKindError(
+                f"{self.line}: the loop changes the rows that it goes over in place; go over "
+                "range(len(x)), and write x[i] = ..."
+            )
+        return settled
+
+    def _places(self) -> list[tuple[Slot, int]]:
+        """Returns the slots, and where among what the body is given each stands; -1: nowhere."""
+        found, place = [], len(self._row_types)
+        for slot in self._slots:
+            found.append((slot, -1 if slot.type is None else place))
+            place += slot.type is not None
+        return found
+
+    def _refuse_overwritten(self, slot: Slot) -> None:
+        trace = recorder.current_trace()
+        assert trace is not None
+        name = slot.name
+        if isinstance(slot.start, NDArray) and not trace.owns(slot.start.storage):
+            raise StagingKindError(
+                f"{self.line}: the loop changes {name!r} in place, and then assigns another array "
+                "to it; of an array from outside a loop that is part of the graph can do one of "
+                f"these only: write {name} = {name} + y for {name} += y, or copy it before"
+            )
+
+    # -- results -----------------------------------------------------------------------------
+
+    def starts(self) -> list[NDArray]:
+        """Returns the first values of what goes from turn to turn."""
+        return [one.array(self._ctx) for one in self._slots if one.type is not None]
+
+    def flows(self, body: Body) -> list[Flow]:
+        """Returns the new values of what goes from turn to turn."""
+        found = []
+        for number, slot in enumerate(self._slots):
+            leaf, type = body.leaves[number], slot.type
+            if type is None:
+                continue
+            if isinstance(leaf, NDArray):
+                flow = body.result(number)
+                found.append(flow if leaf.type is type else as_type(flow, type))
+            else:
+                found.append(filled(leaf if is_number(leaf) else 0, type))
+        return found
+
+    def appended(self, body: Body) -> list[tuple[Flow, TensorType, Kind]]:
+        """Returns what a turn appends to lists."""
+        found: list[tuple[Flow, TensorType, Kind]] = []
+        for number in range(len(self._slots), len(body.leaves)):
+            leaf = body.leaves[number]
+            if isinstance(leaf, NDArray):
+                found.append((body.result(number), leaf.type, type(leaf)))
+            elif is_number(leaf):
+                kind = tensor_type((), number_dtype(leaf))
+                found.append((filled(leaf, kind), kind, Number))
+            else:
+                names = ", ".join(map(self._containers.name, self._appended))
+                raise StagingKindError(
+                    f"{self.line}: the loop appends {described(leaf)} to {names}; a loop that is "
+                    "part of the graph can append arrays and numbers only"
+                )
+        return found
+
+    def refuse_appended(self) -> None:
+        """Raises where the loop appends to lists, and nobody knows how often."""
+        for number in self._appended:
+            name = self._containers.name(number)
+            raise StagingKindError(
+                f"{self.line}: the loop appends to {name!r}, but how often it runs is known only "
+                "when it runs; make an array before it, nd.zeros((most, ...)), and assign its rows,"
+                f" {name}[i] = ..., or go over a range of known length"
+            )
+
+    def finish(self, body: Body, outputs: Sequence[NDArray], lasts: dict[int, Any] | None) -> None:
+        """Sets variables and containers to what they are after the loop.
+
+        Args:
+            body: the traced body.
+            outputs: the last values of what went from turn to turn.
+            lasts: by the ids of what stood for rows, the last row; None where the loop may not
+                have been run at all.
+        """
+        values = iter(outputs)
+        made = []
+        for number, (slot, place) in enumerate(self._places()):
+            leaf = body.leaves[number]
+            if slot.type is None:
+                made.append(self._object_after(slot, leaf, lasts))
+                continue
+            output = _as_kind(next(values), slot.kind)
+            in_place = place in body.overwritten and leaf is body.given[place]
+            made.append(_array_after(slot, leaf, output, in_place, lasts))
+        self._assign(made)
+
+    def _object_after(self, slot: Slot, leaf: Any, lasts: dict[int, Any] | None) -> Any:
+        if lasts is not None and id(leaf) in lasts:
+            return lasts[id(leaf)]
+        if isinstance(slot.start, Undefined) and not isinstance(leaf, Undefined):
+            name = slot.name
+            return Undefined(
+                name,
+                f"variable {name!r} gets its value in the loop at {self.line}, which may not be "
+                "run at all; assign it before the loop",
+            )
+        return slot.start
+
+    def extend(
+        self, stacked: Sequence[NDArray], appended: Sequence[tuple[Any, TensorType, Any]]
+    ) -> None:
+        """Appends to lists what all turns have appended.
+
+        Args:
+            stacked: the arrays, one row for each turn.
+            appended: as given by `appended`.
+        """
+        first = 0
+        for number, width in self._appended.items():
+            chosen = slice(first, first + width)
+            first += width
+            parts = list(zip(stacked[chosen], appended[chosen], strict=True))
+            found = self._containers.container(number)
+            for turn in range(stacked[0].shape[0]):
+                for part, (_, type, kind) in parts:
+                    row = part.view(turn * type.size, type.shape)
+                    list.append(found, _as_kind(row, kind))
+
+
+def _as_kind(one: NDArray, kind: Kind) -> NDArray:
+    made = one.as_kind(kind)
+    made.set_edge(one.edge)
+    return made
+
+
+def _array_after(
+    slot: Slot, leaf: Any, output: NDArray, in_place: bool, lasts: dict[int, Any] | None
+) -> Any:
+    """Returns what a variable is after a loop that carried it."""
+    if lasts is not None and id(leaf) in lasts:
+        return lasts[id(leaf)]
+    if not isinstance(leaf, NDArray):
+        constant = lasts is not None and slot.kind is Number
+        if not is_number(leaf) or constant or same_plain(leaf, slot.start):
+            return leaf  # the same after each turn
+        return output
+    if in_place and isinstance(slot.start, NDArray):
+        slot.start.write(output.read())
+        if slot.start.offset is None and _tape.state.recording:
+            slot.start.set_edge(output.edge)
+        return slot.start
+    return output
+
+
+def _keys(items: Any) -> list[Any]:
+    return list(items) if isinstance(items, dict) else list(range(len(items)))

@@ -1,0 +1,266 @@
+"""The variables that a branch or a loop changes, and the lists, dicts and objects that it may.
+
+What is traced is only a part of the program, and may be traced again. So what it does to Python's
+variables and containers is noted, taken back, and done once the result is known.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple, final
+
+import numpy as np
+
+from hybridnet.ndarray import NDArray
+
+from ..structure import Tree, flatten, unflatten
+from .library import is_library_class
+
+__all__ = [
+    "Change",
+    "Containers",
+    "Leaves",
+    "Undefined",
+    "UndefinedReturnValue",
+    "described",
+    "same_plain",
+]
+
+# Containers are looked for this deep, and this many, from the variables of a block.
+_DEPTH: Final = 4
+_MOST: Final = 2000
+_PLAIN: Final = (str, bytes, type(None), type(Ellipsis), range, slice, np.dtype, type)
+
+
+class Undefined:
+    """A variable that has no value (yet).
+
+    Args:
+        symbol_name: of the variable.
+        reason: why reading it is an error; default as Python says it.
+    """
+
+    __slots__ = ("reason", "symbol_name")
+
+    def __init__(self, symbol_name: str, reason: str = "") -> None:
+        self.symbol_name = symbol_name
+        self.reason = reason
+
+    def read(self) -> Any:
+        """Raises the error of a variable that is read and has no value."""
+        name = self.symbol_name
+        raise UnboundLocalError(
+            self.reason
+            or f"cannot access local variable {name!r} where it is not associated with a value"
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        return self.read()
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.read()
+
+
+class UndefinedReturnValue:
+    """What a function returns that has not come to a `return`."""
+
+
+def same_plain(one: Any, other: Any) -> bool:
+    """Whether two objects are one, or plain values of Python that cannot be told apart."""
+    if one is other:
+        return True
+    if type(one) is not type(other) or isinstance(one, NDArray):
+        return False
+    if isinstance(one, (bool, int, float, complex, np.generic)):
+        return bool(repr(one) == repr(other))
+    return isinstance(one, _PLAIN) and bool(one == other)
+
+
+def described(value: Any) -> str:
+    """Returns what a value is, for messages."""
+    if isinstance(value, Undefined):
+        return "nothing"
+    if isinstance(value, NDArray):
+        return f"an array {value.type!r}"
+    if value is None:
+        return "None"
+    if isinstance(value, (bool, int, float, str)):
+        return f"the {type(value).__name__} {value!r}"
+    return f"a {type(value).__name__}"
+
+
+@final
+class Leaves:
+    """Values taken apart, side by side.
+
+    Attributes:
+        all: the leaves of all values.
+        spans: for each value where its leaves begin and end, and what puts them together.
+    """
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.all: list[Any] = []
+        self.spans: list[tuple[int, int, Tree]] = []
+        for one in values:
+            leaves, tree = flatten(one)
+            self.spans.append((len(self.all), len(self.all) + len(leaves), tree))
+            self.all += leaves
+
+    def values(self, leaves: Sequence[Any]) -> list[Any]:
+        """Puts other leaves together."""
+        return [unflatten(tree, leaves[start:stop]) for start, stop, tree in self.spans]
+
+
+class Change(NamedTuple):
+    """A container that a block has changed.
+
+    Attributes:
+        number: of the container.
+        items: what was in it after the block: a list, or a dict.
+    """
+
+    number: int
+    items: Any
+
+
+class _Kept(NamedTuple):
+    name: str
+    container: Any
+    items: Any
+
+
+@final
+class Containers:
+    """The lists, dicts and objects that blocks of code can reach by their variables.
+
+    Args:
+        blocks: functions that are the blocks.
+    """
+
+    def __init__(self, blocks: Sequence[Callable[..., Any] | None]) -> None:
+        self._kept: list[_Kept] = []
+        seen: set[int] = set()
+        for block in blocks:
+            for name, value in _variables(block):
+                self._add(name, value, seen, _DEPTH)
+
+    def _add(self, name: str, value: Any, seen: set[int], depth: int) -> None:
+        if depth == 0 or id(value) in seen or len(self._kept) >= _MOST:
+            return
+        inside: Iterator[tuple[str, Any]]
+        if isinstance(value, (list, tuple)):
+            inside = ((f"{name}[{number}]", one) for number, one in enumerate(value))
+            kept: Any = list(value)
+        elif isinstance(value, dict):
+            inside = ((f"{name}[{key!r}]", one) for key, one in list(value.items()))
+            kept = dict(value)
+        elif isinstance(value, set):
+            inside, kept = iter(()), set(value)
+        elif _has_attributes(value):
+            seen.add(id(value))
+            value = vars(value)
+            inside = ((f"{name}.{key}", one) for key, one in list(value.items()))
+            kept = dict(value)
+        else:
+            return
+        seen.add(id(value))
+        if not isinstance(value, tuple):
+            self._kept.append(_Kept(name, value, kept))
+        for inner, one in inside:
+            self._add(inner, one, seen, depth - 1)
+
+    def take_back(self) -> list[Change]:
+        """Undoes what a block has done to containers; returns what that was."""
+        changes = []
+        for number, one in enumerate(self._kept):
+            now = one.container
+            if _same_items(now, one.items):
+                continue
+            items: Any = type(one.items)(now)
+            if isinstance(items, dict):
+                items = {key: v for key, v in items.items() if not isinstance(v, Undefined)}
+                if _same_items(items, one.items):
+                    self.put(number, one.items)
+                    continue
+            changes.append(Change(number, items))
+            self.put(number, one.items)
+        return changes
+
+    def put(self, number: int, items: Any) -> None:
+        """Sets what is in a container."""
+        container = self._kept[number].container
+        if isinstance(container, list):
+            list.__setitem__(container, slice(None), items)
+            return
+        if isinstance(container, dict):
+            for key in [key for key in container if key not in items]:
+                dict.pop(container, key)
+            dict.update(container, items)
+            return
+        container.clear()
+        container.update(items)
+
+    def set_item(self, number: int, key: Any, value: Any) -> None:
+        """Sets one item of a list or dict."""
+        container = self._kept[number].container
+        kind = list if isinstance(container, list) else dict
+        kind.__setitem__(container, key, value)
+
+    def name(self, number: int) -> str:
+        """Returns how the user's code reaches a container."""
+        return self._kept[number].name
+
+    def before(self, number: int) -> Any:
+        """Returns what was in a container before the block."""
+        return self._kept[number].items
+
+    def container(self, number: int) -> Any:
+        """Returns a container."""
+        return self._kept[number].container
+
+
+def _same_items(one: Any, other: Any) -> bool:
+    if len(one) != len(other):
+        return False
+    if isinstance(one, dict):
+        return all(key in one and one[key] is other[key] for key in other)
+    if isinstance(one, set):
+        return bool(one == other)
+    return all(a is b for a, b in zip(one, other, strict=True))
+
+
+def _variables(block: Any) -> Iterator[tuple[str, Any]]:
+    """Yields the variables that a function shares with the one around it."""
+    if not isinstance(block, types.FunctionType):
+        return
+    for name, cell in zip(block.__code__.co_freevars, block.__closure__ or (), strict=True):
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            continue
+        if name == "ag__":
+            continue
+        yield name, value
+        if isinstance(value, types.FunctionType) and value.__closure__:
+            yield from _nested_variables(value)
+
+
+def _nested_variables(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yields the containers that a function inside the user's one shares."""
+    names = function.__code__.co_freevars
+    for name, cell in zip(names, function.__closure__ or (), strict=True):
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            continue
+        if isinstance(value, (list, dict, set)):
+            yield name, value
+
+
+def _has_attributes(value: Any) -> bool:
+    """Whether a value is an object of a class of the user's, whose attributes may change."""
+    plain = (NDArray, type, types.ModuleType, types.FunctionType, types.MethodType, np.ndarray)
+    if isinstance(value, (*plain, Undefined, UndefinedReturnValue)):
+        return False
+    return type(getattr(value, "__dict__", None)) is dict and not is_library_class(type(value))

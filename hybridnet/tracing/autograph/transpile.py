@@ -1,0 +1,323 @@
+"""Converts functions: control flow in their source becomes calls of operators.
+
+The conversion is diastatic-malt's (TensorFlow's AutoGraph by itself); what it makes is compiled
+here, under the name and the lines of the user's own file. So tracebacks, warnings, profiles and the
+places of operators name the user's lines, with nothing to translate.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import inspect
+import linecache
+import re
+import threading
+import types
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, final
+from weakref import WeakKeyDictionary
+
+from malt.converters import (
+    break_statements,
+    call_trees,
+    conditional_expressions,
+    continue_statements,
+    control_flow,
+    functions,
+    logical_expressions,
+    return_statements,
+    variables,
+)
+from malt.core import converter, unsupported_features_checker
+from malt.impl.api import PyToPy
+from malt.lang import directives
+from malt.pyct import (
+    anno,
+    inspect_utils,
+    naming,
+    origin_info,
+    parser,
+    transformer,
+    transpiler,
+)
+
+from .prepare import REBOUND, prepare
+
+__all__ = ["convert"]
+
+_lock: Final = threading.RLock()
+_OPTIONS: Final = converter.STANDARD_OPTIONS
+# Names of functions that stand for parts of the user's.
+_PARTS: Final = re.compile(
+    r"(if_body|else_body|loop_body|loop_test|extra_test|[gs]et_state)(_\d+)?"
+)
+# These look at the frame that calls them.
+_FRAMED: Final = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
+
+
+@final
+class _Calls(call_trees.CallTreeTransformer):
+    """Calls go through `converted_call`, but for those that look at their caller."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Name) and node.func.id in _FRAMED:
+            made: ast.AST = self.generic_visit(node)
+            return made
+        converted: ast.AST = super().visit_Call(node)
+        return converted
+
+
+@final
+class _Logic(logical_expressions.LogicalExpressionTransformer):
+    """As the library's, but ``a < f() < c`` computes each part once."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        if len(node.ops) == 1:
+            made: ast.AST = super().visit_Compare(node)
+            return made
+        self.generic_visit(node)
+        names: list[ast.expr] = [ast.Constant(type(one).__name__) for one in node.ops]
+        thunks: list[ast.expr] = [self._as_lambda(one) for one in node.comparators]
+        operator = ast.Attribute(ast.Name("ag__", ast.Load()), "chain", ast.Load())
+        args = [node.left, ast.Tuple(names, ast.Load()), ast.Tuple(thunks, ast.Load())]
+        return ast.Call(operator, args, [])
+
+
+@final
+class _Transpiler(PyToPy):
+    """The library's conversion with our own steps in it."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        super().__init__()
+        self._function = function
+
+    def get_transformed_name(self, node: ast.AST) -> str:
+        """Another name than the user's, which may stand for something else inside."""
+        return "ag__" + str(transpiler.GenericTranspiler.get_transformed_name(self, node))
+
+    def transform_ast(self, node: Any, ctx: Any) -> Any:
+        """Rewrites a function."""
+        code = self._function.__code__
+        names = self._function.__qualname__.split(".")
+        owner = names[-2] if len(names) > 1 and names[-2] != "<locals>" else None
+        first = code.co_varnames[0] if code.co_argcount else None
+        prepare(node, owner, first, _same_line)
+        for one in ast.walk(node):
+            rebound = vars(one).get("rebound")
+            if rebound is not None:
+                names_of = ast.Tuple([ast.Constant(name) for name in rebound], ast.Load())
+                options = {directives.set_loop_options: {REBOUND: names_of}}
+                anno.setanno(one, anno.Basic.DIRECTIVES, options)
+        unsupported_features_checker.verify(node)
+        node = self.initial_analysis(node, ctx)
+        node = functions.transform(node, ctx)
+        node = break_statements.transform(node, ctx)
+        node = continue_statements.transform(node, ctx)
+        node = return_statements.transform(node, ctx)
+        node = call_trees.qual_names.resolve(node)
+        node = _Calls(ctx).visit(node)
+        node = control_flow.transform(node, ctx)
+        node = conditional_expressions.transform(node, ctx)
+        node = _Logic(ctx).visit(node)
+        return variables.transform(node, ctx)
+
+    def convert(self) -> tuple[Any, str]:
+        """Returns the converted syntax tree, and its name."""
+        function = self._function
+        features = inspect_utils.getfutureimports(function)
+        node, source = _parsed(function, features)
+        namespace = inspect_utils.getnamespace(function)
+        namer = naming.Namer(namespace)
+        name: str = namer.new_symbol(self.get_transformed_name(node), ())
+        info = transformer.EntityInfo(
+            name=name,
+            source_code=source,
+            source_file="<fragment>",
+            future_features=features,
+            namespace=namespace,
+        )
+        program = converter.ProgramContext(options=_OPTIONS)
+        node = self._erase_arg_defaults(node)
+        return self.transform_ast(node, transformer.Context(info, namer, program)), name
+
+
+def _parsed(function: types.FunctionType, features: Any) -> tuple[Any, str]:
+    """Returns the syntax tree of a function, with the places of its nodes, and its source."""
+    if function.__name__ != "<lambda>":
+        node, source = parser.parse_entity(function, future_features=features)
+        origin_info.resolve_entity(node, source, function)
+        return node, source
+    file = function.__code__.co_filename
+    source = "".join(linecache.getlines(file, function.__globals__))
+    node = _lambda(function.__code__, source)
+    origin_info.resolve(node, source, file, node.lineno, node.col_offset)
+    return node, source
+
+
+def _lambda(code: types.CodeType, source: str) -> ast.Lambda:
+    """Returns the innermost lambda in a file in which the instructions of a code are.
+
+    Raises:
+        OSError: there is none.
+    """
+    places = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
+    names = code.co_varnames[: code.co_argcount]
+    found = None
+    for one in ast.walk(ast.parse(source)):
+        if not isinstance(one, ast.Lambda) or one.end_lineno is None:
+            continue
+        begin, end = (one.lineno, one.col_offset), (one.end_lineno, one.end_col_offset or 0)
+        arguments = [*one.args.posonlyargs, *one.args.args]
+        fits = tuple(argument.arg for argument in arguments) == names
+        if fits and places and begin <= min(places) and max(places) <= end:
+            found = one  # those inside others are found later
+    if found is None:
+        raise OSError("its source is not in its file")
+    return found
+
+
+def _same_line(made: ast.AST, like: ast.AST) -> None:
+    """Notes that what was made has no other place than what it stands for."""
+    origin = anno.getanno(like, anno.Basic.ORIGIN, default=None)
+    for one in ast.walk(made):
+        if origin is not None and anno.getanno(one, anno.Basic.ORIGIN, default=None) is None:
+            anno.setanno(one, anno.Basic.ORIGIN, origin)
+
+
+class _Made(NamedTuple):
+    """A conversion.
+
+    Attributes:
+        code: of a function that gets the operators and returns the converted function.
+    """
+
+    code: types.CodeType
+
+
+_made: Final[WeakKeyDictionary[types.CodeType, dict[str, _Made]]] = WeakKeyDictionary()
+
+
+def convert(function: types.FunctionType, operators: Any) -> types.FunctionType:
+    """Returns a function that does the same through operators; converted once for each code.
+
+    Args:
+        function: a plain function or lambda.
+        operators: what its control flow will call.
+
+    Raises:
+        Exception: of many kinds, where its source is not there or cannot be converted.
+    """
+    code = function.__code__
+    with _lock:
+        kept = _made.setdefault(code, {})
+        made = kept.get(code.co_filename)
+        if made is None:
+            made = kept[code.co_filename] = _convert(function)
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    closure = tuple(cells[name] for name in made.code.co_freevars)
+    factory: Callable[..., Any] = types.FunctionType(
+        made.code, function.__globals__, closure=closure
+    )
+    converted: types.FunctionType = factory(operators)
+    converted.__code__ = converted.__code__.replace(
+        co_name=code.co_name, co_qualname=code.co_qualname
+    )
+    converted.__defaults__ = function.__defaults__
+    converted.__kwdefaults__ = function.__kwdefaults__
+    converted.__name__, converted.__qualname__ = function.__name__, function.__qualname__
+    converted.__module__, converted.__doc__ = function.__module__, function.__doc__
+    return converted
+
+
+def _convert(function: types.FunctionType) -> _Made:
+    node, name = _Transpiler(function).convert()
+    if isinstance(node, ast.Lambda):
+        node = ast.Assign([ast.Name(name, ast.Store())], node)
+    else:
+        node.name = name
+    module = _factory(node, name, function.__code__.co_freevars)
+    _place(module, function.__code__.co_firstlineno)
+    flags = function.__code__.co_flags & _future_flags()
+    compiled = compile(
+        module, function.__code__.co_filename, "exec", flags=flags, dont_inherit=True
+    )
+    (outer,) = _codes(compiled)
+    (inner,) = _codes(outer)
+    return _Made(_named(inner, function.__code__.co_name))
+
+
+def _future_flags() -> int:
+    flags = 0
+    for name in __future__.all_feature_names:
+        flags |= getattr(__future__, name).compiler_flag
+    return flags
+
+
+def _factory(node: ast.stmt, name: str, freevars: Sequence[str]) -> ast.Module:
+    """Returns the code of a function that defines the converted one, with its free variables."""
+    source = "\n".join(
+        [
+            "def outer():",
+            *(f"    {one} = None" for one in freevars),
+            "    def inner(ag__):",
+            f"        return {name}",
+            "    return inner",
+        ]
+    )
+    module = ast.parse(source)
+    outer: Any = module.body[0]
+    outer.body[-2].body.insert(0, node)
+    return module
+
+
+def _place(node: ast.AST, line: int) -> None:
+    """Gives each node the line of the user's that it comes from."""
+    origin = anno.getanno(node, anno.Basic.ORIGIN, default=None)
+    if isinstance(origin, origin_info.OriginInfo):
+        line = origin.loc.lineno
+    elif isinstance(node, (ast.stmt, ast.ExceptHandler)):
+        line = _first_line(node, line)
+    if "lineno" in node._attributes:
+        at: Any = node
+        at.lineno = at.end_lineno = line
+        at.col_offset = at.end_col_offset = 0
+    for child in ast.iter_child_nodes(node):
+        _place(child, line)
+
+
+def _first_line(node: ast.AST, line: int) -> int:
+    """Returns the line of the first part of a statement that has one."""
+    for child in ast.walk(node):
+        origin = anno.getanno(child, anno.Basic.ORIGIN, default=None)
+        if isinstance(origin, origin_info.OriginInfo):
+            return int(origin.loc.lineno)
+    return line
+
+
+def _codes(code: types.CodeType) -> list[types.CodeType]:
+    return [one for one in code.co_consts if isinstance(one, types.CodeType)]
+
+
+def _named(code: types.CodeType, name: str) -> types.CodeType:
+    """Gives functions that stand for parts of the user's the name of the user's."""
+    constants = []
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType):
+            inner = one.co_name
+            if _PARTS.fullmatch(inner):
+                one = one.replace(co_name=name)
+                inner = name
+            elif inner.startswith("ag__"):
+                inner = name
+            one = _named(one, inner)
+        constants.append(one)
+    return code.replace(co_consts=tuple(constants))
+
+
+def has_source(function: types.FunctionType) -> bool:
+    """Whether the source of a function is there."""
+    try:
+        return bool(inspect.getsourcelines(function))
+    except (OSError, TypeError):
+        return False
