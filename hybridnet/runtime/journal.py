@@ -18,6 +18,7 @@ from typing import Any, Final, final
 from hybridnet import engine
 from hybridnet.base import config
 from hybridnet.base.context import Context
+from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.call import Call, Types
 
 from . import observe

@@ -35,8 +35,8 @@ from .steps import Failed, Step, plan, run_steps
 
 __all__ = ["CacheStatistics", "Failed", "ProgramCache", "ProgramState", "cache", "lower"]
 
-# Programs kept, and instructions in all of them together; past it, the oldest goes that was not used
-# since it was last spared. A training script uses tens, of some hundred instructions each.
+# Programs kept, and instructions in all of them together; past it, the oldest goes that was not
+# used since it was last spared. A training script uses tens, of some hundred instructions each.
 _CAPACITY: Final = 2048
 _INSTRUCTIONS: Final = 1 << 18
 # What compiling a structure as a whole takes, as a share of compiling each instruction alone.
