@@ -71,7 +71,9 @@ _NAMES: Final = {
     "Symbol": ("hybridnet.symbol", "Symbol"),
     "TensorSpec": ("hybridnet.tracing", "TensorSpec"),
     "custom_gradient": ("hybridnet.autograd", "custom_gradient"),
+    "export": ("hybridnet.exported", "export"),
     "function": ("hybridnet.tracing", "function"),
+    "load": ("hybridnet.exported", "load"),
     "num_gpus": ("hybridnet.context", "num_gpus"),
     "print": ("hybridnet.tracing", "print"),
     "py_func": ("hybridnet.tracing", "py_func"),
@@ -126,6 +128,8 @@ if TYPE_CHECKING:
     from .autograd import GradientTape as GradientTape
     from .autograd import custom_gradient as custom_gradient
     from .context import num_gpus as num_gpus
+    from .exported import export as export
+    from .exported import load as load
     from .ndarray import NDArray as NDArray
     from .ndarray import waitall as waitall
     from .session import Session as Session

@@ -41,6 +41,7 @@ BELOW = {
     "executor": ("ndarray",),
     "symbol": ("executor", "name", "attribute", "numpy"),
     "tracing": ("ndarray", "autograd"),
+    "exported": ("tracing", "symbol"),
     "io": ("ndarray",),
     "gluon": ("tracing", "symbol", "autograd", "initializer", "kv"),
     "checkpoint": ("gluon", "session"),
@@ -62,7 +63,7 @@ BELOW = {
 }
 #: Modules outside the house that only these floors may import.
 OUTSIDE = {
-    "jax": {"base", "ops", "graph", "runtime", "ndarray", "tracing", "cli"},
+    "jax": {"base", "ops", "graph", "runtime", "ndarray", "tracing", "exported", "cli"},
     "jaxlib": {"cli"},
     "numpy": set(BELOW) - {"engine"},
     "matplotlib": {"cli"},

@@ -147,9 +147,11 @@ def convolution(
     channel = data.shape[-1 if channel_last else 1]
     patches = channel * math.prod(kernel) * math.prod(windows.sizes(spatial)) * data.shape[0]
     size = patches * data.dtype.itemsize
+    # Of an exported program the batch may be of any size, and then no number.
+    is_large = not isinstance(size, int) or size > _PATCH_LIMIT
     if platform != "cpu":
         y = _by_xla(data, weight, windows, num_group, channel_last)
-    elif num_group == 1 and math.prod(kernel) > 1 and size > _PATCH_LIMIT:
+    elif num_group == 1 and math.prod(kernel) > 1 and is_large:
         # Channels last is the order that XLA's CPU kernel wants.
         x, w = (data, weight) if channel_last else map(_channel_last, (data, weight))
         y = _by_xla(x, w, windows, num_group, channel_last=True)
@@ -157,7 +159,7 @@ def convolution(
     else:
         if num_group == channel > 1:
             method = _by_slices
-        elif math.prod(kernel) == 1 or size <= _PATCH_LIMIT:
+        elif math.prod(kernel) == 1 or not is_large:
             method = _by_patches
         else:
             # XLA's grouped convolution on CPUs is a scalar loop, an order slower than products.

@@ -57,9 +57,9 @@ class Reader:
         self._is_plain = self._signature is None and self._static is None and ctx is None
 
     @property
-    def has_signature(self) -> bool:
-        """Whether arguments must be as an input signature says."""
-        return self._signature is not None
+    def specs(self) -> list[Any]:
+        """What the input signature says of the positional arguments; empty without one."""
+        return [] if self._signature is None else self._signature.specs
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
         """Reads the arguments of a call."""

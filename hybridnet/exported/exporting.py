@@ -1,0 +1,267 @@
+"""`export`: writes a function, block or symbol to a file that needs only NumPy and JAX to run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hybridnet.autograd import pause
+from hybridnet.base.context import current_context
+from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.lazy import jax
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.graph.evaluate import evaluate
+from hybridnet.graph.node import Graph
+from hybridnet.graph.structure import structure_of
+from hybridnet.ndarray import NDArray, array
+from hybridnet.passes.context import PassContext
+from hybridnet.passes.pipeline import optimize
+from hybridnet.runtime.segment import Value
+from hybridnet.symbol import Symbol
+from hybridnet.tracing import TensorSpec
+from hybridnet.tracing.structure import flatten, unflatten
+
+from .archive import Archive, named, write
+from .manifest import Argument, Manifest, packed_arguments
+from .program import arguments_of, stable_hlo
+from .tracing import Traced, symbol_function, traced
+
+__all__ = ["PLATFORMS", "export"]
+
+#: JAX's names of platforms, and what lowerings call them.
+PLATFORMS: Final = {"cpu": "cpu", "cuda": "gpu", "rocm": "gpu", "tpu": "tpu"}
+# Two sizes for each axis of any size, at which traces are compared: unlike each other and unlike
+# what sizes in programs usually are, and large enough for any kernel.
+_SIZES: Final = (
+    (202, 318, 430, 554, 662, 786, 898, 1018),
+    (274, 386, 502, 614, 734, 842, 958, 1082),
+)
+#: A shape with a name in the place of a size that may be any.
+_Dims = tuple[int | str, ...]
+
+
+def export(
+    model: Any,
+    path: str | os.PathLike[str],
+    *example_args: Any,
+    platforms: Sequence[str] = ("cpu", "cuda"),
+    params: Mapping[str, NDArray] | None = None,
+    batch: bool | None = None,
+    train_mode: bool = False,
+) -> None:
+    """Writes a model to a file, with its parameters, for `hn.load` or for JAX alone.
+
+    The program is StableHLO, for all `platforms` at once, whatever this machine has. Arrays that
+    the model overwrites (running statistics in training mode, states of random generators) go on
+    from call to call of what is loaded.
+
+    Args:
+        model: a function over arrays, an `hn.function`, a block, or a symbol.
+        path: of the file, which appears whole or not at all.
+        example_args: its arguments: for each an array, an `hn.TensorSpec`, or nested lists, tuples
+            and dicts of them; of an `hn.function` with an input signature none. A size of None in a
+            spec may be any when the program runs; sizes of None at the same axis are equal.
+        platforms: 'cpu', 'cuda', 'rocm' or 'tpu'.
+        params: for a symbol, the values of its parameters by name; the others are arguments.
+        batch: whether the first axis of example arrays may be of any size; None: if it can.
+        train_mode: whether operators behave as in training (dropout drops).
+
+    Raises:
+        ParameterError: an argument is of another kind.
+        MXNetError: the model does what an exported program cannot do: it runs Python code, or
+            computes something from a size that is to be open.
+    """
+    _check_platforms(platforms)
+    function, name = _function_of(model, params)
+    if not example_args:
+        example_args = _signature_of(model)
+    leaves, tree = flatten(tuple(example_args))
+    specs = [_spec(one, number) for number, one in enumerate(leaves)]
+    real = [array(x) if isinstance(x, np.ndarray) else x for x in leaves]
+    real = [one if isinstance(one, NDArray) else None for one in real]
+    dims, is_open = _dims(specs, real, batch)
+
+    def trace(sizes: Sequence[int] | None) -> Traced:
+        return _trace(function, specs, real, dims, sizes, tree, train_mode)
+
+    graphs: Mapping[str, Graph] | None = None
+    made = None
+    if is_open:
+        must = batch is True or any(not one.is_exact for one in specs)
+        try:
+            made, other = trace(_SIZES[0]), trace(_SIZES[1])
+            graphs = _open_graphs(made, other, platforms)
+            program = _exported(made, graphs, platforms, _inputs(dims, specs))
+        except Exception as error:  # JAX raises many kinds for a size that it cannot tell
+            if must:
+                raise MXNetError(
+                    f"hn.export: {name} cannot be exported for any size: {error}; give all sizes"
+                ) from error
+            graphs = None
+    if graphs is None or made is None:
+        dims = [tuple(size for size in one.shape or () if size is not None) for one in specs]
+        made = trace(None)
+        graphs = {one: _optimized(made, PLATFORMS[one]) for one in platforms}
+        program = _exported(made, graphs, platforms, _inputs(dims, specs))
+    data = bytes(program.mlir_module_serialized)
+    hosts = [one.asnumpy() for one in made.parameters]
+    manifest = Manifest(
+        name=name,
+        platforms=tuple(platforms),
+        parameters=named("parameter", hosts),
+        inputs=_inputs(dims, specs),
+        structure=packed_arguments(example_args)[0],
+        results=made.results,
+        outputs=arguments_of(program),
+        num_results=made.num_results,
+        updates=made.updates,
+        random=made.random,
+        calling_convention=program.calling_convention_version,
+        digest=hashlib.sha256(data).hexdigest(),
+        made_by=f"jax {jax.__version__}",
+    )
+    write(path, Archive(manifest, data, hosts))
+
+
+def _inputs(dims: Sequence[_Dims], specs: Sequence[TensorSpec]) -> tuple[Argument, ...]:
+    return tuple(
+        Argument(f"input{number}", shape, spec.dtype.name)
+        for number, (shape, spec) in enumerate(zip(dims, specs, strict=True))
+    )
+
+
+def _check_platforms(platforms: Sequence[str]) -> None:
+    unknown = [one for one in platforms if one not in PLATFORMS]
+    if isinstance(platforms, str) or not platforms or unknown:
+        raise ParameterError(
+            f"hn.export: platforms must be some of {', '.join(PLATFORMS)}, got {platforms!r}"
+        )
+
+
+def _function_of(
+    model: Any, params: Mapping[str, NDArray] | None
+) -> tuple[Callable[..., Any], str]:
+    """Returns what is traced, and its name."""
+    if isinstance(model, Symbol):
+        return symbol_function(model, params or {})[0], model.name or "symbol"
+    if params is not None:
+        raise ParameterError("hn.export: params are for symbols; a block has its own")
+    if not callable(model):
+        raise ParameterError(
+            "hn.export: needs a function, a block or a symbol, got " + type(model).__name__
+        )
+    return model, str(getattr(model, "name", None) or getattr(model, "__name__", "function"))
+
+
+def _signature_of(model: Any) -> tuple[Any, ...]:
+    """Returns the input signature of an `hn.function`; nothing where it has none."""
+    reader = getattr(model, "read", None)
+    return tuple(getattr(reader, "specs", ()))
+
+
+def _spec(one: Any, number: int) -> TensorSpec:
+    if isinstance(one, TensorSpec):
+        if one.shape is None:
+            raise ParameterError(f"hn.export: example {number} must have a known rank, got {one}")
+        return one
+    if isinstance(one, (NDArray, np.ndarray)):
+        return TensorSpec.from_array(one)
+    raise ParameterError(
+        "hn.export: examples must be arrays, hn.TensorSpec, or nested lists, tuples and dicts of "
+        f"them, got {type(one).__name__}: {one!r:.40}; fix other arguments, as in lambda x: f(x, 3)"
+    )
+
+
+def _dims(
+    specs: Sequence[TensorSpec], real: Sequence[NDArray | None], batch: bool | None
+) -> tuple[list[_Dims], bool]:
+    """Returns the shapes of the arguments, with names for open sizes; and whether there are any."""
+    shapes = [one.shape or () for one in specs]
+    firsts = {shape[0] if shape else None for shape in shapes}
+    by_itself = all(None not in shape for shape in shapes) and batch is not False
+    opens = by_itself and len(firsts) == 1 and None not in firsts
+    found: list[_Dims] = []
+    for shape in shapes:
+        sizes: list[int | str] = [f"n{i}" if s is None else s for i, s in enumerate(shape)]
+        if opens:
+            sizes[0] = "n0"
+        found.append(tuple(sizes))
+    return found, any(type(size) is str for shape in found for size in shape)
+
+
+def _trace(
+    function: Callable[..., Any],
+    specs: Sequence[TensorSpec],
+    real: Sequence[NDArray | None],
+    dims: Sequence[_Dims],
+    sizes: Sequence[int] | None,
+    tree: Any,
+    train: bool,
+) -> Traced:
+    """Traces the function, with these sizes for axes of any size; None: with those given."""
+    ctx = next((one.context for one in real if one is not None), current_context())
+    arrays = []
+    for spec, shape in zip(specs, dims, strict=True):
+        exact: Sequence[Any] = spec.shape or ()
+        if sizes is not None:
+            exact = [sizes[int(one[1:])] if isinstance(one, str) else one for one in shape]
+        kind = tensor_type(tuple(exact), spec.dtype)
+        arrays.append(NDArray.from_value(Value(kind), ctx))
+    try:
+        return traced(function, arrays, tree, train)
+    except MXNetError:
+        if any(one is None for one in real):
+            raise
+    # Parameters may have no shapes before the first call.
+    with pause(train_mode=train):
+        function(*unflatten(tree, real))
+    return traced(function, arrays, tree, train)
+
+
+def _open_graphs(made: Traced, other: Traced, platforms: Sequence[str]) -> dict[str, Graph]:
+    """Returns the graph for each platform, in which no operator depends on an open size.
+
+    Raises:
+        MXNetError: one does.
+    """
+    if structure_of(made.graph) != structure_of(other.graph) or made.results != other.results:
+        raise MXNetError(
+            "what it computes depends on that size: an operator has it as a parameter (reshape, "
+            "slicing, zeros), which can be written as -1 or 0 in reshape"
+        )
+    found = {}
+    for one in platforms:
+        graphs = [_optimized(each, PLATFORMS[one]) for each in (made, other)]
+        same = structure_of(graphs[0]) == structure_of(graphs[1])
+        found[one] = graphs[0] if same else made.graph
+    return found
+
+
+def _optimized(made: Traced, platform: str) -> Graph:
+    return optimize(made.graph, PassContext(made.types, platform, tolerance=0))[0]
+
+
+def _exported(
+    made: Traced, graphs: Mapping[str, Graph], platforms: Sequence[str], inputs: Sequence[Argument]
+) -> Any:
+    """Returns the program, a `jax.export.Exported`."""
+
+    def branch(platform: str) -> Callable[..., tuple[Any, ...]]:
+        return lambda *operands: tuple(evaluate(graphs[platform], PLATFORMS[platform], operands))
+
+    def program(*operands: Any) -> tuple[Any, ...]:
+        if len(platforms) == 1:
+            return branch(platforms[0])(*operands)
+        branches = {one: branch(one) for one in platforms}
+        outputs: tuple[Any, ...] = jax.lax.platform_dependent(*operands, **branches)
+        return outputs
+
+    kept = [
+        Argument(f"parameter{i}", kind.shape, kind.dtype.name)
+        for i, kind in enumerate(made.types[: len(made.parameters)])
+    ]
+    return stable_hlo(program, platforms, (*kept, *inputs))
