@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import graph_programs as gp
-import numpy as np
 from hypothesis import strategies as st
 
 import hybridnet as hn

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from simulated import Simulated, running_on, simulated
 
 import hybridnet as hn
-from hybridnet import nd, sym
+from hybridnet import nd
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.engine import ManualPool, NaiveEngine, ThreadedEngine
 from hybridnet.graph.transform import prepare
 from hybridnet.runtime import recorder
+from hybridnet.runtime.device import full_name
 from hybridnet.runtime.graph_call import GraphCall
 from hybridnet.runtime.partitioned import PartitionedCall
 from hybridnet.runtime.segment import Value
@@ -50,10 +51,15 @@ def inputs_of(symbol, x, y):
     return arrays, tuple(tensor_type(one.shape, one.dtype) for one in arrays)
 
 
-def cut_pairs(lowered):
+def cut_pairs(call):
     """Counts, by brute force, what goes to another device: (value or node, device)."""
-    devices = lowered.devices
-    pairs = set()
+    lowered, devices = call.lowered, call.lowered.devices
+    wanted = [str(full_name(one)) for one in call.contexts]
+    pairs = {
+        (edge, device)
+        for edge, device in zip(lowered.graph.outputs, wanted, strict=True)
+        if devices[edge.node] != device
+    }
     for node in lowered.graph.nodes:
         for what in (*node.inputs, *node.controls):
             source = what.node if isinstance(what, tuple) else what
@@ -66,7 +72,7 @@ def cut_pairs(lowered):
 
 
 @pytest.mark.parametrize("kind", ["manual", "threads", "naive"])
-@settings(max_examples=thorough(2000, 25))
+@settings(max_examples=thorough(2000, 15))
 @given(cp.blocks(), st.integers(0, 99))
 def test_taken_apart_on_three_devices_a_program_does_what_python_does(kind, block, seed):
     x, y = np.random.default_rng(seed).normal(size=(2, *gp.SHAPE))
@@ -83,7 +89,69 @@ def test_taken_apart_on_three_devices_a_program_does_what_python_does(kind, bloc
         arrays, types = inputs_of(symbol, x, y)
         for lower in (False, True):
             call = call_of(symbol, toys[0].context, types, lower)
-            assert len(call.transfers) == len(set(call.transfers)) == cut_pairs(call.lowered)
+            assert len(call.transfers) == len(set(call.transfers)) == cut_pairs(call)
             got = run(call, arrays)
             for one, want in zip(got, cp.run_numpy(block, [x, y]), strict=True):
                 np.testing.assert_allclose(one, want, rtol=1e-12, atol=1e-12)
+
+
+@settings(max_examples=thorough(300, 6))
+@given(cp.blocks(depth=2), st.integers(0, 99))
+def test_as_one_program_a_program_does_what_python_does(block, seed):
+    x, y = np.random.default_rng(seed).normal(size=(2, *gp.SHAPE))
+    symbol = cp.symbol_of(block)
+    arrays, types = inputs_of(symbol, x, y)
+    call = call_of(symbol, hn.cpu(0), types)
+    assert sum(len(plan.programs) for plan in call.plans) <= 1
+    for one, want in zip(run(call, arrays), cp.run_numpy(block, [x, y]), strict=True):
+        np.testing.assert_allclose(one, want, rtol=1e-10, atol=1e-10)
+
+
+def slopes(block, x, y, step=1e-6):
+    """Returns the gradients of the sum of a block's results, by differences."""
+
+    def total(x, y):
+        return sum(one.sum() for one in cp.run_numpy(block, [x, y]))
+
+    found = []
+    for changed in (x, y):
+        slope = np.zeros(gp.SHAPE)
+        for place in np.ndindex(gp.SHAPE):
+            was = changed[place]
+            ends = []
+            for moved in (was + step, was - step):
+                changed[place] = moved
+                ends.append(total(x, y))
+            changed[place] = was
+            slope[place] = (ends[0] - ends[1]) / (2 * step)
+        found.append(slope)
+    return dict(zip("xy", found, strict=True))
+
+
+def bound(symbol, ctx):
+    names = symbol.list_inputs()
+    return symbol.simple_bind(
+        ctx,
+        type_dict=dict.fromkeys(names, "float64"),
+        **dict.fromkeys(names, gp.SHAPE),
+    )
+
+
+@pytest.mark.parametrize("devices", [None, TOYS])
+@settings(max_examples=thorough(100, 3))
+@given(cp.blocks(depth=2), st.integers(0, 99))
+def test_gradients_are_the_slopes(devices, block, seed):
+    """On one device: programs; on three: taken apart, with loops counted and bounded on theirs."""
+    x, y = np.random.default_rng(seed).normal(size=(2, *gp.SHAPE))
+    with simulated(*(Simulated(number) for number in range(3))) as toys:
+        symbol = cp.symbol_of(block, devices)
+        if not symbol.list_inputs():
+            return
+        executor = bound(symbol, hn.cpu(0) if devices is None else toys[0].context)
+        given_arrays = {"x": x, "y": y}
+        fed = {name: given_arrays[name] for name in symbol.list_inputs()}
+        outputs = executor.forward(is_train=True, **fed)
+        executor.backward([nd.ones(gp.SHAPE, dtype="float64", ctx=one.context) for one in outputs])
+        wanted = slopes(block, x, y)
+        for name, grad in executor.grad_dict.items():
+            np.testing.assert_allclose(grad.asnumpy(), wanted[name], rtol=1e-4, atol=1e-6)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
 from hybridnet.base.attrs import HostScalar
+from hybridnet.base.device_name import DEVICE, DeviceName
 from hybridnet.graph.cond import CondCall
 from hybridnet.graph.foreach import ForeachCall
 from hybridnet.graph.node import Edge, Graph, Node
@@ -68,7 +69,25 @@ class Lowered:
     scopes: Scopes
 
     def __str__(self) -> str:
-        return to_text(self.graph, self.types)
+        """As text: types behind the nodes, and devices where there are several."""
+        plain = self.graph.map(
+            lambda node, inputs: replace(node, inputs=inputs, attrs=_shown(node.attrs))
+        )
+        pairs = list(zip(plain.nodes, self.graph.nodes, strict=True))
+        devices = {self.devices[old] for _, old in pairs}
+        short = {name: str(replace(DeviceName.parse(name), job=None, task=None, replica=None))
+                 for name in devices}  # fmt: skip
+        return to_text(
+            plain,
+            {new: self.types[old] for new, old in pairs},
+            notes={new: short[self.devices[old]] for new, old in pairs} if len(devices) > 1 else {},
+        )
+
+
+def _shown(attrs: Mapping[str, str]) -> dict[str, str]:
+    """Returns the attributes that readers of a lowered graph are shown: no marks of its making."""
+    hidden = (DEVICE, PARALLEL_ITERATIONS, "__subgraph_name__")
+    return {name: value for name, value in attrs.items() if name not in hidden}
 
 
 def is_spread(node: Node, device: str, resolve: Resolve) -> bool:

@@ -127,7 +127,7 @@ class GraphRun:
         self.numbers = numbers
         self.origin = origin
         self.outputs: list[Any] = [None] * num_outputs
-        self.error: MXNetError | None = None
+        self.error: MXNetError | InternalError | None = None
         self.interrupted = False
         self.ended = False
         self._finish: Callable[[], None] | None = None
@@ -178,7 +178,7 @@ class GraphRun:
         if self._finish is not None:
             self._finish()
 
-    def fail(self, error: MXNetError) -> None:
+    def fail(self, error: MXNetError | InternalError) -> None:
         """Ends the run, unless it has ended."""
         with self._lock:
             if self.ended:

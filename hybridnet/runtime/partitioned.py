@@ -48,7 +48,8 @@ class PartitionedCall:
     Args:
         call: whose graph it is; the nodes name their devices, those inside others too.
         inputs: the contexts of its inputs.
-        wanted: for each output the context on which it is wanted; None leaves it where it is made.
+        wanted: for each output the context on which it is wanted; None has it on the device of its
+            node.
         default: where nodes run that name no device and have no input.
         lower: whether all loops and branches are taken apart.
         soft: whether nodes inside loops and branches that name a device that is not there run where
@@ -80,16 +81,17 @@ class PartitionedCall:
         found = _Devices(default, config.soft_placement() if soft is None else soft)
         lowered = self.lowered = found.lowered(call, inputs, lower)
         graph, types, devices = lowered.graph, lowered.types, lowered.devices
+        # Results of a loop may have been made elsewhere; where they are must not depend on that.
+        self.contexts = tuple(
+            ctx or found.of_node[edge.node].context
+            for ctx, edge in zip(wanted, call.graph.outputs, strict=True)
+        )
         cut = partition(
             graph,
             devices,
             types,
-            [None if ctx is None else str(full_name(ctx)) for ctx in wanted],
+            [str(full_name(ctx)) for ctx in self.contexts],
             lowered.scopes,
-        )
-        self.contexts = tuple(
-            ctx or found.by_name[devices[edge.node]].context
-            for ctx, edge in zip(wanted, graph.outputs, strict=True)
         )
         self.transfers: tuple[Transfer, ...] = cut.transfers
         self.parts: Mapping[str, Part] = cut.parts
@@ -202,12 +204,14 @@ class _Devices:
 
     Attributes:
         by_name: those that were asked for.
+        of_node: those of the whole graph's nodes, not of nodes inside others.
     """
 
     def __init__(self, default: Context, soft: bool) -> None:
         self._default = default
         self._soft = soft
         self.by_name: dict[str, Device] = {}
+        self.of_node: dict[Node, Device] = {}
 
     def lowered(self, call: GraphCall, inputs: Sequence[Context], everything: bool) -> Lowered:
         """Finds the device of each node, and takes apart what must be."""
@@ -219,6 +223,7 @@ class _Devices:
             if not node.is_variable:
                 first = names[node.inputs[0].node] if node.inputs else ""
                 names[node] = self._of(node, first or self._note(device_at(self._default)))
+        self.of_node = {node: self.by_name[name] for node, name in names.items()}
         return lower_control(graph, names, call.input_types, self._of, everything)
 
     def _note(self, device: Device) -> str:

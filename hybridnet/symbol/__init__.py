@@ -15,6 +15,7 @@ from . import contrib as contrib
 from . import image as image
 from . import linalg as linalg
 from . import random as random
+from ._lower import lower_control as lower_control
 from ._memory import MemoryEstimate as MemoryEstimate
 from ._memory import estimate_memory as estimate_memory
 from ._optimize import optimize as optimize
@@ -49,6 +50,7 @@ __all__ = [
     "estimate_memory",
     "image",
     "linalg",
+    "lower_control",
     "optimize",
     "random",
     "while_loop",
