@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import threading
+from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
+from helpers import run_script
 from oracle import control_cases
 from oracle.case import HERE
 from simulated import Simulated, running_on, simulated
@@ -330,3 +333,14 @@ def test_a_loop_bound_to_real_devices_spreads_and_is_differentiated():
 def test_misuse_is_explained(call, message):
     with pytest.raises(ParameterError, match=message):
         call(sym.var("x"))
+
+
+def test_the_page_on_control_flow_runs_and_prints_what_it_says():
+    page = (Path(__file__).parent.parent / "docs" / "control-flow.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (printed,) = re.findall(r"```\n(%0.*?)```", page, re.DOTALL)
+    assert len(blocks) == 4
+    # What is printed has the names of a fresh process.
+    alone = run_script("\n".join([blocks[0], 'x = sym.var("x")', blocks[2]]))
+    assert alone.strip() == printed.strip()
+    run_script("\n".join(blocks), HYBRIDNET_NUM_CPU_DEVICES="2")
