@@ -706,3 +706,69 @@ def coordinators(tf: Any) -> Any:
     quiet = tf.train.Coordinator(clean_stop_exception_types=(KeyError,))
     quiet.request_stop(KeyError("fine"))
     return [error, sorted(done), stopped, coord.should_stop(), error_of(lambda: quiet.join([]))]
+
+
+@case
+def summaries(tf: Any) -> Any:
+    x = tf.placeholder(tf.float32, [], name="x")
+    values = tf.constant([0.0, -1.5, 0.25, 0.25, 3.0, 1e-20, 7.5])
+    with tf.name_scope("part"):
+        a = tf.summary.scalar("loss", x)
+        b = tf.summary.scalar("two words", x * 2.0)
+    c = tf.summary.scalar("kept", x, family="family", collections=["mine"])
+    h = tf.summary.histogram("h", values)
+    every, some = tf.summary.merge_all(), tf.summary.merge([c, a])
+    none = tf.summary.merge_all("nothing")
+    with tf.Session() as session:
+        found = session.run([every, some, h, b], {x: 1.5})
+    seen = []
+    for one in found:
+        message = tf.Summary.FromString(one)
+        seen.append([(value.tag, value.simple_value) for value in message.value])
+    histogram = tf.Summary.FromString(found[2]).value[0].histo
+    return [
+        seen, a.name, a.op.type, some.name, every.op.type, none, len(tf.get_collection("mine")),
+        histogram.min, histogram.max, histogram.num, histogram.sum, histogram.sum_squares,
+        list(histogram.bucket_limit), list(histogram.bucket),
+    ]  # fmt: skip
+
+
+@case
+def queue_runners(tf: Any) -> Any:
+    data = tf.FIFOQueue(20, tf.int32)
+    fill = data.enqueue_many([list(range(12))])
+    shut = data.close()
+    squares = tf.FIFOQueue(3, tf.int32, shapes=[[]])
+    number = data.dequeue()
+    number.set_shape([])
+    runner = tf.train.QueueRunner(squares, [squares.enqueue(number * number)])
+    tf.train.add_queue_runner(runner)
+    taken = squares.dequeue()
+    with tf.Session() as session:
+        session.run(fill)
+        session.run(shut)
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coord)
+        found = [int(session.run(taken)) for _ in range(12)]
+        ended = error_of(lambda: session.run(taken))
+        coord.request_stop()
+        coord.join(threads)
+        endless = tf.train.Coordinator()
+    return [found, ended, len(threads), runner.name, len(runner.enqueue_ops), endless.should_stop()]
+
+
+@case
+def queue_runners_that_are_ended(tf: Any) -> Any:
+    queue = tf.FIFOQueue(2, tf.float32)
+    runner = tf.train.QueueRunner(queue, [queue.enqueue(1.0)] * 3)
+    with tf.Session() as session:
+        coord = tf.train.Coordinator()
+        threads = runner.create_threads(session, coord, start=True)
+        again = runner.create_threads(session, coord)
+        seen = [float(session.run(queue.dequeue())) for _ in range(6)]
+        coord.request_stop()
+        coord.join(threads)
+    return [
+        seen, len(threads), len(again), error_of(lambda: tf.train.QueueRunner(queue, [])),
+        error_of(lambda: tf.train.start_queue_runners()),
+    ]  # fmt: skip

@@ -12,6 +12,7 @@ from . import nest as nest
 from . import nn as nn
 from . import random as random
 from . import sparse as sparse
+from . import summary as summary
 from . import train as train
 from .array_ops import *  # noqa: F403
 from .behavior import disable_eager_execution as disable_eager_execution
@@ -46,6 +47,8 @@ from .core import register_tensor_conversion_function as register_tensor_convers
 from .core import stop_gradient as stop_gradient
 from .creation_ops import *  # noqa: F403
 from .dtypes import *  # noqa: F403
+from .events import Event as Event
+from .events import Summary as Summary
 from .gather_ops import confusion_matrix as confusion_matrix
 from .gather_ops import gather as gather
 from .gather_ops import gather_nd as gather_nd

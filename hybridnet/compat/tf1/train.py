@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from .averages import ExponentialMovingAverage as ExponentialMovingAverage
+from .coordinator import *  # noqa: F403
+from .events import summary_iterator as summary_iterator
+from .hooks import *  # noqa: F403
+from .monitored import *  # noqa: F403
 from .optimizer import Optimizer as Optimizer
 from .optimizers import AdadeltaOptimizer as AdadeltaOptimizer
 from .optimizers import AdagradOptimizer as AdagradOptimizer
@@ -11,6 +15,7 @@ from .optimizers import FtrlOptimizer as FtrlOptimizer
 from .optimizers import GradientDescentOptimizer as GradientDescentOptimizer
 from .optimizers import MomentumOptimizer as MomentumOptimizer
 from .optimizers import RMSPropOptimizer as RMSPropOptimizer
+from .queue_runner import *  # noqa: F403
 from .rates import cosine_decay as cosine_decay
 from .rates import cosine_decay_restarts as cosine_decay_restarts
 from .rates import create_global_step as create_global_step

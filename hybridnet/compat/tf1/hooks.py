@@ -1,0 +1,437 @@
+"""Hooks of monitored sessions: what happens around each run of a training loop."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, final
+
+import numpy as np
+
+from .rates import get_global_step
+from .saver import Saver
+
+__all__ = [
+    "CheckpointSaverHook",
+    "CheckpointSaverListener",
+    "FeedFnHook",
+    "LoggingTensorHook",
+    "NanLossDuringTrainingError",
+    "NanTensorHook",
+    "SecondOrStepTimer",
+    "SessionRunArgs",
+    "SessionRunContext",
+    "SessionRunHook",
+    "SessionRunValues",
+    "StepCounterHook",
+    "StopAtStepHook",
+]
+
+log: Final = logging.getLogger("hybridnet.tf1")
+
+
+class SessionRunArgs(NamedTuple):
+    """What a hook adds to a run.
+
+    Attributes:
+        fetches: what it fetches, as for `Session.run`.
+        feed_dict: what it feeds.
+        options: without meaning here.
+    """
+
+    fetches: Any
+    feed_dict: Mapping[Any, Any] | None = None
+    options: Any = None
+
+
+class SessionRunValues(NamedTuple):
+    """What a run gave a hook.
+
+    Attributes:
+        results: the values of what it fetched, nested likewise.
+        options: of the run.
+        run_metadata: of the run.
+    """
+
+    results: Any
+    options: Any = None
+    run_metadata: Any = None
+
+
+@final
+class SessionRunContext:
+    """A run, as hooks see it.
+
+    Args:
+        original_args: what the loop asked for.
+        session: that runs it.
+    """
+
+    def __init__(self, original_args: SessionRunArgs, session: Any) -> None:
+        self._args = original_args
+        self._session = session
+        self._stops = False
+
+    @property
+    def original_args(self) -> SessionRunArgs:
+        """What the loop asked for."""
+        return self._args
+
+    @property
+    def session(self) -> Any:
+        """The session that runs it."""
+        return self._session
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether the loop is to end after this run."""
+        return self._stops
+
+    def request_stop(self) -> None:
+        """Has the loop end after this run."""
+        self._stops = True
+
+
+class SessionRunHook:
+    """What happens around each run of a `MonitoredSession`; derive from it."""
+
+    def begin(self) -> None:
+        """Called once, before the graph is finalized: Operations can be added."""
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Called when variables are initialized or restored."""
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+        """Called before each run; returns what is to be fetched and fed besides."""
+        return None
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Called after each run that did not fail."""
+
+    def end(self, session: Any) -> None:
+        """Called when the loop has ended without an error."""
+
+
+class SecondOrStepTimer:
+    """Tells at which steps something is due.
+
+    Args:
+        every_secs: how many seconds lie between.
+        every_steps: or how many steps.
+
+    Raises:
+        ValueError: both are given, or neither.
+    """
+
+    def __init__(self, every_secs: float | None = None, every_steps: int | None = None) -> None:
+        if (every_secs is None) == (every_steps is None):
+            raise ValueError("exactly one of every_secs and every_steps should be provided.")
+        self._secs, self._steps = every_secs, every_steps
+        self._last: tuple[int, float] | None = None
+
+    def should_trigger_for_step(self, step: int) -> bool:
+        """Whether it is due at a step."""
+        if self._last is None:
+            return True
+        last, at = self._last
+        if step == last:
+            return False
+        if self._secs is not None:
+            return time.monotonic() >= at + self._secs
+        assert self._steps is not None
+        return step >= last + self._steps
+
+    def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
+        """Notes that it was done; returns seconds and steps since the last time, or Nones."""
+        now = time.monotonic()
+        last, self._last = self._last, (step, now)
+        return (None, None) if last is None else (now - last[1], step - last[0])
+
+
+def _step_tensor(what: str) -> Any:
+    found = get_global_step()
+    if found is None:
+        raise RuntimeError(f"Global step should be created to use {what}.")
+    return found
+
+
+@final
+class StopAtStepHook(SessionRunHook):
+    """Ends the loop after some steps.
+
+    Args:
+        num_steps: how many from the beginning of this loop;
+        last_step: or the value of the global step to end at.
+
+    Raises:
+        ValueError: both are given, or neither.
+    """
+
+    def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
+        if (num_steps is None) == (last_step is None):
+            raise ValueError("One of num_steps or last_step must be specified.")
+        self._num, self._last = num_steps, last_step
+
+    def begin(self) -> None:
+        """Finds the global step."""
+        self._step = _step_tensor("StopAtStepHook")
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Finds the last step."""
+        if self._last is None:
+            assert self._num is not None
+            self._last = int(session.run(self._step)) + self._num
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """Fetches the global step."""
+        return SessionRunArgs(self._step)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Ends the loop at the last step."""
+        assert self._last is not None
+        # The run may have seen the step of before it: look again where that decides.
+        if int(run_values.results) + 1 >= self._last and (
+            int(run_context.session.run(self._step)) >= self._last
+        ):
+            run_context.request_stop()
+
+
+@final
+class LoggingTensorHook(SessionRunHook):
+    """Logs tensors (``hybridnet.tf1``) every so often.
+
+    Args:
+        tensors: by the names to log them with, or a list of tensors or their names.
+        every_n_iter: how many runs lie between;
+        every_n_secs: or how many seconds.
+        at_end: whether they are logged at the end, too.
+        formatter: from a dict of values to the line to log.
+    """
+
+    def __init__(
+        self,
+        tensors: Any,
+        every_n_iter: int | None = None,
+        every_n_secs: float | None = None,
+        at_end: bool = False,
+        formatter: Callable[[Mapping[str, Any]], str] | None = None,
+    ) -> None:
+        if (every_n_iter is None) == (every_n_secs is None) and not (
+            at_end and every_n_iter is None
+        ):
+            raise ValueError("exactly one of every_n_iter and every_n_secs must be provided.")
+        self._given = tensors
+        self._at_end = at_end
+        self._format = formatter
+        self._timer = None
+        if every_n_iter is not None or every_n_secs is not None:
+            self._timer = SecondOrStepTimer(every_n_secs, every_n_iter)
+        self._count = 0
+
+    def begin(self) -> None:
+        """Names the tensors."""
+        given = self._given
+        if not isinstance(given, Mapping):
+            given = {one if isinstance(one, str) else one.name: one for one in given}
+        self._tensors: dict[str, Any] = dict(given)
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+        """Fetches them when it is time."""
+        self._due = self._timer is not None and self._timer.should_trigger_for_step(self._count)
+        return SessionRunArgs(self._tensors) if self._due else None
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Logs them when it is time."""
+        if self._due:
+            self._log(run_values.results)
+        self._count += 1
+
+    def end(self, session: Any) -> None:
+        """Logs them, if asked for."""
+        if self._at_end:
+            self._log(session.run(self._tensors))
+
+    def _log(self, values: Mapping[str, Any]) -> None:
+        if self._timer is not None:
+            self._timer.update_last_triggered_step(self._count)
+        text = ", ".join(f"{name} = {value}" for name, value in values.items())
+        log.info("%s", self._format(values) if self._format is not None else text)
+
+
+class NanLossDuringTrainingError(RuntimeError):
+    """The loss is not a number any more."""
+
+    def __str__(self) -> str:
+        return "NaN loss during training."
+
+
+@final
+class NanTensorHook(SessionRunHook):
+    """Ends the loop when a loss is not a number.
+
+    Args:
+        loss_tensor: the loss.
+        fail_on_nan_loss: whether that is an error.
+    """
+
+    def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:
+        self._loss = loss_tensor
+        self._fails = fail_on_nan_loss
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """Fetches the loss."""
+        return SessionRunArgs(self._loss)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Looks at it."""
+        if np.isnan(run_values.results).any():
+            if self._fails:
+                raise NanLossDuringTrainingError
+            log.warning("the loss is not a number: the training loop ends")
+            run_context.request_stop()
+
+
+class CheckpointSaverListener:
+    """What happens around each save of a `CheckpointSaverHook`; derive from it."""
+
+    def begin(self) -> None:
+        """Called once, before the graph is finalized."""
+
+    def before_save(self, session: Any, global_step_value: int) -> None:
+        """Called before a save."""
+
+    def after_save(self, session: Any, global_step_value: int) -> bool | None:
+        """Called after a save; True ends the loop."""
+        return None
+
+    def end(self, session: Any, global_step_value: int) -> None:
+        """Called after the last save."""
+
+
+@final
+class CheckpointSaverHook(SessionRunHook):
+    """Saves checkpoints every so often, when the loop begins, and when it ends.
+
+    Args:
+        checkpoint_dir: the folder.
+        save_secs: how many seconds lie between;
+        save_steps: or how many steps.
+        saver: what saves; default a Saver of all variables.
+        checkpoint_basename: what the names of files begin with.
+        scaffold: whose saver it is, if it has one.
+        listeners: what happens around saves.
+    """
+
+    def __init__(
+        self,
+        checkpoint_dir: Any,
+        save_secs: float | None = None,
+        save_steps: int | None = None,
+        saver: Saver | None = None,
+        checkpoint_basename: str = "model.ckpt",
+        scaffold: Any = None,
+        listeners: Sequence[CheckpointSaverListener] | None = None,
+    ) -> None:
+        if saver is not None and scaffold is not None:
+            raise ValueError("You cannot provide both saver and scaffold.")
+        self._path = os.path.join(checkpoint_dir, checkpoint_basename)
+        self._timer = SecondOrStepTimer(save_secs, save_steps)
+        self._saver = saver if saver is not None else getattr(scaffold, "saver", None)
+        self._listeners = list(listeners or ())
+
+    def begin(self) -> None:
+        """Makes the saver."""
+        self._step = _step_tensor("CheckpointSaverHook")
+        if self._saver is None:
+            self._saver = Saver()
+        for one in self._listeners:
+            one.begin()
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Saves what the loop begins with."""
+        self._save(session, int(session.run(self._step)))
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """Fetches the global step."""
+        return SessionRunArgs(self._step)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Saves when it is time."""
+        if self._timer.should_trigger_for_step(int(run_values.results) + 1):
+            step = int(run_context.session.run(self._step))
+            if self._timer.should_trigger_for_step(step) and self._save(run_context.session, step):
+                run_context.request_stop()
+
+    def end(self, session: Any) -> None:
+        """Saves what the loop ends with."""
+        step = int(session.run(self._step))
+        if step != self._saved:
+            self._save(session, step)
+        for one in self._listeners:
+            one.end(session, step)
+
+    def _save(self, session: Any, step: int) -> bool:
+        """Saves; returns whether a listener wants the loop to end."""
+        assert self._saver is not None
+        self._timer.update_last_triggered_step(step)
+        self._saved = step
+        for one in self._listeners:
+            one.before_save(session, step)
+        self._saver.save(session, self._path, global_step=step)
+        answers = [one.after_save(session, step) for one in self._listeners]  # each is asked
+        return any(answers)
+
+
+@final
+class StepCounterHook(SessionRunHook):
+    """Logs steps a second (``hybridnet.tf1``).
+
+    Args:
+        every_n_steps: how many steps lie between;
+        every_n_secs: or how many seconds.
+        output_dir: without meaning here.
+        summary_writer: without meaning here.
+    """
+
+    def __init__(
+        self,
+        every_n_steps: int | None = 100,
+        every_n_secs: float | None = None,
+        output_dir: Any = None,
+        summary_writer: Any = None,
+    ) -> None:
+        self._timer = SecondOrStepTimer(every_n_secs, every_n_steps)
+
+    def begin(self) -> None:
+        """Finds the global step."""
+        self._step = _step_tensor("StepCounterHook")
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """Fetches the global step."""
+        return SessionRunArgs(self._step)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Logs when it is time."""
+        step = int(run_values.results) + 1
+        if self._timer.should_trigger_for_step(step):
+            seconds, steps = self._timer.update_last_triggered_step(step)
+            if seconds and steps is not None:
+                log.info("global_step/sec: %g", steps / seconds)
+
+
+@final
+class FeedFnHook(SessionRunHook):
+    """Feeds each run.
+
+    Args:
+        feed_fn: returns a dict of what is fed.
+    """
+
+    def __init__(self, feed_fn: Callable[[], Mapping[Any, Any]]) -> None:
+        self.feed_fn = feed_fn
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """Feeds what the function returns."""
+        return SessionRunArgs(None, feed_dict=self.feed_fn())
