@@ -13,6 +13,7 @@ from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.registry import get
 from hybridnet.runtime import recorder
 from hybridnet.runtime.devices import device_of
 from hybridnet.runtime.launch import note_dispatched
@@ -88,10 +89,8 @@ class CopyAcross(Call):
     def run(self, value: Value) -> Value:
         """Starts the copy; the result is ready when the source is and the transfer is done."""
         if recorder.current_trace() is not None:
-            raise MXNetError(
-                f"a traced function runs on one device and cannot copy from {self.source} to "
-                f"{self.target}; copy before or after the call"
-            )
+            copy = get("_copy").bind({})[0]
+            return recorder.record(self.target, copy, (value,), (), (value.type,))[0]
         with jax.enable_x64(True):
             array = jax.device_put(recorder.ready_array(value), device_of(self.target))
         note_dispatched(self.target, array)

@@ -213,17 +213,18 @@ class GraphCall(Call):
         return self._backward[given]
 
     def _make_backward(self, split: GradientGraph) -> GraphCall:
-        types: list[TensorType] = list(self.output_types[self._first_residual(split) :])
+        types: list[TensorType] = list(self.output_types[self.first_residual(split) :])
         types += [self.input_types[i] for i in split.uses]
         types += [self.output_types[i] for i in split.given]
         return GraphCall(
             split.backward, tuple(types), f"_backward_{self.name}", optimized=self.optimized
         )
 
-    def _first_residual(self, split: GradientGraph) -> int:
+    def first_residual(self, split: GradientGraph) -> int:
+        """Returns the number of the first output that is kept for the gradient."""
         return self.num_outputs - split.num_residuals
 
-    def _joint_call(
+    def joint_call(
         self, wanted: tuple[int, ...], given: tuple[int, ...]
     ) -> tuple[GraphCall, _Numbers]:
         """Returns the gradient as a call of the inputs, which computes the graph again."""
@@ -250,7 +251,7 @@ class GraphCall(Call):
         if kept is not None:
             call, split = kept
             positions, numbers = split.positions, split.wanted
-            operands = [*back.outputs[self._first_residual(split) :]]
+            operands = [*back.outputs[self.first_residual(split) :]]
             operands += [back.inputs[i] for i in split.uses]
         else:
             positions = tuple(
@@ -258,7 +259,7 @@ class GraphCall(Call):
                 for i, one in enumerate(self.input_types)
                 if back.wanted[i] and is_float(one.dtype)
             )
-            call, numbers = self._joint_call(positions, given)
+            call, numbers = self.joint_call(positions, given)
             operands = list(back.inputs)
         if all(number is None for number in numbers):
             return [None] * len(back.inputs)

@@ -12,13 +12,16 @@ from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, final
 
 from hybridnet.base.attrs import HostScalar
-from hybridnet.base.context import Context
+from hybridnet.base.context import Context, places
+from hybridnet.base.device_name import DEVICE, DeviceName, device_name
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.ops.call import Call, Types
+from hybridnet.ops.registry import get
 
 from . import recorder
+from .device import device_at
 from .segment import Segment, Value
 
 __all__ = ["Captured", "GraphBuilder", "Trace", "host_scalars", "init_scope"]
@@ -55,8 +58,9 @@ class Trace:
 
     Attributes:
         began: the same.
-        ctx: the device that everything in it is on; known at the first operator.
+        ctx: the device that its first operator is on; None before.
         segment: what has been recorded.
+        where: for each instruction the context of its results, and that on which it runs.
         sources: what is asked for numbers at each call, and what stands for these.
         formals: the storages of what stands for arguments.
         rewired: storages from outside that were overwritten, as a whole, with something that is
@@ -67,6 +71,10 @@ class Trace:
     def __init__(self, began: int = 0) -> None:
         self.began = began
         self.ctx: Context | None = None
+        self.where: list[tuple[Context, Context]] = []
+        # The scopes of `device` outside, which are not the function's affair.
+        self._depth = len(places())
+        self._result_contexts: list[Context] = []
         self.segment = _traced_segment()
         self.sources: list[tuple[Callable[[], Sequence[float]], list[HostScalar]]] = []
         self.rewired: dict[Any, Any] = {}
@@ -113,13 +121,12 @@ class Trace:
         self, ctx: Context, call: Call, values: Sequence[Value], scalars: Any, types: Types
     ) -> list[Value]:
         """Records one call."""
+        runs_on = ctx
+        stack = places()
+        if len(stack) > self._depth and not isinstance(stack[-1], Context):
+            runs_on = _asked_for(stack[self._depth :]) or ctx
         if self.ctx is None:
             self.ctx = self.segment.ctx = ctx
-        elif self.ctx is not ctx:
-            raise MXNetError(
-                f"{call.name}: a traced function runs on one device: it began on {self.ctx}, "
-                f"and this is on {ctx}"
-            )
         for value in values:
             foreign = value.segment
             if foreign is None or foreign is self.segment or foreign is self._outside:
@@ -130,7 +137,57 @@ class Trace:
         made = self.segment.append(call, values, scalars, types)
         if made is None:
             raise MXNetError(recorder.INTERRUPTED)
+        self.where.append((ctx, runs_on))
+        self._result_contexts += (ctx,) * len(made)
         return made
+
+    @property
+    def spans_devices(self) -> bool:
+        """Whether what was recorded is on several devices."""
+        return len({one for pair in self.where for one in pair}) > 1
+
+    def context_of(self, value: Value) -> Context | None:
+        """Returns where a recorded value is; None for one that was not recorded here."""
+        if value.segment is not self.segment:
+            return None
+        return self._result_contexts[value.index]
+
+    def inline(
+        self,
+        call: Any,
+        values: Sequence[Value],
+        scalars: Sequence[Any],
+        contexts: Sequence[Context],
+    ) -> list[Value]:
+        """Records the nodes of a graph that is on several devices.
+
+        Args:
+            call: a `GraphCall`, whose nodes name their devices.
+            values: its inputs.
+            scalars: the numbers that it takes.
+            contexts: of its outputs.
+        """
+        numbers = dict(zip(call.hosts, scalars, strict=True))
+        made = {node: [value] for node, value in zip(call.graph.inputs, values, strict=True)}
+        for node in call.graph.nodes:
+            if node.call is None:
+                continue
+            operands = [made[edge.node][edge.index] for edge in node.inputs]
+            own = tuple(numbers[x] if type(x) is HostScalar else x for x in node.scalars)
+            types = node.call.infer(tuple(value.type for value in operands))
+            place = DeviceName.parse(node.attrs[DEVICE])
+            assert place.type is not None and place.index is not None
+            made[node] = self.append(
+                Context(place.type, place.index), node.call, operands, own, types
+            )
+        found = [made[edge.node][edge.index] for edge in call.graph.outputs]
+        copy = get("_copy").bind({})[0]
+        return [
+            one
+            if self.context_of(one) in (None, ctx)
+            else self.append(ctx, copy, [one], (), (one.type,))[0]
+            for one, ctx in zip(found, contexts, strict=True)
+        ]
 
     def link(self, view: Any, base: Any) -> None:
         """Notes that an array is a view of another, for both to be read through the latter."""
@@ -208,6 +265,20 @@ class Trace:
         return made
 
 
+def _asked_for(stack: Sequence[Any]) -> Context | None:
+    """Returns the device that scopes of `device` ask for; None where they name none.
+
+    Raises:
+        MXNetError: it is none of this process.
+    """
+    name = DeviceName()
+    for one in stack:
+        name = DeviceName() if one is None else name.merged(device_name(one))
+    if name.type is None:
+        return None
+    return device_at(Context(name.type, name.index or 0)).context
+
+
 def _traced_segment() -> Segment:
     segment = Segment(Context("cpu", 0))
     segment.traced = True
@@ -250,6 +321,8 @@ class GraphBuilder:
         segment: what was recorded.
         connect: for each instruction gets its call, the number of its first result and its inputs;
             returns the inputs it is to have.
+        devices: for each instruction the name of the device on which it runs; None where all run
+            on one.
 
     Attributes:
         results: where each of the segment's results is in the graph; it grows while `connect` is
@@ -260,6 +333,7 @@ class GraphBuilder:
         self,
         segment: Segment,
         connect: Callable[[GraphBuilder, Call, int, list[Edge]], Sequence[Edge]] | None = None,
+        devices: Sequence[str] | None = None,
     ) -> None:
         self._segment = segment
         self._inputs: dict[int, tuple[Node, Value]] = {}
@@ -269,12 +343,13 @@ class GraphBuilder:
         variables = [node for node, _ in self._inputs.values()]
         position = 0
         for number, (call, operands) in enumerate(segment.instructions):
+            attrs = {} if devices is None else {DEVICE: devices[number]}
             scalars = tuple(segment.scalars[position : position + call.num_scalars])
             position += call.num_scalars
             inputs = [self.results[i] if i >= 0 else Edge(variables[~i], 0) for i in operands]
             if connect is not None:
                 inputs = list(connect(self, call, len(self.results), inputs))
-            node = Node(call, tuple(inputs), f"{call.name.lower()}{number}", scalars)
+            node = Node(call, tuple(inputs), f"{call.name.lower()}{number}", scalars, attrs)
             self.results.extend(Edge(node, index) for index in range(call.num_outputs))
 
     def _input(self, value: Value) -> Node:

@@ -12,6 +12,8 @@ from hybridnet.base.context import Context
 from hybridnet.graph.node import Graph
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.ops.call import Types
+from hybridnet.runtime.device import full_name
+from hybridnet.runtime.devices import device_of
 from hybridnet.runtime.segment import Value
 from hybridnet.runtime.trace import Captured, GraphBuilder, Trace, init_scope
 
@@ -107,6 +109,8 @@ class Plan:
         writes: what is overwritten.
         sources: what is asked for numbers at each call, and what stands for these in the graph.
         ctx: where it runs; None where nothing says it.
+        contexts: where its outputs are, if it runs on several devices, which its nodes name; None
+            if on one.
         handles: the arrays through which it reached outside, and whether gradients are wanted
             of them.
     """
@@ -120,6 +124,7 @@ class Plan:
     writes: tuple[Write, ...]
     sources: tuple[tuple[Callable[[], Sequence[float]], list[HostScalar]], ...]
     ctx: Context | None
+    contexts: tuple[Context, ...] | None
     handles: tuple[tuple[weakref.ref[NDArray], bool], ...]
 
 
@@ -217,7 +222,12 @@ class _Planner:
         routes = Routes(trace, leaves, [edge for edge in ends if edge is not None])
         parts = self._parts(arrays, values, routes)
         writes = self._writes(routes)
-        builder = GraphBuilder(trace.segment, routes.connect if routes.tracked else None)
+        spans = self._spans()
+        builder = GraphBuilder(
+            trace.segment,
+            routes.connect if routes.tracked else None,
+            [str(full_name(one)) for _, one in trace.where] if spans else None,
+        )
         edges = [routes.joined(builder, builder.edge(one), edge) for one, edge in self._tracked]
         edges += [builder.edge(value) for value in self._plain]
         graph, inputs = builder.graph(edges)
@@ -232,7 +242,7 @@ class _Planner:
             else:
                 assert ctx is not None  # a constant is an input of something, or a result
                 with init_scope():
-                    places.append(NDArray.from_value(value, ctx))
+                    places.append(NDArray.from_value(value, self._home(value, ctx)))
         return Plan(
             graph=graph,
             inputs=tuple(places),
@@ -243,8 +253,38 @@ class _Planner:
             writes=writes,
             sources=tuple(trace.sources),
             ctx=ctx,
+            contexts=self._contexts(places, inputs, ctx) if spans and ctx else None,
             handles=tuple((weakref.ref(one), on_tape(one)) for one in trace.handles()),
         )
+
+    def _spans(self) -> bool:
+        """Whether operators, or what they read, are on several devices."""
+        trace = self._trace
+        homes = {one.start: one.array.context for one in self._formals}
+        homes |= {one.value: one.storage.ctx for one in trace.captured()}
+        read = {homes[one] for one in trace.segment.inputs if type(one) is Value and one in homes}
+        return trace.spans_devices or bool(trace.where and read - {trace.ctx})
+
+    def _home(self, value: Value, ctx: Context) -> Context:
+        """Returns where a constant is."""
+        if value.array is None:
+            return ctx
+        held = value.array.devices()
+        known = dict.fromkeys([ctx, *(one for pair in self._trace.where for one in pair)])
+        return next((one for one in known if held == {device_of(one)}), ctx)
+
+    def _contexts(
+        self, places: Sequence[int | Outside | NDArray], inputs: Sequence[Value], ctx: Context
+    ) -> tuple[Context, ...]:
+        """Returns where the outputs are."""
+        given = {}
+        for value, place in zip(inputs, places, strict=True):
+            if isinstance(place, int):
+                given[value] = self._formals[place].array.context
+            else:
+                given[value] = (place.memory if type(place) is Outside else place).context
+        values = [value for value, _ in self._tracked] + self._plain
+        return tuple(self._trace.context_of(one) or given.get(one, ctx) for one in values)
 
     def _outside(self, captured: Captured) -> Outside:
         """Returns what is read, at each call, where this was."""

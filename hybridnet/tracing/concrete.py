@@ -13,6 +13,7 @@ from hybridnet.graph.transform import STATE
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.runtime import recorder
 from hybridnet.runtime.graph_call import shared_call
+from hybridnet.runtime.partitioned import PartitionedCall
 from hybridnet.runtime.segment import Value
 from hybridnet.runtime.trace import host_scalars
 
@@ -20,6 +21,7 @@ from .build import Output, Outside, Part, build, on_tape
 from .given import Given, Reader
 from .host_call import settle_world
 from .retracing import argument_names, described
+from .spread import Spread, spread
 from .structure import Arguments, unflatten
 
 __all__ = ["ConcreteFunction"]
@@ -63,6 +65,7 @@ class ConcreteFunction:
         "_reader",
         "_results",
         "_sources",
+        "_spread",
         "_writes",
         "call",
         "captured",
@@ -84,7 +87,17 @@ class ConcreteFunction:
         self._reader = reader
         plan = build(function, arguments)
         self.graph = plan.graph
-        self.call, self.scalars = shared_call(plan.graph, plan.types, name, plan.num_tracked)
+        self._spread: Spread | None = None
+        if plan.contexts is None or plan.ctx is None:
+            self.call, self.scalars = shared_call(plan.graph, plan.types, name, plan.num_tracked)
+        else:
+            where = [
+                (arguments.arrays[one] if isinstance(one, int) else _memory(one)).context
+                for one in plan.inputs
+            ]
+            kind = (plan.graph, plan.types, name, plan.num_tracked)
+            self._spread, self.scalars = spread(*kind, where, plan.contexts, plan.ctx)
+            self.call = self._spread.call
         self.inputs = plan.inputs
         self._results = plan.results
         self.tree = plan.tree
@@ -171,16 +184,11 @@ class ConcreteFunction:
         trace = recorder.current_trace()
         if trace is not None:
             trace.depend([ref() for ref, _ in self._handles])
-        call, scalars = self.call, self._numbers()
+        scalars = self._numbers()
         # What the function recorded is on the caller's tape, and nothing else.
         _tape.state.recording = self._num_tracked > 0
         try:
-            if self._num_tracked:
-                wanted = tuple(
-                    i for i, x in enumerate(operands) if on_tape(x) and is_float(x.inferred_dtype)
-                )
-                call = call.training(wanted) if wanted else call
-            outputs = NDArray.apply_call(call, operands, scalars, self.ctx)
+            outputs = self._apply(operands, scalars)
             for one in outputs[self._num_tracked :]:
                 one.set_edge(None)
             for write in self._writes:
@@ -205,6 +213,19 @@ class ConcreteFunction:
                 settle_world(storage)
         return unflatten(self.tree, leaves)
 
+    def _apply(self, operands: list[NDArray], scalars: tuple[Any, ...]) -> list[NDArray]:
+        """Records the graph as one call; returns its outputs."""
+        if self._spread is not None:
+            return self._spread.apply(operands, scalars)
+        call = self.call
+        if _tape.state.recording:
+            wanted = tuple(
+                i for i, x in enumerate(operands) if on_tape(x) and is_float(x.inferred_dtype)
+            )
+            call = call.training(wanted) if wanted else call
+        outputs: list[NDArray] = NDArray.apply_call(call, operands, scalars, self.ctx)
+        return outputs
+
     def try_out(self, arrays: Sequence[NDArray]) -> list[NDArray]:
         """Returns the arrays that a call gives, and all that it computes and might write.
 
@@ -215,9 +236,7 @@ class ConcreteFunction:
         """
         numbers = tuple(_ANY_NUMBER if type(x) is HostScalar else x for x in self.scalars)
         with pause(), recorder.aside():
-            outputs: list[NDArray] = NDArray.apply_call(
-                self.call, self._operands(arrays), numbers, self.ctx
-            )
+            outputs = self._apply(self._operands(arrays), numbers)
             leaves = self.leaves(arrays, outputs)
             return [*(one for one in leaves if isinstance(one, NDArray)), *outputs]
 
@@ -238,9 +257,14 @@ class ConcreteFunction:
         return {one.target for one in self._writes if isinstance(one.target, int)}
 
     @property
+    def partitioned(self) -> PartitionedCall | None:
+        """What each device does, if it runs on several; None if on one."""
+        return None if self._spread is None else self._spread.partitioned
+
+    @property
     def is_pure(self) -> bool:
         """Whether all that it does is in its result, and gradients are none of its affair."""
-        return not (self._writes or self._sources or self._num_tracked)
+        return not (self._writes or self._sources or self._num_tracked or self._spread)
 
     @property
     def is_repeatable(self) -> bool:
@@ -300,3 +324,7 @@ class ConcreteFunction:
                 shared = write.target.memory.storage in storages
             if shared:
                 raise MXNetError(_SHARED.format(name=self.call.name))
+
+
+def _memory(one: Outside | NDArray) -> NDArray:
+    return one.memory if type(one) is Outside else one
