@@ -22,10 +22,10 @@ end, so that a span in the trace is the time that the device is busy.
 
 from __future__ import annotations
 
+import atexit
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, final
 
 import numpy as np
@@ -37,64 +37,14 @@ from hybridnet.base.errors import GraphError, InternalError, MXNetError, OpError
 from . import launch
 from .dataflow import Dataflow, Iteration, Todo
 from .device_plan import DevicePlan, Program
+from .inline_queue import apart, as_task, may_wait, start_soon
 from .program_run import error_of, run_program
 from .rendezvous import Key, Received, Rendezvous, died
 
 __all__ = ["GraphRun"]
 
-
-class _Thread(threading.local):
-    """What this thread does for runs.
-
-    Attributes:
-        queue: what it has found ready and will start next; None outside of that.
-        may_wait: whether it is a thread of the engine, and no user's.
-    """
-
-    queue: deque[Callable[[], None]] | None = None
-    may_wait = False
-
-
-_thread: Final = _Thread()
-
-
-def _start_soon(work: Callable[[], None]) -> None:
-    """Has this thread do something when it is done with what it does now."""
-    if _thread.queue is not None:
-        _thread.queue.append(work)
-        return
-    queue = _thread.queue = deque([work])
-    try:
-        while queue:
-            queue.popleft()()
-    finally:
-        _thread.queue = None
-
-
-def _as_task(work: Callable[[], None]) -> Callable[[], None]:
-    """Returns a task of the engine that does something."""
-
-    def task() -> None:
-        was, _thread.may_wait = _thread.may_wait, True
-        try:
-            _start_soon(work)
-        finally:
-            _thread.may_wait = was
-
-    return task
-
-
-@contextmanager
-def _apart() -> Iterator[None]:
-    """A block in which this thread starts at once what it finds ready.
-
-    An operator of the user's may run a graph in it, and wait for that.
-    """
-    queue, _thread.queue = _thread.queue, None
-    try:
-        yield
-    finally:
-        _thread.queue = queue
+#: Seconds in which threads see that a run has ended: longer than any step between programs.
+_MOMENT: Final = 0.2
 
 
 @final
@@ -150,7 +100,7 @@ class GraphRun:
         """Begins, with a JAX array for each input of the whole graph."""
         if self._loops:
             launch.loops[id(self)] = self
-        _start_soon(lambda: self._start(feeds))
+        start_soon(lambda: self._start(feeds))
 
     def _start(self, feeds: Sequence[Any]) -> None:
         for one in self._devices:
@@ -187,11 +137,16 @@ class GraphRun:
         self.rendezvous.abort(error)
         self.finish()
 
-    def interrupt(self, thread: int) -> None:
-        """Ends the run, if this thread began it: it was to wait for it, and is not any more."""
-        if thread == self._thread and not self.ended:
+    def interrupt(self, thread: int | None) -> None:
+        """Ends the run, if this thread began it: it was to wait for it, and is not any more.
+
+        Args:
+            thread: which; None ends it whoever began it, since the process ends.
+        """
+        if thread in (self._thread, None) and not self.ended:
             self.interrupted = True
-            self.fail(OpError("the run did not end: KeyboardInterrupt came first"))
+            what = "the end of the process" if thread is None else "KeyboardInterrupt"
+            self.fail(OpError(f"the run did not end: {what} came first"))
 
     def give(self, number: int, value: Received, node: str) -> None:
         """Takes an output."""
@@ -279,7 +234,7 @@ class _DeviceRun:
         for transfer in plan.sends.get(slot, ()):
             key = Key(*transfer, loop, iteration.number)
             # What this makes ready on the other device must not keep this one waiting.
-            _start_soon(
+            start_soon(
                 lambda key=key: self.run.rendezvous.send(key, tensor.value, tensor.dead)  # type: ignore[misc]
             )
 
@@ -298,21 +253,21 @@ class _DeviceRun:
                 return
             self._do(lambda flow: flow.decided(iteration, slot, tensor, truth))
 
-        if _thread.may_wait or tensor.value.is_ready():
-            _start_soon(tell)
+        if may_wait() or tensor.value.is_ready():
+            start_soon(tell)
         else:
             name = f"{self.plan.device.context}: condition"
-            engine.push(_as_task(tell), name=name, origin=self.run.origin)
+            engine.push(as_task(tell), name=name, origin=self.run.origin)
 
     def _schedule(self, iteration: Iteration, program: Program) -> None:
         def work() -> None:
             self._execute(iteration, program)
 
         if self.plan.is_quick(program):
-            _start_soon(work)
+            start_soon(work)
         else:
             engine.push(
-                _as_task(work),
+                as_task(work),
                 priority=program.urgency,
                 name=program.title,
                 origin=self.run.origin,
@@ -329,7 +284,7 @@ class _DeviceRun:
             made = [Received(dead=True)] * len(program.makes)
         else:
             try:
-                with _apart():
+                with apart():
                     values = [one.value for one in taken[: len(program.reads)]]
                     taken.clear()  # so that the program may be the last to hold them
                     arrays = run_program(self.plan, program, values, run.numbers, run.origin)
@@ -343,3 +298,16 @@ class _DeviceRun:
         dead = any(one.dead for one in taken)
         tensors = list(zip(program.makes, made, strict=True))
         self._put(iteration, [*tensors, *((slot, Received(dead=dead)) for slot in program.ends)], 1)
+
+
+def _end_loops() -> None:
+    """Ends what still runs when the process does, and has not ended while the engine waited."""
+    running = list(launch.loops.values())
+    for run in running:
+        run.interrupt(None)
+    if running:
+        # A thread that is in XLA when Python goes would take the process down with a message.
+        time.sleep(_MOMENT)
+
+
+atexit.register(_end_loops)
