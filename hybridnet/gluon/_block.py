@@ -11,6 +11,7 @@ from hybridnet import ndarray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
+from hybridnet.tracing.autograph import run_converted
 
 from . import _changes as changes
 from ._hooks import HookDict, HookHandle
@@ -275,7 +276,7 @@ class Block:
         return out
 
     def _compute(self, args: tuple[Any, ...]) -> Any:
-        return self.forward(*args)
+        return run_converted(self.forward, args)
 
     def forward(self, *args: Any) -> Any:
         """Computes the outputs; subclasses define it."""

@@ -13,6 +13,7 @@ from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 from hybridnet.tracing import Bucketed, Buckets, Function
+from hybridnet.tracing.autograph import run_converted
 from hybridnet.tracing.buckets import several
 from hybridnet.tracing.structure import flatten, unflatten
 
@@ -122,7 +123,7 @@ class HybridBlock(Block):
             if masks:
                 assert isinstance(self._traced, Bucketed)
                 return self._traced.plain(*args)
-        return self.forward(*args)
+        return run_converted(self.forward, args)
 
     def _new_traced(self) -> Function | Bucketed:
         made = Function(self.forward, self.name)
@@ -185,7 +186,7 @@ class HybridBlock(Block):
                 for one in self._own.values():
                     one.finish_deferred_init()
                 params = {name: one.data(ctx) for name, one in self._own.items()}
-            return self.hybrid_forward(ndarray, x, *args, **params)
+            return run_converted(self.hybrid_forward, (ndarray, x, *args), params)
         except (ShapeError, DTypeError, ParameterError) as error:
             self._locate(error)
             raise

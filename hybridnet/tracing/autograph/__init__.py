@@ -7,6 +7,7 @@ happen into one node (`conditions`, `while_loops`, `for_loops`).
 """
 
 from .convert import converted as converted
+from .convert import run_converted as run_converted
 from .number import Number as Number
 
-__all__ = ["Number", "converted"]
+__all__ = ["Number", "converted", "run_converted"]

@@ -29,7 +29,7 @@ _HOW: Final = (
     "as the condition is an array, the result is one value of the graph: give both branches the "
     "same, or use a condition that Python knows"
 )
-_ORDER: Final = ("the first branch", "the other")
+_ORDER: Final = ("the first branch", "the second branch")
 
 
 @final
@@ -138,6 +138,11 @@ class _Merge:
         denied = getattr(self._pred, "denies", None)
         if denied is not None and b is denied and a is True:
             return lambda: True  # if not x: x = True
+        if isinstance(self._pred, Number) and self._pred.type.dtype == bool:
+            if a is True and b is self._pred:
+                return lambda: b  # x and True
+            if a is self._pred and b is False:
+                return lambda: a  # x or False
         type, kind = self._type(name, a, b)
         return self._pair(one, other, type, kind)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import inspect
 import types
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -136,7 +137,8 @@ def call_converted(
     function: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
     """Calls a function of the user's, converted if need be."""
-    if hasattr(function, "is_converted") or not needs_conversion(function, args):
+    plain = hasattr(function, "is_converted") or inspect.isgeneratorfunction(function)
+    if plain or not needs_conversion(function, args):
         return function(*args, **kwargs)
     return converted_function(function)(*args, **kwargs)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
+
+from hybridnet.runtime.recorder import thread as recorder_thread
 
 from ..structure import flatten, unflatten
 from .calls import converted_call
@@ -12,7 +15,16 @@ from .lines import trimmed
 from .number import Number
 from .staging import forget_loops
 
-__all__ = ["converted"]
+__all__ = ["converted", "run_converted"]
+
+
+class _Active(threading.local):
+    """How many functions this thread is tracing with conversion, one inside the other."""
+
+    depth = 0
+
+
+_active: Final = _Active()
 
 
 def converted(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,12 +38,15 @@ def converted(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def run(*args: Any, **kwargs: Any) -> Any:
+        _active.depth += 1
         try:
             result = converted_call(function, args, kwargs)
         except Exception as error:
             raise error.with_traceback(trimmed(error.__traceback__)) from error.__cause__
         finally:
-            forget_loops()
+            _active.depth -= 1
+            if not _active.depth:
+                forget_loops()
         leaves, tree = flatten(result)
         if not any(isinstance(one, Number) for one in leaves):
             return result
@@ -39,6 +54,20 @@ def converted(function: Callable[..., Any]) -> Callable[..., Any]:
 
     functools.update_wrapper(run, function, updated=())
     return run
+
+
+def run_converted(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
+) -> Any:
+    """Runs a function of the user's for a library: converted where the code around it is.
+
+    Args:
+        function: the function.
+        args, kwargs: its arguments.
+    """
+    if recorder_thread.trace is None or not _active.depth:
+        return function(*args, **(kwargs or {}))
+    return converted_call(function, args, kwargs)
 
 
 def _plain(one: Any) -> Any:

@@ -363,7 +363,13 @@ class Loop:
                 f" {name}[i] = ..., or go over a range of known length"
             )
 
-    def finish(self, body: Body, outputs: Sequence[NDArray], lasts: dict[int, Any] | None) -> None:
+    def finish(
+        self,
+        body: Body,
+        outputs: Sequence[NDArray],
+        lasts: dict[int, Any] | None,
+        holding: Sequence[int] = (),
+    ) -> None:
         """Sets variables and containers to what they are after the loop.
 
         Args:
@@ -371,6 +377,8 @@ class Loop:
             outputs: the last values of what went from turn to turn.
             lasts: by the ids of what stood for rows, the last row; None where the loop may not
                 have been run at all.
+            holding: what is known to be true after the loop, by its place among what the body is
+                given.
         """
         values = iter(outputs)
         made = []
@@ -380,6 +388,9 @@ class Loop:
                 made.append(self._object_after(slot, leaf, lasts))
                 continue
             output = _as_kind(next(values), slot.kind)
+            if place in holding:
+                made.append(True)
+                continue
             in_place = place in body.overwritten and leaf is body.given[place]
             made.append(_array_after(slot, leaf, output, in_place, lasts))
         self._assign(made)

@@ -34,12 +34,20 @@ from malt.impl.api import PyToPy
 from malt.lang import directives
 from malt.pyct import (
     anno,
+    cfg,
     inspect_utils,
     naming,
     origin_info,
     parser,
+    qual_names,
     transformer,
     transpiler,
+)
+from malt.pyct.static_analysis import (
+    activity,
+    liveness,
+    reaching_definitions,
+    reaching_fndefs,
 )
 
 from .prepare import REBOUND, prepare
@@ -85,6 +93,38 @@ class _Logic(logical_expressions.LogicalExpressionTransformer):
 
 
 @final
+class _Choices(conditional_expressions.ConditionalExpressionTransformer):
+    """As the library's, but expressions inside of others are seen too."""
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        made: ast.AST = super().visit_IfExp(node)
+        return made
+
+
+@final
+class _Blocks(control_flow.ControlFlowTransformer):
+    """As the library's, but variables of functions around are always read later."""
+
+    def _get_block_vars(self, node: ast.AST, modified: Any) -> tuple[Any, Any, int]:
+        names, undefined, count = super()._get_block_vars(node, modified)
+        scope = self.state[control_flow._Function].scope
+        lasting = [one for one in names[count:] if one in scope.nonlocals | scope.globals]
+        dead = [one for one in names[count:] if one not in lasting]
+        return [*names[:count], *lasting, *dead], undefined, count + len(lasting)
+
+
+def _analyzed(node: Any, ctx: Any) -> Any:
+    """Notes in a syntax tree what the conversion of control flow asks for."""
+    graphs = cfg.build(node)
+    node = qual_names.resolve(node)
+    node = activity.resolve(node, ctx, None)
+    node = reaching_definitions.resolve(node, ctx, graphs)
+    node = reaching_fndefs.resolve(node, ctx, graphs)
+    return liveness.resolve(node, ctx, graphs)
+
+
+@final
 class _Transpiler(PyToPy):
     """The library's conversion with our own steps in it."""
 
@@ -115,10 +155,11 @@ class _Transpiler(PyToPy):
         node = break_statements.transform(node, ctx)
         node = continue_statements.transform(node, ctx)
         node = return_statements.transform(node, ctx)
-        node = call_trees.qual_names.resolve(node)
+        node = qual_names.resolve(node)
         node = _Calls(ctx).visit(node)
-        node = control_flow.transform(node, ctx)
-        node = conditional_expressions.transform(node, ctx)
+        node = _analyzed(node, ctx)
+        node = _Blocks(ctx).visit(node)
+        node = _Choices(ctx).visit(node)
         node = _Logic(ctx).visit(node)
         return variables.transform(node, ctx)
 

@@ -115,4 +115,7 @@ def stage_while(
         raise StagingError(f"{loop.line}: the condition does not depend on what the loop changes")
     holds = tested.result(0)
     outputs = loop_while(tested, traced, loop.starts(), loop.flows(traced), holds, limit)
-    loop.finish(traced, outputs, None)
+    # What the condition denies holds now: it has ended the loop.
+    denied = getattr(found, "denies", None) if limit is None else None
+    places = [number for number, one in enumerate(tested.given) if one is denied]
+    loop.finish(traced, outputs, None, places)
