@@ -419,7 +419,15 @@ def gradient_of_kept(call: ControlCall, back: Backward) -> Sequence[Any]:
     return kept.run_back(replace(back, call=kept, outputs=outputs, grads=grads), types)
 
 
-def open_foreach(body: Graph, num_data: int, num_states: int, num_out: int) -> Any:
+def open_foreach(
+    body: Graph,
+    num_data: int,
+    num_states: int,
+    num_out: int,
+    *,
+    flat: bool = True,
+    reverse: bool = False,
+) -> Any:
     """Returns the call of a symbol's body, and the numbers in it.
 
     Args:
@@ -428,11 +436,13 @@ def open_foreach(body: Graph, num_data: int, num_states: int, num_out: int) -> A
         num_data: how many rows.
         num_states: how many states.
         num_out: how many outputs are to be stacked.
+        flat: whether a row of an array of one dimension has shape (1,), and not ().
+        reverse: whether the last row comes first.
     """
     (part,), scalars = opened(body)
     ready = prepare(body, True)
     count = len(body.inputs)
     written = [i for i in ready.writes if i < count]
     carried = (*range(num_data, num_data + num_states), *written, *([count] if ready.draws else []))
-    loop = Loop(num_data, num_out, carried, num_states, flat=True)
+    loop = Loop(num_data, num_out, carried, num_states, reverse=reverse, flat=flat)
     return ForeachCall(part, loop, len(scalars), True, written, ready.draws), scalars

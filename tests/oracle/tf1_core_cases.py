@@ -772,3 +772,36 @@ def queue_runners_that_are_ended(tf: Any) -> Any:
         seen, len(threads), len(again), error_of(lambda: tf.train.QueueRunner(queue, [])),
         error_of(lambda: tf.train.start_queue_runners()),
     ]  # fmt: skip
+
+
+@case
+def functions_of_rows(tf: Any) -> Any:
+    x = tf.placeholder(tf.float32, [None, 2], name="x")
+    v = tf.constant([1.0, 2.0, 3.0, 4.0])
+    n = tf.constant([1, 2, 3])
+    weight = tf.Variable(2.0)
+    mapped = tf.map_fn(lambda row: tf.reduce_sum(row) * weight, x)
+    pair = tf.map_fn(lambda e: (e[0] + e[1], e[0] * e[1]), (v, v), dtype=(tf.float32, tf.float32))
+    cumulated = tf.scan(lambda a, e: a + e, v)
+    backward = tf.scan(lambda a, e: a * e, v, reverse=True)
+    started = tf.scan(lambda a, e: a + tf.cast(e, tf.float32), n, initializer=0.5)
+    nested = tf.scan(
+        lambda a, e: {"s": a["s"] + e, "p": a["p"] * 2.0},
+        v,
+        initializer={"s": tf.constant(0.0), "p": tf.constant(1.0)},
+    )
+    left = tf.foldl(lambda a, e: a * 2.0 + e, v)
+    right = tf.foldr(lambda a, e: a * 2.0 + e, v)
+    rows = tf.foldl(lambda a, e: a + e, x, initializer=tf.zeros([2]))
+    grads = [
+        tf.gradients(mapped, [x, weight]), tf.gradients(cumulated, v), tf.gradients(left, v),
+        tf.gradients(backward, v),
+    ]  # fmt: skip
+    with tf.Session() as session:
+        session.run(weight.initializer)
+        fetched = [mapped, pair, cumulated, backward, started, nested, left, right, rows, grads]
+        seen = session.run(fetched, {x: numbers(3, 2)})
+    return [
+        seen, str(mapped.shape), str(cumulated.shape), str(left.shape),
+        error_of(lambda: tf.scan(lambda a, e: (a, e), v)),
+    ]  # fmt: skip

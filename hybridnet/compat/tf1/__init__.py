@@ -49,6 +49,10 @@ from .creation_ops import *  # noqa: F403
 from .dtypes import *  # noqa: F403
 from .events import Event as Event
 from .events import Summary as Summary
+from .functional_ops import foldl as foldl
+from .functional_ops import foldr as foldr
+from .functional_ops import map_fn as map_fn
+from .functional_ops import scan as scan
 from .gather_ops import confusion_matrix as confusion_matrix
 from .gather_ops import gather as gather
 from .gather_ops import gather_nd as gather_nd

@@ -6,7 +6,8 @@ it becomes an input of the node (see `hybridnet.symbol._inside`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from hybridnet.attribute import AttrScope
@@ -80,7 +81,7 @@ def cond(
         ends = [(inside, [one.edge for one in made]) for inside, _, made in branches]
         (then, other), inputs, _ = joined(ends)
         call, numbers = open_cond(then, other)
-        made = _outputs("If", call, (condition.edge, *inputs), numbers, kinds, "Merge")
+        made = outputs_of("If", call, (condition.edge, *inputs), numbers, kinds, "Merge")
         result = pack_sequence_as(results[0], made)
         single = isinstance(result, (list, tuple)) and len(result) == 1 and not strict
         return result[0] if single and not hasattr(result, "_fields") else result
@@ -89,13 +90,11 @@ def cond(
 def _branch(graph: Graph, function: Callable[[], Any]) -> tuple[Inside, Any, list[Tensor]]:
     """Calls a function; returns where it was inside, what it returned, and that as tensors."""
     inside = Inside("branch", [])
-    with inside.scope, graph.control_dependencies(None):
-        before = graph.version
+    with marked(graph, inside):
         result = function()
         if result is None:
             raise ValueError("'true_fn' and 'false_fn' must return a tensor, and not None.")
-        made = [_inner(_as_tensor(one)) for one in flatten(result)]
-        _unfetchable(graph, before)
+        made = [inner(_as_tensor(one)) for one in flatten(result)]
     return inside, result, made
 
 
@@ -106,19 +105,23 @@ def _as_tensor(given: Any) -> Tensor:
     return convert_to_tensor(given)
 
 
-def _inner(tensor: Tensor) -> Tensor:
+def inner(tensor: Tensor) -> Tensor:
     """Returns a tensor that is inside: it may be one from outside, that a function returned."""
     made: Tensor = apply_call("Identity", COPY, (tensor,), name="Identity")
     return made
 
 
-def _unfetchable(graph: Graph, before: int) -> None:
-    """Marks what was made inside: its values are those of a branch or a turn, not of a run.
+@contextmanager
+def marked(graph: Graph, inside: Inside) -> Iterator[None]:
+    """A block of which all that is made is inside: its values are of a branch or turn, not a run.
 
     Args:
-        graph: that it is in.
-        before: how many Operations there were before.
+        graph: that it is made in.
+        inside: inside of what.
     """
+    before = graph.version
+    with inside.scope, graph.control_dependencies(None):
+        yield
     for op in graph.get_operations()[before:]:
         graph.prevent_fetching(op)
         for one in op.outputs:
@@ -144,7 +147,7 @@ def _either(one: Tensor, other: Tensor) -> Kind:
     return Kind(one.dtype.numpy, tuple(a if a == b else None for a, b in pairs))
 
 
-def _outputs(
+def outputs_of(
     kind: str,
     call: Call,
     inputs: Sequence[Edge],
@@ -260,7 +263,7 @@ def while_loop(
         call, numbers = open_while(test, step, places[: len(first)], 0, limit)
         kinds = [Kind(one.dtype.numpy, dims) for one, dims in zip(first, shapes, strict=True)]
         with AttrScope(**{_PARALLEL: str(parallel_iterations)}):
-            made = _outputs("While", call, inputs, numbers, kinds, "Exit")
+            made = outputs_of("While", call, inputs, numbers, kinds, "Exit")
     result = pack_sequence_as(loop_vars, made)
     alone = isinstance(result, (list, tuple)) and len(made) == 1
     return result[0] if alone and not return_same_structure else result
@@ -332,14 +335,12 @@ def _condition(
     graph: Graph, cond: Callable[..., Any], structure: Any, first: Sequence[Tensor], shapes: Any
 ) -> tuple[Inside, Tensor]:
     inside = Inside("while_cond", _sources(first))
-    with inside.scope, graph.control_dependencies(None):
-        before = graph.version
+    with marked(graph, inside):
         leaves = _entered(graph, inside, first, shapes)
         holds = convert_to_tensor(cond(*_arguments(structure, leaves)))
         if not holds.dtype.is_bool:
             raise TypeError(f"'cond' must return a boolean scalar tensor, got {holds}")
-        made = _inner(holds)
-        _unfetchable(graph, before)
+        made = inner(holds)
     return inside, made
 
 
@@ -347,8 +348,7 @@ def _body(
     graph: Graph, body: Callable[..., Any], structure: Any, first: Sequence[Tensor], shapes: Any
 ) -> tuple[Inside, list[Tensor]]:
     inside = Inside("while_body", _sources(first))
-    with inside.scope, graph.control_dependencies(None):
-        before = graph.version
+    with marked(graph, inside):
         leaves = _entered(graph, inside, first, shapes)
         result = body(*_arguments(structure, leaves))
         packed = result if isinstance(result, (list, tuple, Mapping)) else [result]
@@ -365,8 +365,7 @@ def _body(
         for one, begin, dims in zip(flatten(packed), first, shapes, strict=True):
             new = convert_to_tensor(one, None if isinstance(one, Tensor) else begin.dtype)
             _check_turn(new, begin, dims)
-            made.append(_inner(new))
-        _unfetchable(graph, before)
+            made.append(inner(new))
     return inside, made
 
 
