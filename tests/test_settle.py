@@ -105,3 +105,14 @@ def test_a_shape_that_does_not_fit_names_the_node():
         settle(Graph((x,), (bad,)), [tensor_type((2, 3), np.dtype(np.float32))])
     with pytest.raises(GraphError, match=r"_np_reshape: .*hybridnet\.passes\.settle must be run"):
         infer_types(Graph((x,), (bad,)), [tensor_type((2, 3), np.dtype(np.float32))])
+
+
+def test_nodes_that_run_after_others_keep_their_place():
+    x, reshaped = _rows_first()
+    before = _edge("negative", Edge(x, 0))
+    after = _edge("abs", reshaped).node.with_controls((before.node,))
+    graph = Graph((x,), (_edge("square", Edge(after, 0)),), (before.node,))
+    made = settle(graph, [tensor_type((2, 3), np.dtype(np.float32))])
+    (absolute,) = (node for node in made.nodes if node.name == "abs")
+    assert absolute.controls == made.targets
+    assert [node.name for node in made.targets] == ["negative"]

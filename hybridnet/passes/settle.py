@@ -1,7 +1,8 @@
 """Settle: shapes that a graph computes become parameters, once the types of its inputs are known.
 
 Not one of the passes of `hybridnet.passes.PIPELINE`, which change no result: a graph with unsettled
-calls (`hybridnet.graph.by_value`) cannot run before.
+calls (`hybridnet.graph.by_value`) cannot run before. Those inside loops and branches are settled by
+what is known outside; of a loop variable only the type is.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from hybridnet.base.errors import GraphError, MXNetError
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.by_value import Unsettled
-from hybridnet.graph.node import Edge, Graph, Node
+from hybridnet.graph.node import Edge, Graph, Moves, Node
+from hybridnet.graph.subgraph import ControlCall, Part
 from hybridnet.graph.transform import STATE
 from hybridnet.ops.call import Types
 from hybridnet.ops.operator import OpCall
@@ -34,12 +36,7 @@ _OF_TYPES: Final = frozenset({"shape_array", "size_array"})
 
 def needed_values(graph: Graph) -> tuple[Node, ...]:
     """Returns the inputs of a graph whose values `settle` needs to be told, in their order."""
-    stack = [
-        node.inputs[number].node
-        for node in graph.nodes
-        if isinstance(node.call, Unsettled)
-        for number in node.call.at
-    ]
+    stack = [edge.node for node in graph.nodes for edge in _deciding(node)]
     seen: set[Node] = set()
     while stack:
         node = stack.pop()
@@ -49,6 +46,30 @@ def needed_values(graph: Graph) -> tuple[Node, ...]:
         if node.call is None or node.call.name not in _OF_TYPES:
             stack.extend(edge.node for edge in node.inputs)
     return tuple(node for node in graph.inputs if node in seen)
+
+
+def _deciding(node: Node) -> list[Edge]:
+    """Returns the inputs of a node whose values decide what it, or something inside it, is."""
+    call = node.call
+    if isinstance(call, Unsettled):
+        return [node.inputs[number] for number in call.at]
+    found: list[Edge] = []
+    for part in call.parts if isinstance(call, ControlCall) else ():
+        numbers = {inner: number for number, inner in enumerate(part.graph.inputs)}
+        found += [node.inputs[call.offset + numbers[one]] for one in needed_values(part.graph)]
+    return found
+
+
+def _is_unsettled(graph: Graph) -> bool:
+    """Whether a graph has unsettled calls, or its control calls have them inside."""
+    return any(
+        isinstance(node.call, Unsettled)
+        or (
+            isinstance(node.call, ControlCall)
+            and any(_is_unsettled(part.graph) for part in node.call.parts)
+        )
+        for node in graph.nodes
+    )
 
 
 def settle(
@@ -65,21 +86,47 @@ def settle(
         GraphError: a shape depends on what only a run can tell.
         ShapeError, DTypeError, ParameterError: the shapes do not fit; the message names the node.
     """
-    if not any(isinstance(node.call, Unsettled) for node in graph.nodes):
+    if not _is_unsettled(graph):
         return graph
-    known = _Known(graph, types, values or {})
+    return _settle(graph, _Known(graph, types, values or {}))
 
-    def change(node: Node, inputs: tuple[Edge, ...]) -> Node:
-        made = node.with_inputs(inputs)
+
+def _settle(graph: Graph, known: _Known) -> Graph:
+    moves = Moves()
+    for node in graph.nodes:
+        if node.is_variable:
+            continue
+        made = moves.moved(node)
         try:
             if isinstance(node.call, Unsettled):
                 made = _settled(known, made, node.call)
+            elif isinstance(node.call, ControlCall):
+                made = _settled_inside(known, made, node.call)
             known.note(made)
         except MXNetError as error:
             raise type(error)(f"at node {node.name!r}: {error}") from error
-        return made
+        moves.note(node, made)
+    return Graph(graph.inputs, moves.edges(graph.outputs), moves.nodes(graph.targets))
 
-    return graph.map(change)
+
+def _settled_inside(known: _Known, node: Node, call: ControlCall) -> Node:
+    """Settles what is inside a control call."""
+    if not any(_is_unsettled(part.graph) for part in call.parts):
+        return node
+    types = call.part_types(known.types(node.inputs))
+    parts = []
+    for part in call.parts:
+        numbers = {one: node.scalars[place] for one, place in part.places.items()}
+        outside = {
+            Edge(inner, 0): edge
+            for number, (inner, edge) in enumerate(
+                zip(part.graph.inputs, node.inputs[call.offset :], strict=False)
+            )
+            if call.is_fixed(number)
+        }
+        inside = _Known(part.graph, types, {}, known, outside, numbers)
+        parts.append(Part(_settle(part.graph, inside), part.places))
+    return replace(node, call=call.with_parts(tuple(parts)))
 
 
 def _settled(known: _Known, node: Node, call: Unsettled) -> Node:
@@ -90,20 +137,42 @@ def _settled(known: _Known, node: Node, call: Unsettled) -> Node:
 
 @final
 class _Known:
-    """The types of a graph's nodes, and the values of those that shapes are made of."""
+    """The types of a graph's nodes, and the values of those that shapes are made of.
+
+    Args:
+        graph: which.
+        types: of its inputs.
+        values: of some of its inputs.
+        around: what is known of the graph around it, if it is inside a control call.
+        outside: for each input that has one value, the edge of the graph around it.
+        numbers: what stands for the numbers in it.
+    """
 
     def __init__(
-        self, graph: Graph, types: Sequence[TensorType], values: Mapping[Node, Array]
+        self,
+        graph: Graph,
+        types: Sequence[TensorType],
+        values: Mapping[Node, Array],
+        around: _Known | None = None,
+        outside: Mapping[Edge, Edge] | None = None,
+        numbers: Mapping[HostScalar, Any] | None = None,
     ) -> None:
+        self._around = around
+        self._outside = outside or {}
+        self._numbers = numbers or {}
         self._types: dict[Node, Types] = {
             node: (one,) for node, one in zip(graph.inputs, types, strict=True)
         }
         self._values = {Edge(node, 0): np.asarray(one) for node, one in values.items()}
 
+    def types(self, edges: Sequence[Edge]) -> Types:
+        """Returns the types of values."""
+        return tuple(self._types[edge.node][edge.index] for edge in edges)
+
     def note(self, node: Node) -> None:
         """Infers the types of a node's outputs."""
         assert node.call is not None
-        types = tuple(self._types[edge.node][edge.index] for edge in node.inputs)
+        types = self.types(node.inputs)
         self._types[node] = node.call.infer((*types, STATE) if node.call.takes_state else types)
 
     def value(self, edge: Edge) -> Array:
@@ -120,13 +189,17 @@ class _Known:
                 stack += missing
                 continue
             stack.pop()
-            if one not in self._values:
+            if one in self._outside and self._around is not None:
+                self._values[one] = self._around.value(self._outside[one])
+            elif one not in self._values:
                 self._compute(one.node)
         return self._values[edge]
 
     def _missing(self, edge: Edge) -> list[Edge]:
         """Returns what must be known before a value is."""
         call = edge.node.call
+        if edge in self._outside:
+            return []
         if type(call) is not OpCall or call.takes_state or call.mutates or call.reads_now:
             raise GraphError(
                 f"a shape depends on the value of {edge.node.title}, which only a run can tell; "
@@ -145,16 +218,17 @@ class _Known:
             made = found.shape if call.name == "shape_array" else (found.size,)
             self._values[Edge(node, 0)] = np.array(made, np.int64)
             return
-        if any(type(one) is HostScalar for one in node.scalars):
+        scalars = [self._numbers.get(one, one) for one in node.scalars]
+        if any(type(one) is HostScalar for one in scalars):
             raise GraphError("a shape depends on a number that Python is asked for at each run")
         operands = [self._values[one] for one in node.inputs]
         rule = NUMPY.get(call.name)
         if rule is not None:
-            exact = rule.compute(operands, call.attrs, node.scalars, self._types[node][0])
+            exact = rule.compute(operands, call.attrs, tuple(scalars), self._types[node][0])
             if exact is not None:
                 self._values[Edge(node, 0)] = exact
                 return
-        for index, one in enumerate(_lowered(call, operands, node.scalars)):
+        for index, one in enumerate(_lowered(call, operands, scalars)):
             self._values[Edge(node, index)] = one
 
 

@@ -1,4 +1,6 @@
-"""Runs the programs of ``tf1_*_cases.py`` under TensorFlow and writes its answers, ``tf1.json.gz``.
+"""Runs programs and scripts under TensorFlow and writes its answers, ``tf1.json.gz``.
+
+The programs are those of ``tf1_*_cases.py``, the scripts those of ``tf1_scripts``.
 
 Run it with a Python that has ``tensorflow-cpu==2.21.*``.
 """
@@ -28,6 +30,8 @@ def main() -> None:
             found[name] = tf1_case.run(tf, program)
         except Exception as error:
             print(f"FAILED {name}: {type(error).__name__}: {str(error)[:300]}")
+    for name, (script, constants) in tf1_case.SCRIPTS.items():
+        found[name] = tf1_case.run_script(script, "tensorflow.compat.v1", **constants)
     text = json.dumps(found, separators=(",", ":")).encode()
     tf1_case.FILE.write_bytes(gzip.compress(text, 9, mtime=0))
     print(len(found), "cases,", tf1_case.FILE.stat().st_size, "bytes")

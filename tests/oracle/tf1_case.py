@@ -16,6 +16,7 @@ from __future__ import annotations
 import gzip
 import importlib
 import json
+import re
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,10 +27,13 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "FILE", "all_cases", "answers", "case", "error_of", "feeding", "numbers", "run", "static",
+    "FILE", "SCRIPTS", "all_cases", "answers", "case", "error_of", "feeding", "numbers", "run",
+    "run_script", "static",
 ]  # fmt: skip
 
 FILE = Path(__file__).resolve().parent / "tf1.json.gz"
+#: Whole scripts, as users have them.
+SCRIPTS = {"mnist": ("mnist", {}), "vgg19": ("vgg19", {}), "vgg19-short": ("vgg19", {"DEPTH": "2"})}
 Program = Callable[[Any], Any]
 _CASES: dict[str, Program] = {}
 
@@ -89,6 +93,24 @@ def all_cases() -> dict[str, Program]:
     for file in sorted(FILE.parent.glob("tf1_*_cases.py")):
         importlib.import_module(f"oracle.{file.stem}")
     return dict(_CASES)
+
+
+def run_script(name: str, package: str, **constants: str) -> dict[str, Any]:
+    """Runs a script of ``tf1_scripts`` and returns its ``RESULT``.
+
+    Args:
+        name: the script's.
+        package: what it imports in the place of TensorFlow.
+        constants: other values for texts that it sets at its head.
+    """
+    file = FILE.parent / "tf1_scripts" / f"{name}.py"
+    text = file.read_text().replace("tensorflow.compat.v1", package)
+    for key, value in constants.items():
+        text = re.sub(rf'^{key} = ".*"$', f'{key} = "{value}"', text, flags=re.M)
+    module = {"__file__": str(file), "__name__": name}
+    exec(compile(text, str(file), "exec"), module)
+    found: dict[str, Any] = module["RESULT"]  # type: ignore[assignment]
+    return found
 
 
 @cache
