@@ -103,7 +103,8 @@ class Session:
             fetches: a symbol, or lists, tuples, named tuples and dicts of symbols. One of several
                 outputs gives a list.
             feed_dict: values by symbol, of any value of the graph, variable or not; what only they
-                need does not run.
+                need does not run. Python's numbers are float32 unless the variable was made with
+                another dtype.
             options: what to note of the run.
             run_metadata: where to note it.
             train: whether it is a training pass, in which Dropout and the like count, and moving
@@ -160,7 +161,8 @@ def fetched_host(node: Node, value: Any) -> Any:
         found: Any = value
     else:
         found = np.asarray(value)
-        if found.dtype.kind == "f" and not isinstance(value, (np.ndarray, np.generic)):
+        plain = not isinstance(value, (np.ndarray, np.generic))
+        if plain and found.dtype.kind in "fi":  # Python's numbers, as `hn.nd.array` takes them
             found = found.astype(np.float32)
     known = _declared_parts(node)
     if known is None:
