@@ -66,6 +66,9 @@ def settle_world(storage: Any) -> None:
 
     Args:
         storage: of an array that the function has overwritten; one of any other array is left.
+
+    Raises:
+        OpError: an `assert` in it failed, or it came to a `raise`.
     """
     one = _worlds.get(storage.ctx)
     if one is None or one.storage is not storage:
@@ -75,6 +78,17 @@ def settle_world(storage: Any) -> None:
         engine.wait_for_var(value.var)
     if value.error is not None:
         storage.write(put(np.zeros(1, np.int32), storage.ctx))
+        if _is_for_caller(value.error):
+            recorder.ready_array(value)
+
+
+def _is_for_caller(error: BaseException | None) -> bool:
+    """Whether an error is that of an `assert` or `raise`: raised by the call, read or not."""
+    while error is not None:
+        if vars(error).get("for_caller"):
+            return True
+        error = error.__cause__
+    return False
 
 
 def _order_var() -> engine.Var:

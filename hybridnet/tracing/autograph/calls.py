@@ -121,7 +121,7 @@ def _warn(function: types.FunctionType, error: Exception, has_source: bool) -> N
     if has_source:
         why = str(error).split("\n")[0] or type(error).__name__
         how = "write it otherwise, or say hn.function(autograph=False) if that is what is meant"
-    warnings.warn(
+    warnings.warn_explicit(
         _UNCONVERTED.format(
             name=function.__qualname__,
             file=code.co_filename,
@@ -129,7 +129,9 @@ def _warn(function: types.FunctionType, error: Exception, has_source: bool) -> N
             why=why,
             how=how,
         ),
-        stacklevel=4,
+        UserWarning,
+        code.co_filename,
+        code.co_firstlineno,
     )
 
 

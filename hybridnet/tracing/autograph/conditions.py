@@ -136,7 +136,7 @@ def raised(error: Any) -> Any:
     if isinstance(error, type) and issubclass(error, BaseException):
         error = error()
     if isinstance(error, Exception) and recorder.current_trace() is not None:
-        vars(error)["raised_at"] = user_line()
+        vars(error)["raised_at"] = user_line(False)
     return error
 
 
@@ -207,7 +207,7 @@ def assert_stmt(test: Any, message: Thunk, source: str) -> None:
             raise AssertionError(*(() if said is None else (said,)))
         return
     said = message()
-    text = f"{user_line()}: assert {source}" + ("" if said is None else f": {said}")
+    text = f"{user_line(False)}: assert {source}" + ("" if said is None else f": {said}")
     _fail(test, True, text, AssertionError)
 
 
@@ -223,7 +223,9 @@ def _fail(value: NDArray, wanted: bool, text: str, error: Callable[[str], BaseEx
 
     def check(array: Any) -> Sequence[Any]:
         if not wanted or not array.all():
-            raise error(text)
+            made = error(text)
+            vars(made)["for_caller"] = True
+            raise made
         return ()
 
     call = HostCall("assert" if wanted else "raise", check, 1, (), waits=True)

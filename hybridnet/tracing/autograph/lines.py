@@ -11,24 +11,28 @@ from hybridnet import engine
 
 __all__ = ["trimmed", "user_line"]
 
-_HERE: Final = str(Path(__file__).parent)
+# This package, and what runs traced bodies for it.
+_OURS: Final = (
+    str(Path(__file__).parent),
+    *(str(Path(__file__).parents[1] / name) for name in ("bodies.py", "build.py")),
+)
 
 
-def user_line() -> str:
+def user_line(with_source: bool = True) -> str:
     """Returns file, line and source of the innermost call that is the user's."""
     place = engine.resolve_origin(engine.caller_origin(2))
     if place is None:
         return "an unknown line"
     file, line = place
     source = linecache.getline(file, line).strip()
-    return f"{file}:{line}" + (f" ({source})" if source else "")
+    return f"{file}:{line}" + (f" ({source})" if source and with_source else "")
 
 
 def trimmed(traceback: types.TracebackType | None) -> types.TracebackType | None:
     """Returns a traceback without the frames of this package."""
     frames = []
     while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(_HERE):
+        if not traceback.tb_frame.f_code.co_filename.startswith(_OURS):
             frames.append(traceback)
         traceback = traceback.tb_next
     made: types.TracebackType | None = None

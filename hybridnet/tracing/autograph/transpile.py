@@ -278,7 +278,7 @@ def _convert(function: types.FunctionType) -> _Made:
     else:
         node.name = name
     module = _factory(node, name, function.__code__.co_freevars)
-    _place(module, function.__code__.co_firstlineno)
+    _place(module, function.__code__.co_firstlineno, 0)
     flags = function.__code__.co_flags & _future_flags()
     compiled = compile(
         module, function.__code__.co_filename, "exec", flags=flags, dont_inherit=True
@@ -312,28 +312,34 @@ def _factory(node: ast.stmt, name: str, freevars: Sequence[str]) -> ast.Module:
     return module
 
 
-def _place(node: ast.AST, line: int) -> None:
-    """Gives each node the line of the user's that it comes from."""
+def _place(node: ast.AST, line: int, width: int) -> None:
+    """Gives each node the line of the user's that it comes from, and all of it.
+
+    Args:
+        node: the node.
+        line: of the node around it.
+        width: of that line.
+    """
     origin = anno.getanno(node, anno.Basic.ORIGIN, default=None)
     if isinstance(origin, origin_info.OriginInfo):
-        line = origin.loc.lineno
+        line, width = origin.loc.lineno, len(origin.source_code_line)
     elif isinstance(node, (ast.stmt, ast.ExceptHandler)):
-        line = _first_line(node, line)
+        line, width = _first_line(node, line, width)
     if "lineno" in node._attributes:
         at: Any = node
         at.lineno = at.end_lineno = line
-        at.col_offset = at.end_col_offset = 0
+        at.col_offset, at.end_col_offset = 0, width
     for child in ast.iter_child_nodes(node):
-        _place(child, line)
+        _place(child, line, width)
 
 
-def _first_line(node: ast.AST, line: int) -> int:
+def _first_line(node: ast.AST, line: int, width: int) -> tuple[int, int]:
     """Returns the line of the first part of a statement that has one."""
     for child in ast.walk(node):
         origin = anno.getanno(child, anno.Basic.ORIGIN, default=None)
         if isinstance(origin, origin_info.OriginInfo):
-            return int(origin.loc.lineno)
-    return line
+            return int(origin.loc.lineno), len(origin.source_code_line)
+    return line, width
 
 
 def _codes(code: types.CodeType) -> list[types.CodeType]:
