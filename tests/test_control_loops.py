@@ -19,6 +19,7 @@ from simulated import Simulated, running_on, simulated
 from test_control_execution import TOYS, call_of, run
 
 import hybridnet as hn
+import hybridnet.compat.tf1 as tf
 from hybridnet import nd, operator, sym
 from hybridnet.base.errors import GraphError, OpError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
@@ -344,3 +345,36 @@ def test_the_page_on_control_flow_runs_and_prints_what_it_says():
     alone = run_script("\n".join([blocks[0], 'x = sym.var("x")', blocks[2]]))
     assert alone.strip() == printed.strip()
     run_script("\n".join(blocks), HYBRIDNET_NUM_CPU_DEVICES="2")
+
+
+def test_a_tensorflow_loop_on_two_devices_whose_body_computes_a_shape():
+    """Four layers of tanh, and the slope of their squares, by differences."""
+    x = np.random.default_rng(0).normal(size=(2, 3)).astype(np.float32)
+    with tf.Graph().as_default():
+        rows = tf.placeholder(tf.float32, [None, 3])
+        weight = tf.constant(np.full((3, 3), 0.5, np.float32))
+
+        def body(i, v):
+            with tf.device("/cpu:1"):
+                v = tf.matmul(v, weight)
+            return i + 1, tf.reshape(tf.tanh(v), [tf.shape(v)[0], 3])
+
+        _, last = tf.while_loop(lambda i, v: i < 4, body, [tf.constant(0), rows])
+        loss = tf.reduce_sum(last * last)
+        (grad,) = tf.gradients(loss, [weight])
+        with tf.Session() as session:
+            loss_found, grad_found = session.run([loss, grad], {rows: x})
+
+    def wanted(weight):
+        v = x.astype(np.float64)
+        for _ in range(4):
+            v = np.tanh(v @ weight)
+        return (v * v).sum()
+
+    slopes = np.zeros((3, 3))
+    for place in np.ndindex(3, 3):
+        moved = np.zeros((3, 3))
+        moved[place] = 1e-6
+        slopes[place] = (wanted(0.5 + moved) - wanted(0.5 - moved)) / 2e-6
+    np.testing.assert_allclose(loss_found, wanted(np.full((3, 3), 0.5)), rtol=1e-5)
+    np.testing.assert_allclose(grad_found, slopes, rtol=1e-4)

@@ -127,6 +127,14 @@ class ForeachCall(ControlCall):
         )
         return made if self.is_open else shared(made)
 
+    def part_types(self, types: Types) -> Types:
+        """With rows in the places of arrays."""
+        return self.row_types(types)
+
+    def is_fixed(self, number: int) -> bool:
+        """Rows and states are not."""
+        return number >= self.loop.num_data and number not in self.loop.carried
+
     # -- running -----------------------------------------------------------------------------
 
     def rows(self, types: Sequence[TensorType]) -> int:

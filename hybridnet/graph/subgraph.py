@@ -274,6 +274,14 @@ class ControlCall(Call):
             limit: the maximum of a loop that has none.
         """
 
+    def part_types(self, types: Types) -> Types:
+        """Returns the types of what the parts take, from those of the call's inputs."""
+        return types[self.offset :]
+
+    def is_fixed(self, number: int) -> bool:
+        """Whether an input of the parts, by number, is one input of the call, in every turn."""
+        return True
+
     def bounded(self, limits: Iterator[int]) -> ControlCall:
         """Returns the call with maxima for its loops that have none.
 

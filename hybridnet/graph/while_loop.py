@@ -113,10 +113,18 @@ class WhileCall(ControlCall):
         """Returns the loop of another condition and body."""
         condition, body = parts
         limit = self.max_iterations if self.max_iterations is not None else limit
-        return self._remade((condition, body), limit, self.written)
+        return self._remade((condition, body), limit, self.written, self.is_open)
+
+    def is_fixed(self, number: int) -> bool:
+        """Loop variables are not."""
+        return number not in self.carried
 
     def _remade(
-        self, parts: tuple[Part, Part], limit: int | None, written: Sequence[int]
+        self,
+        parts: tuple[Part, Part],
+        limit: int | None,
+        written: Sequence[int],
+        is_open: bool = False,
     ) -> WhileCall:
         made = WhileCall(
             parts,
@@ -125,11 +133,11 @@ class WhileCall(ControlCall):
             self.num_states,
             limit,
             self.num_scalars,
-            False,
+            is_open,
             written,
             self.draws,
         )
-        return shared(made)
+        return made if is_open else shared(made)
 
     def infer(self, types: Types) -> Types:
         """Returns the types of the outputs.

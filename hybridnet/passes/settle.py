@@ -26,7 +26,7 @@ from hybridnet.ops.operator import OpCall
 
 from .numpy_rules import NUMPY
 
-__all__ = ["needed_values", "settle"]
+__all__ = ["is_unsettled", "needed_values", "settle"]
 
 Array = np.ndarray[Any, Any]
 
@@ -54,19 +54,21 @@ def _deciding(node: Node) -> list[Edge]:
     if isinstance(call, Unsettled):
         return [node.inputs[number] for number in call.at]
     found: list[Edge] = []
-    for part in call.parts if isinstance(call, ControlCall) else ():
+    if not isinstance(call, ControlCall):
+        return found
+    for part in call.parts:
         numbers = {inner: number for number, inner in enumerate(part.graph.inputs)}
         found += [node.inputs[call.offset + numbers[one]] for one in needed_values(part.graph)]
     return found
 
 
-def _is_unsettled(graph: Graph) -> bool:
+def is_unsettled(graph: Graph) -> bool:
     """Whether a graph has unsettled calls, or its control calls have them inside."""
     return any(
         isinstance(node.call, Unsettled)
         or (
             isinstance(node.call, ControlCall)
-            and any(_is_unsettled(part.graph) for part in node.call.parts)
+            and any(is_unsettled(part.graph) for part in node.call.parts)
         )
         for node in graph.nodes
     )
@@ -86,7 +88,7 @@ def settle(
         GraphError: a shape depends on what only a run can tell.
         ShapeError, DTypeError, ParameterError: the shapes do not fit; the message names the node.
     """
-    if not _is_unsettled(graph):
+    if not is_unsettled(graph):
         return graph
     return _settle(graph, _Known(graph, types, values or {}))
 
@@ -111,7 +113,7 @@ def _settle(graph: Graph, known: _Known) -> Graph:
 
 def _settled_inside(known: _Known, node: Node, call: ControlCall) -> Node:
     """Settles what is inside a control call."""
-    if not any(_is_unsettled(part.graph) for part in call.parts):
+    if not any(is_unsettled(part.graph) for part in call.parts):
         return node
     types = call.part_types(known.types(node.inputs))
     parts = []

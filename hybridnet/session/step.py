@@ -16,7 +16,6 @@ from hybridnet.base.context import Context
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.by_value import Unsettled
 from hybridnet.graph.gradient_call import expanded
 from hybridnet.graph.node import Edge, Graph, Node, topological
 from hybridnet.graph.structure import structure_of, with_open_scalars
@@ -24,7 +23,7 @@ from hybridnet.graph.subgraph import names_devices
 from hybridnet.graph.transform import STATE, prepare
 from hybridnet.passes.place import on_devices, place
 from hybridnet.passes.prune import pruned
-from hybridnet.passes.settle import needed_values, settle
+from hybridnet.passes.settle import is_unsettled, needed_values, settle
 from hybridnet.runtime.device import device_at, find_device, full_name, list_devices, sites_of
 from hybridnet.runtime.graph_call import GraphCall, shared_call
 from hybridnet.runtime.partitioned import PartitionedCall
@@ -166,7 +165,7 @@ def make_program(
         ShapeError, DTypeError, GraphError: a node does not fit; the message names it and its line.
     """
     graph = settled_held(step.graph, held.__contains__) if step.asks else step.graph
-    if any(isinstance(node.call, Unsettled) for node in graph.nodes):
+    if is_unsettled(graph):
         graph = settle(graph, [expected(node) for node in graph.inputs], values)
     ready = prepare(graph, step.request.train)
     inputs, state = graph.inputs, ready.graph.inputs[len(graph.inputs) :]
