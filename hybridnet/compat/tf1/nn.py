@@ -5,7 +5,6 @@ from __future__ import annotations
 from .conv_ops import *  # noqa: F403
 from .entropy_ops import *  # noqa: F403
 from .gather_ops import embedding_lookup as embedding_lookup
-from .math_ops import log_sigmoid as log_sigmoid
 from .nn_ops import *  # noqa: F403
 from .norm_ops import *  # noqa: F403
 from .order_ops import in_top_k as in_top_k

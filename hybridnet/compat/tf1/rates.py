@@ -22,7 +22,8 @@ from .variables import Variable
 __all__ = [
     "cosine_decay", "cosine_decay_restarts", "create_global_step", "exponential_decay",
     "get_global_step", "get_or_create_global_step", "global_step", "inverse_time_decay",
-    "linear_cosine_decay", "natural_exp_decay", "piecewise_constant", "polynomial_decay",
+    "linear_cosine_decay", "natural_exp_decay", "piecewise_constant", "piecewise_constant_decay",
+    "polynomial_decay",
 ]  # fmt: skip
 
 
@@ -285,6 +286,9 @@ def piecewise_constant(
             return handle("take", levels, handle("_np_sum", passed, dtype="int32"), axis=0)
 
         return fused("Merge", level, [place, ends, levels], name=scope)
+
+
+piecewise_constant_decay = piecewise_constant
 
 
 # The number of steps ------------------------------------------------------------------------------

@@ -27,5 +27,6 @@ from .rates import inverse_time_decay as inverse_time_decay
 from .rates import linear_cosine_decay as linear_cosine_decay
 from .rates import natural_exp_decay as natural_exp_decay
 from .rates import piecewise_constant as piecewise_constant
+from .rates import piecewise_constant_decay as piecewise_constant_decay
 from .rates import polynomial_decay as polynomial_decay
 from .saver import *  # noqa: F403
