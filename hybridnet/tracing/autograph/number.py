@@ -128,6 +128,13 @@ class Number(NDArray):
     def __float__(self) -> float:
         raise self._unknown("a float")
 
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise self._unknown("a NumPy array")
+
+    def asnumpy(self) -> Any:
+        """Raises: the number is not known yet."""
+        raise self._unknown("a NumPy array")
+
     def __len__(self) -> int:
         raise TypeError("a number has no len()")
 

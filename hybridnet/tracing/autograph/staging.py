@@ -16,7 +16,6 @@ from typing import Any, Final, NamedTuple, final
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ndarray import NDArray, _tape
-from hybridnet.runtime import recorder
 
 from ..bodies import Body, Flow, as_type, filled
 from ..structure import flatten, unflatten
@@ -42,6 +41,8 @@ class _Memory(threading.local):
 
     def __init__(self) -> None:
         self.loops: dict[Any, tuple[list[Any], list[Any]]] = {}
+        # What stands for arrays that the function has made: nobody else sees them change.
+        self.made: set[Any] = set()
 
 
 _memory: Final = _Memory()
@@ -50,6 +51,7 @@ _memory: Final = _Memory()
 def forget_loops() -> None:
     """Forgets what is known of loops: another function is traced next."""
     _memory.loops.clear()
+    _memory.made.clear()
 
 
 class Variables(NamedTuple):
@@ -190,6 +192,11 @@ class Loop:
         count = len(self._row_types)
         given = iter(arrays[count:])
         leaves = [one.start if one.type is None else next(given) for one in self._slots]
+        for slot, leaf in zip(self._slots, leaves, strict=True):
+            if slot.type is None:
+                continue
+            if not isinstance(slot.start, NDArray) or _is_made_inside(slot.start):
+                _memory.made.add(leaf.storage)
         self._assign(leaves)
         try:
             found = run(*arrays[:count])
@@ -305,10 +312,8 @@ class Loop:
         return found
 
     def _refuse_overwritten(self, slot: Slot) -> None:
-        trace = recorder.current_trace()
-        assert trace is not None
         name = slot.name
-        if isinstance(slot.start, NDArray) and not trace.owns(slot.start.storage):
+        if isinstance(slot.start, NDArray) and not _is_made_inside(slot.start):
             raise StagingKindError(
                 f"{self.line}: the loop changes {name!r} in place, and then assigns another array "
                 "to it; of an array from outside a loop that is part of the graph can do one of "
@@ -426,6 +431,13 @@ class Loop:
                 for part, (_, type, kind) in parts:
                     row = part.view(turn * type.size, type.shape)
                     list.append(found, _as_kind(row, kind))
+
+
+def _is_made_inside(array: NDArray) -> bool:
+    """Whether an array was made while tracing, so that only the traced function sees it."""
+    storage: Any = array.storage
+    owner = storage.owner
+    return storage in _memory.made or (owner is not None and storage not in owner.formals)
 
 
 def _as_kind(one: NDArray, kind: Kind) -> NDArray:
