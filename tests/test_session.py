@@ -195,6 +195,55 @@ def test_a_second_run_compiles_nothing_and_prunes_nothing():
     assert len(step.programs) == 2
 
 
+def heated(runner, request, feeds):
+    """Runs a request until its program takes the short way."""
+    for _ in range(8):
+        outputs = runner.run(request, feeds)
+        hn.nd.waitall()
+    (step,) = runner._steps.values()
+    (program,) = step.programs.values()
+    assert program.shortcut._direct is not None
+    return [one.asnumpy() for one in outputs]
+
+
+def test_what_is_compiled_is_only_dispatched(monkeypatch):
+    x, w, _, z = network()
+    runner = plain_runner({w.edges[0].node: np.eye(2, dtype="float32")})
+    request = Request(z.edges, (), x.edges)
+    (first,) = heated(runner, request, [np.ones((1, 2), "float32")])
+
+    def recorded(*_):
+        raise AssertionError("it is recorded")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recorder, "record", recorded)
+        (again,) = runner.run(request, [np.ones((1, 2), "float32")])
+        np.testing.assert_array_equal(again.asnumpy(), first)
+        with pytest.raises(AssertionError, match="it is recorded"):
+            runner.run(request, [np.ones((2, 2), "float32")])  # another program
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "int64", "int32", "float16", "uint8", "bool"]
+)
+@pytest.mark.parametrize("size", [4, 20000])
+def test_what_is_fed_may_be_changed_at_once(dtype, size):
+    x = hn.sym.var("x")
+    y = hn.sym.Group([x, hn.sym.concat(x, x, dim=0)])
+    runner = plain_runner({})
+    request = Request(y.edges, (), x.edges)
+    held = np.zeros(size, dtype)
+    heated(runner, request, [held])
+    made = []
+    for number in range(6):
+        held[:] = number % 2
+        made.append(runner.run(request, [held]))
+    for number, (same, twice) in enumerate(made):
+        assert same.asnumpy().dtype == held.dtype
+        np.testing.assert_array_equal(same.asnumpy(), np.full(size, number % 2, dtype))
+        np.testing.assert_array_equal(twice.asnumpy(), np.full(2 * size, number % 2, dtype))
+
+
 def test_a_closed_session_holds_nothing():
     x, w, _y, z = network()
     session = hn.Session()

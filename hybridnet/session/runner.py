@@ -151,13 +151,12 @@ class Runner:
         given: list[Any] = [self._value(node, held) for node in inputs[: len(inputs) - len(feeds)]]
         given += feeds
         program = self._program(step, given, held)
-        values = [
-            _on(ctx, given[number])
-            for number, ctx in zip(program.reads, program.contexts, strict=False)
-        ]
-        if program.draws:
-            values.append(self._random_state(program.ctx))
-        made = _computed(program, values, trace)
+        state = self._random_state(program.ctx) if program.draws else None
+        made = program.shortcut.run(program, given, state) if trace is None else None
+        if made is None:
+            pairs = zip(program.reads, program.contexts, strict=False)
+            values = [_on(ctx, given[number]) for number, ctx in pairs]
+            made = _computed(program, values if state is None else [*values, state], trace)
         self._commit(program, made)
         outputs = zip(made[: program.num_heads], program.results, strict=False)
         return [NDArray.from_value(value, ctx) for value, ctx in outputs]

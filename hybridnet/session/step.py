@@ -29,6 +29,7 @@ from hybridnet.runtime.graph_call import GraphCall, shared_call
 from hybridnet.runtime.partitioned import PartitionedCall
 
 from .held import asking, settled_held
+from .shortcut import Shortcut
 
 __all__ = ["Program", "Request", "Step", "make_program", "make_step"]
 
@@ -90,6 +91,7 @@ class Program:
         contexts: of its inputs.
         results: the contexts of its outputs.
         parts: what runs it on several devices; None on one.
+        shortcut: the short way to run it again.
     """
 
     call: GraphCall
@@ -102,6 +104,7 @@ class Program:
     contexts: tuple[Context, ...]
     results: tuple[Context, ...]
     parts: PartitionedCall | None
+    shortcut: Shortcut = field(default_factory=Shortcut)
 
 
 class _Where(NamedTuple):

@@ -1,0 +1,89 @@
+"""The short way to run a program again: the dispatch of what is compiled, and nothing else.
+
+Small arrays that are fed go to XLA as they are: making JAX arrays of them first takes ten times as
+long as the dispatch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from hybridnet.base.dtype import BFLOAT16
+from hybridnet.base.errors import OpError
+from hybridnet.ndarray import array
+from hybridnet.runtime.direct import Direct
+from hybridnet.runtime.segment import Value
+
+if TYPE_CHECKING:
+    from .step import Program
+
+__all__ = ["Shortcut"]
+
+#: Larger arrays are copied into memory that XLA takes as its own, bytes.
+_SMALL: Final = 1 << 16
+#: Dtypes that JAX takes as they are, whatever its configuration.
+_PLAIN: Final = frozenset(
+    {*map(np.dtype, ("float32", "float16", "int32", "int8", "uint8", "bool")), BFLOAT16}
+)
+
+
+@final
+class Shortcut:
+    """The short way for one program, once it is compiled."""
+
+    __slots__ = ("_direct", "_takes_host")
+
+    def __init__(self) -> None:
+        self._direct: Direct | None = None
+        self._takes_host = True
+
+    def run(
+        self, program: Program, given: Sequence[Any], state: Value | None
+    ) -> list[Value] | None:
+        """Runs the program.
+
+        Args:
+            program: whose shortcut this is.
+            given: the inputs of its step, NumPy arrays and NDArrays.
+            state: of the random generator, if it draws.
+
+        Returns:
+            Its outputs; None where it must go the long way.
+        """
+        if program.parts is not None:
+            return None
+        call = program.call
+        direct = self._direct
+        if direct is None:
+            direct = Direct.of(program.ctx, call, call.input_types, program.scalars)
+            if direct is None:
+                return None
+            self._direct = direct
+        arrays, hosts = [], False
+        for number in program.reads:
+            one = given[number]
+            if type(one) is np.ndarray:
+                if self._takes_host and one.nbytes <= _SMALL and one.dtype in _PLAIN:
+                    arrays.append(one.copy())  # whose it is may change it at once
+                    hosts = True
+                    continue
+                one = array(one, program.ctx, one.dtype)
+            elif one.context is not program.ctx:
+                return None
+            arrays.append(one.read().array)
+        if state is not None:
+            arrays.append(state.array)
+        if any(one is None for one in arrays):
+            return None
+        try:
+            outputs = direct(arrays)
+        except Exception as error:
+            raise OpError(f"{call.name} on {program.ctx} failed: {error}") from error
+        if outputs is None:
+            self._takes_host = self._takes_host and not hosts
+            return None
+        pairs = zip(call.output_types, outputs, strict=True)
+        return [Value(kind, one) for kind, one in pairs]
