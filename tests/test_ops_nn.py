@@ -333,3 +333,19 @@ def test_dropout_refuses():
         get("Dropout").bind({"p": 1.5})
     with pytest.raises(DTypeError, match="Dropout: data must be floating point"):
         run_op("Dropout", np.ones(3, "int32"))
+
+
+@pytest.mark.parametrize("rows", [1, 4, 5, 8, 23, 24, 40])
+def test_dense_layers_of_few_rows_are_the_products_they_are(rows):
+    """Some row counts are kept from a step of XLA's; infinity, NaN and -0.0 pass as they are."""
+    numbers = np.random.default_rng(rows)
+    x = numbers.normal(size=(rows, 6)).astype(np.float32)
+    w = np.eye(6, dtype=np.float32) * 2
+    (y,) = run_op("FullyConnected", x, w, num_hidden=6, no_bias=True)
+    np.testing.assert_array_equal(y, x * 2)
+    special = np.float32([[np.inf], [-np.inf], [np.nan], [-0.0], [2e-38]] * 8)[:rows]
+    (y,) = run_op("FullyConnected", special, np.float32([[1]]), num_hidden=1, no_bias=True)
+    np.testing.assert_array_equal(y, special)
+    np.testing.assert_array_equal(np.signbit(y), np.signbit(special))
+    grads = run_gradient("FullyConnected", x, w, num_hidden=6, no_bias=True)
+    np.testing.assert_allclose(grads[0], np.full((rows, 6), 2, np.float32))
