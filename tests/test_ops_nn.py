@@ -347,5 +347,6 @@ def test_dense_layers_of_few_rows_are_the_products_they_are(rows):
     (y,) = run_op("FullyConnected", special, np.float32([[1]]), num_hidden=1, no_bias=True)
     np.testing.assert_array_equal(y, special)
     np.testing.assert_array_equal(np.signbit(y), np.signbit(special))
-    grads = run_gradient("FullyConnected", x, w, num_hidden=6, no_bias=True)
+    attrs = {"num_hidden": 6, "no_bias": True}
+    grads = run_gradient("FullyConnected", x, w, heads=[np.ones_like(x)], **attrs)
     np.testing.assert_allclose(grads[0], np.full((rows, 6), 2, np.float32))
