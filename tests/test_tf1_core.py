@@ -4,6 +4,7 @@ What TensorFlow answers is compared in ``test_tf1_oracle.py``.
 """
 
 import gc
+import importlib
 import threading
 import weakref
 from pathlib import Path
@@ -356,6 +357,15 @@ def test_gradients_have_names(fresh_graph):
         z = tf.exp(x)
     (dz,) = tf.gradients(z, x)
     assert dz.device == "/device:CPU:1"
+
+
+def test_contestants_of_the_benchmark_compute_the_same(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "benchmarks")
+    session = importlib.import_module("session")
+    np.testing.assert_allclose(session.small(tf)(), session.small_jit()(), rtol=1e-6)
+    ours, by_jit = session.step(tf), session.step_jit()
+    for _ in range(3):
+        np.testing.assert_allclose(ours()[0], by_jit(), rtol=1e-4)
 
 
 # -- the page ------------------------------------------------------------------------------------
