@@ -103,9 +103,12 @@ class _Visit:
             if is_global:
                 self._follow(name, function.__globals__.get(name, _MISSING), path)
             elif name in local:
-                # The arguments themselves are in the key already.
-                if path and not isinstance(local[name], NDArray):
-                    self._step(name, local[name], path)
+                # The arguments themselves, and what is in their lists and dicts, are in the key.
+                value, rest = local[name], path
+                while rest and isinstance(rest[0], _Item):
+                    value, rest = _item(value, rest[0].key), rest[1:]
+                if rest and value is not _MISSING and not isinstance(value, NDArray):
+                    self._step(name, value, rest)
             elif name in cells:
                 try:
                     self._follow(name, cells[name].cell_contents, path)
