@@ -135,7 +135,7 @@ def returns_in_both(m, x):
         if x[1] > 0:
             return x, 1.0
         return x * 2, 2.0
-    else:
+    else:  # noqa: RET505  # as users write it
         return x * 3, 3.0
 
 
@@ -252,7 +252,7 @@ def conjunctions(m, x):
 
 @program()
 def disjunctions(m, x):
-    if x[1] > 0 or x[2] > 0 and not x[3] > 0:
+    if x[1] > 0 or (x[2] > 0 and not x[3] > 0):
         return x * 2
     return x * 3
 
@@ -542,7 +542,7 @@ def for_break(m, x):
 @program(grad=False)
 def long_for_break(m, x):
     s = x * 0
-    for i in range(100):
+    for i in range(100):  # noqa: B007  # read later
         s = s + x
         if s[0] > 20:
             break
@@ -718,7 +718,7 @@ def built_in_functions(m, x):
 @program([1.0, 2.0])
 def tuple_state(m, x):
     state = (x, [x * 0])
-    for i in range(60):
+    for _ in range(60):
         h, (c,) = state
         c = c * 0.5 + h
         state = (m.tanh(c), [c])

@@ -48,7 +48,7 @@ def test_programs(program):
     assert traced.cache_info().traces == len({np.shape(one) for one in program.inputs})
     if not program.differentiated:
         return
-    for given in program.inputs[:2]:
+    for given in program.inputs[:1]:
         wanted, gradient = differentiated(program.run, given)
         got, found = differentiated(traced, given)
         for one, two in zip(wanted, got, strict=True):
@@ -137,10 +137,10 @@ def other_keys(x):
     return d
 
 
-def sometimes_returned(x):
+def sometimes_returned(x):  # noqa: RET503  # that is the fault
     if x.sum() > 0:
         return x
-    x = x + 1  # here? the `if` is what decides
+    x = x + 1
     if x.sum() > 5:
         return x * 2
 
@@ -220,7 +220,9 @@ def marked_line(function):
     return f"test_autograph.py:{first + number}"
 
 
-@pytest.mark.parametrize(("function", "kind", "said"), NAMED, ids=lambda one: getattr(one, "__name__", ""))
+@pytest.mark.parametrize(
+    ("function", "kind", "said"), NAMED, ids=lambda one: getattr(one, "__name__", "")
+)
 def test_errors_name_variable_and_line(function, kind, said):
     with pytest.raises(kind) as caught:
         hn.function(function)(nd.array([1.0, 2.0]))
@@ -339,7 +341,7 @@ def test_long_loops_are_one_node():
 
 def test_random_numbers_go_on_in_branches_and_loops():
     def f(x):
-        for i in range(40):
+        for _ in range(40):
             if x[0] > 0:
                 x = x + nd.random.uniform(shape=(1,))
         return x

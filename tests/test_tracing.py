@@ -1002,7 +1002,7 @@ TRACED = "belongs to a traced function"
 def test_reading_a_value_inside_is_an_error_at_the_line(read, where):
     w = nd.array([1], dtype="int32")
 
-    @hn.function
+    @hn.function(autograph=False)
     def f(x):
         read({"argument": x, "result": x + 1, "captured": w}[where])
 

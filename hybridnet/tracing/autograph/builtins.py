@@ -19,7 +19,7 @@ from .conditions import and_, if_exp, is_staged, or_, truth
 from .lines import user_line
 from .number import Number, is_number, to_number
 
-__all__ = ["OVERLOADS", "StagedRange", "Together", "set_item", "slice_", "update_item"]
+__all__ = ["OVERLOADS", "READERS", "StagedRange", "Together", "set_item", "slice_", "update_item"]
 
 
 @final
@@ -167,6 +167,9 @@ OVERLOADS: Final[dict[int, Callable[..., Any]]] = {
     id(any): _any,
     id(all): _all,
 }
+
+#: Those that read arrays, which a function without control flow may call too.
+READERS: Final = frozenset(map(id, (int, float, bool, sum, min, max, any, all, range)))
 
 _UPDATE: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "Add": operator.iadd,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import dis
 import functools
 import inspect
@@ -35,6 +36,8 @@ _CALLERS: Final = frozenset(
         *(nd_control_flow.foreach, nd_control_flow.while_loop, nd_control_flow.cond),
     )
 )
+#: Methods of arrays that give numbers.
+_READS: Final = frozenset({"asscalar", "item"})
 _JUMPS: Final = frozenset({*dis.hasjrel, *dis.hasjabs})
 _known: Final[WeakKeyDictionary[types.CodeType, bool]] = WeakKeyDictionary()
 _warned: Final[WeakKeyDictionary[types.CodeType, bool]] = WeakKeyDictionary()
@@ -52,7 +55,7 @@ def _jumps(code: types.CodeType) -> bool:
 
 
 def needs_conversion(function: types.FunctionType, args: Sequence[Any]) -> bool:
-    """Whether a function has control flow, or may call a function of the user's that has some.
+    """Whether a function has control flow, or may call something that reads arrays, or the user's.
 
     Args:
         function: the user's.
@@ -69,7 +72,7 @@ def _code(code: types.CodeType) -> list[dis.Instruction]:
 
 
 def _may_call_user(function: types.FunctionType, args: Sequence[Any]) -> bool:
-    """Whether a name in a function leads to something of the user's that can be called."""
+    """Whether a name in a function leads to something that is called otherwise when converted."""
     code = function.__code__
     names = dict(zip(code.co_varnames, args, strict=False))
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
@@ -78,6 +81,12 @@ def _may_call_user(function: types.FunctionType, args: Sequence[Any]) -> bool:
         except ValueError:
             continue
     for is_global, name, path in paths_of(code):
+        if any(step in _READS for step in path):
+            return True
+        if is_global and name not in function.__globals__:
+            if id(getattr(builtins, name, None)) in overloads.READERS:
+                return True
+            continue
         value = function.__globals__.get(name) if is_global else names.get(name)
         for step in (None, *path):
             if isinstance(step, str):
@@ -165,7 +174,7 @@ def converted_call(
         f, args, kwargs = f.func, (*f.args, *args), {**f.keywords, **kwargs}
     owner = getattr(f, "__self__", None)
     if isinstance(owner, NDArray):
-        if getattr(f, "__name__", "") in ("asscalar", "item") and not args:
+        if getattr(f, "__name__", "") in _READS and not args:
             return overloads.as_number(owner)
         return f(*args, **kwargs)
     if id(f) in _CALLERS:
