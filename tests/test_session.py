@@ -307,6 +307,22 @@ def test_training_is_asked_for():
     assert set(session.run(y, feeds, train=True).tolist()) == {0, 2}
 
 
+def test_auxiliary_states_are_variables_that_training_moves():
+    x = hn.sym.var("x")
+    y = hn.sym.BatchNorm(x, name="bn", fix_gamma=False, momentum=0.5)
+    inside = y.get_internals()
+    start = {"gamma": 1.0, "beta": 0.0, "moving_mean": 0.0, "moving_var": 1.0}
+    session = hn.Session()
+    session.set({inside[f"bn_{name}"]: np.full(3, one, "f") for name, one in start.items()})
+    data = np.random.RandomState(0).randn(8, 3).astype("f") + 5
+    made = session.run(y, {x: data}, train=True)
+    np.testing.assert_allclose(made.mean(0), [0, 0, 0], atol=1e-5)
+    mean = session.variables["bn_moving_mean"].asnumpy()
+    np.testing.assert_allclose(mean, data.mean(0) / 2, rtol=1e-5)
+    session.run(y, {x: data})  # not in training: nothing moves
+    np.testing.assert_array_equal(session.variables["bn_moving_mean"].asnumpy(), mean)
+
+
 def test_devices_split_a_graph_and_change_no_result():
     x, w, u = (hn.sym.var(name) for name in "xwu")
     with hn.cpu(0):

@@ -110,6 +110,11 @@ class VariableScope:
         """Returns the scope's global variables."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
+    def get_variable(self, name: str, *args: Any, **keywords: Any) -> Any:
+        """Returns the variable of a name in this scope; see `tf.get_variable`."""
+        with variable_scope(self, auxiliary_name_scope=False):
+            return get_variable(name, *args, **keywords)
+
     def local_variables(self) -> list[Any]:
         """Returns the scope's local variables."""
         return self.get_collection(GraphKeys.LOCAL_VARIABLES)
