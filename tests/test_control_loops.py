@@ -21,10 +21,14 @@ from test_control_execution import TOYS, call_of, run
 import hybridnet as hn
 import hybridnet.compat.tf1 as tf
 from hybridnet import nd, operator, sym
+from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError, OpError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.engine import NaiveEngine, ThreadedEngine
+from hybridnet.engine import ManualPool, NaiveEngine, ThreadedEngine
+from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.ops.registry import get
+from hybridnet.runtime.graph_call import GraphCall
+from hybridnet.runtime.partitioned import PartitionedCall
 
 NUMBER = tensor_type((1,), np.dtype(np.float32))
 
@@ -175,6 +179,27 @@ def test_a_loop_over_host_code_runs_it_in_order(listening):
     assert listening == [0, 1, 2, 3, 5]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_host_code_on_one_device_waits_for_that_on_another(listening, seed):
+    """second is to run after first, whose value it does not read."""
+    x, y = variable("x"), variable("y")
+    hear = sym.Custom(sym.var("x"), op_type="test_hear").graph.outputs[0].node.call
+    late = Node(get("negative").bind({})[0], (Edge(x, 0),), "late", (), {DEVICE: TOYS[0]})
+    first = Node(hear, (Edge(late, 0),), "first", (), {DEVICE: TOYS[0]})
+    second = Node(hear, (Edge(y, 0),), "second", (), {DEVICE: TOYS[1]}, None, (first,))
+    graph = Graph((x, y), (Edge(second, 0),), (first, second))
+    with (
+        simulated(Simulated(0), Simulated(1)) as toys,
+        running_on(ThreadedEngine(pool=ManualPool(seed=seed))),
+    ):
+        context = toys[0].context
+        whole = GraphCall(graph, (NUMBER, NUMBER), "ordered")
+        call = PartitionedCall(whole, [context, toys[1].context], [None], context)
+        assert [one.tensor for one in call.transfers] == ["^first"]
+        assert run(call, [number(-1), number(2)])[0].item() == 2
+    assert listening == [1, 2]
+
+
 @pytest.mark.parametrize("lower", [False, True])
 def test_variables_are_overwritten_in_branches_and_bodies(lower):
     """total is overwritten in each turn, where it is read as it is then; count once in a branch."""
@@ -254,6 +279,26 @@ def test_a_device_that_is_not_there_is_named():
     loop = counted(3, device="/device:toy:7")
     with pytest.raises(GraphError, match=r"'_plusscalar\d+' .* is on an unknown device: toy\(7\)"):
         loop.simple_bind(hn.cpu(), x=(1,)).forward(x=number(0))
+
+
+def test_a_device_without_a_kernel_for_what_is_inside_is_named():
+    def body(v):
+        with hn.device(TOYS[1]):
+            return sym.tanh(v, name="inner")
+
+    loop = sym.while_loop(lambda v: v > 1, body, [sym.var("x")])[0]
+    with (
+        simulated(Simulated(0), Simulated(1, without=["tanh"])) as toys,
+        pytest.raises(GraphError, match=r"node 'inner' \(tanh.* has no kernel on .*toy:1"),
+    ):
+        call_of(loop, toys[0].context, (NUMBER,))
+    with hn.device(TOYS[0]):
+        here = sym.while_loop(lambda v: v > 1, lambda v: v.tanh(), [sym.var("x")], name="here")[0]
+    with (
+        simulated(Simulated(0, without=["tanh"])),
+        pytest.raises(GraphError, match=r"'here0' \(_while_loop.* has no kernel on /device:toy:0"),
+    ):
+        here.simple_bind(hn.cpu(), x=(1,))
 
 
 def test_ctrl_c_ends_a_loop_without_an_end():

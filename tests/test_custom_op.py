@@ -288,7 +288,7 @@ def test_a_file_with_an_unknown_operator_is_refused():
         sym.load_json(text.replace("test_sigmoid", "of_another_program"))
 
 
-def test_inside_a_traced_loop_it_is_refused():
+def test_inside_a_traced_loop_it_runs_row_by_row_and_is_differentiated():
     @hn.function
     def loop(x):
         outs, _ = nd.contrib.foreach(
@@ -296,8 +296,14 @@ def test_inside_a_traced_loop_it_is_refused():
         )
         return outs
 
-    with pytest.raises(MXNetError, match="cannot be inside a loop or branch"):
-        loop(nd.array(_X)).asnumpy()
+    x = nd.array(_X)
+    x.attach_grad()
+    with autograd.record():
+        y = loop(x)
+    y.backward()
+    wanted = 1 / (1 + np.exp(-_X))
+    np.testing.assert_allclose(y.asnumpy(), wanted, rtol=1e-6)
+    np.testing.assert_allclose(x.grad.asnumpy(), wanted * (1 - wanted), rtol=1e-5)
 
 
 def test_assign_follows_the_request():

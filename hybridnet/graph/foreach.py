@@ -215,7 +215,7 @@ class ForeachCall(ControlCall):
             for one in operands[: loop.num_data]
         ]
         length = None if rows else loop.length
-        start = (first, jnp.zeros(self.num_unbounded, "int32"))
+        start = (first, jnp.zeros(self.num_unbounded, "int32") if self.num_unbounded else None)
         (states, most), outs = lax.scan(step, start, rows, length=length, reverse=loop.reverse)
         split, shown = loop.num_out - loop.kept, loop.num_states
         counts = [most] if self.num_unbounded else []

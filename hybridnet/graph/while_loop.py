@@ -195,14 +195,14 @@ class WhileCall(ControlCall):
         types = self.infer(tuple(tensor_type(one.shape, one.dtype) for one in operands))
         stacked = [jnp.zeros(one.shape, one.dtype) for one in types[: self.num_out]]
         first = [operands[place] for place in self.carried]
-        most = jnp.zeros(body.num_unbounded, "int32")
+        most = jnp.zeros(body.num_unbounded, "int32") if body.num_unbounded else None
         start = (jnp.zeros((), "int32"), first, stacked, most)
         count, states, stacked, most = lax.while_loop(goes_on, step, start)
         if not self.num_unbounded:
             return [*stacked, *states]
-        counts = jnp.concatenate([count.reshape(1)] * self.is_endless + [most])
+        counts = [count.reshape(1)] * self.is_endless + ([] if most is None else [most])
         shown = self.num_states
-        return [*stacked, *states[:shown], counts, *states[shown:]]
+        return [*stacked, *states[:shown], jnp.concatenate(counts), *states[shown:]]
 
     # -- its gradient ------------------------------------------------------------------------
 

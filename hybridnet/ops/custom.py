@@ -25,9 +25,8 @@ PROPS: Final[dict[str, type]] = {}
 RUNNERS: Final[dict[str, Callable[..., list[Any]]]] = {}
 
 _IN_PROGRAM: Final = (
-    "{name}: a custom operator runs Python code on the host, which cannot be inside a loop or "
-    "branch (foreach, while_loop, cond) of a symbol or a traced function; take it out of there, or "
-    "run the loop on arrays"
+    "{name}: a custom operator runs Python code on the host, which cannot be part of a compiled "
+    "program"
 )
 
 

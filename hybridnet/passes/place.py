@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, final
 
@@ -19,6 +19,7 @@ from hybridnet.base.device_name import COLOCATE, DEVICE, DeviceName
 from hybridnet.base.errors import GraphError
 from hybridnet.graph.attributes import stored_name
 from hybridnet.graph.node import Edge, Graph, Node
+from hybridnet.graph.subgraph import ControlCall
 from hybridnet.ops.call import Call, Types
 
 from .cost import CostModel
@@ -203,7 +204,7 @@ def _sites_for(
         GraphError: there is none.
     """
     asking = [node for node in nodes if wishes[node] != _ANYWHERE]
-    calls = dict.fromkeys(node.call for node in nodes if node.call is not None)
+    calls = dict.fromkeys(call for node in nodes for call in _calls_of(node))
     able = [site for site in sites if all(site.supports(call) for call in calls)]
     if not asking and able:
         return able
@@ -218,6 +219,20 @@ def _sites_for(
     return able
 
 
+def _calls_of(node: Node) -> Iterator[Call]:
+    """Yields what a device must have kernels for to run a node.
+
+    Those are its call, and of a loop or branch all inside that names no other device.
+    """
+    if node.call is None:
+        return
+    yield node.call
+    for part in node.call.parts if isinstance(node.call, ControlCall) else ():
+        for inner in part.graph.nodes:
+            if inner.attrs.get(DEVICE) in (None, node.attrs.get(DEVICE)):
+                yield from _calls_of(inner)
+
+
 def _problem(
     nodes: Sequence[Node],
     asking: Sequence[Node],
@@ -230,7 +245,7 @@ def _problem(
         if not any(wishes[node].covers(site.name) for site in sites):
             return f"node {node.title} asks for the unknown device {wishes[node]}; there are {have}"
     for node in nodes:
-        able = [site for site in sites if node.call is None or site.supports(node.call)]
+        able = [site for site in sites if all(site.supports(call) for call in _calls_of(node))]
         if not any(wishes[node].covers(site.name) for site in able):
             where = str(wishes[node]) or f"any of {have}"
             can = ", ".join(str(site.name) for site in able) or "none"

@@ -7,6 +7,7 @@ caller's segment like any operator; so a training step made of them can still be
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, Final, cast, final
 from weakref import WeakValueDictionary
 
@@ -25,6 +26,8 @@ from hybridnet.passes.context import PassContext
 from hybridnet.passes.mirror import mirror, mirror_marks
 from hybridnet.passes.pipeline import optimize
 from hybridnet.passes.switch import enabled as passes_enabled
+
+from .host_task import awaited
 
 __all__ = ["GraphCall", "shared_call"]
 
@@ -144,7 +147,11 @@ class GraphCall(Call):
     def run_apart(
         self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
     ) -> list[Any]:
-        """Runs the nodes one by one: between those that are on the host they are programs."""
+        """Runs the nodes one by one: between those that are on the host they are programs.
+
+        What is on the host and before others by a control edge has ended when these begin.
+        """
+        first = {one for node in self.graph.nodes for one in node.controls}
         numbers = dict(zip(self.hosts, scalars, strict=True))
         made = {node: [value] for node, value in zip(self.graph.inputs, values, strict=True)}
         for node in self.graph.nodes:
@@ -153,7 +160,8 @@ class GraphCall(Call):
             operands = [made[edge.node][edge.index] for edge in node.inputs]
             own = tuple(numbers[x] if type(x) is HostScalar else x for x in node.scalars)
             types = node.call.infer(tuple(value.type for value in operands))
-            made[node] = record(ctx, node.call, operands, own, types)
+            with awaited() if node in first else nullcontext():
+                made[node] = record(ctx, node.call, operands, own, types)
         return [made[edge.node][edge.index] for edge in self.graph.outputs]
 
     # -- its gradient ------------------------------------------------------------------------

@@ -6,18 +6,53 @@ operators that read them wait through the engine, not in the user's thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import numpy as np
 
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError
+from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.call import Types
 
 from . import journal, recorder
 from .launch import fail
 from .segment import Value
 
-__all__ = ["push_task"]
+__all__ = ["awaited", "push_task"]
+
+#: The type of what stands for a task's having run.
+_NOTHING: Final = tensor_type((0,), np.dtype(np.bool_))
+
+
+class _Thread(threading.local):
+    """What stands for the tasks that this thread has pushed; None where nobody waits for them."""
+
+    pushed: list[Value] | None = None
+
+
+_thread: Final = _Thread()
+
+
+@contextmanager
+def awaited() -> Iterator[None]:
+    """A block at whose end the tasks that were pushed in it have run, also those without results.
+
+    Raises:
+        OpError: one failed; the first one's error.
+    """
+    pushed: list[Value] = []
+    around = _thread.pushed
+    _thread.pushed = pushed
+    try:
+        yield
+    finally:
+        _thread.pushed = around
+    for value in pushed:
+        recorder.ready_array(value)
 
 
 def push_task(
@@ -57,7 +92,10 @@ def push_task(
     origin = engine.caller_origin(1)
     made = [Value(one) for one in types]
     var = engine.new_variable()
-    for value in made:
+    ends = [Value(_NOTHING)] if _thread.pushed is not None else []
+    if _thread.pushed is not None:
+        _thread.pushed += ends
+    for value in (*made, *ends):
         value.var = var
     waits = tuple({value.var for value in reads if value.var is not None})
 
@@ -66,6 +104,8 @@ def push_task(
             arrays = fn(*(recorder.ready_array(value) for value in reads))
             for value, array in zip(made, arrays, strict=True):
                 value.array = array
+            for value in ends:
+                value.array = True
         except BaseException as caught:
             # What could not be read is one failure, however many tasks it takes along.
             error = next((value.error for value in reads if value.error is not None), caught)
@@ -74,7 +114,7 @@ def push_task(
                 pushed = f"; pushed at {where}" if where else ""
                 error = OpError(f"{name or 'host task'} failed: {caught}{pushed}")
                 error.__cause__ = caught
-            fail(made, error)
+            fail([*made, *ends], error)
             if not isinstance(caught, Exception):
                 raise
 

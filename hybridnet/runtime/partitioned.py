@@ -240,14 +240,20 @@ class _Devices:
             return other
         try:
             if wanted.type is None or wanted.index is None:
-                return self._note(find_device(wanted))
-            return self._note(device_at(Context(wanted.type, wanted.index)))
+                device = find_device(wanted)
+            else:
+                device = device_at(Context(wanted.type, wanted.index))
         except MXNetError as error:
-            problem = f"node {node.title} is on an unknown device: {error}"
-            if not self._soft:
-                raise GraphError(problem) from error
-            log.warning("place: %s; placed elsewhere", problem)
-            return other
+            return self._elsewhere(f"{node.title} is on an unknown device: {error}", other, error)
+        if node.call is not None and not device.supports(node.call):
+            return self._elsewhere(f"{node.title} has no kernel on {device.name}", other)
+        return self._note(device)
+
+    def _elsewhere(self, problem: str, other: str, cause: Exception | None = None) -> str:
+        if not self._soft:
+            raise GraphError(f"node {problem}") from cause
+        log.warning("place: node %s; placed elsewhere", problem)
+        return other
 
 
 def _seconds(node: Node, types: Mapping[Node, Types], costs: CostModel) -> float:

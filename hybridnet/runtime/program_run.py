@@ -14,6 +14,7 @@ from hybridnet.ops.call import Types
 from . import journal, launch, observe, recorder
 from .device import Device, JaxDevice
 from .device_plan import DevicePlan, Program
+from .host_task import awaited
 from .segment import Code, Value
 
 __all__ = ["error_of", "run_program"]
@@ -112,7 +113,8 @@ def _run_apart(program: Program, arrays: list[Any], scalars: Sequence[Any]) -> S
     values = [
         Value(kind, array) for kind, array in zip(program.code.input_types, arrays, strict=True)
     ]
-    made = program.call.run_apart(ctx, values, tuple(scalars), recorder.record)
+    with awaited():  # what has effects may have no results to wait for
+        made = program.call.run_apart(ctx, values, tuple(scalars), recorder.record)
     return [recorder.ready_array(value) for value in made]
 
 
