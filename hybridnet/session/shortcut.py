@@ -7,12 +7,13 @@ long as the dispatch.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from hybridnet.base.dtype import BFLOAT16
 from hybridnet.base.errors import OpError
+from hybridnet.base.lazy import jax
 from hybridnet.ndarray import array
 from hybridnet.runtime.direct import Direct
 from hybridnet.runtime.segment import Value
@@ -23,11 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["Shortcut"]
 
 #: Larger arrays are copied into memory that XLA takes as its own, bytes.
-_SMALL: Final = 1 << 16
-#: Dtypes that JAX takes as they are, whatever its configuration.
-_PLAIN: Final = frozenset(
-    {*map(np.dtype, ("float32", "float16", "int32", "int8", "uint8", "bool")), BFLOAT16}
-)
+_SMALL: Final = 1 << 20
+#: Dtypes that JAX narrows, unless it is told not to.
+_WIDE: Final = frozenset(map(np.dtype, ("float64", "int64")))
 
 
 @final
@@ -62,13 +61,15 @@ class Shortcut:
             if direct is None:
                 return None
             self._direct = direct
-        arrays, hosts = [], False
+        arrays: list[Any] = []
+        hosts = wide = False
         for number in program.reads:
             one = given[number]
             if type(one) is np.ndarray:
-                if self._takes_host and one.nbytes <= _SMALL and one.dtype in _PLAIN:
+                if self._takes_host and one.nbytes <= _SMALL:
                     arrays.append(one.copy())  # whose it is may change it at once
                     hosts = True
+                    wide = wide or one.dtype in _WIDE
                     continue
                 one = array(one, program.ctx, one.dtype)
             elif one.context is not program.ctx:
@@ -79,7 +80,8 @@ class Shortcut:
         if any(one is None for one in arrays):
             return None
         try:
-            outputs = direct(arrays)
+            with jax.enable_x64(True) if wide else nullcontext():
+                outputs = direct(arrays)
         except Exception as error:
             raise OpError(f"{call.name} on {program.ctx} failed: {error}") from error
         if outputs is None:
