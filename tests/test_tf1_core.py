@@ -5,6 +5,7 @@ What TensorFlow answers is compared in ``test_tf1_oracle.py``.
 
 import gc
 import importlib
+import inspect
 import threading
 import weakref
 from pathlib import Path
@@ -366,6 +367,17 @@ def test_contestants_of_the_benchmark_compute_the_same(monkeypatch):
     ours, by_jit = session.step(tf), session.step_jit()
     for _ in range(3):
         np.testing.assert_allclose(ours()[0], by_jit(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("module", [tf, tf.train, tf.nn, tf.summary, tf.errors, tf.nest])
+def test_public_names_are_documented(module):
+    for name, value in vars(module).items():
+        if name.startswith("_") or not getattr(value, "__module__", "").startswith("hybridnet"):
+            continue
+        assert inspect.getdoc(value), name
+        for method, function in vars(value).items() if inspect.isclass(value) else ():
+            if inspect.isfunction(function) and not method.startswith("_"):
+                assert inspect.getdoc(getattr(value, method)), f"{name}.{method}"
 
 
 # -- the page ------------------------------------------------------------------------------------
