@@ -8,7 +8,7 @@ known, it can be inside a branch or a loop, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -16,11 +16,14 @@ from hybridnet.base.errors import GraphError, MXNetError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.runtime import recorder
 from hybridnet.runtime.host_task import push_task
 
 __all__ = ["HostCall"]
 
 Array = np.ndarray[Any, Any]
+#: What a task hands on that returns nothing.
+_DONE: Final = np.zeros((), np.int32)
 #: A shape with None for a size that only a run tells, or None for a shape that is not known at all.
 Dims = tuple[int | None, ...] | None
 
@@ -117,13 +120,21 @@ class HostCall(Call):
     def run_apart(
         self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
     ) -> list[Any]:
-        """Runs it as a task of the engine."""
+        """Runs it as a task of the engine.
+
+        One that returns nothing is waited for: its errors would be lost.
+        """
 
         def run(*arrays: Any) -> list[Any]:
-            return [jnp.asarray(one) for one in self.compute([np.asarray(one) for one in arrays])]
+            made = self.compute([np.asarray(one) for one in arrays]) or [_DONE]
+            return [jnp.asarray(one) for one in made]
 
         types = self.infer(tuple(one.type for one in values))
-        return push_task(run, values, types, name=self.title)
+        if types:
+            return push_task(run, values, types, name=self.title)
+        (done,) = push_task(run, values, (tensor_type((), _DONE.dtype),), name=self.title)
+        recorder.ready_array(done)
+        return []
 
     def lower(
         self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]

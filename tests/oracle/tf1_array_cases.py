@@ -167,6 +167,28 @@ def placeholders(tf: Any) -> Any:
 
 
 @case
+def sizes_that_are_fed(tf: Any) -> Any:
+    n = tf.placeholder(tf.int32, [])
+    x = tf.placeholder(tf.float32, [None, 3])
+    y = tf.Variable([[2.0, 1.0]])
+    tiled = tf.reshape(tf.tile(y, [n, 1]), [n, 2])
+    masked = tf.boolean_mask(x, x[:, 0] > 0)
+    nest = [
+        tf.zeros([n, 2]), tf.reduce_sum(tf.square(tiled)), x[:n], x[n - 1 :], tf.range(n),
+        tf.fill([n, 1], 3), x[n - 1], tf.ones(tf.stack([n, tf.shape(x)[0]])), masked,
+        tf.broadcast_to(y, [n, 2]), tf.where(x > 0)[: n - 1],
+    ]  # fmt: skip
+    grads = [*tf.gradients(tf.square(tiled), y), *tf.gradients(tf.square(masked), x)]
+    found = []
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for size in (2, 3):
+            feeds = {n: size, x: numbers(4, 3)}
+            found.append(session.run([*nest, *(tf.identity(one) for one in grads)], feeds))
+    return [found, [static(one) for one in nest]]
+
+
+@case
 def random_arrays(tf: Any) -> Any:
     n = tf.placeholder_with_default(3, [])
     return [

@@ -186,6 +186,28 @@ def checks(tf: Any) -> Any:
 
 
 @case
+def checks_in_branches_and_loops(tf: Any) -> Any:
+    x = tf.placeholder(tf.float32, [None])
+    p = tf.placeholder(tf.bool, [])
+
+    def checked() -> Any:
+        with tf.control_dependencies([tf.Assert(tf.reduce_all(x > 0), [x])]):
+            return tf.identity(x)
+
+    chosen = tf.cond(p, checked, lambda: x * 2.0)
+    _, last = tf.while_loop(
+        lambda i, s: i < 3,
+        lambda i, s: (i + 1, tf.Print(s, [i], "turn ") + 1.0),
+        [tf.constant(0), tf.zeros([2])],
+    )
+    with tf.Session() as session:
+        return [
+            session.run(chosen, {x: [1.0], p: True}), session.run(chosen, {x: [-1.0], p: False}),
+            error_of(lambda: session.run(chosen, {x: [-1.0], p: True})), session.run(last),
+        ]  # fmt: skip
+
+
+@case
 def printed(tf: Any) -> Any:
     x = tf.constant([1.0, 2.0])
     shown = tf.Print(x, [x, tf.shape(x)], "values: ")

@@ -15,6 +15,7 @@ from .creation_ops import zeros
 from .graph import GraphKeys, get_default_graph
 from .math_ops import cast, minimum
 from .tensor import Operation, Tensor
+from .variable_scope import slot_name
 from .variables import Variable, moving_average_variables, trainable_variables
 
 __all__ = ["ExponentialMovingAverage"]
@@ -82,7 +83,7 @@ class ExponentialMovingAverage:
         graph = one.graph
         with graph.as_default(), graph.control_dependencies(None), graph.name_scope(None):
             initial = one.initialized_value() if isinstance(one, Variable) else _zeros(one)
-            return Variable(initial, trainable=False, name=f"{one.op.name}/{self._name}")
+            return Variable(initial, trainable=False, name=slot_name(one, self._name))
 
     def _moved(self, one: Any, decay: Tensor) -> Operation:
         mean = self._averages[one]._variable

@@ -48,6 +48,8 @@ class OpError(MXNetError):
     def __init__(
         self, node_def: Any = None, op: Any = None, message: str = "", error_code: int | None = None
     ) -> None:
+        if isinstance(node_def, str):  # raised anew, with more said before the message
+            node_def, message = None, node_def
         super().__init__(message)
         self.node_def = node_def
         self.op = op

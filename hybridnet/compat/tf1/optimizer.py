@@ -19,6 +19,7 @@ from .gradients import gradients
 from .graph import Graph
 from .math_ops import cast
 from .tensor import Operation, Tensor
+from .variable_scope import slot_name
 from .variables import Variable, assign, assign_add, trainable_variables
 
 __all__ = ["Optimizer"]
@@ -212,7 +213,7 @@ class Optimizer:
         if variable not in slots:
             slots[variable] = self._hidden(
                 lambda: constant(value, variable.dtype.base_dtype, variable.shape.as_list()),
-                f"{variable.op.name}/{self._name}",
+                slot_name(variable, self._name),
                 variable,
             )
         return slots[variable]

@@ -26,6 +26,7 @@ __all__ = [
     "get_variable",
     "get_variable_scope",
     "no_regularizer",
+    "slot_name",
     "variable_op_scope",
     "variable_scope",
 ]
@@ -351,6 +352,13 @@ def get_variable(
         return (
             _got(full, **keywords) if getter is None else getter(getter=_got, name=full, **keywords)
         )
+
+
+def slot_name(primary: Any, name: str) -> str:
+    """Returns the name of a variable that belongs to another one, or to a tensor."""
+    scope = get_variable_scope().name
+    own = f"{primary.op.name}/{name}"
+    return f"{scope}/{own}" if scope else own
 
 
 def get_local_variable(name: str, *args: Any, **keywords: Any) -> Any:
