@@ -103,7 +103,9 @@ class GradientTape:
             edge = one.edge
             is_new = edge is None or not edge.node.wanted
             if is_new:
-                edge = _tape.Edge(_tape.Leaf(None, "write"), 0)
+                leaf = _tape.Leaf(None, "write")
+                leaf.watched = True
+                edge = _tape.Edge(leaf, 0)
                 one.set_edge(edge)
             assert edge is not None
             self._watched.setdefault(id(one), (one, edge, is_new))

@@ -219,7 +219,7 @@ def _write_leaves(grads: dict[Edge, Any], reached: dict[Edge, None]) -> None:
     """Gives the variables their gradients: zeros where none came, although a head depends on it."""
     for edge in {**grads, **reached}:
         leaf = edge.node
-        if type(leaf) is not Leaf or not leaf.wanted:
+        if type(leaf) is not Leaf or not leaf.wanted or leaf.watched:
             continue
         target, grad = leaf.grad, grads.get(edge)
         if target is None:

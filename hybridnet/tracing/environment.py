@@ -20,11 +20,13 @@ from hybridnet.ndarray import NDArray
 from .structure import Identity, static_key
 
 __all__ = [
+    "Place",
     "environment_key",
     "environment_names",
     "is_fixed",
     "is_followed",
     "paths_of",
+    "places_of",
     "plain_function",
 ]
 
@@ -70,22 +72,88 @@ def environment_names(
     return visit.names
 
 
+class Place(NamedTuple):
+    """Where something is kept that a function reads.
+
+    Attributes:
+        owner: a dict of globals, a cell, an object, a list or a dict.
+        key: the name in the dict of globals, None for a cell, the name of an attribute, or what the
+            list or dict is indexed with.
+        kind: 'global', 'cell', 'attribute' or 'item'.
+    """
+
+    owner: Any
+    key: Any
+    kind: str
+
+    def get(self) -> Any:
+        """Returns what is there now; None where nothing is."""
+        try:
+            if self.kind == "cell":
+                return self.owner.cell_contents
+            if self.kind == "attribute":
+                value = _attribute(self.owner, self.key)[0]
+                return None if value is _MISSING else value
+            return self.owner[self.key]
+        except (ValueError, LookupError, TypeError):
+            return None
+
+    def is_own(self) -> bool:
+        """Whether it is there, and not only in the object's class."""
+        if self.kind == "attribute":
+            try:
+                return self.key in vars(self.owner)
+            except TypeError:
+                return hasattr(self.owner, self.key)
+        if self.kind == "cell":
+            try:
+                return self.owner.cell_contents is not _MISSING
+            except ValueError:
+                return False
+        return self.kind == "global" or self.key in self.owner
+
+    def clear(self, keep: bool) -> None:
+        """Has None be there, or nothing."""
+        if self.kind == "cell":
+            self.owner.cell_contents = None
+        elif self.kind == "attribute":
+            if keep:
+                setattr(self.owner, self.key, None)
+            else:
+                delattr(self.owner, self.key)
+        elif keep or not isinstance(self.owner, dict):
+            self.owner[self.key] = None
+        else:
+            del self.owner[self.key]
+
+
+def places_of(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[tuple[Place, Any]]:
+    """Returns where what a function reads outside is kept, and what is there."""
+    visit = _Visit([], with_names=True)
+    visit.function(function, args, kwargs)
+    return [(one, one.get()) for one in visit.places]
+
+
 @final
 class _Visit:
     """One walk over the names of a function.
 
     Args:
         identities: objects that are known by their identity only are added.
-        with_names: whether `names` is made.
+        with_names: whether `names` and `places` are made.
 
     Attributes:
         found: what the names mean.
         names: of these, as in the code.
+        places: of what is read.
     """
 
     def __init__(self, identities: list[Identity], with_names: bool = False) -> None:
         self.found: list[Any] = []
         self.names: list[str] = []
+        self.places: list[Place] = []
         self._with_names = with_names
         self._identities = identities
         self._visited: set[int] = set()
@@ -100,6 +168,11 @@ class _Visit:
         local = {**dict(zip(names, args, strict=False)), **kwargs}
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         for is_global, name, path in paths_of(function.__code__):
+            if self._with_names and name not in local:
+                if is_global:
+                    self.places.append(Place(function.__globals__, name, "global"))
+                elif name in cells:
+                    self.places.append(Place(cells[name], None, "cell"))
             if is_global:
                 self._follow(name, function.__globals__.get(name, _MISSING), path)
             elif name in local:
@@ -139,6 +212,9 @@ class _Visit:
         else:
             value, is_method = _attribute(owner, first)
         if self._with_names:
+            item = isinstance(first, _Item)
+            key = first.key if isinstance(first, _Item) else first
+            self.places.append(Place(owner, key, "item" if item else "attribute"))
             name += f"[{first.key!r}]" if isinstance(first, _Item) else f".{first}"
         self._follow(name, value, path[1:], (owner,) if is_method else ())
 

@@ -210,20 +210,7 @@ class InputSignature:
         return (*given[: self.first], *made)
 
     def _read(self, name: str, spec: Any, given: Any, ctx: Context | None) -> Any:
-        what = f"{self._name}: argument {name!r}"
-        if isinstance(spec, TensorSpec):
-            return spec.read(given, what, ctx)
-        specs, tree = flatten(spec)
-        leaves, found = flatten(given)
-        if tree != found:
-            raise ParameterError(f"{what} must have the structure {spec}, got {given!r:.200}")
-        return unflatten(
-            tree,
-            [
-                one.read(leaf, f"{what}, leaf {number},", ctx)
-                for number, (one, leaf) in enumerate(zip(specs, leaves, strict=True))
-            ],
-        )
+        return _matched(spec, given, f"{self._name}: argument {name!r}", ctx)
 
     def stand_ins(self) -> tuple[Any, ...]:
         """Returns arguments for tracing.
@@ -236,6 +223,24 @@ class InputSignature:
             leaves, tree = flatten(spec)
             made.append(unflatten(tree, [stand_in(one) for one in leaves]))
         return tuple(made)
+
+
+def _matched(spec: Any, given: Any, what: str, ctx: Context | None) -> Any:
+    """Returns an argument with arrays where its spec has specs."""
+    if isinstance(spec, TensorSpec):
+        return spec.read(given, what, ctx)
+    is_dict = isinstance(spec, dict)
+    kinds = dict if is_dict else (list, tuple)
+    same = isinstance(given, kinds) and len(given) == len(spec)
+    if not same or (is_dict and set(given) != set(spec)):
+        raise ParameterError(f"{what} must have the structure {spec}, got {type(given).__name__}")
+    if is_dict:
+        return {key: _matched(spec[key], given[key], f"{what}[{key!r}]", ctx) for key in spec}
+    made = [
+        _matched(one, part, f"{what}[{number}]", ctx)
+        for number, (one, part) in enumerate(zip(spec, given, strict=True))
+    ]
+    return type(spec)(*made) if hasattr(spec, "_fields") else type(spec)(made)
 
 
 @final

@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from typing import Any, Final, NamedTuple, final
 
 from hybridnet.base.context import Context, current_context
-from hybridnet.base.errors import ParameterError
+from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph.node import Graph
 from hybridnet.ndarray import _tape
 from hybridnet.runtime import recorder
@@ -23,6 +23,7 @@ from .bucketed import Bucketed
 from .buckets import Buckets
 from .concrete import ConcreteFunction
 from .environment import environment_key
+from .first_call import FirstCall
 from .given import Given, Reader
 from .hot import MISS, Hot
 from .relaxed import Relaxed
@@ -35,6 +36,16 @@ _CAPACITY: Final = 256
 # One thread traces at a time: two that trace functions that call each other would wait for ever if
 # each function had a lock of its own. Re-entrant, since a function may call another one.
 _tracing: Final = threading.RLock()
+
+
+_MAKES_STATE: Final = (
+    "{name}: it makes arrays that it keeps, which a trace cannot do; call it once before asking "
+    "for its trace"
+)
+
+
+class MakesState(MXNetError):
+    """A function made arrays while it was traced that it wants to find at its next call."""
 
 
 class CacheInfo(NamedTuple):
@@ -123,7 +134,11 @@ class Function:
 
     def run(self, given: Given) -> Any:
         """Runs the function on arguments that are read already (inside hybridnet)."""
-        concrete = self.find(given)
+        try:
+            concrete = self.find(given)
+        except MakesState:
+            with self._device or nullcontext():
+                return self.python_function(*given.args, **given.kwargs)
         result = concrete.run(given.arguments)
         if given.moved:
             _move_back(concrete, given)
@@ -188,7 +203,10 @@ class Function:
                 function = self.python_function
                 if self.autograph:
                     function = converted(function)
+                first = FirstCall(self.python_function, given)
                 made = ConcreteFunction(function, given, self.name, self.read)
+                if first.takes_back():
+                    raise MakesState(_MAKES_STATE.format(name=self.name))
             gone = functools.partial(_forget, weakref.ref(self), weakref.ref(made))
             for one in given.arguments.identities:
                 one.let_go(gone)
