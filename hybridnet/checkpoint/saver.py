@@ -17,6 +17,7 @@ from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError, ParameterError
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime import recorder
+from hybridnet.runtime.launch import was_told
 from hybridnet.runtime.segment import Value
 
 from .faults import require
@@ -204,7 +205,7 @@ class Saver:
         if recorder.current_trace() is not None:
             raise MXNetError("Saver: variables cannot be saved inside a traced function")
         last, self._last = self._last, None
-        if last in _pending:
+        if last in _pending and not was_told(last._value):
             last.wait()
         path = path_of(prefix, step)
         values = {name: slot.read().read() for name, slot in self._slots.items()}
@@ -317,7 +318,8 @@ _watching = False
 def _wait_at_exit() -> None:
     for one in list(_pending):
         try:
-            one.wait()
+            if not was_told(one._value):
+                one.wait()
         except KeyboardInterrupt:
             return  # the user is tired of waiting
         except Exception as error:  # nobody is left to whom it could be raised

@@ -42,6 +42,7 @@ __all__ = [
     "ready_array",
     "wait",
     "wait_all",
+    "was_told",
 ]
 
 TRACED: Final = (
@@ -217,6 +218,11 @@ def fail(values: Sequence[Value], error: BaseException | None = None) -> None:
             value.error = error
         if value.error is not None and len(_unreported) < _MAX_UNREPORTED:
             _unreported[id(value.error)] = value.error
+
+
+def was_told(value: Value) -> bool:
+    """Whether a Value could not be made, and some wait has raised why."""
+    return value.error is not None and id(value.error) not in _unreported
 
 
 def _names(segment: Segment) -> str:
