@@ -106,6 +106,23 @@ def bound(network: str, mode: str, shape: tuple[int, ...], switch: str) -> Calla
     return step
 
 
+def changes(network: str, mode: str, shape: tuple[int, ...]) -> tuple[dict[str, int], float]:
+    """Returns the rules that fire over a network's graphs, and the seconds that the passes take.
+
+    Where none fires, the programs with the passes and without are the same.
+    """
+    symbol = NETWORKS[network]()
+    training = mode == "train"
+    executor = symbol.simple_bind(cpu(), grad_req="write" if training else "null", data=shape)
+    run = executor._run(training)
+    fired: dict[str, int] = {}
+    start = time.process_time()
+    for call in [run.call, *([run.backward()[0]] if training else [])]:
+        context = passes.PassContext(call.input_types, "cpu", tolerance=0)
+        fired |= passes.optimize(call.graph, context)[1].fired
+    return fired, time.process_time() - start
+
+
 def timed(step: Callable[[], Any]) -> tuple[float, float]:
     """Returns the seconds of the processors, and of the clock, that a step takes."""
     clock, worked = time.perf_counter(), time.process_time()
@@ -137,7 +154,8 @@ def main() -> None:
     ):
         for switch in sorted(steps, reverse=count % 2 == 0):
             taken[switch].append(timed(steps[switch]))
-    print(json.dumps({"first": first, "steps": taken}))
+    fired, seconds = changes(network, mode, shape)
+    print(json.dumps({"first": first, "steps": taken, "fired": fired, "passes": seconds}))
 
 
 if __name__ == "__main__":
