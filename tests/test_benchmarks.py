@@ -131,3 +131,13 @@ def test_a_run_of_the_operators_prints_its_table(tmp_path: Path) -> None:
     assert list(table) == ["relu forward", "relu gradient", "sign forward"]
     assert table["relu gradient"]["ratio"] > 0
     assert "| relu | gradient |" in run.stdout
+
+
+def test_networks_compute_the_same_with_passes_and_without(load: Any) -> None:
+    """And as XLA does when it takes every operator as it is written."""
+    models = load("graph_models")
+    shape = models.shape_of("LeNet", 2, 0)
+    answers = [models.bound("LeNet", "infer", shape, one)()[0] for one in ("on", "off", "xla")]
+    assert answers[0].shape == (2, 10)
+    for one in answers[1:]:
+        np.testing.assert_allclose(np.asarray(one), answers[0], rtol=2e-5, atol=1e-6)
