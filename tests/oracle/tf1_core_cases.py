@@ -805,3 +805,28 @@ def functions_of_rows(tf: Any) -> Any:
         seen, str(mapped.shape), str(cumulated.shape), str(left.shape),
         error_of(lambda: tf.scan(lambda a, e: (a, e), v)),
     ]  # fmt: skip
+
+
+@case
+def device_specs(tf: Any) -> Any:
+    a = tf.DeviceSpec(job="ps", task=1)
+    b = tf.DeviceSpec.from_string("/job:worker/device:GPU:2")
+    merged = a.make_merged_spec(b)
+    with tf.device(tf.DeviceSpec(device_type="CPU", device_index=0)):
+        c = tf.constant(1.0)
+    return [
+        a.to_string(), b.to_string(), merged.to_string(), b.device_type, b.device_index, b.job,
+        a.replace(task=3).to_string(), a == tf.DeviceSpec(job="ps", task=1), c.device,
+        str(a.replica), tf.DeviceSpec().to_string(),
+    ]  # fmt: skip
+
+
+@case
+def templates(tf: Any) -> Any:
+    def layer(x: Any, scale: float) -> Any:
+        return x * tf.get_variable("w", [2], initializer=tf.ones_initializer()) * scale
+
+    shared, other = tf.make_template("t", layer, scale=2.0), tf.make_template("t", layer, scale=3.0)
+    x = tf.constant([1.0, 2.0])
+    made = [shared(x), shared(x), other(x), shared(x, scale=5.0)]
+    return [*made, [one.name for one in tf.global_variables()]]

@@ -48,6 +48,7 @@ from .core import placeholder_with_default as placeholder_with_default
 from .core import register_tensor_conversion_function as register_tensor_conversion_function
 from .core import stop_gradient as stop_gradient
 from .creation_ops import *  # noqa: F403
+from .device_spec import DeviceSpec as DeviceSpec
 from .dtypes import *  # noqa: F403
 from .events import Event as Event
 from .events import Summary as Summary
@@ -245,6 +246,7 @@ from .sparse_tensor import (
     convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor,
 )
 from .sparse_tensor import sparse_placeholder as sparse_placeholder
+from .template import make_template as make_template
 from .tensor import Operation as Operation
 from .tensor import Tensor as Tensor
 from .uninitialized import report_uninitialized_variables as report_uninitialized_variables
