@@ -9,7 +9,8 @@ import pytest
 
 import hybridnet.compat.tf1 as tf
 from hybridnet import checkpoint
-from hybridnet.compat.tf1 import saver as train
+
+train = tf.train
 
 
 @pytest.fixture(autouse=True)
