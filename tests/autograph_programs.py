@@ -692,6 +692,22 @@ def nonlocal_variable(m, x):
 
 
 @program()
+def nonlocal_in_loops(m, x):
+    total, turns = x * 0, 0
+
+    def add(one):
+        nonlocal total, turns
+        total = total + one
+        turns += 1
+
+    for i in range(36):
+        add(x * i)
+    while total.sum() < 0:
+        add(-total + 1)
+    return total, turns
+
+
+@program()
 def lambdas(m, x):
     pick = lambda one, other: one if one.sum() > other.sum() else other  # noqa: E731
     return pick(x, -x) + functools.reduce(pick, [x * 2, x * 3, -x])

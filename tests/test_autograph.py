@@ -254,6 +254,17 @@ def test_numbers_of_the_graph_are_not_for_python(function):
     assert marked_line(function) in places
 
 
+def test_a_part_by_a_number_of_the_graph_is_no_view():
+    def f(x):
+        for i in range(int(x[0])):
+            row = x[i]
+            row += 1
+        return x
+
+    with pytest.raises(hn.base.errors.ParameterError, match=r"write x\[i\] = "):
+        hn.function(f)(nd.array([1.0, 2.0]))
+
+
 def test_errors_at_run_time_name_the_line():
     @hn.function
     def checked(x):

@@ -278,8 +278,7 @@ def _merge_items(
         )
     parts = {}
     for key in one:
-        label = f"{name}[{key!r}]"
-        parts[key] = merge.value(label, one[key], other[key])
+        parts[key] = merge.value(containers.label(number, key), one[key], other[key])
     if isinstance(before, dict):
         return lambda: {key: part() for key, part in parts.items()}
     return lambda: [part() for part in parts.values()]

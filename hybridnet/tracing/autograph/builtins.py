@@ -14,12 +14,20 @@ from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime import recorder
 
-from .. import host
 from .conditions import and_, if_exp, is_staged, or_, truth
 from .lines import user_line
 from .number import Number, is_number, to_number
 
-__all__ = ["OVERLOADS", "READERS", "StagedRange", "Together", "set_item", "slice_", "update_item"]
+__all__ = [
+    "OVERLOADS",
+    "READERS",
+    "StagedRange",
+    "Together",
+    "get_item",
+    "set_item",
+    "slice_",
+    "update_item",
+]
 
 
 @final
@@ -65,15 +73,6 @@ def _range(*args: Any) -> Any:
     if len(whole) == 1:
         return StagedRange(0, whole[0], 1)
     return StagedRange(whole[0], whole[1], whole[2] if len(whole) > 2 else 1)
-
-
-def _print(*args: Any, **kwargs: Any) -> None:
-    if any(isinstance(one, Number) for one in args):
-        # A number has no value while tracing that `print` could show.
-        args = tuple(one.as_python() if isinstance(one, Number) else one for one in args)
-        host.print(*args, **{key: value for key, value in kwargs.items() if key != "flush"})
-        return
-    print(*args, **kwargs)
 
 
 def _scalar(value: NDArray, dtype: str) -> Number:
@@ -155,7 +154,6 @@ def _all(iterable: Any) -> Any:
 #: What is called in the place of a built-in function, by its identity.
 OVERLOADS: Final[dict[int, Callable[..., Any]]] = {
     id(range): _range,
-    id(print): _print,
     id(int): _int,
     id(float): _float,
     id(bool): _bool,
@@ -193,35 +191,77 @@ def slice_(start: Any, stop: Any, step: Any) -> slice:
     return slice(start, stop, step)
 
 
+@final
+class Picked(NDArray):
+    """A part of an array, found by a number that is known only when the function runs.
+
+    With a number of Python's it would be a view. It is a copy, so it cannot be changed in place.
+    """
+
+    __slots__ = ()
+    kind_of_results = NDArray
+
+    def _refuse(self, *args: Any) -> Any:
+        raise ParameterError(
+            f"{user_line()}: x[i], with a number i that is known only when the traced function "
+            "runs, is a copy, and changing it would not change x; write x[i] = ... or x[i] += ..."
+        )
+
+    __setitem__ = __iadd__ = __isub__ = __imul__ = __itruediv__ = __imod__ = __ipow__ = _refuse
+
+
+def get_item(owner: Any, key: Any) -> Any:
+    """``owner[key]``."""
+    if not isinstance(owner, NDArray) or not _has_number(key):
+        return owner[key]
+    return _part(owner, key).as_kind(Picked if type(owner) is NDArray else type(owner))
+
+
+def _part(owner: NDArray, key: Any) -> NDArray:
+    found: NDArray = owner[_plain_key(owner, key)]
+    return found.as_kind(NDArray) if isinstance(found, Picked) else found
+
+
+def _plain_key(owner: NDArray, key: Any) -> Any:
+    """Returns an index with arrays of the class of what is indexed in the place of numbers."""
+    items = key if isinstance(key, tuple) else (key,)
+    plain = [one.as_kind(type(owner)) if isinstance(one, Number) else one for one in items]
+    return tuple(plain) if isinstance(key, tuple) else plain[0]
+
+
 def set_item(owner: Any, keys: tuple[Any, ...], value: Any) -> None:
     """``owner[key][key] = value``, of which the last key is written."""
+    _assign(_parts(owner, keys[:-1]), keys, value)
+
+
+def _parts(owner: Any, keys: Sequence[Any]) -> list[Any]:
+    """Returns what is reached by more and more keys; with numbers of the graph by copies."""
     parts = [owner]
-    for key in keys[:-1]:
-        parts.append(parts[-1][key])
-    if isinstance(value, Number) and isinstance(parts[-1], NDArray):
-        value = value.as_python()
-    parts[-1][keys[-1]] = value
-    _write_back(parts, keys)
+    for key in keys:
+        last = parts[-1]
+        staged = isinstance(last, NDArray) and _has_number(key)
+        parts.append(_part(last, key) if staged else last[key])
+    return parts
 
 
 def update_item(owner: Any, keys: tuple[Any, ...], how: str, value: Any) -> None:
     """``owner[key][key] += value``, and the other operators of this kind."""
-    parts = [owner]
-    for key in keys:
-        parts.append(parts[-1][key])
-    parts[-2][keys[-1]] = _UPDATE[how](parts[-1], value)
-    _write_back(parts[:-1], keys)
+    parts = _parts(owner, keys)
+    _assign(parts[:-1], keys, _UPDATE[how](parts[-1], value))
 
 
-def _write_back(parts: list[Any], keys: tuple[Any, ...]) -> None:
-    """Writes parts that are copies, and no views, to what they are parts of.
-
-    With a number that is known when the function runs, ``x[i]`` is a copy.
-    """
+def _assign(parts: list[Any], keys: tuple[Any, ...], value: Any) -> None:
+    """Writes an item of the last part, and parts that are copies to what they are parts of."""
+    last, key = parts[-1], keys[-1]
+    if isinstance(last, NDArray):
+        value = value.as_python() if isinstance(value, Number) else value
+        key = _plain_key(last, key)
+    last[key] = value
     for number in range(len(parts) - 1, 0, -1):
         if not _has_number(keys[number - 1]) or not isinstance(parts[number - 1], NDArray):
             return
-        parts[number - 1][keys[number - 1]] = parts[number]
+        owner = parts[number - 1]
+        owner[_plain_key(owner, keys[number - 1])] = parts[number]
 
 
 def _has_number(key: Any) -> bool:

@@ -7,9 +7,11 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
+from hybridnet.ndarray import NDArray
 from hybridnet.runtime.recorder import thread as recorder_thread
 
 from ..structure import flatten, unflatten
+from .builtins import Picked
 from .calls import converted_call
 from .lines import trimmed
 from .number import Number
@@ -48,7 +50,7 @@ def converted(function: Callable[..., Any]) -> Callable[..., Any]:
             if not _active.depth:
                 forget_loops()
         leaves, tree = flatten(result)
-        if not any(isinstance(one, Number) for one in leaves):
+        if not any(isinstance(one, (Number, Picked)) for one in leaves):
             return result
         return unflatten(tree, [_plain(one) for one in leaves])
 
@@ -71,8 +73,8 @@ def run_converted(
 
 
 def _plain(one: Any) -> Any:
-    if not isinstance(one, Number):
+    if not isinstance(one, (Number, Picked)):
         return one
-    made = one.as_python()
+    made = one.as_kind(NDArray)
     made.set_edge(one.edge)
     return made

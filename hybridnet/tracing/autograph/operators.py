@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Final
 
-from .builtins import set_item, slice_, update_item
+from .builtins import get_item, set_item, slice_, update_item
 from .calls import converted_call
 from .conditions import and_, assert_stmt, chain, if_exp, if_stmt, not_, or_, raised
 from .for_loops import for_stmt
@@ -26,6 +26,7 @@ OPERATORS: Final = SimpleNamespace(
     chain=chain,
     converted_call=converted_call,
     for_stmt=for_stmt,
+    get_item=get_item,
     if_exp=if_exp,
     if_stmt=if_stmt,
     ld=ld,

@@ -89,6 +89,17 @@ class _Rewriter(ast.NodeTransformer):
             node.attr = f"_{self._class}{node.attr}"
         return node
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        return self._put(_call("get_item", node.value, _key(node.slice)), node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if node.value is not None:
+            node.value = self.visit(node.value)
+        return node
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         is_super = isinstance(node.func, ast.Name) and node.func.id == "super"
@@ -120,9 +131,9 @@ class _Rewriter(ast.NodeTransformer):
     # -- statements --------------------------------------------------------------------------
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        source = ast.Constant(ast.unparse(node.test))
         self.generic_visit(node)
         message = node.msg or ast.Constant(None)
-        source = ast.Constant(ast.unparse(node.test))
         return self._put(ast.Expr(_call("assert_stmt", node.test, _lambda(message), source)), node)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:

@@ -10,7 +10,7 @@ from hybridnet.ndarray import NDArray
 from hybridnet.ops.registry import get
 
 from ..control_flow import row_type
-from .builtins import Together
+from .builtins import Together, get_item
 from .number import to_number
 
 __all__ = ["ArrayRows", "RangeRows", "Rows", "TogetherRows", "rows_of"]
@@ -68,7 +68,7 @@ class ArrayRows:
 
     def dynamic(self, number: Any) -> Any:
         """Returns a row, a copy."""
-        return self._array[number.as_python().as_kind(type(self._array))]
+        return get_item(self._array, number)
 
     def data(self, first: int) -> list[NDArray]:
         """Returns the rows from the first one on."""

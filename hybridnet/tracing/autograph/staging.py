@@ -277,7 +277,7 @@ class Loop:
     def _add_item(self, number: int, key: Any) -> None:
         """Has an item of a container go from turn to turn."""
         start = self._containers.before(number)[key]
-        label = f"{self._containers.name(number)}[{key!r}]"
+        label = self._containers.label(number, key)
         if flatten(start)[1] is not None:
             raise StagingKindError(
                 f"{self.line}: {label} is {described(start)}, which the loop replaces; {HOW}"

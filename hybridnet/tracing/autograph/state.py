@@ -125,9 +125,12 @@ class Change(NamedTuple):
 
 
 class _Kept(NamedTuple):
+    """A container: how it is reached, what was in it, and whether it holds attributes."""
+
     name: str
     container: Any
     items: Any
+    is_object: bool
 
 
 @final
@@ -148,6 +151,9 @@ class Containers:
     def _add(self, name: str, value: Any, seen: set[int], depth: int) -> None:
         if depth == 0 or id(value) in seen or len(self._kept) >= _MOST:
             return
+        if isinstance(value, types.MethodType):
+            value = value.__self__
+        is_object = False
         inside: Iterator[tuple[str, Any]]
         if isinstance(value, (list, tuple)):
             inside = ((f"{name}[{number}]", one) for number, one in enumerate(value))
@@ -157,16 +163,21 @@ class Containers:
             kept = dict(value)
         elif isinstance(value, set):
             inside, kept = iter(()), set(value)
+        elif isinstance(value, types.CellType):
+            inside, kept = iter([(name, value.cell_contents)]), [value.cell_contents]
+        elif isinstance(value, types.FunctionType):
+            # A function inside the user's may assign to variables that are not its own.
+            inside, kept = iter(_cells(value)), ()
         elif _has_attributes(value):
             seen.add(id(value))
-            value = vars(value)
+            value, is_object = vars(value), True
             inside = ((f"{name}.{key}", one) for key, one in list(value.items()))
             kept = dict(value)
         else:
             return
         seen.add(id(value))
-        if not isinstance(value, tuple):
-            self._kept.append(_Kept(name, value, kept))
+        if not isinstance(value, (tuple, types.FunctionType)):
+            self._kept.append(_Kept(name, value, kept, is_object))
         for inner, one in inside:
             self._add(inner, one, seen, depth - 1)
 
@@ -174,7 +185,7 @@ class Containers:
         """Undoes what a block has done to containers; returns what that was."""
         changes = []
         for number, one in enumerate(self._kept):
-            now = one.container
+            now = _items_of(one.container)
             if _same_items(now, one.items):
                 continue
             items: Any = type(one.items)(now)
@@ -193,6 +204,9 @@ class Containers:
         if isinstance(container, list):
             list.__setitem__(container, slice(None), items)
             return
+        if isinstance(container, types.CellType):
+            container.cell_contents = items[0]
+            return
         if isinstance(container, dict):
             for key in [key for key in container if key not in items]:
                 dict.pop(container, key)
@@ -204,12 +218,22 @@ class Containers:
     def set_item(self, number: int, key: Any, value: Any) -> None:
         """Sets one item of a list or dict."""
         container = self._kept[number].container
+        if isinstance(container, types.CellType):
+            container.cell_contents = value
+            return
         kind = list if isinstance(container, list) else dict
         kind.__setitem__(container, key, value)
 
     def name(self, number: int) -> str:
         """Returns how the user's code reaches a container."""
         return self._kept[number].name
+
+    def label(self, number: int, key: Any) -> str:
+        """Returns how the user's code reaches an item of a container."""
+        one = self._kept[number]
+        if isinstance(one.container, types.CellType):
+            return one.name
+        return f"{one.name}.{key}" if one.is_object else f"{one.name}[{key!r}]"
 
     def before(self, number: int) -> Any:
         """Returns what was in a container before the block."""
@@ -218,6 +242,12 @@ class Containers:
     def container(self, number: int) -> Any:
         """Returns a container."""
         return self._kept[number].container
+
+
+def _items_of(container: Any) -> Any:
+    if isinstance(container, types.CellType):
+        return [container.cell_contents]
+    return container
 
 
 def _same_items(one: Any, other: Any) -> bool:
@@ -232,30 +262,18 @@ def _same_items(one: Any, other: Any) -> bool:
 
 def _variables(block: Any) -> Iterator[tuple[str, Any]]:
     """Yields the variables that a function shares with the one around it."""
-    if not isinstance(block, types.FunctionType):
+    for name, cell in _cells(block):
+        yield name, cell.cell_contents
+
+
+def _cells(function: Any) -> Iterator[tuple[str, types.CellType]]:
+    """Yields the variables of functions around that a function uses, and that have values."""
+    if not isinstance(function, types.FunctionType):
         return
-    for name, cell in zip(block.__code__.co_freevars, block.__closure__ or (), strict=True):
-        try:
-            value = cell.cell_contents
-        except ValueError:
-            continue
-        if name == "ag__":
-            continue
-        yield name, value
-        if isinstance(value, types.FunctionType) and value.__closure__:
-            yield from _nested_variables(value)
-
-
-def _nested_variables(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yields the containers that a function inside the user's one shares."""
     names = function.__code__.co_freevars
     for name, cell in zip(names, function.__closure__ or (), strict=True):
-        try:
-            value = cell.cell_contents
-        except ValueError:
-            continue
-        if isinstance(value, (list, dict, set)):
-            yield name, value
+        if name != "ag__" and cell != types.CellType():
+            yield name, cell
 
 
 def _has_attributes(value: Any) -> bool:
