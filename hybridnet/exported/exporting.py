@@ -83,6 +83,7 @@ def export(
     specs = [_spec(one, number) for number, one in enumerate(leaves)]
     real = [array(x) if isinstance(x, np.ndarray) else x for x in leaves]
     real = [one if isinstance(one, NDArray) else None for one in real]
+    _complete(model, real, tree)
     dims, is_open = _dims(specs, real, batch)
 
     def trace(sizes: Sequence[int] | None) -> Traced:
@@ -211,15 +212,16 @@ def _trace(
             exact = [sizes[int(one[1:])] if isinstance(one, str) else one for one in shape]
         kind = tensor_type(tuple(exact), spec.dtype)
         arrays.append(NDArray.from_value(Value(kind), ctx))
-    try:
-        return traced(function, arrays, tree, train)
-    except MXNetError:
-        if any(one is None for one in real):
-            raise
-    # Parameters may have no shapes before the first call.
-    with pause(train_mode=train):
-        function(*unflatten(tree, real))
     return traced(function, arrays, tree, train)
+
+
+def _complete(model: Any, real: Sequence[NDArray | None], tree: Any) -> None:
+    """Has a block whose parameters have no shapes yet find them, from example arrays."""
+    collect = getattr(model, "collect_params", None)
+    deferred = callable(collect) and any(one.is_deferred for one in collect().values())
+    if deferred and None not in real:
+        with pause():
+            model(*unflatten(tree, real))
 
 
 def _open_graphs(made: Traced, other: Traced, platforms: Sequence[str]) -> dict[str, Graph]:
