@@ -24,6 +24,10 @@ from .behavior import enable_resource_variables as enable_resource_variables
 from .behavior import executing_eagerly as executing_eagerly
 from .checks import *  # noqa: F403
 from .clip_ops import *  # noqa: F403
+from .config import ConfigProto as ConfigProto
+from .config import GPUOptions as GPUOptions
+from .config import GraphOptions as GraphOptions
+from .config import OptimizerOptions as OptimizerOptions
 from .control import add_to_collection as add_to_collection
 from .control import add_to_collections as add_to_collections
 from .control import colocate_with as colocate_with
@@ -217,11 +221,7 @@ from .script_ops import py_func as py_func
 from .script_ops import unique as unique
 from .script_ops import unique_with_counts as unique_with_counts
 from .script_ops import where as where
-from .session import ConfigProto as ConfigProto
-from .session import GPUOptions as GPUOptions
-from .session import GraphOptions as GraphOptions
 from .session import InteractiveSession as InteractiveSession
-from .session import OptimizerOptions as OptimizerOptions
 from .session import RunMetadata as RunMetadata
 from .session import RunOptions as RunOptions
 from .session import Session as Session
@@ -250,6 +250,17 @@ from .template import make_template as make_template
 from .tensor import Operation as Operation
 from .tensor import Tensor as Tensor
 from .uninitialized import report_uninitialized_variables as report_uninitialized_variables
+from .variable_lists import all_variables as all_variables
+from .variable_lists import global_variables as global_variables
+from .variable_lists import global_variables_initializer as global_variables_initializer
+from .variable_lists import initialize_all_variables as initialize_all_variables
+from .variable_lists import initialize_variables as initialize_variables
+from .variable_lists import local_variables as local_variables
+from .variable_lists import local_variables_initializer as local_variables_initializer
+from .variable_lists import model_variables as model_variables
+from .variable_lists import moving_average_variables as moving_average_variables
+from .variable_lists import trainable_variables as trainable_variables
+from .variable_lists import variables_initializer as variables_initializer
 from .variable_scope import AUTO_REUSE as AUTO_REUSE
 from .variable_scope import VariableScope as VariableScope
 from .variable_scope import get_local_variable as get_local_variable
@@ -259,18 +270,7 @@ from .variable_scope import no_regularizer as no_regularizer
 from .variable_scope import variable_op_scope as variable_op_scope
 from .variable_scope import variable_scope as variable_scope
 from .variables import Variable as Variable
-from .variables import all_variables as all_variables
 from .variables import assign as assign
 from .variables import assign_add as assign_add
 from .variables import assign_sub as assign_sub
-from .variables import global_variables as global_variables
-from .variables import global_variables_initializer as global_variables_initializer
-from .variables import initialize_all_variables as initialize_all_variables
-from .variables import initialize_variables as initialize_variables
 from .variables import is_variable_initialized as is_variable_initialized
-from .variables import local_variables as local_variables
-from .variables import local_variables_initializer as local_variables_initializer
-from .variables import model_variables as model_variables
-from .variables import moving_average_variables as moving_average_variables
-from .variables import trainable_variables as trainable_variables
-from .variables import variables_initializer as variables_initializer

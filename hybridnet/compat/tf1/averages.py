@@ -15,8 +15,9 @@ from .creation_ops import zeros
 from .graph import GraphKeys, get_default_graph
 from .math_ops import cast, minimum
 from .tensor import Operation, Tensor
+from .variable_lists import moving_average_variables, trainable_variables
 from .variable_scope import slot_name
-from .variables import Variable, moving_average_variables, trainable_variables
+from .variables import Variable
 
 __all__ = ["ExponentialMovingAverage"]
 

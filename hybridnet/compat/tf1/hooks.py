@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, final
 
 import numpy as np
 
 from .rates import get_global_step
+from .run_hook import (
+    SecondOrStepTimer,
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
 from .saver import Saver
 
 __all__ = [
@@ -20,134 +26,11 @@ __all__ = [
     "LoggingTensorHook",
     "NanLossDuringTrainingError",
     "NanTensorHook",
-    "SecondOrStepTimer",
-    "SessionRunArgs",
-    "SessionRunContext",
-    "SessionRunHook",
-    "SessionRunValues",
     "StepCounterHook",
     "StopAtStepHook",
 ]
 
 log: Final = logging.getLogger("hybridnet.tf1")
-
-
-class SessionRunArgs(NamedTuple):
-    """What a hook adds to a run.
-
-    Attributes:
-        fetches: what it fetches, as for `Session.run`.
-        feed_dict: what it feeds.
-        options: without meaning here.
-    """
-
-    fetches: Any
-    feed_dict: Mapping[Any, Any] | None = None
-    options: Any = None
-
-
-class SessionRunValues(NamedTuple):
-    """What a run gave a hook.
-
-    Attributes:
-        results: the values of what it fetched, nested likewise.
-        options: of the run.
-        run_metadata: of the run.
-    """
-
-    results: Any
-    options: Any = None
-    run_metadata: Any = None
-
-
-@final
-class SessionRunContext:
-    """A run, as hooks see it.
-
-    Args:
-        original_args: what the loop asked for.
-        session: that runs it.
-    """
-
-    def __init__(self, original_args: SessionRunArgs, session: Any) -> None:
-        self._args = original_args
-        self._session = session
-        self._stops = False
-
-    @property
-    def original_args(self) -> SessionRunArgs:
-        """What the loop asked for."""
-        return self._args
-
-    @property
-    def session(self) -> Any:
-        """The session that runs it."""
-        return self._session
-
-    @property
-    def stop_requested(self) -> bool:
-        """Whether the loop is to end after this run."""
-        return self._stops
-
-    def request_stop(self) -> None:
-        """Has the loop end after this run."""
-        self._stops = True
-
-
-class SessionRunHook:
-    """What happens around each run of a `MonitoredSession`; derive from it."""
-
-    def begin(self) -> None:
-        """Called once, before the graph is finalized: Operations can be added."""
-
-    def after_create_session(self, session: Any, coord: Any) -> None:
-        """Called when variables are initialized or restored."""
-
-    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Called before each run; returns what is to be fetched and fed besides."""
-        return None
-
-    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Called after each run that did not fail."""
-
-    def end(self, session: Any) -> None:
-        """Called when the loop has ended without an error."""
-
-
-class SecondOrStepTimer:
-    """Tells at which steps something is due.
-
-    Args:
-        every_secs: how many seconds lie between.
-        every_steps: or how many steps.
-
-    Raises:
-        ValueError: both are given, or neither.
-    """
-
-    def __init__(self, every_secs: float | None = None, every_steps: int | None = None) -> None:
-        if (every_secs is None) == (every_steps is None):
-            raise ValueError("exactly one of every_secs and every_steps should be provided.")
-        self._secs, self._steps = every_secs, every_steps
-        self._last: tuple[int, float] | None = None
-
-    def should_trigger_for_step(self, step: int) -> bool:
-        """Whether it is due at a step."""
-        if self._last is None:
-            return True
-        last, at = self._last
-        if step == last:
-            return False
-        if self._secs is not None:
-            return time.monotonic() >= at + self._secs
-        assert self._steps is not None
-        return step >= last + self._steps
-
-    def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
-        """Notes that it was done; returns seconds and steps since the last time, or Nones."""
-        now = time.monotonic()
-        last, self._last = self._last, (step, now)
-        return (None, None) if last is None else (now - last[1], step - last[0])
 
 
 def _step_tensor(what: str) -> Any:

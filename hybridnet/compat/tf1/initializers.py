@@ -18,9 +18,9 @@ from .init_ops import he_normal as he_normal
 from .init_ops import he_uniform as he_uniform
 from .init_ops import lecun_normal as lecun_normal
 from .init_ops import lecun_uniform as lecun_uniform
-from .variables import global_variables_initializer as global_variables
-from .variables import local_variables_initializer as local_variables
-from .variables import variables_initializer as variables
+from .variable_lists import global_variables_initializer as global_variables
+from .variable_lists import local_variables_initializer as local_variables
+from .variable_lists import variables_initializer as variables
 
 __all__ = [
     "constant",

@@ -9,17 +9,11 @@ from .control import group
 from .coordinator import Coordinator
 from .errors import OutOfRangeError
 from .graph import GraphKeys, get_default_graph
-from .hooks import (
-    CheckpointSaverHook,
-    SessionRunArgs,
-    SessionRunContext,
-    SessionRunHook,
-    SessionRunValues,
-    StepCounterHook,
-)
+from .hooks import CheckpointSaverHook, StepCounterHook
+from .run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from .saver import Saver, latest_checkpoint
 from .session import Session
-from .variables import (
+from .variable_lists import (
     global_variables,
     global_variables_initializer,
     local_variables_initializer,

@@ -19,8 +19,9 @@ from .gradients import gradients
 from .graph import Graph
 from .math_ops import cast
 from .tensor import Operation, Tensor
+from .variable_lists import trainable_variables
 from .variable_scope import slot_name
-from .variables import Variable, assign, assign_add, trainable_variables
+from .variables import Variable, assign, assign_add
 
 __all__ = ["Optimizer"]
 

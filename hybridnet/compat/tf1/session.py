@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import SimpleNamespace
-from typing import Any, Final, NamedTuple, NoReturn, final
-
-import numpy as np
+from typing import Any, Final, NoReturn, final
 
 from hybridnet.base.context import current_context, gpu
-from hybridnet.base.dtype import CODE_OF
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Edge, Node
@@ -24,7 +20,9 @@ from hybridnet.session.session import fetched
 from hybridnet.session.step import Request
 
 from . import dtypes
+from .config import DeviceAttributes
 from .errors import FailedPreconditionError, InvalidArgumentError, OpError
+from .feeding import as_fed
 from .graph import Graph, default_sessions, get_default_graph
 from .graph_def import GraphDef
 from .scopes import device_text
@@ -32,74 +30,13 @@ from .shapes import TensorShape
 from .tensor import Operation, Tensor
 
 __all__ = [
-    "ConfigProto",
-    "DeviceAttributes",
-    "GPUOptions",
-    "GraphOptions",
     "InteractiveSession",
-    "OptimizerOptions",
     "RunMetadata",
     "RunOptions",
     "Session",
     "get_default_session",
     "register_session_run_conversion_functions",
 ]
-
-
-class _Options(SimpleNamespace):
-    """Options with the names of TensorFlow's messages; what it holds is not looked at."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        made = _Options()
-        setattr(self, name, made)
-        return made
-
-
-@final
-class GPUOptions(_Options):
-    """How GPUs' memory is used: without meaning here, XLA sees to it."""
-
-
-@final
-class OptimizerOptions(_Options):
-    """How graphs are optimized: without meaning here, see `hybridnet.passes`."""
-
-
-@final
-class GraphOptions(_Options):
-    """How graphs are run: without meaning here."""
-
-
-@final
-class ConfigProto(_Options):
-    """Options of a session.
-
-    Args:
-        allow_soft_placement: whether Operations that cannot be on their device are put on another.
-        options: others, without meaning here.
-    """
-
-    def __init__(self, allow_soft_placement: bool = False, **options: Any) -> None:
-        super().__init__(allow_soft_placement=allow_soft_placement, **options)
-
-
-class DeviceAttributes(NamedTuple):
-    """A device of this process.
-
-    Attributes:
-        name: in full.
-        device_type: 'CPU' or 'GPU'.
-        memory_limit_bytes: 0: it is not known.
-    """
-
-    name: str
-    device_type: str
-    memory_limit_bytes: int = 0
 
 
 #: Class -> (what to fetch for a value and how to put it together, what to feed for it).
@@ -299,7 +236,7 @@ class _BaseSession:
             for tensor, part in self._fed(key, value):
                 if not self._graph.is_feedable(tensor):
                     raise ValueError(f"Tensor {tensor} may not be fed.")
-                found[tensor.edge] = _as_fed(tensor, part)
+                found[tensor.edge] = as_fed(tensor, part)
         return found
 
     def _fed(self, key: Any, value: Any) -> list[tuple[Tensor, Any]]:
@@ -372,55 +309,10 @@ class _BaseSession:
         """
         tensor = self._graph.as_graph_element(variable, allow_operation=False)
         assert isinstance(tensor, Tensor)
-        host = _as_fed(tensor, value)
+        host = as_fed(tensor, value)
         if not isinstance(host, NDArray):
             host = array(host, self._runner.ctx, host.dtype)
         self._runner.set({tensor.edge.node: host})
-
-
-def _as_fed(tensor: Tensor, value: Any) -> Any:
-    """Returns a value for a tensor, as an array of its dtype.
-
-    Raises:
-        TypeError: it is a tensor, or not of the dtype.
-        ValueError: it is not of the shape.
-    """
-    if isinstance(value, Tensor):
-        raise TypeError(
-            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
-            "Python scalars, strings, lists, numpy ndarrays, or TensorHandles. For reference, the "
-            f"tensor object was {value} which was passed to the feed with key {tensor}."
-        )
-    kind = tensor.dtype.numpy
-    if isinstance(value, NDArray) and value.dtype == kind:
-        host: Any = value
-    else:
-        if isinstance(value, NDArray):
-            value = value.asnumpy()
-        try:
-            host = np.asarray(value, kind)
-        except OverflowError:
-            raise _out_of_range(tensor, value) from None
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            same = np.isnan(host) if value != value else host.item() == value
-            if isinstance(value, int) and not same and tensor.dtype.is_integer:
-                raise _out_of_range(tensor, value)
-    if host.dtype not in CODE_OF:
-        raise TypeError(f"Tensor {tensor.name} of dtype {tensor.dtype.name} cannot be fed")
-    if not tensor.shape.is_compatible_with(host.shape):
-        raise ValueError(
-            f"Cannot feed value of shape {host.shape} for Tensor {tensor.name}, which has shape "
-            f"{tensor.shape}: {tensor.op.title}"
-        )
-    return host
-
-
-def _out_of_range(tensor: Tensor, value: Any) -> TypeError:
-    return TypeError(
-        f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type "
-        f"{tensor.dtype.base_dtype.name}. Try explicitly setting the type of the feed tensor to a "
-        "larger type (e.g. int64)."
-    )
 
 
 def _raise(error: MXNetError) -> NoReturn:

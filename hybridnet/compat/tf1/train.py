@@ -29,4 +29,5 @@ from .rates import natural_exp_decay as natural_exp_decay
 from .rates import piecewise_constant as piecewise_constant
 from .rates import piecewise_constant_decay as piecewise_constant_decay
 from .rates import polynomial_decay as polynomial_decay
+from .run_hook import *  # noqa: F403
 from .saver import *  # noqa: F403

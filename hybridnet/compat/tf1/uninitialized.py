@@ -8,7 +8,8 @@ from typing import Any, final
 import numpy as np
 
 from .session import register_session_run_conversion_functions
-from .variables import global_variables, is_variable_initialized, local_variables
+from .variable_lists import global_variables, local_variables
+from .variables import is_variable_initialized
 
 __all__ = ["report_uninitialized_variables"]
 

@@ -11,7 +11,7 @@ from hybridnet.ops.state_ops import ASSIGN, READ
 from hybridnet.session.held import IS_HELD, VALUE_OR
 
 from .building import COPY, add_node, apply_call, compose
-from .control import group, name_scope
+from .control import name_scope
 from .core import convert_to_tensor, register_tensor_conversion_function
 from .dtypes import DType, as_dtype, ref_of
 from .errors import OperatorNotAllowedInGraphError
@@ -22,21 +22,10 @@ from .tensor import Operation, Tensor
 
 __all__ = [
     "Variable",
-    "all_variables",
     "assign",
     "assign_add",
     "assign_sub",
-    "global_variables",
-    "global_variables_initializer",
-    "initialize_all_variables",
-    "initialize_variables",
     "is_variable_initialized",
-    "local_variables",
-    "local_variables_initializer",
-    "model_variables",
-    "moving_average_variables",
-    "trainable_variables",
-    "variables_initializer",
 ]
 
 
@@ -379,58 +368,6 @@ def after(ref: Any) -> Any:
     before = isinstance(ref, Tensor) and ref.op.type != "VariableV2"
     graph: Graph = ref.graph
     return graph.control_dependencies([ref] if before else [])
-
-
-# -- lists of variables and their initializers --------------------------------------------------
-
-
-def global_variables(scope: str | None = None) -> list[Any]:
-    """Returns the variables that are kept in checkpoints; those in a scope only, if given."""
-    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
-
-
-all_variables = global_variables
-
-
-def local_variables(scope: str | None = None) -> list[Any]:
-    """Returns the variables of this process only."""
-    return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
-
-
-def model_variables(scope: str | None = None) -> list[Any]:
-    """Returns the variables that are in the collection of that name."""
-    return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
-
-
-def trainable_variables(scope: str | None = None) -> list[Any]:
-    """Returns the variables that optimizers change."""
-    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
-
-
-def moving_average_variables(scope: str | None = None) -> list[Any]:
-    """Returns the variables of which moving averages are kept."""
-    return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
-
-
-def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Operation:
-    """Returns an Operation that sets variables to their initial values."""
-    return group(*(one.initializer for one in var_list), name=name)
-
-
-initialize_variables = variables_initializer
-
-
-def global_variables_initializer() -> Operation:
-    """Returns an Operation that sets all global variables to their initial values."""
-    return variables_initializer(global_variables())
-
-
-initialize_all_variables = global_variables_initializer
-
-
-def local_variables_initializer() -> Operation:
-    """Returns an Operation that sets all local variables to their initial values."""
-    return variables_initializer(local_variables(), name="init")
 
 
 def is_variable_initialized(ref: Any, name: str | None = None) -> Tensor:

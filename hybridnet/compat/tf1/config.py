@@ -1,0 +1,64 @@
+"""Options of sessions, with the names of TensorFlow's messages."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, NamedTuple, final
+
+__all__ = ["ConfigProto", "DeviceAttributes", "GPUOptions", "GraphOptions", "OptimizerOptions"]
+
+
+class _Options(SimpleNamespace):
+    """Options with the names of TensorFlow's messages; what it holds is not looked at."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        made = _Options()
+        setattr(self, name, made)
+        return made
+
+
+@final
+class GPUOptions(_Options):
+    """How GPUs' memory is used: without meaning here, XLA sees to it."""
+
+
+@final
+class OptimizerOptions(_Options):
+    """How graphs are optimized: without meaning here, see `hybridnet.passes`."""
+
+
+@final
+class GraphOptions(_Options):
+    """How graphs are run: without meaning here."""
+
+
+@final
+class ConfigProto(_Options):
+    """Options of a session.
+
+    Args:
+        allow_soft_placement: whether Operations that cannot be on their device are put on another.
+        options: others, without meaning here.
+    """
+
+    def __init__(self, allow_soft_placement: bool = False, **options: Any) -> None:
+        super().__init__(allow_soft_placement=allow_soft_placement, **options)
+
+
+class DeviceAttributes(NamedTuple):
+    """A device of this process.
+
+    Attributes:
+        name: in full.
+        device_type: 'CPU' or 'GPU'.
+        memory_limit_bytes: 0: it is not known.
+    """
+
+    name: str
+    device_type: str
+    memory_limit_bytes: int = 0
