@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final, final
 
 from hybridnet.passes.flow import (
@@ -112,7 +111,6 @@ class _LoopRun:
 
 
 @final
-@dataclass(slots=True)
 class Todo:
     """What is to be done, in this order.
 
@@ -124,11 +122,14 @@ class Todo:
         ready: programs to be run.
     """
 
-    change: int = 0
-    receives: list[tuple[Iteration, int, Transfer]] = field(default_factory=list)
-    came: list[tuple[Iteration, int, Received]] = field(default_factory=list)
-    undecided: list[tuple[Iteration, int, Received]] = field(default_factory=list)
-    ready: list[tuple[Iteration, Program]] = field(default_factory=list)
+    __slots__ = ("came", "change", "ready", "receives", "undecided")
+
+    def __init__(self) -> None:
+        self.change = 0
+        self.receives: list[tuple[Iteration, int, Transfer]] = []
+        self.came: list[tuple[Iteration, int, Received]] = []
+        self.undecided: list[tuple[Iteration, int, Received]] = []
+        self.ready: list[tuple[Iteration, Program]] = []
 
 
 @final
@@ -167,7 +168,8 @@ class Dataflow:
             tensors: with their slots.
             ended: how many programs or receives of the iteration have ended by that.
         """
-        self._queue.extend((iteration, slot, tensor) for slot, tensor in tensors)
+        for slot, tensor in tensors:
+            self._arrive(iteration, slot, tensor)
         self._drain()
         if ended:
             self._end(iteration, ended)
@@ -200,15 +202,19 @@ class Dataflow:
         return done
 
     def _drain(self) -> None:
-        queue, plan, todo = self._queue, self._plan, self._todo
+        """Takes what steps have handed on, which may make them hand on more."""
+        queue = self._queue
         while queue:
-            iteration, slot, tensor = queue.popleft()
-            if slot in plan.sends or slot in plan.results:
-                todo.came.append((iteration, slot, tensor))
-            if slot in plan.predicates and not tensor.dead and slot not in iteration.truths:
-                todo.undecided.append((iteration, slot, tensor))
-            else:
-                self._hand_on(iteration, slot, tensor)
+            self._arrive(*queue.popleft())
+
+    def _arrive(self, iteration: Iteration, slot: int, tensor: Received) -> None:
+        plan = self._plan
+        if slot in plan.sends or slot in plan.results:
+            self._todo.came.append((iteration, slot, tensor))
+        if slot in plan.predicates and not tensor.dead and slot not in iteration.truths:
+            self._todo.undecided.append((iteration, slot, tensor))
+        else:
+            self._hand_on(iteration, slot, tensor)
 
     def _hand_on(self, iteration: Iteration, slot: int, tensor: Received) -> None:
         """Gives a tensor to what waits for it."""

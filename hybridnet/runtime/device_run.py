@@ -25,7 +25,7 @@ from __future__ import annotations
 import atexit
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
 import numpy as np
@@ -174,40 +174,33 @@ class _DeviceRun:
 
     def start(self, feeds: Sequence[Any]) -> None:
         given = [(slot, Received(feeds[number])) for number, slot in self.plan.feeds]
-        self._do(lambda flow: flow.start(given))
+        self._do(self._flow.start, given)
 
-    def _do(self, change: Callable[[Dataflow], Todo]) -> None:
+    def _do(self, change: Callable[..., Todo], *args: Any) -> None:
         """Changes what is known, and does what that makes ready."""
+        run = self.run
         try:
             with self._lock:
-                if self.run.ended:
+                if run.ended:
                     return
-                todo = change(self._flow)
-                is_last = self.run.add(todo.change)
-            self._carry_out(todo)
+                todo = change(*args)
+                is_last = run.add(todo.change) if todo.change else False
+            for iteration, slot, transfer in todo.receives:
+                loop = iteration.loop.path
+                self._expect(iteration, slot, Key(*transfer, loop, iteration.number))
+            for iteration, slot, tensor in todo.came:
+                self._hand_out(iteration, slot, tensor)
+            for iteration, slot, tensor in todo.undecided:
+                self._decide(iteration, slot, tensor)
+            for iteration, program in todo.ready:
+                self._schedule(iteration, program)
         except BaseException as caught:  # of ours, or Ctrl-C: nobody else would end the run
             error = InternalError(f"the run failed on {self.plan.device.context}: {caught!r}")
             error.__cause__ = caught
-            self.run.fail(error)
+            run.fail(error)
             raise
         if is_last:
-            self.run.finish()
-
-    def _carry_out(self, todo: Todo) -> None:
-        for iteration, slot, transfer in todo.receives:
-            loop = iteration.loop.path
-            self._expect(iteration, slot, Key(*transfer, loop, iteration.number))
-        for iteration, slot, tensor in todo.came:
-            self._hand_out(iteration, slot, tensor)
-        for iteration, slot, tensor in todo.undecided:
-            self._decide(iteration, slot, tensor)
-        for iteration, program in todo.ready:
-            self._schedule(iteration, program)
-
-    def _put(
-        self, iteration: Iteration, tensors: Iterable[tuple[int, Received]], ended: int
-    ) -> None:
-        self._do(lambda flow: flow.put(iteration, tensors, ended))
+            run.finish()
 
     def _expect(self, iteration: Iteration, slot: int, key: Key) -> None:
         def take(one: Received) -> None:
@@ -222,7 +215,7 @@ class _DeviceRun:
                 error.__cause__ = caught
                 self.run.fail(error)
                 return
-            self._put(iteration, ((slot, one),), 1)
+            self._do(self._flow.put, iteration, ((slot, one),), 1)
 
         self.run.rendezvous.receive_async(key, take)
 
@@ -251,7 +244,7 @@ class _DeviceRun:
                 error.__cause__ = caught
                 self.run.fail(error)
                 return
-            self._do(lambda flow: flow.decided(iteration, slot, tensor, truth))
+            self._do(self._flow.decided, iteration, slot, tensor, truth)
 
         if may_wait() or tensor.value.is_ready():
             start_soon(tell)
@@ -295,9 +288,11 @@ class _DeviceRun:
                 return
             made = [Received(array) for array in arrays]
         self.plan.warm.add(program.number)
-        dead = any(one.dead for one in taken)
         tensors = list(zip(program.makes, made, strict=True))
-        self._put(iteration, [*tensors, *((slot, Received(dead=dead)) for slot in program.ends)], 1)
+        if program.ends:
+            dead = any(one.dead for one in taken)
+            tensors += [(slot, Received(dead=dead)) for slot in program.ends]
+        self._do(self._flow.put, iteration, tensors, 1)
 
 
 def _end_loops() -> None:
