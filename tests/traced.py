@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+import jax
 import numpy as np
+import pytest
 
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.call import Call
 from hybridnet.ops.handle import Operand
 
-__all__ = ["QUICK", "Traced", "types_of"]
+__all__ = ["QUICK", "Traced", "in_a_hurry", "types_of"]
 
 #: Compiler options for a program that runs once: compiling it well is not worth its time.
 QUICK: Final[dict[str, Any]] = {
@@ -19,6 +21,13 @@ QUICK: Final[dict[str, Any]] = {
     "xla_llvm_disable_expensive_passes": True,
     "xla_cpu_parallel_codegen_split_count": 1,
 }
+
+
+@pytest.fixture
+def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has all programs of a test compiled with the options `QUICK`."""
+    compiled = jax.stages.Lowered.compile
+    monkeypatch.setattr(jax.stages.Lowered, "compile", lambda one: compiled(one, QUICK))
 
 
 def types_of(arrays: Sequence[Any]) -> tuple[TensorType, ...]:
