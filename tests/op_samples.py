@@ -111,6 +111,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     "_literal": [
         sample(value="1.5 -0.0 nan 2 inf 3", shape=(2, 3)),
         sample(value="7", shape=(2,), dtype="int64"),
+        sample(value="0.5"),
     ],
     "_arange": [sample(start=5), sample(start=1, stop=9, step=2.5, repeat=2, dtype="float16")],
     "_linspace": [sample(start=1, stop=2, num=5), sample(start=1, stop=2, num=5, endpoint=False)],
