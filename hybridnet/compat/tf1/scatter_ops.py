@@ -11,6 +11,7 @@ from hybridnet.ops.state_ops import ASSIGN, READ
 from .building import compose
 from .control import name_scope
 from .core import convert_to_tensor
+from .gather_ops import gather_nd
 from .operators import handle
 from .tensor import Tensor
 from .variables import Variable, after, ref_tensor, value_for
@@ -89,5 +90,14 @@ def _method(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return method
 
 
-for _function in (scatter_add, scatter_sub, scatter_update):
-    setattr(Variable, _function.__name__, _method(_function))
+def _gathered(variable: Variable, indices: Any, name: str | None = None) -> Tensor:
+    """As `tf.gather_nd`, of the variable's value."""
+    return gather_nd(variable, indices, name=name)
+
+
+_METHODS: Final = {
+    **{one.__name__: _method(one) for one in (scatter_add, scatter_sub, scatter_update)},
+    "gather_nd": _gathered,
+}
+for _name, _function in _METHODS.items():
+    setattr(Variable, _name, _function)
