@@ -46,7 +46,8 @@ class Direct:
     def __init__(self, program: Any, code: Code, scalars: Sequence[float]) -> None:
         self.ctx = code.ctx
         self._program = program
-        self._compiled = program.compiled
+        # What JAX's own object hands on to, once it has been called, is called without it.
+        self._compiled = getattr(program.compiled, "_call", None) or program.compiled
         self._launch = journal.Launch(code, list(scalars))
         self._forks = _forks[0]
         with jax.enable_x64(True):
@@ -91,7 +92,9 @@ class Direct:
         program = self._program
         program.runs += 1
         program.used = True
-        journal.launches.append(self._launch)
+        launches = journal.launches
+        if not launches or launches[-1] is not self._launch:
+            launches.append(self._launch)
         if outputs:
             note_dispatched(self.ctx, outputs[0])
         return outputs

@@ -113,7 +113,7 @@ def is_naive() -> bool:
 
 def is_special() -> bool:
     """Whether operators are launched at once, or recorded by a trace or a finalizer."""
-    return bool(_reasons or _collecting) or thread.trace is not None
+    return _reasons or _collecting or thread.trace is not None  # type: ignore[return-value]
 
 
 def set_naive(naive: bool) -> bool:
@@ -335,7 +335,8 @@ def mark() -> None:
     and is compiled once. Inside a trace it does nothing: there the whole function is one stretch.
     """
     if thread.trace is None:
-        flush()
+        if thread.segments or thread.late:
+            flush()
         thread.in_pass = False
 
 

@@ -262,6 +262,11 @@ class ConcreteFunction:
         return None if self._spread is None else self._spread.partitioned
 
     @property
+    def reads_outside(self) -> bool:
+        """Whether `fits` has something to look at."""
+        return bool(self._handles)
+
+    @property
     def is_pure(self) -> bool:
         """Whether all that it does is in its result, and gradients are none of its affair."""
         return not (self._writes or self._sources or self._num_tracked or self._spread)
