@@ -179,7 +179,7 @@ def test_what_does_not_fit_is_named_and_nothing_is_restored(tmp_path):
 def test_what_cannot_be_saved_is_refused_at_once():
     sparse = nd.ones((2, 2)).tostype("row_sparse")
     for variables, words in (
-        ({"a": 3}, "'a' must be a dense NDArray or a Parameter, got int"),
+        ({"a": 3}, "'a' must be a dense NDArray, a Parameter or a Trainer, got int"),
         ({"a": sparse}, "'a' must be a dense NDArray"),
         ({"": nd.ones(1)}, "needs a name"),
         ({"a": {"b": nd.ones(1)}, "a/b": nd.ones(1)}, "two variables have the name 'a/b'"),
@@ -250,6 +250,36 @@ def test_training_goes_on_in_a_gluon_trainer_while_it_is_saved(tmp_path):
         go()
     for pending, one in zip(pendings, wanted, strict=True):
         np.testing.assert_array_equal(checkpoint.load_variable(pending.wait(), "weight"), one)
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_training_goes_on_from_a_checkpoint_as_if_it_had_not_stopped(tmp_path, fresh):
+    """Adam's moments and counts, and the learning rate, are part of it."""
+
+    def made():
+        net = gluon.nn.Dense(2, in_units=3)
+        net.initialize(hn.init.One())
+        trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.1})
+        return net, trainer, checkpoint.Saver({"net": net, "trainer": trainer})
+
+    def train(net, trainer, steps):
+        for step in range(steps):
+            with hn.autograd.record():
+                loss = (net(nd.ones((4, 3)) * (step + 1)) ** 2).sum()
+            loss.backward()
+            trainer.step(4)
+        return net.weight.data().asnumpy()
+
+    net, trainer, saver = made()
+    train(net, trainer, 3)
+    trainer.set_learning_rate(0.01)
+    pending = saver.save_async(tmp_path / "m", 3)
+    wanted = train(net, trainer, 3)
+    if fresh:
+        net, trainer, saver = made()
+    saver.restore(pending.path)
+    np.testing.assert_array_equal(train(net, trainer, 3), wanted)
+    assert trainer.learning_rate == 0.01
 
 
 def test_a_restore_waits_for_the_save_before_it(tmp_path):
@@ -671,7 +701,7 @@ def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
     size = (tmp_path / "run" / "values.safetensors").stat().st_size
     assert printed == [
         "10",
-        "[('net/bias', [1]), ('net/weight', [1, 2]), ('step', [1])]",
+        "[('net/bias', [1]), ('net/weight', [1, 2])]",
         "(1,)",
         str(size),
         "9.0",

@@ -1,6 +1,6 @@
 """Checkpoints: the values of variables in files that appear whole or not at all.
 
-    saver = hn.checkpoint.Saver({"net": net, "step": step}, max_to_keep=3)
+    saver = hn.checkpoint.Saver({"net": net, "trainer": trainer}, max_to_keep=3)
     saver.save("run/model", 100)                       # run/model-100.safetensors, and an index
     pending = saver.save_async("run/model", 200)       # training goes on meanwhile
     saver.restore(hn.checkpoint.latest_checkpoint("run"))

@@ -85,9 +85,9 @@ class Saver:
     can be restored.
 
     Args:
-        variables: arrays, parameters and blocks in a dict by name, or a block or a `ParameterDict`
-            alone. What is inside of a block or dict has names such as ``net/0.weight``. Only these
-            are saved and restored; a checkpoint may hold more.
+        variables: arrays, parameters, blocks and trainers in a dict by name, or a block or a
+            `ParameterDict` alone. What is inside of a block or dict has names such as
+            ``net/0.weight``. Only these are saved and restored; a checkpoint may hold more.
         max_to_keep: how many checkpoints there may be; when there is one more, the oldest is
             removed. None keeps all.
         keep_every_n_hours: keep one of those, for good, of each so many hours; None keeps none.

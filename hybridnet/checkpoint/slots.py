@@ -10,7 +10,7 @@ import numpy as np
 
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import ParameterError
-from hybridnet.gluon import Block, Parameter, ParameterDict
+from hybridnet.gluon import Block, Parameter, ParameterDict, Trainer
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray._copy import put
 from hybridnet.session import Session, UninitializedError
@@ -18,7 +18,15 @@ from hybridnet.symbol import Symbol
 
 from .faults import OpenShape
 
-__all__ = ["ArraySlot", "ParameterSlot", "SessionSlot", "Slot", "session_slots", "slots_of"]
+__all__ = [
+    "ArraySlot",
+    "ParameterSlot",
+    "SessionSlot",
+    "Slot",
+    "TrainerSlot",
+    "session_slots",
+    "slots_of",
+]
 
 
 class Slot(ABC):
@@ -113,6 +121,35 @@ class ParameterSlot(Slot):
 
 
 @final
+class TrainerSlot(Slot):
+    """A trainer's optimizer with its states, as bytes. Reading it waits for the states."""
+
+    __slots__ = ("trainer",)
+
+    def __init__(self, trainer: Trainer) -> None:
+        self.trainer = trainer
+
+    @property
+    def shape(self) -> OpenShape:
+        """So many bytes; how many depends on what has been learned."""
+        return (None,)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Bytes."""
+        return np.dtype(np.uint8)
+
+    def read(self) -> NDArray:
+        """Returns the states."""
+        raw = np.frombuffer(self.trainer.states_to_bytes(), np.uint8)
+        return NDArray.from_value(put(raw, cpu()), cpu())
+
+    def assign(self, value: np.ndarray[Any, Any]) -> None:
+        """Takes over states."""
+        self.trainer.states_from_bytes(value.tobytes())
+
+
+@final
 class SessionSlot(Slot):
     """A variable that a `hybridnet.session.Session` keeps; it need not have a value."""
 
@@ -164,8 +201,9 @@ def slots_of(variables: Any, where: str = "") -> dict[str, Slot]:
     """Returns the slots of what a user wants saved, by name.
 
     Args:
-        variables: arrays, parameters, blocks, dicts of parameters or slots in a dict by name; or a
-            block or dict of parameters alone. The names of what is inside come after a slash.
+        variables: arrays, parameters, blocks, trainers, dicts of parameters or slots in a dict by
+            name; or a block or dict of parameters alone. The names of what is inside come after a
+            slash.
         where: the name of it, for messages.
 
     Raises:
@@ -197,9 +235,11 @@ def _slot(variable: Any, name: str) -> Slot:
         return variable
     if isinstance(variable, Parameter):
         return ParameterSlot(variable)
+    if isinstance(variable, Trainer):
+        return TrainerSlot(variable)
     if isinstance(variable, NDArray) and variable.stype == "default":
         return ArraySlot(variable)
     kind = type(variable).__name__
     raise ParameterError(
-        f"Saver: variable {name!r} must be a dense NDArray or a Parameter, got {kind}"
+        f"Saver: variable {name!r} must be a dense NDArray, a Parameter or a Trainer, got {kind}"
     )

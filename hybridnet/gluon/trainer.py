@@ -280,8 +280,7 @@ class Trainer:
             ParameterError: the optimizer holds something that cannot be saved.
             OSError: the file cannot be written.
         """
-        self._prepare(None)
-        states = self._get_states()
+        states = self.states_to_bytes()
         with atomic_write(fname) as file:
             file.write(states)
 
@@ -294,12 +293,29 @@ class Trainer:
         """
         states = Path(fname).read_bytes()
         try:
-            if self._is_ready:
-                self._set_states(states)
-                return
-            optimizer.get_updater(optimizer.create("sgd")).set_states(states)  # raises if damaged
+            self.states_from_bytes(states)
         except FormatError as error:
             raise FormatError(f"{fname}: {error}") from error
+
+    def states_to_bytes(self) -> bytes:
+        """Returns the optimizer and its states, as `save_states` writes them.
+
+        Raises:
+            ParameterError: the optimizer holds something that cannot be saved.
+        """
+        self._prepare(None)
+        return self._get_states()
+
+    def states_from_bytes(self, states: bytes) -> None:
+        """Takes over what `states_to_bytes` returned, the optimizer's settings too.
+
+        Raises:
+            FormatError: the bytes are damaged.
+        """
+        if self._is_ready:
+            self._set_states(states)
+            return
+        optimizer.get_updater(optimizer.create("sgd")).set_states(states)  # raises if damaged
         self._loaded_states = states
 
     def _get_states(self) -> bytes:
