@@ -95,7 +95,7 @@ class _CustomGradient(Call):
         self, name: str, gradient: Callable[..., Any], num_inputs: int, ctx: Context
     ) -> None:
         self._name = name
-        self._gradient = gradient
+        self._gradient: Callable[..., Any] | None = gradient
         self._num_inputs = num_inputs
         self._ctx = ctx
         self.num_scalars = 0
@@ -155,17 +155,17 @@ class _CustomGradient(Call):
             for grad, output in zip(back.grads, back.outputs, strict=False)
         ]
         rest = [None] * (len(back.inputs) - self._num_inputs)
-        if isinstance(back.inputs[0], NDArray):
-            return [*self._run(heads), *rest]
+        if self._gradient is not None:
+            return [*self._run(self._gradient, heads), *rest]
         if self._graph is None:
             return [None] * len(back.inputs)
         given = [heads[~number] if number < 0 else back.inputs[number] for number in self._given]
         made = iter(back.apply(self._graph, given))
         return [*(next(made) if one else None for one in self._present), *rest]
 
-    def _run(self, heads: Sequence[NDArray]) -> list[Any]:
+    def _run(self, gradient: Callable[..., Any], heads: Sequence[NDArray]) -> list[Any]:
         """Runs the user's function; returns a gradient, or None, for each argument."""
-        made = self._gradient(*heads)
+        made = gradient(*heads)
         found = list(made) if isinstance(made, (list, tuple)) else [made]
         if len(found) != self._num_inputs:
             raise MXNetError(
@@ -181,14 +181,19 @@ class _CustomGradient(Call):
         return found
 
     def _trace(self, inputs: Sequence[NDArray], outputs: Sequence[NDArray]) -> list[NDArray]:
-        """Traces the user's function; returns what it reads beside the gradients it is given."""
+        """Traces the user's function; returns what it reads beside the gradients it is given.
+
+        The function itself is let go: it may hold arrays of the trace around.
+        """
+        gradient, self._gradient = self._gradient, None
+        assert gradient is not None
         trace = Trace(next(_tape.order))
         before = _tape.state.recording, _tape.state.training
         _tape.state.recording = False
         try:
             with trace:
                 starts = [trace.placeholder(one.type) for one in outputs]
-                found = self._run([NDArray.from_value(one, self._ctx) for one in starts])
+                found = self._run(gradient, [NDArray.from_value(one, self._ctx) for one in starts])
                 values = [None if one is None else one.read() for one in found]
         finally:
             _tape.state.recording, _tape.state.training = before
