@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from oracle.tf1_case import answers, signatures
 
 import hybridnet.compat.tf1 as tf
 
@@ -52,6 +53,56 @@ def test_functions_and_classes_say_what_they_do(space: str):
         one = getattr(module, name)
         if callable(one):
             assert inspect.getdoc(one), name
+
+
+#: Parameters that TensorFlow 2 has added, and those that mean something there alone.
+_NEWER = frozenset(
+    [
+        "accum_name",
+        "align",
+        "allow_fast_lookup",
+        "bad_indices_policy",
+        "beta",
+        "expand_composites",
+        "grad_a",
+        "grad_b",
+        "index_type",
+        "k",
+        "l2_shrinkage_regularization_strength",
+        "layout",
+        "linear_name",
+        "local_init_feed_dict",
+        "num_cols",
+        "num_rows",
+        "output_type",
+        "padding_value",
+        "queue_runner_def",
+        "import_scope",
+        "save_graph_def",
+    ]
+)
+#: Where ours are others: messages and classes that only the package makes, and lists of options.
+_OTHERWISE = re.compile(
+    r"tf\.(\w*(Options|Proto|Def|Metadata)|(summary\.)?(Event|Summary)|DType|Operation|QueueBase|Tensor"
+    r"|VariableScope|get_local_variable|variable_op_scope|is_variable_initialized|all_variables"
+    r"|(linalg\.)?matvec|nest\..*|errors\..*|train\.NewCheckpointReader|shape)"
+)
+#: What stands for options that we name.
+_OPTIONS = {"args", "kwargs", "indexing", "name", "options"}
+
+
+def test_parameters_have_tensorflows_names_in_its_order():
+    ours, theirs = signatures(tf), answers()["signatures"]
+    different = {}
+    for name, wanted in theirs.items():
+        if _OTHERWISE.fullmatch(name) or name not in ours:
+            continue
+        own = [one for one in ours[name] if "kwargs" not in wanted or one not in _OPTIONS]
+        known = [one for one in wanted if one in ours[name] or one not in _NEWER]
+        known = [one for one in known if "kwargs" not in wanted or one not in _OPTIONS]
+        if own != known:
+            different[name] = (own, known)
+    assert not different
 
 
 def test_app_runs_main_and_ends_with_what_it_returns():

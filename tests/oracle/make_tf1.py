@@ -32,6 +32,7 @@ def main() -> None:
             print(f"FAILED {name}: {type(error).__name__}: {str(error)[:300]}")
     for name, (script, constants) in tf1_case.SCRIPTS.items():
         found[name] = tf1_case.run_script(script, "tensorflow.compat.v1", **constants)
+    found["signatures"] = tf1_case.signatures(tf)
     text = json.dumps(found, separators=(",", ":")).encode()
     tf1_case.FILE.write_bytes(gzip.compress(text, 9, mtime=0))
     print(len(found), "cases,", tf1_case.FILE.stat().st_size, "bytes")

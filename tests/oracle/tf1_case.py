@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import inspect
 import json
 import re
 import zlib
@@ -28,7 +29,7 @@ import numpy as np
 
 __all__ = [
     "FILE", "SCRIPTS", "all_cases", "answers", "case", "error_of", "feeding", "numbers", "run",
-    "run_script", "static",
+    "run_script", "signatures", "static",
 ]  # fmt: skip
 
 FILE = Path(__file__).resolve().parent / "tf1.json.gz"
@@ -110,6 +111,21 @@ def run_script(name: str, package: str, **constants: str) -> dict[str, Any]:
     module = {"__file__": str(file), "__name__": name}
     exec(compile(text, str(file), "exec"), module)
     found: dict[str, Any] = module["RESULT"]  # type: ignore[assignment]
+    return found
+
+
+def signatures(tf: Any) -> dict[str, list[str]]:
+    """Returns the names of the parameters of all functions and classes that our page lists."""
+    found = {}
+    page = FILE.parents[2] / "docs" / "tensorflow.md"
+    for space, names in re.findall(r"^\| `tf([.\w]*)` \| (.*) \|$", page.read_text(), flags=re.M):
+        owner = getattr(tf, space[1:]) if space else tf
+        for name in re.findall(r"`(\w+)`", names):
+            one = getattr(owner, name, None)
+            if callable(one):
+                called = one.__init__ if inspect.isclass(one) else one
+                listed = [each for each in inspect.signature(called).parameters if each != "self"]
+                found[f"tf{space}.{name}"] = listed
     return found
 
 

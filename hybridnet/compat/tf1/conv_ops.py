@@ -259,7 +259,18 @@ def depthwise_conv2d(
         return fused(kind, _depthwise(dims, params), [x, w], name=scope)
 
 
-depthwise_conv2d_native = depthwise_conv2d
+def depthwise_conv2d_native(
+    input: Any,
+    filter: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = "NHWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """An older form of `depthwise_conv2d`."""
+    named = name or "DepthwiseConv2dNative"
+    return depthwise_conv2d(input, filter, strides, padding, None, named, data_format, dilations)
 
 
 def _window_params(
@@ -393,11 +404,13 @@ def conv2d_backprop_input(
     data_format: str | None = "NHWC",
     dilations: Any = None,
     name: str | None = None,
+    filters: Any = None,
 ) -> Tensor:
     """The gradient of `conv2d` with respect to its input, of the shape `input_sizes`."""
     kind = "Conv2DBackpropInput"
+    weights = renamed("filters", filters, "filter", filter)
     return _transposed(
-        kind, out_backprop, filter, input_sizes, strides, padding, data_format, dilations,
+        kind, out_backprop, weights, input_sizes, strides, padding, data_format, dilations,
         name or kind,
     )  # fmt: skip
 
@@ -484,16 +497,7 @@ def max_pool2d(
     return max_pool(input, ksize, strides, padding, data_format, name or "MaxPool2d")
 
 
-def avg_pool2d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = "NHWC",
-    name: str | None = None,
-) -> Tensor:
-    """The newer name of `avg_pool`, for images."""
-    return avg_pool(input, ksize, strides, padding, data_format, name or "AvgPool2D")
+avg_pool2d = avg_pool
 
 
 def pool(
@@ -505,14 +509,15 @@ def pool(
     strides: Any = None,
     name: str | None = None,
     data_format: str | None = None,
+    dilations: Any = None,
 ) -> Tensor:
     """Returns the maximum ('MAX') or mean ('AVG') of each window over 1, 2 or 3 spatial axes."""
     spatial = len(window_shape)
     if pooling_type not in ("MAX", "AVG"):
         raise ValueError(f"pool: pooling_type must be MAX or AVG, got {pooling_type}")
-    rates = known_numbers(with_default(dilation_rate, [1] * spatial))
-    if any(one != 1 for one in rates):
-        raise ValueError(f"pool: dilation_rate must be 1, got {dilation_rate}")
+    rate = renamed("dilations", dilations, "dilation_rate", dilation_rate)
+    if any(one != 1 for one in known_numbers(with_default(rate, [1] * spatial))):
+        raise ValueError(f"pool: dilations must be 1, got {rate}")
     kind, ours = {"MAX": ("MaxPool", "max"), "AVG": ("AvgPool", "avg")}[pooling_type]
     with name_scope(name, f"{ours}_pool", [input]) as scope:
         step = with_default(strides, [1] * spatial)

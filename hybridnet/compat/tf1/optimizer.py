@@ -35,6 +35,7 @@ class Optimizer:
     Args:
         use_locking: without meaning here: a run's updates are made together.
         name: of the Operations that it makes, and of its slots.
+        use_own_namescope_for_non_slot_vars: whether variables of its own have its name, too.
 
     Raises:
         ValueError: there is no name.
@@ -47,10 +48,13 @@ class Optimizer:
     #: The type of the Operation that updates a variable.
     _kind: ClassVar[str] = ""
 
-    def __init__(self, use_locking: bool, name: str) -> None:
+    def __init__(
+        self, use_locking: bool, name: str, use_own_namescope_for_non_slot_vars: bool = False
+    ) -> None:
         if not name:
             raise ValueError("Must specify the optimizer name")
         self._name = name
+        self._own_scope = use_own_namescope_for_non_slot_vars
         self._slots: dict[str, dict[Variable, Variable]] = {}
         self._others: dict[tuple[str, Graph], Variable] = {}
 
@@ -235,6 +239,7 @@ class Optimizer:
         if key not in self._others:
             with beside.graph.as_default(), beside.graph.control_dependencies(None):
                 kind = beside.dtype.base_dtype
+                name = f"{self._name}/{name}" if self._own_scope else name
                 with beside.graph.colocate_with(beside.op):
                     self._others[key] = Variable(value, trainable=False, name=name, dtype=kind)
         return self._others[key]

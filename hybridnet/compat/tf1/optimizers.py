@@ -109,6 +109,7 @@ class AdamOptimizer(Optimizer):
         epsilon: a small number.
         use_locking: see `Optimizer`.
         name: see there.
+        use_own_namescope_for_non_slot_vars: see there.
     """
 
     _kind = "ApplyAdam"
@@ -121,8 +122,9 @@ class AdamOptimizer(Optimizer):
         epsilon: Any = 1e-08,
         use_locking: bool = False,
         name: str = "Adam",
+        use_own_namescope_for_non_slot_vars: bool = False,
     ) -> None:
-        super().__init__(use_locking, name)
+        super().__init__(use_locking, name, use_own_namescope_for_non_slot_vars)
         self._learning_rate = learning_rate
         self._betas = (beta1, beta2)
         self._epsilon = epsilon
