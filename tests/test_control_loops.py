@@ -423,3 +423,21 @@ def test_a_tensorflow_loop_on_two_devices_whose_body_computes_a_shape():
         slopes[place] = (wanted(0.5 + moved) - wanted(0.5 - moved)) / 2e-6
     np.testing.assert_allclose(loss_found, wanted(np.full((3, 3), 0.5)), rtol=1e-5)
     np.testing.assert_allclose(grad_found, slopes, rtol=1e-4)
+
+
+def test_tensorflows_python_functions_run_in_a_loop_in_order():
+    seen = []
+    with tf.Graph().as_default():
+        start = tf.placeholder(tf.float32, [2])
+
+        def body(i, v):
+            with tf.device("/cpu:1"):
+                doubled = tf.multiply(v, 2.0)
+            noted = tf.py_func(lambda a: (seen.append(a.tolist()), a)[1], [doubled], tf.float32)
+            noted.set_shape([2])
+            return i + 1, noted
+
+        _, last = tf.while_loop(lambda i, v: i < 3, body, [tf.constant(0), start])
+        with tf.Session() as session:
+            np.testing.assert_array_equal(session.run(last, {start: [1, 2]}), [8, 16])
+    assert seen == [[2, 4], [4, 8], [8, 16]]

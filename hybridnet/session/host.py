@@ -84,6 +84,12 @@ class HostCall(Call):
             found.append(tensor_type(tuple(one for one in dims if one is not None), dtype))
         return tuple(found)
 
+    def note_shape(self, number: int, dims: Dims) -> None:
+        """Takes what is known of a result's shape besides: in a loop it must be known."""
+        known = list(self._dims)
+        known[number] = dims
+        self._dims = tuple(known)
+
     def compute(self, arrays: Sequence[Array]) -> list[Array]:
         """Runs the function.
 

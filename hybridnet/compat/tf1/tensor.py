@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, final
 
 from hybridnet import engine
 from hybridnet.graph.node import Edge, Node
+from hybridnet.session.host import HostCall
 from hybridnet.symbol import Symbol
 
 from ._infer import Kind
@@ -91,6 +92,9 @@ class Tensor:
             ValueError: it contradicts what is known.
         """
         self._shape = self._shape.merge_with(shape)
+        call = self._edge.node.call
+        if isinstance(call, HostCall):  # nothing else tells it the shapes of its results
+            call.note_shape(self._edge.index, self._shape._dims)
 
     def consumers(self) -> list[Operation]:
         """Returns the Operations that read it, as often as they do."""
