@@ -322,7 +322,7 @@ def counting(m, x):
     return x, turns
 
 
-@program([3.0, 2.0], [0.0, 5.0])
+@program([2.5, 1.5], [0.0, 5.0])
 def nested_whiles(m, x):
     total = x * 0
     i = 0
@@ -335,7 +335,7 @@ def nested_whiles(m, x):
     return total
 
 
-@program([1.0, 2.0], [-3.0, 1.0], [50.0, 1.0])
+@program([1.5, 2.0], [-3.0, 1.0], [50.0, 1.0])
 def while_break(m, x):
     i = 0
     while i < 40 * x[1]:
@@ -369,7 +369,7 @@ def return_inside_while(m, x):
     return x, i
 
 
-@program([1.0, 2.0], [1.0, 60.0], [9.0, 1.0])
+@program([1.1, 2.0], [1.0, 60.0], [9.0, 1.0])
 def while_else(m, x):
     while x[0] < 8:
         x = x * 2
@@ -391,7 +391,7 @@ def while_true(m, x):
     return x * turns
 
 
-@program([6.0], [7.0], [1.0])
+@program([6.5], [7.0], [1.0])
 def collatz(m, x):
     n = int(x[0])
     steps = 0
@@ -474,7 +474,7 @@ def long_range_down(m, x):
     return s
 
 
-@program([3.0, 1.0], [0.0, 1.0], [7.0, 2.0])
+@program([3.5, 1.0], [0.0, 1.0], [7.0, 2.0])
 def range_of_array(m, x):
     s = x
     for i in range(int(x[0])):

@@ -5,12 +5,21 @@ from __future__ import annotations
 import inspect
 import itertools
 
+import jax
 import numpy as np
 import pytest
 from autograph_programs import PROGRAMS, Host
 
 import hybridnet as hn
 from hybridnet import autograd, nd
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_optimizations():
+    """Programs that run once or twice need not be compiled well."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
 
 
 def leaves(result):
@@ -20,17 +29,33 @@ def leaves(result):
     return [one.astype(np.float64).reshape(-1) for one in hosts]
 
 
-def differentiated(run, given):
-    """Returns results and gradient of a function of an array."""
+def total(result):
+    """The sum of the arrays of a result."""
+    parts = result if isinstance(result, tuple) else (result,)
+    kinds = (nd.NDArray, np.ndarray, np.generic)
+    arrays = [one for one in parts if isinstance(one, kinds)]
+    return sum(one.sum() for one in arrays if np.dtype(one.dtype).kind == "f")
+
+
+def gradient(run, given):
+    """The gradient of that sum, as autograd computes it."""
     x = nd.array(given, dtype="float32")
     x.attach_grad()
     with autograd.record():
-        result = run(nd, x)
-        parts = result if isinstance(result, tuple) else (result,)
-        arrays = [one for one in parts if isinstance(one, nd.NDArray)]
-        head = sum(one.sum() for one in arrays if np.dtype(one.dtype).kind == "f")
+        head = total(run(nd, x))
     head.backward()
-    return leaves(result), x.grad.asnumpy()
+    return x.grad.asnumpy()
+
+
+def numeric_gradient(run, given):
+    """The same by differences, of NumPy's results in double precision."""
+    x = np.array(given, np.float64)
+    found = np.zeros_like(x)
+    for place in np.ndindex(x.shape):
+        step = np.zeros_like(x)
+        step[place] = 1e-5
+        found[place] = (total(run(Host, x + step)) - total(run(Host, x - step))) / 2e-5
+    return found
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda one: one.run.__name__)
@@ -48,12 +73,9 @@ def test_programs(program):
     assert traced.cache_info().traces == len({np.shape(one) for one in program.inputs})
     if not program.differentiated:
         return
-    for given in program.inputs[:1]:
-        wanted, gradient = differentiated(program.run, given)
-        got, found = differentiated(traced, given)
-        for one, two in zip(wanted, got, strict=True):
-            np.testing.assert_allclose(two, one, rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(found, gradient, rtol=1e-4, atol=1e-5)
+    given = program.inputs[0]
+    wanted = numeric_gradient(program.run, given)
+    np.testing.assert_allclose(gradient(traced, given), wanted, rtol=1e-3, atol=1e-4)
 
 
 # -- errors ----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import random
 
+import jax
 import numpy as np
 import pytest
 from helpers import thorough
@@ -25,6 +26,14 @@ def run(x, y):
     a, b, c = x * 1, y * 1, x + y
     n, k = 1, 2.5
 """
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_optimizations():
+    """Programs that run once or twice need not be compiled well."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
 
 
 class Maker:

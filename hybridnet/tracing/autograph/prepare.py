@@ -12,7 +12,6 @@ arrays that are changed in place. Here such statements become others that say th
 from __future__ import annotations
 
 import ast
-import copy
 from typing import Any, Final, TypeVar, final
 
 __all__ = ["REBOUND", "prepare"]
@@ -143,16 +142,12 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        self.generic_visit(node)
+        node.value = self.visit(node.value)
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
+            return self._put(self._store(node.targets[0], node.value), node)
         parts: list[ast.stmt] = []
-        value: ast.expr = node.value
-        targets = [self._without_items(one, parts) for one in node.targets]
-        if not parts:
-            return node
-        if len(targets) == 1 and isinstance(node.targets[0], ast.Subscript):
-            return self._put(self._store(node.targets[0], value), node)
-        node.targets = targets
-        return [node, *(self._put(one, node) for one in parts)]
+        node.targets = [self._without_items(one, parts) for one in node.targets]
+        return [node, *(self._put(one, node) for one in parts)] if parts else node
 
     def _without_items(self, target: ast.expr, parts: list[ast.stmt]) -> ast.expr:
         """Returns a target of an assignment with names in the place of items, stored later."""
@@ -162,21 +157,33 @@ class _Rewriter(ast.NodeTransformer):
             return self._put(_name(held, ast.Store()), target)
         if isinstance(target, (ast.Tuple, ast.List)):
             target.elts = [self._without_items(one, parts) for one in target.elts]
-        elif isinstance(target, ast.Starred):
+            return target
+        if isinstance(target, ast.Starred):
             target.value = self._without_items(target.value, parts)
-        return target
+            return target
+        visited: ast.expr = self.visit(target)
+        return visited
 
     def _store(self, target: ast.Subscript, value: ast.expr) -> ast.Expr:
-        owner, keys = _path(target)
+        owner, keys = self._path(target)
         return ast.Expr(_call("set_item", owner, keys, value))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        self.generic_visit(node)
         if not isinstance(node.target, ast.Subscript):
+            self.generic_visit(node)
             return node
-        owner, keys = _path(node.target)
-        operator = ast.Constant(type(node.op).__name__)
-        return self._put(ast.Expr(_call("update_item", owner, keys, operator, node.value)), node)
+        owner, keys = self._path(node.target)
+        operator, value = ast.Constant(type(node.op).__name__), self.visit(node.value)
+        return self._put(ast.Expr(_call("update_item", owner, keys, operator, value)), node)
+
+    def _path(self, target: ast.Subscript) -> tuple[ast.expr, ast.expr]:
+        """Returns what ``owner[a][b]`` begins with, and the keys as a tuple."""
+        keys: list[ast.expr] = []
+        owner: ast.expr = target
+        while isinstance(owner, ast.Subscript):
+            keys.append(_key(self.visit(owner.slice)))
+            owner = owner.value
+        return self.visit(owner), ast.Tuple(keys[::-1], ast.Load())
 
     def visit_While(self, node: ast.While) -> Any:
         return self._loop(node)
@@ -209,19 +216,6 @@ class _Rewriter(ast.NodeTransformer):
                 if isinstance(field, list):
                     setattr(node, name, [self._flagged(one, flag) for one in field])
         return node
-
-
-def _path(target: ast.Subscript) -> tuple[ast.expr, ast.expr]:
-    """Returns what ``owner[a][b]`` begins with, and the keys as a tuple."""
-    keys: list[ast.expr] = []
-    node: ast.expr = target
-    while isinstance(node, ast.Subscript):
-        keys.append(_key(node.slice))
-        node = node.value
-    owner = copy.copy(node)
-    if hasattr(owner, "ctx"):
-        owner.ctx = ast.Load()
-    return owner, ast.Tuple(keys[::-1], ast.Load())
 
 
 def _key(node: ast.expr) -> ast.expr:
