@@ -169,6 +169,10 @@ class Bucketed:
         lengths = zip(self._buckets, call.lengths, strict=True)
         return self._find(call, tuple(one.size(length) for one, length in lengths))[1].graph
 
+    def pretty_printed_signature(self) -> str:
+        """Returns what its traces take and give, in words, one in a line."""
+        return self._function.pretty_printed_signature()
+
     def cache_info(self) -> CacheInfo:
         """Returns how often the function was traced, and how often a trace was used again.
 

@@ -252,6 +252,8 @@ class Function:
         """Drops the traces that can never be used again; the lock is held."""
         while self._dead:
             one = self._dead.popleft()()
+            if self._hot is not None and self._hot.concrete is one:
+                self._hot = None
             for key in [key for key, trace in self._traces.items() if trace is one]:
                 del self._traces[key]
 
