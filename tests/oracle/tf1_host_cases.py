@@ -216,3 +216,31 @@ def printed(tf: Any) -> Any:
         after = tf.identity(x)
     with tf.Session() as session:
         return [session.run(shown), session.run(after), shown.name, session.run(operation)]
+
+
+@case
+def batches_by_queue_runners(tf: Any) -> Any:
+    images, labels = numbers(5, 2), np.arange(5, dtype=np.int32)
+    image, label = tf.train.slice_input_producer([images, labels], num_epochs=2, shuffle=False)
+    x, y = tf.train.batch([image * 2.0, label], batch_size=4, allow_smaller_final_batch=True)
+    found = []
+    with tf.Session() as session:
+        session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(sess=session, coord=coord)
+        try:
+            while not coord.should_stop():
+                found.append(session.run([x, y]))
+        except tf.errors.OutOfRangeError:
+            found.append("the end")
+        finally:
+            coord.request_stop()
+        coord.join(threads)
+    shuffled = tf.train.shuffle_batch(
+        {"label": label, "image": image}, batch_size=2, capacity=20, min_after_dequeue=3
+    )
+    runners = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
+    return [
+        found, len(runners), x.name, y.name, str(x.shape), shuffled["label"].name,
+        str(shuffled["image"].shape),
+    ]  # fmt: skip

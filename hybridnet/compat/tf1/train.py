@@ -6,6 +6,7 @@ from .averages import ExponentialMovingAverage as ExponentialMovingAverage
 from .coordinator import *  # noqa: F403
 from .events import summary_iterator as summary_iterator
 from .hooks import *  # noqa: F403
+from .input_ops import *  # noqa: F403
 from .monitored import *  # noqa: F403
 from .optimizer import Optimizer as Optimizer
 from .optimizers import AdadeltaOptimizer as AdadeltaOptimizer
