@@ -33,6 +33,9 @@ __all__ = ["CacheInfo", "Function"]
 
 # Traces kept for one function; the least recently used is dropped.
 _CAPACITY: Final = 256
+# Calls of a trace in a row at which a short way to it is looked for: there is none before it has a
+# program, and for many there is none at all.
+_TRIES: Final = 8
 # One thread traces at a time: two that trace functions that call each other would wait for ever if
 # each function had a lock of its own. Re-entrant, since a function may call another one.
 _tracing: Final = threading.RLock()
@@ -117,6 +120,7 @@ class Function:
         # The short way to the last trace; it is made at its second call in a row.
         self._hot: Hot | None = None
         self._last: weakref.ref[ConcreteFunction] | None = None
+        self._tries = _TRIES
         self._relaxed = Relaxed(self) if reduce_retracing else None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -143,10 +147,11 @@ class Function:
         if given.moved:
             _move_back(concrete, given)
         elif self._last is not None and self._last() is concrete:
-            if not given.kwargs and (self._hot is None or self._hot.concrete is not concrete):
+            if self._hot is None and self._tries and not given.kwargs:
+                self._tries -= 1
                 self._hot = Hot.of(concrete, given, self.python_function)
         else:
-            self._last, self._hot = weakref.ref(concrete), None
+            self._last, self._hot, self._tries = weakref.ref(concrete), None, _TRIES
         return result
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
