@@ -1,4 +1,4 @@
-"""Convolution and pooling: ``tf.nn.conv2d``, ``tf.nn.max_pool``, in NHWC and NCHW."""
+"""Convolution: ``tf.nn.conv2d``, ``tf.nn.conv2d_transpose``, in NHWC and NCHW."""
 
 from __future__ import annotations
 
@@ -13,70 +13,19 @@ from .arguments import (
     as_shape,
     dims_of,
     fused,
-    known_numbers,
     op,
     renamed,
-    with_default,
 )
 from .control import name_scope
 from .core import convert_to_tensor, require_same
 from .operators import handle
 from .tensor import Tensor
+from .windows import check_rank, layout_of, numbers_of, padding_of
 
 __all__ = [
-    "atrous_conv2d", "avg_pool", "avg_pool2d", "conv1d", "conv2d", "conv2d_backprop_input",
-    "conv2d_transpose", "conv3d", "convolution", "depthwise_conv2d", "depthwise_conv2d_native",
-    "max_pool", "max_pool2d", "pool", "separable_conv2d",
+    "atrous_conv2d", "conv1d", "conv2d", "conv2d_backprop_input", "conv2d_transpose", "conv3d",
+    "convolution", "depthwise_conv2d", "depthwise_conv2d_native", "separable_conv2d",
 ]  # fmt: skip
-
-_FORMATS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
-
-
-def _layout(kind: str, spatial: int, data_format: str | None) -> str:
-    allowed = _FORMATS[spatial]
-    found = with_default(data_format, allowed[0])
-    if found not in allowed:
-        raise ValueError(f"{kind}: data_format must be one of {', '.join(allowed)}, got {found}")
-    return str(found)
-
-
-def _numbers(kind: str, what: str, value: Any, spatial: int, layout: str) -> tuple[int, ...]:
-    """Returns the number for each spatial axis, of one number, one each, or one for all axes."""
-    found = known_numbers(with_default(value, 1))
-    listed = found if isinstance(found, list) else [found]
-    if len(listed) == 1:
-        return tuple(listed * spatial)
-    if len(listed) == spatial:
-        return tuple(listed)
-    if len(listed) != spatial + 2:
-        raise ValueError(
-            f"{kind}: {what} must have 1, {spatial} or {spatial + 2} numbers, got {value}"
-        )
-    inner = listed[1:-1] if layout.endswith("C") else listed[2:]
-    outer = [listed[0], listed[-1] if layout.endswith("C") else listed[1]]
-    if outer != [1, 1]:
-        raise ValueError(f"{kind}: {what} must be 1 along batch and channel, got {value}")
-    return tuple(inner)
-
-
-def _padding(kind: str, padding: Any, spatial: int, layout: str) -> dict[str, Any]:
-    """Returns the parameters that a padding stands for: by name, or as pairs of numbers."""
-    if isinstance(padding, str):
-        if padding.upper() not in ("SAME", "VALID"):
-            raise ValueError(
-                f"{kind}: padding must be SAME, VALID or pairs of numbers, got {padding}"
-            )
-        return {"padding": padding.upper()}
-    pairs = known_numbers(padding)
-    if pairs is None or len(pairs) != spatial + 2:
-        raise ValueError(f"{kind}: padding must have a pair for each dimension, got {padding}")
-    inner = pairs[1:-1] if layout.endswith("C") else pairs[2:]
-    return {"padding": "VALID", "pads": tuple(one for pair in inner for one in pair)}
-
-
-def _check_rank(kind: str, name: str, x: Tensor, rank: int) -> None:
-    if x.shape.ndims not in (None, rank):
-        raise ValueError(f"{kind}: {name} must have {rank} dimensions, got shape {x.shape}")
 
 
 def _convolved(
@@ -91,9 +40,9 @@ def _convolved(
     name: str | None,
 ) -> Tensor:
     x, w = require_same(kind, ("input", "filter"), (as_floats(kind, input, "input"), filters))
-    layout = _layout(kind, spatial, data_format)
+    layout = layout_of(kind, spatial, data_format)
     for one, called in ((x, "input"), (w, "filter")):
-        _check_rank(kind, called, one, spatial + 2)
+        check_rank(kind, called, one, spatial + 2)
     if kind == "Conv2D" and isinstance(strides, (list, tuple)) and len(strides) == 3:
         raise ValueError(f"{kind}: strides must have 1, 2 or 4 numbers, got {strides}")
     return op(
@@ -101,11 +50,11 @@ def _convolved(
         "_padded_convolution",
         [x, w],
         name=name,
-        strides=_numbers(kind, "strides", strides, spatial, layout),
-        dilations=_numbers(kind, "dilations", dilations, spatial, layout),
+        strides=numbers_of(kind, "strides", strides, spatial, layout),
+        dilations=numbers_of(kind, "dilations", dilations, spatial, layout),
         layout=layout,
         num_group=_groups(x, w, layout),
-        **_padding(kind, padding, spatial, layout),
+        **padding_of(kind, padding, spatial, layout),
     )
 
 
@@ -249,9 +198,9 @@ def depthwise_conv2d(
     rates = renamed("dilations", dilations, "rate", rate)
     with name_scope(name, "depthwise", [input, filter]) as scope:
         x, w = require_same(kind, ("input", "filter"), (as_floats(kind, input), filter))
-        _check_rank(kind, "input", x, 4)
-        _check_rank(kind, "filter", w, 4)
-        layout = _layout(kind, 2, data_format)
+        check_rank(kind, "input", x, 4)
+        check_rank(kind, "filter", w, 4)
+        layout = layout_of(kind, 2, data_format)
         dims = w.shape._dims
         if dims is None or None in dims:
             raise ValueError(f"{kind}: filter must have a known shape, got {w.shape}")
@@ -277,10 +226,10 @@ def _window_params(
     kind: str, strides: Any, rates: Any, padding: Any, layout: str
 ) -> dict[str, Any]:
     return {
-        "strides": _numbers(kind, "strides", strides, 2, layout),
-        "dilations": _numbers(kind, "dilations", rates, 2, layout),
+        "strides": numbers_of(kind, "strides", strides, 2, layout),
+        "dilations": numbers_of(kind, "dilations", rates, 2, layout),
         "layout": layout,
-        **_padding(kind, padding, 2, layout),
+        **padding_of(kind, padding, 2, layout),
     }
 
 
@@ -325,7 +274,7 @@ def separable_conv2d(
         names = ("input", "depthwise_filter", "pointwise_filter")
         given = (as_floats(kind, input), depthwise_filter, pointwise_filter)
         x, w, p = require_same(kind, names, given)
-        layout = _layout(kind, 2, data_format)
+        layout = layout_of(kind, 2, data_format)
         dims = w.shape._dims
         if dims is None or None in dims:
             raise ValueError(f"{kind}: depthwise_filter must have a known shape, got {w.shape}")
@@ -386,7 +335,7 @@ def _transposed(
     name: str | None,
 ) -> Tensor:
     x, w = require_same(kind, ("value", "filter"), (as_floats(kind, value, "value"), filters))
-    layout = _layout(kind, 2, data_format)
+    layout = layout_of(kind, 2, data_format)
     params = _window_params(kind, strides, dilations, padding, layout)
     return apply_shaped(
         kind, "_padded_deconvolution", [x, w], {"shape": as_shape(output_shape)}, params,
@@ -413,114 +362,3 @@ def conv2d_backprop_input(
         kind, out_backprop, weights, input_sizes, strides, padding, data_format, dilations,
         name or kind,
     )  # fmt: skip
-
-
-# Pooling ------------------------------------------------------------------------------------------
-
-
-def _pooled(
-    kind: str,
-    pool_type: str,
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None,
-    name: str | None,
-    spatial: int = 2,
-) -> Tensor:
-    x = as_floats(kind, value, "value")
-    _check_rank(kind, "value", x, spatial + 2)
-    layout = _layout(kind, spatial, data_format)
-    return op(
-        kind,
-        "_padded_pooling",
-        [x],
-        name=name,
-        kernel=_numbers(kind, "ksize", ksize, spatial, layout),
-        strides=_numbers(kind, "strides", strides, spatial, layout),
-        pool_type=pool_type,
-        layout=layout,
-        **_padding(kind, padding, spatial, layout),
-    )
-
-
-def max_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = "NHWC",
-    name: str | None = None,
-    input: Any = None,
-) -> Tensor:
-    """Returns the greatest element of each window of images.
-
-    Args:
-        value: (batch, height, width, channel), or (batch, channel, height, width).
-        ksize: the window: one number, two, or one for each dimension.
-        strides: the distance of two windows, likewise.
-        padding: 'SAME', 'VALID', or a pair of numbers for each dimension.
-        data_format: 'NHWC' or 'NCHW'.
-        name: of the Operation.
-        input: the newer name of `value`.
-    """
-    with name_scope(name, "MaxPool", [value]) as scope:
-        x = renamed("input", input, "value", value)
-        return _pooled("MaxPool", "max", x, ksize, strides, padding, data_format, scope)
-
-
-def avg_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = "NHWC",
-    name: str | None = None,
-    input: Any = None,
-) -> Tensor:
-    """Returns the mean of each window of images, without the padding; see `max_pool`."""
-    with name_scope(name, "AvgPool", [value]) as scope:
-        x = renamed("input", input, "value", value)
-        return _pooled("AvgPool", "avg", x, ksize, strides, padding, data_format, scope)
-
-
-def max_pool2d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = "NHWC",
-    name: str | None = None,
-) -> Tensor:
-    """The newer name of `max_pool`, for images."""
-    return max_pool(input, ksize, strides, padding, data_format, name or "MaxPool2d")
-
-
-avg_pool2d = avg_pool
-
-
-def pool(
-    input: Any,
-    window_shape: Sequence[int],
-    pooling_type: str,
-    padding: Any,
-    dilation_rate: Any = None,
-    strides: Any = None,
-    name: str | None = None,
-    data_format: str | None = None,
-    dilations: Any = None,
-) -> Tensor:
-    """Returns the maximum ('MAX') or mean ('AVG') of each window over 1, 2 or 3 spatial axes."""
-    spatial = len(window_shape)
-    if pooling_type not in ("MAX", "AVG"):
-        raise ValueError(f"pool: pooling_type must be MAX or AVG, got {pooling_type}")
-    rate = renamed("dilations", dilations, "dilation_rate", dilation_rate)
-    if any(one != 1 for one in known_numbers(with_default(rate, [1] * spatial))):
-        raise ValueError(f"pool: dilations must be 1, got {rate}")
-    kind, ours = {"MAX": ("MaxPool", "max"), "AVG": ("AvgPool", "avg")}[pooling_type]
-    with name_scope(name, f"{ours}_pool", [input]) as scope:
-        step = with_default(strides, [1] * spatial)
-        return _pooled(
-            kind, ours, input, list(window_shape), step, padding, data_format, scope, spatial
-        )
