@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
+import runpy
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -417,3 +420,17 @@ def test_blocks_inside_blocks_are_converted():
         while y.sum() < 10:
             y = y * 3
         np.testing.assert_allclose(net(x).asnumpy(), y.asnumpy())
+
+
+def test_the_example_of_the_documentation(tmp_path):
+    text = (Path(__file__).parent.parent / "docs" / "function.md").read_text()
+    section = text.partition("## Control flow\n")[2].partition("\n## ")[0]
+    (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    path = tmp_path / "newton.py"
+    path.write_text("import hybridnet as hn\nfrom hybridnet import nd\n\n" + code)
+    found = runpy.run_path(str(path))
+    newton = found["newton"]
+    y, turns = newton.python_function(nd.array([2.0, 9.0]), 100)
+    np.testing.assert_allclose(found["y"].asnumpy(), y.asnumpy(), rtol=1e-5)
+    assert found["turns"].asscalar() == turns
+    assert newton(nd.array([2.0, 9.0]), 3)[1].asscalar() == -1

@@ -16,6 +16,7 @@ from hybridnet.graph.node import Graph
 from hybridnet.ndarray import NDArray, _tape, array
 from hybridnet.runtime import recorder
 
+from .autograph import run_converted
 from .buckets import Buckets, several
 from .build import Part
 from .concrete import ConcreteFunction
@@ -161,7 +162,7 @@ class Bucketed:
         """Runs the Python function as it is, without padding, with masks of ones."""
         call = _Call(self._buckets, self._targets, args, kwargs)
         args, kwargs = self._masked(call, (args, kwargs), call.lengths)
-        return self.python_function(*args, **kwargs)
+        return run_converted(self.python_function, args, kwargs)
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """Returns the graph for arguments of these lengths, once they are padded."""

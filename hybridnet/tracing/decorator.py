@@ -38,10 +38,12 @@ def function(
 
     Arrays it reads from outside are read at each call; arrays it changes in place are changed for
     the caller; random numbers go on; gradients flow through it as through the operations
-    themselves. Other side effects, such as `print` or appending to a list, happen while tracing
-    only, when arrays have no values: reading one (`asnumpy`, `float`) raises an error, and so does
-    using it after the call otherwise than by returning it. `hn.print` and `hn.py_func` are for what
-    is to happen at each call.
+    themselves. Python's control flow over arrays becomes part of the graph (docs/function.md).
+
+    Other side effects, such as `print` or appending to a list, happen while tracing only, when
+    arrays have no values: reading one (`asnumpy`) raises an error, and so does using it after the
+    call otherwise than by returning it. `hn.print` and `hn.py_func` are for what is to happen at
+    each call.
 
     Arrays of ever new lengths make a trace, and a compilation, for each length, and a warning after
     some. `buckets` pads them to a few sizes instead; see `hn.Buckets`.
