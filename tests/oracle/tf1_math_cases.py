@@ -294,3 +294,11 @@ def types_of_operations(tf: Any) -> Any:
         tf.random_shuffle(x), tf.range(3), tf.fill([2], 1.0), tf.squared_difference(x, x),
     ]  # fmt: skip
     return [one.type if hasattr(one, "type") else one.op.type for one in made]
+
+
+@case
+def second_derivatives(tf: Any) -> Any:
+    x, w = tf.constant(numbers(3, low=0.5, high=2)), tf.Variable(numbers(2, 2))
+    y = tf.reduce_sum(x**3) * x[0] + tf.reduce_sum(tf.tanh(tf.matmul(w, w)))
+    (grad,) = tf.gradients(y, x)
+    return [tf.identity(one) for one in (*tf.hessians(y, [x, w]), *tf.gradients(grad, x))]

@@ -52,6 +52,7 @@ from .core import placeholder_with_default as placeholder_with_default
 from .core import register_tensor_conversion_function as register_tensor_conversion_function
 from .core import stop_gradient as stop_gradient
 from .creation_ops import *  # noqa: F403
+from .derivatives import hessians as hessians
 from .device_spec import DeviceSpec as DeviceSpec
 from .dtypes import *  # noqa: F403
 from .events import Event as Event

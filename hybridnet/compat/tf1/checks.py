@@ -192,8 +192,9 @@ def _compared(scope: str, holds: Callable[[Any, Any], Any], sign: str) -> Callab
             pair = require_same(scope, "xy", (x, y))
             shown = data or ["x =", pair[0], "y =", pair[1]]
             text = message or f"Condition x {sign} y did not hold"
-            every = lambda a, b: bool(np.all(holds(a, b)))  # noqa: E731
-            return _asserted(pair[0], shown, every, summarize, pair[1:], text)
+            return _asserted(
+                pair[0], shown, lambda a, b: bool(np.all(holds(a, b))), summarize, pair[1:], text
+            )
 
     function.__doc__ = f"""Returns the Operation that fails unless x {sign} y for all elements.
 
