@@ -768,3 +768,95 @@ def objects_in_loops(m, x):
     for _ in range(50):
         cell.step(x)
     return cell.value
+
+
+# -- ways to write it ------------------------------------------------------------------------
+
+
+@program(UP, grad=False)
+def assignment_expressions(m, x):
+    if (s := x.sum()) > 1 and s < 50:
+        x = x * s
+    while (n := len(x)) < 2 or (x * n).sum() < 100:
+        x = x * n
+    return x
+
+
+@program([1.5, 2.0], grad=False)
+def assignment_in_while(m, x):
+    while (s := x.sum()) < 20:
+        x = x + s * 0.5
+    return x * s
+
+
+class Base:
+    __factor = 3
+
+    def run(self, x):
+        return x * self.__factor if x.sum() > 0 else x
+
+
+class Derived(Base):
+    def __init__(self, shift):
+        super().__init__()
+        self.shift = shift if shift > 0 else 1
+
+    def run(self, x):
+        y = super().run(x)
+        if y[0] > 2:
+            y = y + self.shift
+        return y
+
+
+@program(UP, DOWN, grad=False)
+def inheritance(m, x):
+    return Derived(-2).run(x)
+
+
+@program(UP, DOWN, grad=False)
+def arguments(m, x):
+    def chosen(*several, scale=1, **others):
+        return several[0] * scale if several[0].sum() > 0 else several[-1] * others["z"]
+
+    options = {"z": 3, "scale": 2}
+    return chosen(*(x, x * 2), **options)
+
+
+@program(UP, DOWN, grad=False)
+def several_targets(m, x):
+    a = b = x * 2
+    if x[0] > 0:
+        a = b = x
+    (c, [d, *e]) = a, [b, 1, 2]
+    return c + d * len(e)
+
+
+@program(UP, DOWN, grad=False)
+def return_in_try(m, x):
+    try:
+        if x[0] > 0:
+            return x * 2
+    finally:
+        y = 1
+    return x * 3 + y
+
+
+@program(UP, DOWN, grad=False)
+def deleted(m, x):
+    y = x * 2
+    if x[0] > 0:
+        z = y + 1
+        y = z
+        del z
+    return y
+
+
+@program([1.0, 2.0], grad=False)
+def view_changed_in_loop(m, x):
+    y = x * 1
+    v = y[1:]
+    for _ in range(40):
+        v += 1
+        if v[0] > 10:
+            v[:] = 0
+    return y + 0, v + 0

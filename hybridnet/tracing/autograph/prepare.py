@@ -4,6 +4,7 @@ That library (diastatic-malt) leaves some of Python out, or treats it in a way t
 arrays that are changed in place. Here such statements become others that say the same:
 
 - `else` of a loop becomes an `if` after it, on a flag that `break` clears;
+- ``:=`` in a condition becomes an assignment before it;
 - ``x[i] = value`` becomes a call, so that x is not taken for a variable that is assigned anew;
 - ``assert`` and ``raise`` become calls;
 - ``super()`` gets its arguments, and ``self.__name`` its full name.
@@ -185,7 +186,43 @@ class _Rewriter(ast.NodeTransformer):
             owner = owner.value
         return self.visit(owner), ast.Tuple(keys[::-1], ast.Load())
 
+    def visit_If(self, node: ast.If) -> Any:
+        before = self._assigned_first(node)
+        self.generic_visit(node)
+        return [*before, node]
+
+    def _assigned_first(self, node: ast.If) -> list[ast.stmt]:
+        """Returns what the condition assigns by ``:=``, as statements before the `if`."""
+        found = _Assigned()
+        node.test = found.visit(node.test)
+        return [self._put(self.visit(one), node) for one in found.statements]
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        return self._lazy(node, node.values)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        return self._lazy(node, [node.body, node.orelse])
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        return self._lazy(node, node.comparators if len(node.ops) > 1 else [])
+
+    def _lazy(self, node: ast.expr, parts: list[ast.expr]) -> ast.AST:
+        """An expression of which parts become functions of their own."""
+        if any(isinstance(one, ast.NamedExpr) for part in parts for one in ast.walk(part)):
+            raise NotImplementedError(
+                "`:=` is not converted where it may not be reached, in `and`, `or` and conditional "
+                "expressions; assign the variable before"
+            )
+        self.generic_visit(node)
+        return node
+
     def visit_While(self, node: ast.While) -> Any:
+        if any(isinstance(one, ast.NamedExpr) for one in ast.walk(node.test)):
+            if node.orelse:
+                raise NotImplementedError("`while` with `:=` and `else` is not converted")
+            leave = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
+            node.body.insert(0, self._put(leave, node))
+            node.test = ast.Constant(True)
         return self._loop(node)
 
     def visit_For(self, node: ast.For) -> Any:
@@ -215,6 +252,33 @@ class _Rewriter(ast.NodeTransformer):
             for name, field in ast.iter_fields(node):
                 if isinstance(field, list):
                     setattr(node, name, [self._flagged(one, flag) for one in field])
+        return node
+
+
+class _Assigned(ast.NodeTransformer):
+    """Takes ``name := value`` out of an expression, where it is always reached.
+
+    Attributes:
+        statements: the assignments, in their order.
+    """
+
+    def __init__(self) -> None:
+        self.statements: list[ast.stmt] = []
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
+        self.generic_visit(node)
+        self.statements.append(ast.Assign([node.target], node.value))
+        return _name(node.target.id)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        node.values[0] = self.visit(node.values[0])
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        node.test = self.visit(node.test)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         return node
 
 
