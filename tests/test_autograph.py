@@ -313,6 +313,20 @@ def test_errors_at_run_time_name_the_line():
     np.testing.assert_allclose(checked(nd.array([5.0])).asnumpy(), [5 + 39 * 20])
 
 
+def test_nodes_know_the_lines_that_made_them():
+    def f(x):
+        if x.sum() > 0:
+            x = nd.tanh(x)  # here
+        return x
+
+    (choice,) = [
+        node for node in hn.function(f).graph(nd.array([1.0])).nodes if hasattr(node.call, "parts")
+    ]
+    nodes = [node for part in choice.call.parts for node in part.graph.nodes if node.call]
+    (title,) = [node.title for node in nodes if node.call.name == "tanh"]
+    assert f"made at tests/{marked_line(f)}" in title
+
+
 # -- conversion ------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, final
 
+from hybridnet import engine
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context, places
 from hybridnet.base.device_name import DEVICE, DeviceName, device_name
@@ -60,6 +61,7 @@ class Trace:
         began: the same.
         ctx: the device that its first operator is on; None before.
         segment: what has been recorded.
+        origins: of each instruction, the user's line that recorded it.
         where: for each instruction the context of its results, and that on which it runs.
         sources: what is asked for numbers at each call, and what stands for these.
         formals: the storages of what stands for arguments.
@@ -76,6 +78,7 @@ class Trace:
         self._depth = len(places())
         self._result_contexts: list[Context] = []
         self.segment = _traced_segment()
+        self.origins: list[Any] = []
         self.sources: list[tuple[Callable[[], Sequence[float]], list[HostScalar]]] = []
         self.rewired: dict[Any, Any] = {}
         # Values that stand for something outside say by this that they have no array.
@@ -138,6 +141,7 @@ class Trace:
         if made is None:
             raise MXNetError(recorder.INTERRUPTED)
         self.where.append((ctx, runs_on))
+        self.origins.append(engine.caller_origin(2))
         self._result_contexts += (ctx,) * len(made)
         return made
 
@@ -323,6 +327,7 @@ class GraphBuilder:
             returns the inputs it is to have.
         devices: for each instruction the name of the device on which it runs; None where all run
             on one.
+        origins: for each instruction the user's line that recorded it, where that is noted.
 
     Attributes:
         results: where each of the segment's results is in the graph; it grows while `connect` is
@@ -334,6 +339,7 @@ class GraphBuilder:
         segment: Segment,
         connect: Callable[[GraphBuilder, Call, int, list[Edge]], Sequence[Edge]] | None = None,
         devices: Sequence[str] | None = None,
+        origins: Sequence[Any] = (),
     ) -> None:
         self._segment = segment
         self._inputs: dict[int, tuple[Node, Value]] = {}
@@ -349,7 +355,9 @@ class GraphBuilder:
             inputs = [self.results[i] if i >= 0 else Edge(variables[~i], 0) for i in operands]
             if connect is not None:
                 inputs = list(connect(self, call, len(self.results), inputs))
-            node = Node(call, tuple(inputs), f"{call.name.lower()}{number}", scalars, attrs)
+            origin = origins[number] if origins else None
+            name = f"{call.name.lower()}{number}"
+            node = Node(call, tuple(inputs), name, scalars, attrs, origin)
             self.results.extend(Edge(node, index) for index in range(call.num_outputs))
 
     def _input(self, value: Value) -> Node:

@@ -227,6 +227,7 @@ class _Planner:
             trace.segment,
             routes.connect if routes.tracked else None,
             [str(full_name(one)) for _, one in trace.where] if spans else None,
+            trace.origins,
         )
         edges = [routes.joined(builder, builder.edge(one), edge) for one, edge in self._tracked]
         edges += [builder.edge(value) for value in self._plain]
