@@ -583,3 +583,88 @@ def test_repeated_calls_under_the_naive_engine_are_the_same():
         hn.runtime.recorder.set_naive(was)
     np.testing.assert_array_equal(y.asnumpy(), [2, 4])
     assert same is x
+
+
+class Scaled:
+    kind = 1.0
+
+    def __init__(self):
+        self.w = arr(1, 1)
+        self.parts = [arr(0, 0)]
+        self.inner = type("Inner", (), {})()
+        self.inner.shift = 10.0
+
+    def helper(self, x):
+        return x * self.w
+
+    @hn.function
+    def __call__(self, x):
+        return self.helper(x) * self.kind + self.parts[0] + self.inner.shift
+
+
+def test_repeated_calls_of_methods_see_all_that_changes():
+    one, other = Scaled(), Scaled()
+    x = arr(1, 2)
+
+    def check(wanted, model=one):
+        for _ in range(3):
+            np.testing.assert_array_equal(model(x).asnumpy(), wanted)
+
+    check([11, 12])
+    one.w[:] = 2
+    check([12, 14])
+    one.w = arr(3, 3)
+    check([13, 16])
+    check([11, 12], other)
+    one.kind = 2.0  # in front of the class's
+    check([16, 22])
+    Scaled.kind = 5.0
+    check([16, 22])
+    check([15, 20], other)
+    del one.kind
+    check([25, 40])
+    one.parts[0] = arr(100, 100)
+    check([125, 140])
+    one.inner.shift = 0.0
+    check([115, 130])
+    one.inner = other.inner
+    check([125, 140])
+    original = Scaled.helper
+    Scaled.helper = lambda self, x: x
+    check([115, 120])
+    Scaled.helper = original
+    one.helper = lambda x: x * 0
+    check([110, 110])
+    del one.helper
+    one.w = None
+    with pytest.raises(TypeError):
+        one(x)
+    Scaled.kind = 1.0
+
+
+def test_a_dropped_model_is_let_go_by_the_short_way():
+    one, x = Scaled(), arr(1, 2)
+    for _ in range(5):
+        one(x)
+    ref, w = weakref.ref(one), weakref.ref(one.w)
+    del one
+    gc.collect()
+    assert ref() is None
+    assert w() is None
+
+
+def test_repeated_calls_of_a_hybridized_block_see_new_parameters():
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(2, in_units=2, use_bias=False))
+    net.initialize(hn.init.One())
+    net.hybridize()
+    x = nd.array([[1.0, 2]])
+    for value in (1, 1, 1, 1, 2, 2, 2):
+        net[0].weight.set_data(nd.ones((2, 2)) * value)
+        np.testing.assert_array_equal(net(x).asnumpy(), [[3 * value, 3 * value]])
+    net.add(gluon.nn.Dense(1, in_units=2, use_bias=False))
+    net[1].initialize(hn.init.One())
+    for _ in range(3):
+        np.testing.assert_array_equal(net(x).asnumpy(), [[12]])
+    net.cast("float64")
+    assert net(x.astype("float64")).dtype == np.float64

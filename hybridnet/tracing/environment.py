@@ -17,17 +17,16 @@ from weakref import WeakKeyDictionary
 
 from hybridnet.ndarray import NDArray
 
+from .guards import Guards
 from .structure import Identity, static_key
 
 __all__ = [
     "Place",
     "environment_key",
     "environment_names",
-    "is_fixed",
-    "is_followed",
+    "guards_of",
     "paths_of",
     "places_of",
-    "plain_function",
 ]
 
 #: Packages whose functions and modules are as they are.
@@ -136,6 +135,18 @@ def places_of(
     return [(one, one.get()) for one in visit.places]
 
 
+def guards_of(function: Callable[..., Any], args: Sequence[Any]) -> Guards | None:
+    """Returns what must not change for `environment_key` to be the same; None if that is too much.
+
+    Args:
+        function: the function.
+        args: its arguments; what is in arrays among them does not count.
+    """
+    guards = Guards()
+    _Visit([], guards=guards).function(function, args, {})
+    return guards if guards.is_complete else None
+
+
 @final
 class _Visit:
     """One walk over the names of a function.
@@ -143,6 +154,7 @@ class _Visit:
     Args:
         identities: objects that are known by their identity only are added.
         with_names: whether `names` and `places` are made.
+        guards: notes where the walk looks; None if nobody wants that.
 
     Attributes:
         found: what the names mean.
@@ -150,7 +162,13 @@ class _Visit:
         places: of what is read.
     """
 
-    def __init__(self, identities: list[Identity], with_names: bool = False) -> None:
+    def __init__(
+        self,
+        identities: list[Identity],
+        with_names: bool = False,
+        guards: Guards | None = None,
+    ) -> None:
+        self._guards = guards
         self.found: list[Any] = []
         self.names: list[str] = []
         self.places: list[Place] = []
@@ -160,7 +178,7 @@ class _Visit:
 
     def function(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Adds the meaning of a function's names."""
-        function, args = plain_function(function, args)
+        function, args = _plain_function(function, args)
         if function is None or id(function) in self._visited:
             return
         self._visited.add(id(function))
@@ -173,6 +191,11 @@ class _Visit:
                     self.places.append(Place(function.__globals__, name, "global"))
                 elif name in cells:
                     self.places.append(Place(cells[name], None, "cell"))
+            if self._guards is not None:
+                if is_global:
+                    self._guards.note_name(function.__globals__, name)
+                elif name in cells and name not in local:
+                    self._guards.note_cell(cells[name])
             if is_global:
                 self._follow(name, function.__globals__.get(name, _MISSING), path)
             elif name in local:
@@ -200,7 +223,7 @@ class _Visit:
             return
         if not isinstance(value, types.ModuleType):
             self._add(name, static_key(value, self._identities))
-        if is_followed(value):
+        if _is_followed(value):
             self.function(value, bound, {})
         elif path and not isinstance(value, NDArray):
             self._step(name, value, path)
@@ -209,8 +232,12 @@ class _Visit:
         first = path[0]
         if isinstance(first, _Item):
             value, is_method = _item(owner, first.key), False
+            if self._guards is not None:
+                self._guards.note_item(owner, first.key)
         else:
             value, is_method = _attribute(owner, first)
+            if self._guards is not None and not _is_fixed(owner):
+                self._guards.note_attribute(owner, first)
         if self._with_names:
             item = isinstance(first, _Item)
             key = first.key if isinstance(first, _Item) else first
@@ -219,7 +246,7 @@ class _Visit:
         self._follow(name, value, path[1:], (owner,) if is_method else ())
 
 
-def plain_function(function: Any, args: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+def _plain_function(function: Any, args: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
     """Unwraps methods, partial functions, traced functions and callable objects."""
     while not isinstance(function, types.FunctionType):
         if isinstance(function, types.MethodType):
@@ -236,7 +263,7 @@ def plain_function(function: Any, args: Sequence[Any]) -> tuple[Any, Sequence[An
     return function, args
 
 
-def is_followed(value: Any) -> bool:
+def _is_followed(value: Any) -> bool:
     """Whether a value is a function whose own names count: the user's, not a library's."""
     if isinstance(value, types.FunctionType):
         return (value.__module__ or "").partition(".")[0] not in _FIXED
@@ -244,7 +271,7 @@ def is_followed(value: Any) -> bool:
     return isinstance(value, wrappers) or _traced_from(value) is not None
 
 
-def is_fixed(value: Any) -> bool:
+def _is_fixed(value: Any) -> bool:
     """Whether a value is a module whose attributes are taken as they are."""
     return isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] in _FIXED
 
@@ -264,7 +291,7 @@ def _attribute(owner: Any, name: str) -> tuple[Any, bool]:
         The value, and whether it is a function that is called with the object.
     """
     if isinstance(owner, types.ModuleType):
-        return _MISSING if is_fixed(owner) else vars(owner).get(name, _MISSING), False
+        return _MISSING if _is_fixed(owner) else vars(owner).get(name, _MISSING), False
     try:
         if name in vars(owner):
             return vars(owner)[name], False

@@ -3,7 +3,7 @@
 Most calls of a traced function are like the last one: arrays of the same types, nothing outside has
 been replaced, and the program is compiled. What has to hold for that is written down once, so that
 a call compares a few lists. Whatever is not simple (recording, arrays that are changed in place,
-Python arguments, methods) goes the long way.
+Python arguments) goes the long way.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, final
+
+import numpy as np
 
 from hybridnet.base.context import current_context
 from hybridnet.ndarray import NDArray, _tape
@@ -22,97 +24,20 @@ from hybridnet.runtime.storage import Storage
 
 from .build import Output, Outside, Part
 from .concrete import ConcreteFunction
-from .environment import is_fixed, is_followed, paths_of, plain_function
+from .environment import guards_of
 from .given import Given
-from .structure import unflatten
+from .guards import Guards
+from .structure import Identity, flatten, static_key, unflatten
 
 __all__ = ["MISS", "Hot"]
 
 #: What a call returns that has to go the long way.
 MISS: Final = object()
-_ABSENT: Final = object()
-_ATOMS: Final = (bool, int, float, complex, str, bytes, type(None))
 _new: Final = object.__new__
 # For many arguments at once these are far quicker than Python code.
 _type_of: Final = attrgetter("_type")
 _edge_of: Final = attrgetter("_edge")
 _array_of: Final = attrgetter("_storage.value.array")
-
-
-class _Guards(NamedTuple):
-    """What names must still mean.
-
-    Attributes:
-        plain: dict, key, and the value that it must have; held where it holds nothing else.
-        weak: dict, key, and what refers to the value.
-        cells: cell, and what refers to its content.
-    """
-
-    plain: list[tuple[dict[str, Any], str, Any]]
-    weak: list[tuple[dict[str, Any], str, Callable[[], Any]]]
-    cells: list[tuple[Any, Callable[[], Any]]]
-
-    def hold(self) -> bool:
-        """Whether they mean what they meant."""
-        for names, key, value in self.plain:
-            if names.get(key, _ABSENT) is not value:
-                return False
-        for names, key, ref in self.weak:
-            if names.get(key, _ABSENT) is not ref():
-                return False
-        for cell, ref in self.cells:
-            try:
-                if cell.cell_contents is not ref():
-                    return False
-            except ValueError:
-                return False
-        return True
-
-
-def _guards(function: Any) -> _Guards | None:
-    """Returns what decides what a function's names mean; None where that is not simple."""
-    made = _Guards([], [], [])
-    return made if _add_guards(function, made, set()) else None
-
-
-def _add_guards(function: Any, made: _Guards, visited: set[int]) -> bool:
-    function, bound = plain_function(function, ())
-    if function is None or bound:
-        return False
-    if id(function) in visited:
-        return True
-    visited.add(id(function))
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    for is_global, name, path in paths_of(function.__code__):
-        if is_global:
-            names = function.__globals__
-            value = names.get(name, _ABSENT)
-            if value is _ABSENT or type(value) in _ATOMS:
-                made.plain.append((names, name, value))
-            else:
-                try:
-                    made.weak.append((names, name, weakref.ref(value)))
-                except TypeError:
-                    return False
-        elif name in cells:
-            try:
-                value = cells[name].cell_contents
-                ref = _atom(value) if type(value) in _ATOMS else weakref.ref(value)
-            except (ValueError, TypeError):
-                return False
-            made.cells.append((cells[name], ref))
-        else:
-            continue  # an argument, which is an array
-        if is_followed(value):
-            if not _add_guards(value, made, visited):
-                return False
-        elif path and not (isinstance(value, NDArray) or is_fixed(value) or value is _ABSENT):
-            return False
-    return True
-
-
-def _atom(value: Any) -> Callable[[], Any]:
-    return lambda: value
 
 
 @final
@@ -125,6 +50,7 @@ class Hot:
         guards: what its function's names must mean.
         kinds: of the arguments, in order.
         source: for each input of the graph the number of its argument, or the storage outside.
+        owner: refers to the object that comes before the arrays, where the function is a method.
     """
 
     __slots__ = (
@@ -138,6 +64,7 @@ class Hot:
         "_kinds",
         "_order",
         "_outside",
+        "_owner",
         "_single",
         "_training",
         "_types",
@@ -147,14 +74,16 @@ class Hot:
         self,
         concrete: ConcreteFunction,
         direct: Direct,
-        guards: _Guards,
+        guards: Guards,
         kinds: Types,
         source: Sequence[int | Storage],
+        owner: Callable[[], Any] | None,
     ) -> None:
         self._concrete = concrete
+        self._owner = owner
         self._direct = direct
         self._fits = concrete.fits if concrete.reads_outside else None
-        self._guards = guards if any(guards) else None
+        self._guards = guards if guards else None
         self._kinds = tuple(kinds)
         numbers = [one for one in source if type(one) is int]
         outside = [one for one in source if type(one) is not int]
@@ -183,6 +112,9 @@ class Hot:
             function: the function.
         """
         args, arrays = given.args, given.arguments.arrays
+        owner = None
+        if args and _is_object(args[0]):
+            owner, args = weakref.ref(args[0]), args[1:]
         simple = all(isinstance(one, NDArray) and one.edge is None for one in args)
         if not simple or len(arrays) != len(args) or not concrete.is_pure:
             return None
@@ -199,14 +131,14 @@ class Hot:
                 return None
             source.append(array.storage)
             kinds.append(array.type)
-        guards = _guards(function)
+        guards = guards_of(function, given.args)
         ctx = concrete.ctx
         if guards is None or ctx is None:
             return None
         direct = Direct.of(ctx, concrete.call, tuple(kinds), concrete.scalars)
         if direct is None:
             return None
-        return cls(concrete, direct, guards, tuple(one.type for one in arrays), source)
+        return cls(concrete, direct, guards, tuple(one.type for one in arrays), source, owner)
 
     @property
     def concrete(self) -> ConcreteFunction:
@@ -218,6 +150,10 @@ class Hot:
         state = _tape.state
         if state.recording or state.training is not self._training:
             return MISS
+        if self._owner is not None:
+            if not args or args[0] is None or args[0] is not self._owner():
+                return MISS
+            args = args[1:]
         try:
             if tuple(map(_type_of, args)) != self._kinds or any(map(_edge_of, args)):
                 return MISS
@@ -250,3 +186,12 @@ class Hot:
             for kind, array in zip(self._types, made, strict=True)
         ]
         return unflatten(self._concrete.tree, self._concrete.leaves(args, outputs))
+
+
+def _is_object(one: Any) -> bool:
+    """Whether an argument is an object that traces know by its identity, and nothing else."""
+    if isinstance(one, (NDArray, np.ndarray)) or flatten(one)[1] is not None:
+        return False
+    found: list[Identity] = []
+    static_key(one, found)
+    return len(found) == 1 and found[0].get() is one and hasattr(one, "__weakref__")
