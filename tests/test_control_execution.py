@@ -72,7 +72,7 @@ def cut_pairs(call):
 
 
 @pytest.mark.parametrize("kind", ["manual", "threads", "naive"])
-@settings(max_examples=thorough(2000, 15))
+@settings(max_examples=thorough(2000, 25))
 @given(cp.blocks(), st.integers(0, 99))
 def test_taken_apart_on_three_devices_a_program_does_what_python_does(kind, block, seed):
     x, y = np.random.default_rng(seed).normal(size=(2, *gp.SHAPE))
@@ -95,7 +95,7 @@ def test_taken_apart_on_three_devices_a_program_does_what_python_does(kind, bloc
                 np.testing.assert_allclose(one, want, rtol=1e-12, atol=1e-12)
 
 
-@settings(max_examples=thorough(300, 6))
+@settings(max_examples=thorough(300, 8))
 @given(cp.blocks(depth=2), st.integers(0, 99))
 def test_as_one_program_a_program_does_what_python_does(block, seed):
     x, y = np.random.default_rng(seed).normal(size=(2, *gp.SHAPE))
@@ -138,7 +138,7 @@ def bound(symbol, ctx):
 
 
 @pytest.mark.parametrize("devices", [None, TOYS])
-@settings(max_examples=thorough(100, 3))
+@settings(max_examples=thorough(100, 5))
 @given(cp.blocks(depth=2), st.integers(0, 99))
 def test_gradients_are_the_slopes(devices, block, seed):
     """On one device: programs; on three: taken apart, with loops counted and bounded on theirs."""

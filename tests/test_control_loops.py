@@ -441,3 +441,37 @@ def test_tensorflows_python_functions_run_in_a_loop_in_order():
         with tf.Session() as session:
             np.testing.assert_array_equal(session.run(last, {start: [1, 2]}), [8, 16])
     assert seen == [[2, 4], [4, 8], [8, 16]]
+
+
+@pytest.mark.parametrize("device", ["/cpu:0", "/cpu:1"])
+def test_a_run_of_an_operation_ends_when_its_effects_have_happened(device):
+    """Nothing is fetched: the last call of the function is what the run waits for."""
+    seen, held_back = [], threading.Event()
+
+    def late(a):
+        held_back.wait(0.05)  # nobody sets it
+        seen.append(a.item())
+        return a
+
+    def fail(a):
+        raise ValueError("bad luck")
+
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [])
+
+        def loop(function):
+            def body(v):
+                with tf.device(device):
+                    made = tf.py_func(function, [v * 2.0], tf.float32)
+                made.set_shape([])
+                return made
+
+            return tf.while_loop(lambda v: v < 5.0, body, [x])
+
+        good, bad = loop(late), loop(fail)
+        with tf.Session() as session:
+            session.run(good.op, {x: 1})
+            assert seen == [2, 4, 8]
+            with pytest.raises(tf.errors.InvalidArgumentError, match="bad luck"):
+                session.run(bad.op, {x: 1})
+            assert session.run(good, {x: 2}) == 8

@@ -19,6 +19,8 @@ operands of sums and products are tried in both orders.
 from __future__ import annotations
 
 import ast
+import os
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -38,6 +40,12 @@ from .rewrite import Rewriter, Step, indexed, op_name
 from .rule import Rule
 
 __all__ = ["COMMUTATIVE", "FAMILIES", "binary", "compiled", "rewritten"]
+
+#: Held while rules are compiled: Python 3.11 takes fright ("AST constructor recursion depth
+#: mismatch") when two threads parse at once, as two do that build their first programs.
+_COMPILING: Final = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_COMPILING._at_fork_reinit)  # type: ignore[attr-defined]
 
 #: What computes the same of two arrays.
 FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -150,13 +158,18 @@ def _evaluated(code: CodeType, values: _Bound) -> Any:
     return eval(code, FUNCTIONS, values)
 
 
-@cache
 def compiled(rule: Rule) -> Step:
     """Returns what applies a rule.
 
     Raises:
         InternalError: an expression is none.
     """
+    with _COMPILING:
+        return _compiled(rule)
+
+
+@cache
+def _compiled(rule: Rule) -> Step:
     before = [one for one in _orders(_read(rule, rule.before)) if isinstance(one, _Apply)]
     after = _read(rule, rule.after)
     where = _code(ast.parse(rule.where, mode="eval").body) if rule.where else None

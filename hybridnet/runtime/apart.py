@@ -51,7 +51,7 @@ def _call_graph(call: Call, count: int) -> Graph:
     edges = tuple(Edge(one, 0) for one in inputs)
     node = Node(call, edges, call.name, (0.0,) * call.num_scalars)
     outputs = tuple(Edge(node, index) for index in range(call.num_outputs))
-    return with_open_scalars(Graph(inputs, outputs))
+    return with_open_scalars(Graph(inputs, outputs, (node,)))
 
 
 def _run_unbounded(

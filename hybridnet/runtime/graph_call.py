@@ -28,6 +28,7 @@ from hybridnet.passes.pipeline import optimize
 from hybridnet.passes.switch import enabled as passes_enabled
 
 from .host_task import awaited
+from .launch import ready_array
 
 __all__ = ["GraphCall", "shared_call"]
 
@@ -162,6 +163,8 @@ class GraphCall(Call):
             types = node.call.infer(tuple(value.type for value in operands))
             with awaited() if node in first else nullcontext():
                 made[node] = record(ctx, node.call, operands, own, types)
+                for value in made[node] if node in first and node.call.on_host else ():
+                    ready_array(value)
         return [made[edge.node][edge.index] for edge in self.graph.outputs]
 
     # -- its gradient ------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from . import journal, recorder
 from .launch import fail
 from .segment import Value
 
-__all__ = ["awaited", "push_task"]
+__all__ = ["awaited", "awaited_ends", "push_task"]
 
 #: The type of what stands for a task's having run.
 _NOTHING: Final = tensor_type((0,), np.dtype(np.bool_))
@@ -53,6 +53,17 @@ def awaited() -> Iterator[None]:
         _thread.pushed = around
     for value in pushed:
         recorder.ready_array(value)
+
+
+def awaited_ends() -> list[Value]:
+    """Returns a Value that stands for the end of what has effects; empty outside of `awaited`.
+
+    Who asks for it gives it its task's Var, and then an array or an error.
+    """
+    if _thread.pushed is None:
+        return []
+    _thread.pushed.append(Value(_NOTHING))
+    return _thread.pushed[-1:]
 
 
 def push_task(
@@ -92,9 +103,7 @@ def push_task(
     origin = engine.caller_origin(1)
     made = [Value(one) for one in types]
     var = engine.new_variable()
-    ends = [Value(_NOTHING)] if _thread.pushed is not None else []
-    if _thread.pushed is not None:
-        _thread.pushed += ends
+    ends = awaited_ends()
     for value in (*made, *ends):
         value.var = var
     waits = tuple({value.var for value in reads if value.var is not None})

@@ -31,6 +31,7 @@ from .device import Device, device_at, find_device, full_name
 from .device_plan import DevicePlan
 from .device_run import GraphRun
 from .graph_call import GraphCall
+from .host_task import awaited_ends
 from .launch import fail
 from .rendezvous import LocalRendezvous
 from .segment import Value
@@ -138,6 +139,7 @@ class PartitionedCall:
             if value.segment is not None:
                 recorder.launch(value.segment)
         made = [Value(kind) for kind in self.call.output_types]
+        settled = [*made, *(awaited_ends() if self.call.graph.targets else ())]
         numbers = dict(zip(self.call.hosts, scalars, strict=True))
         origin = engine.caller_origin(1)
         run = GraphRun(self.plans, LocalRendezvous(), numbers, len(made), origin)
@@ -149,15 +151,15 @@ class PartitionedCall:
                 run.interrupt(threading.get_ident())
                 raise
         if run.ended:
-            _settle(run, made)
+            _settle(run, settled)
         else:
             var = engine.new_variable()
-            for value in made:
+            for value in settled:
                 value.var = var
 
             def task(on_complete: engine.Completion) -> None:
                 def finish() -> None:
-                    _settle(run, made)
+                    _settle(run, settled)
                     on_complete()
 
                 if waits:
@@ -183,7 +185,12 @@ def _start(run: GraphRun, values: Sequence[Value]) -> None:
 
 
 def _settle(run: GraphRun, made: Sequence[Value]) -> None:
-    """Puts the outputs of a run that has ended, or its error, in their Values."""
+    """Puts the outputs of a run that has ended, or its error, in their Values.
+
+    Args:
+        run: which.
+        made: the Values; one more stands for its end.
+    """
     if run.interrupted:
         for value in made:
             value.error = run.error
@@ -191,7 +198,7 @@ def _settle(run: GraphRun, made: Sequence[Value]) -> None:
     if run.error is not None:
         fail(made, run.error)
         return
-    for value, array in zip(made, run.outputs, strict=True):
+    for value, array in zip(made, [*run.outputs, True], strict=False):
         value.array = array
 
 

@@ -25,6 +25,7 @@ from hybridnet.ndarray import NDArray, array
 from hybridnet.ndarray._copy import put
 from hybridnet.ops._random_state import initial_state
 from hybridnet.runtime import generator, recorder
+from hybridnet.runtime.host_task import awaited
 from hybridnet.runtime.segment import Value
 
 from .metadata import Trace
@@ -234,16 +235,17 @@ class Runner:
 def _computed(program: Program, values: Sequence[Value], trace: Trace | None) -> list[Value]:
     """Runs a program; its results have been dispatched, and none has failed so far."""
     recorder.mark()
-    if trace is not None:
-        made = trace.run(program, values)
-    elif program.parts is not None:
-        made = program.parts.run(values, program.scalars)
-    else:
-        call = program.call
-        made = recorder.record(program.ctx, call, values, program.scalars, call.output_types)
-        recorder.flush()
-    for value in made:
-        recorder.ready_array(value)
+    with awaited():  # what has effects may be all that was asked for
+        if trace is not None:
+            made = trace.run(program, values)
+        elif program.parts is not None:
+            made = program.parts.run(values, program.scalars)
+        else:
+            call = program.call
+            made = recorder.record(program.ctx, call, values, program.scalars, call.output_types)
+            recorder.flush()
+        for value in made:
+            recorder.ready_array(value)
     return made
 
 
