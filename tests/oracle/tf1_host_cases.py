@@ -244,3 +244,35 @@ def batches_by_queue_runners(tf: Any) -> Any:
         found, len(runners), x.name, y.name, str(x.shape), shuffled["label"].name,
         str(shuffled["image"].shape),
     ]  # fmt: skip
+
+
+@case
+def parts_of_sparse_tensors(tf: Any) -> Any:
+    s = tf.SparseTensor([[0, 1], [2, 0], [2, 3]], [1.0, 2.0, 3.0], [4, 4])
+    other = tf.SparseTensor([[1, 0], [2, 1]], [5.0, 6.0], [4, 2])
+    filled, empty = tf.sparse_fill_empty_rows(s, 9.0)
+    made = [
+        tf.sparse_concat(1, [s, other, s]), tf.sparse_concat(0, [s, s]),
+        tf.sparse_retain(s, [True, False, True]), tf.sparse_slice(s, [1, 0], [2, 3]), filled,
+    ]  # fmt: skip
+    with tf.Session() as session:
+        found = [session.run([one.indices, one.values, one.dense_shape]) for one in made]
+        return [found, session.run(empty), session.run(tf.sparse_tensor_to_dense(made[0]))]
+
+
+@case
+def segments_of_rows(tf: Any) -> Any:
+    x, ids = tf.constant(numbers(5, 2)), tf.constant([0, 0, 2, 2, 3])
+    fed = tf.placeholder(tf.int32, [None])
+    known = [
+        tf.segment_sum(x, ids), tf.segment_mean(x, ids), tf.segment_max(x[:2], ids[:2]),
+        tf.sparse_segment_sum(x, [4, 0, 1], [0, 0, 1]),
+        tf.sparse_segment_mean(x, [4, 0, 1], [0, 0, 1]),
+    ]  # fmt: skip
+    late = tf.segment_sum(x, fed)
+    (grad,) = tf.gradients(tf.square(late), x)
+    with tf.Session() as session:
+        found = [session.run(one) for one in known]
+        for values in ([0, 1, 1, 2, 2], [0, 0, 0, 0, 5]):
+            found += session.run([late, grad], {fed: values})
+    return [found, late.name, str(late.shape)]

@@ -222,6 +222,7 @@ from .script_ops import py_func as py_func
 from .script_ops import unique as unique
 from .script_ops import unique_with_counts as unique_with_counts
 from .script_ops import where as where
+from .segment_ops import *  # noqa: F403
 from .session import InteractiveSession as InteractiveSession
 from .session import RunMetadata as RunMetadata
 from .session import RunOptions as RunOptions
@@ -240,6 +241,7 @@ from .sparse_ops import sparse_reshape as sparse_reshape
 from .sparse_ops import sparse_tensor_dense_matmul as sparse_tensor_dense_matmul
 from .sparse_ops import sparse_tensor_to_dense as sparse_tensor_to_dense
 from .sparse_ops import sparse_to_dense as sparse_to_dense
+from .sparse_parts import *  # noqa: F403
 from .sparse_tensor import IndexedSlices as IndexedSlices
 from .sparse_tensor import SparseTensor as SparseTensor
 from .sparse_tensor import SparseTensorValue as SparseTensorValue

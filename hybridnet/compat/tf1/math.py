@@ -95,3 +95,7 @@ from .reduce_ops import reduce_prod as reduce_prod
 from .reduce_ops import reduce_std as reduce_std
 from .reduce_ops import reduce_sum as reduce_sum
 from .reduce_ops import reduce_variance as reduce_variance
+from .segment_ops import segment_max as segment_max
+from .segment_ops import segment_mean as segment_mean
+from .segment_ops import segment_min as segment_min
+from .segment_ops import segment_sum as segment_sum
