@@ -127,6 +127,28 @@ def test_a_size_that_matters_is_fixed_or_refused(tmp_path):
     assert hn.load(path).manifest.inputs[0].shape == (2, 4)
 
 
+def halved(x, n):
+    i = n * 0
+    while i < n:
+        if x.sum() > 5:
+            x = x / 2
+        else:
+            x = x * 3
+        i = i + 1
+    return x
+
+
+def test_loops_and_branches_are_exported(tmp_path):
+    path, function = tmp_path / "f.hnx", hn.function(halved)
+    x = nd.array([1.0, 2])
+    hn.export(function, path, x, nd.ones((1,)))
+    model = hn.load(path)
+    for turns in (0, 1, 2, 5):
+        same(model(x, nd.array([turns])), halved(x, turns))
+    with pytest.raises(MXNetError, match="loops and branches over arrays.*need all sizes"):
+        hn.export(function, path, hn.TensorSpec((None,)), nd.ones((1,)))
+
+
 def test_random_states_and_counters_go_on_from_call_to_call(tmp_path):
     calls = nd.zeros((1,))
 
@@ -148,6 +170,18 @@ def test_random_states_and_counters_go_on_from_call_to_call(tmp_path):
         assert count.asscalar() == number + 1
     model.seed(5)
     np.testing.assert_allclose(model(zeros)[0].asnumpy(), wanted[0], rtol=1e-6)
+
+
+def test_a_size_of_which_random_numbers_are_drawn_is_fixed(tmp_path):
+    path = tmp_path / "f.hnx"
+    net = gluon.nn.Dropout(0.5)
+    hn.export(net, path, nd.ones((40, 5)), train_mode=True)
+    model = hn.load(path)
+    found = model(nd.ones((40, 5))).asnumpy()
+    assert set(np.unique(found)) == {0, 2}
+    assert (model(nd.ones((40, 5))).asnumpy() != found).any()
+    with pytest.raises(MXNetError, match="cannot be exported for any size"):
+        hn.export(net, path, hn.TensorSpec((None, 5)), train_mode=True)
 
 
 def test_training_mode_updates_statistics(exported, tmp_path):

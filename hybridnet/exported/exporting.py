@@ -17,6 +17,7 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.evaluate import evaluate
 from hybridnet.graph.node import Graph
 from hybridnet.graph.structure import structure_of
+from hybridnet.graph.subgraph import ControlCall
 from hybridnet.ndarray import NDArray, array
 from hybridnet.passes.context import PassContext
 from hybridnet.passes.pipeline import optimize
@@ -27,7 +28,7 @@ from hybridnet.tracing.structure import flatten, unflatten
 
 from .archive import Archive, named, write
 from .manifest import Argument, Manifest, packed_arguments
-from .program import arguments_of, stable_hlo
+from .program import arguments_of, check_sizes, stable_hlo
 from .tracing import Traced, symbol_function, traced
 
 __all__ = ["PLATFORMS", "export"]
@@ -97,10 +98,12 @@ def export(
             made, other = trace(_SIZES[0]), trace(_SIZES[1])
             graphs = _open_graphs(made, other, platforms)
             program = _exported(made, graphs, platforms, _inputs(dims, specs))
+            check_sizes(program, made.types)
         except Exception as error:  # JAX raises many kinds for a size that it cannot tell
             if must:
+                first = (str(error).splitlines() or [type(error).__name__])[0]  # XLA shows programs
                 raise MXNetError(
-                    f"hn.export: {name} cannot be exported for any size: {error}; give all sizes"
+                    f"hn.export: {name} cannot be exported for any size: {first}; give all sizes"
                 ) from error
             graphs = None
     if graphs is None or made is None:
@@ -235,6 +238,9 @@ def _open_graphs(made: Traced, other: Traced, platforms: Sequence[str]) -> dict[
             "what it computes depends on that size: an operator has it as a parameter (reshape, "
             "slicing, zeros), which can be written as -1 or 0 in reshape"
         )
+    for node in made.graph.nodes:
+        if isinstance(node.call, ControlCall):
+            raise MXNetError(f"loops and branches over arrays ({node.title}) need all sizes")
     found = {}
     for one in platforms:
         graphs = [_optimized(each, PLATFORMS[one]) for each in (made, other)]

@@ -16,10 +16,11 @@ import numpy as np
 
 from hybridnet.base.errors import FormatError
 from hybridnet.base.lazy import jax, jnp
+from hybridnet.ops.call import Types
 
 from .manifest import Argument, Manifest
 
-__all__ = ["arguments_of", "program_of", "stable_hlo"]
+__all__ = ["arguments_of", "check_sizes", "program_of", "stable_hlo"]
 
 
 def _structs(arrays: Sequence[Argument], scope: Any) -> list[Any]:
@@ -44,6 +45,28 @@ def stable_hlo(
         jitted = jax.jit(program, keep_unused=True)
         given = _structs(inputs, jax.export.SymbolicScope())
         return jax.export.export(jitted, platforms=tuple(platforms))(*given)
+
+
+def check_sizes(exported: Any, types: Types) -> None:
+    """Raises if a program for open sizes cannot be compiled for some: few operators cannot.
+
+    XLA finds that out last of all, and only here is there somebody to whom it can be told in time.
+
+    Args:
+        exported: the program.
+        types: of its inputs, with such sizes.
+
+    Raises:
+        Exception: whatever XLA has against it.
+    """
+    if "cpu" not in exported.platforms:
+        return
+    with jax.enable_x64(True):
+        given = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in types]
+        device = jax.devices("cpu")[0]
+        with jax.default_device(device):
+            lowered = jax.jit(exported.call).lower(*given)
+            lowered.compile(compiler_options={"xla_backend_optimization_level": 0})
 
 
 def arguments_of(exported: Any) -> tuple[Argument, ...]:
