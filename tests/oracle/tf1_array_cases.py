@@ -189,6 +189,24 @@ def sizes_that_are_fed(tf: Any) -> Any:
 
 
 @case
+def nothing_known_of_the_shape(tf: Any) -> Any:
+    x = tf.placeholder(tf.float32)
+    nest = [
+        tf.nn.relu(x), tf.reduce_sum(x), tf.reduce_mean(x, 1), tf.matmul(x, tf.ones([3, 2])),
+        tf.reshape(x, [-1]), tf.concat([x, x], 1), tf.transpose(x), x[0], x[0:1, 1],
+        tf.argmax(x, 1), tf.expand_dims(x, 0), tf.squeeze(tf.expand_dims(x, 0)), tf.tile(x, [2, 1]),
+        tf.shape(x), tf.size(x), tf.rank(x), tf.zeros(tf.shape(x)), tf.gather(x, [0, 1]),
+        tf.where(x > 0, x, -x), tf.split(x, 3, 1)[1], tf.stack([x, x]), tf.cumsum(x),
+        tf.pad(x, [[1, 1], [0, 0]]), tf.slice(x, [0, 1], [1, 2]), tf.clip_by_norm(x, 1.0),
+        tf.nn.moments(x, [0])[1], tf.nn.l2_normalize(x, 1), tf.nn.softmax(x), tf.nn.top_k(x, 2)[0],
+        tf.cond(tf.reduce_sum(x) > 0, lambda: x * 2.0, lambda: x),
+        *tf.gradients(tf.reduce_mean(tf.square(x)), x),
+    ]  # fmt: skip
+    with tf.Session() as session:
+        return session.run(nest, {x: numbers(2, 3)})
+
+
+@case
 def random_arrays(tf: Any) -> Any:
     n = tf.placeholder_with_default(3, [])
     return [

@@ -243,12 +243,14 @@ def _block(data: EdgeHandle, items: Sequence[Any]) -> EdgeHandle:
 
 def _check_block(x: Tensor, starts: Sequence[int], sizes: Sequence[int]) -> None:
     dims = x.shape._dims
-    if dims is not None and not len(dims) == len(starts) == len(sizes):
+    if dims is None:
+        return
+    if not len(dims) == len(starts) == len(sizes):
         raise ValueError(
             f"Slice: begin and size must have one number for each dimension of {x.shape}, got "
             f"{list(starts)} and {list(sizes)}"
         )
-    for whole, start, count in zip(dims or (), starts, sizes, strict=True):
+    for whole, start, count in zip(dims, starts, sizes, strict=True):
         if whole is not None and (start < 0 or start + max(count, 0) > whole):
             raise ValueError(
                 f"Slice: the block must lie within {x.shape}, got begin {list(starts)} and size "
