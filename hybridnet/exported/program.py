@@ -66,7 +66,7 @@ def check_sizes(exported: Any, types: Types) -> None:
         device = jax.devices("cpu")[0]
         with jax.default_device(device):
             lowered = jax.jit(exported.call).lower(*given)
-            lowered.compile(compiler_options={"xla_backend_optimization_level": 0})
+            lowered.compile(compiler_options={"xla_backend_optimization_level": "0"})
 
 
 def arguments_of(exported: Any) -> tuple[Argument, ...]:
