@@ -389,6 +389,62 @@ def test_long_loops_are_one_node():
     np.testing.assert_allclose(f(x).asnumpy(), expected, rtol=1e-3)
 
 
+MEMORY = []
+
+
+class Stateful:
+    def __init__(self):
+        self.total = nd.zeros((1,))
+
+    def add(self, x):
+        self.total = self.total + x
+        MEMORY.append(self.total)
+
+
+stateful = Stateful()
+
+
+def test_objects_and_lists_outside_are_seen_by_loops_and_branches():
+    @hn.function
+    def f(x):
+        MEMORY.clear()
+        stateful.total = x * 0
+        for i in range(40):
+            stateful.add(x + i)
+        if x[0] > 0:
+            stateful.total = stateful.total * 2
+        return stateful.total, MEMORY[2], MEMORY[-1], len(MEMORY)
+
+    for given in (1.0, -1.0):
+        total, third, last, count = f(nd.array([given]))
+        assert third.asscalar() == 3 * given + 3
+        assert last.asscalar() == 40 * given + 780
+        assert total.asscalar() == last.asscalar() * (2 if given > 0 else 1)
+        assert count == 40
+
+
+def test_blocks_may_be_called_first_in_a_branch():
+    class Gate(hn.gluon.HybridBlock):
+        def forward(self, x):
+            return x * 2
+
+    gate, calls = Gate(), []
+    gate.hybridize()
+
+    @hn.function
+    def f(x):
+        calls.append(1)
+        if x[0] > 0:
+            x = gate(x)
+        for _ in range(40):
+            x = gate(x) * 0.5
+        return x
+
+    np.testing.assert_allclose(f(nd.array([3.0])).asnumpy(), [6])
+    np.testing.assert_allclose(f(nd.array([-3.0])).asnumpy(), [-3])
+    assert len(calls) == 1
+
+
 def test_random_numbers_go_on_in_branches_and_loops():
     def f(x):
         for _ in range(40):

@@ -28,7 +28,8 @@ from .segment import Segment, Value
 __all__ = ["Captured", "GraphBuilder", "Trace", "host_scalars", "init_scope"]
 
 _ANOTHER: Final = (
-    "{name}: an array of another trace was used here: one that a traced function kept, or that a "
+    "{name}: an array of another trace was used here: one that a traced function, or a branch or "
+    "loop in it, kept where the trace does not see it, or that a "
     "thread made while it traced; return it from the function instead"
 )
 

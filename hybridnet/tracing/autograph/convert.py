@@ -44,7 +44,8 @@ def converted(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             result = converted_call(function, args, kwargs)
         except Exception as error:
-            raise error.with_traceback(trimmed(error.__traceback__)) from error.__cause__
+            error.__traceback__ = trimmed(error.__traceback__)
+            raise
         finally:
             _active.depth -= 1
             if not _active.depth:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+import os
 import site
 import sysconfig
 import types
 from pathlib import Path
 from typing import Any, Final
+
+from hybridnet import engine
 
 __all__ = ["is_library_class", "is_user_function", "user_function"]
 
@@ -17,10 +20,8 @@ def _folders() -> tuple[str, ...]:
     found = {path for name in names if (path := sysconfig.get_path(name))}
     found.update(site.getsitepackages())
     package = Path(__file__).parents[2]
-    import hybridnet.engine
-
-    found |= {str(package), str(Path(hybridnet.engine.__file__).parent)}
-    return tuple(str(Path(one)) + "/" for one in found)
+    found |= {str(package), str(Path(engine.__file__).parent)}
+    return tuple(str(Path(one)) + os.sep for one in found)
 
 
 _LIBRARIES: Final = _folders()

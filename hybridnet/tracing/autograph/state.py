@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from hybridnet.ndarray import NDArray
 
 from ..structure import Tree, flatten, unflatten
-from .library import is_library_class
+from .library import is_library_class, is_user_function
 
 __all__ = [
     "Change",
@@ -125,12 +126,28 @@ class Change(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """A container: how it is reached, what was in it, and whether it holds attributes."""
+    """A container.
+
+    Attributes:
+        name: how the user's code reaches it.
+        container: the list, dict, set or cell; of an object the dict of its attributes.
+        items: what was in it.
+        is_object: whether it holds attributes.
+        hides: whether attributes that begin with ``_`` are a library's affair: the object's class
+            is made from one of a library (a block of gluon).
+    """
 
     name: str
     container: Any
     items: Any
     is_object: bool
+    hides: bool
+
+    def now(self) -> Any:
+        """Returns what is in it now."""
+        if isinstance(self.container, types.CellType):
+            return [self.container.cell_contents]
+        return _shown(self.container) if self.hides else self.container
 
 
 @final
@@ -153,7 +170,7 @@ class Containers:
             return
         if isinstance(value, types.MethodType):
             value = value.__self__
-        is_object = False
+        is_object = hides = False
         inside: Iterator[tuple[str, Any]]
         if isinstance(value, (list, tuple)):
             inside = ((f"{name}[{number}]", one) for number, one in enumerate(value))
@@ -165,27 +182,30 @@ class Containers:
             inside, kept = iter(()), set(value)
         elif isinstance(value, types.CellType):
             inside, kept = iter([(name, value.cell_contents)]), [value.cell_contents]
-        elif isinstance(value, types.FunctionType):
-            # A function inside the user's may assign to variables that are not its own.
-            inside, kept = iter(_cells(value)), ()
+        elif is_user_function(value):
+            # A function may change variables that are not its own.
+            inside, kept = chain(_cells(value), _globals(value)), ()
         elif _has_attributes(value):
             seen.add(id(value))
+            hides = any(map(is_library_class, type(value).__mro__[:-1]))
+            methods = list(_methods(type(value)))
             value, is_object = vars(value), True
-            inside = ((f"{name}.{key}", one) for key, one in list(value.items()))
-            kept = dict(value)
+            kept = _shown(value) if hides else dict(value)
+            parts = [(f"{name}.{key}", one) for key, one in kept.items()]
+            inside = iter([*parts, *methods])
         else:
             return
         seen.add(id(value))
         if not isinstance(value, (tuple, types.FunctionType)):
-            self._kept.append(_Kept(name, value, kept, is_object))
-        for inner, one in inside:
+            self._kept.append(_Kept(name, value, kept, is_object, hides))
+        for inner, one in islice(inside, _MOST):
             self._add(inner, one, seen, depth - 1)
 
     def take_back(self) -> list[Change]:
         """Undoes what a block has done to containers; returns what that was."""
         changes = []
         for number, one in enumerate(self._kept):
-            now = _items_of(one.container)
+            now = one.now()
             if _same_items(now, one.items):
                 continue
             items: Any = type(one.items)(now)
@@ -208,7 +228,7 @@ class Containers:
             container.cell_contents = items[0]
             return
         if isinstance(container, dict):
-            for key in [key for key in container if key not in items]:
+            for key in [key for key in self._kept[number].now() if key not in items]:
                 dict.pop(container, key)
             dict.update(container, items)
             return
@@ -244,10 +264,17 @@ class Containers:
         return self._kept[number].container
 
 
-def _items_of(container: Any) -> Any:
-    if isinstance(container, types.CellType):
-        return [container.cell_contents]
-    return container
+def _methods(kind: type) -> Iterator[tuple[str, Any]]:
+    """Yields the methods of a class that are the user's."""
+    for one in kind.__mro__:
+        for name, value in vars(one).items():
+            if is_user_function(value):
+                yield name, value
+
+
+def _shown(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Returns the attributes that are the user's."""
+    return {key: value for key, value in attributes.items() if not key.startswith("_")}
 
 
 def _same_items(one: Any, other: Any) -> bool:
@@ -264,6 +291,23 @@ def _variables(block: Any) -> Iterator[tuple[str, Any]]:
     """Yields the variables that a function shares with the one around it."""
     for name, cell in _cells(block):
         yield name, cell.cell_contents
+    yield from _globals(block)
+
+
+def _globals(function: Any) -> Iterator[tuple[str, Any]]:
+    """Yields the global variables that a function of the user's names."""
+    if is_user_function(function):
+        known = function.__globals__
+        for name in _names(function.__code__):
+            if name in known and not isinstance(known[name], types.ModuleType):
+                yield name, known[name]
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType):
+            yield from _names(one)
 
 
 def _cells(function: Any) -> Iterator[tuple[str, types.CellType]]:
