@@ -17,7 +17,7 @@ ORACLE = Path(__file__).parent / "oracle"
 sys.path.insert(0, str(ORACLE))
 from traced_cases import CASES, arr, leaves  # noqa: E402  # beside the answers
 
-ANSWERS = np.load(ORACLE / "answers_traced.npz")
+ANSWERS = np.load(ORACLE / "traced_answers.npz")
 
 
 class Namespace:

@@ -1,4 +1,4 @@
-"""Writes answers_traced.npz: what `tf.function` makes of traced_cases.py.
+"""Writes traced_answers.npz: what `tf.function` makes of traced_cases.py.
 
 Run it with TensorFlow 2.21: python make_traced.py
 """
@@ -71,7 +71,7 @@ def main():
             for place, one in enumerate(leaves(result)):
                 answers[f"{name}/{number}/{place}"] = one.astype(np.float32)
         answers[f"{name}/traces"] = np.array(function.experimental_get_tracing_count())
-    path = Path(__file__).with_name("answers_traced.npz")
+    path = Path(__file__).with_name("traced_answers.npz")
     np.savez_compressed(path, **answers)
     print(f"{len(CASES)} functions, {path.stat().st_size} bytes")
 
