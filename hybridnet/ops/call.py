@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -82,6 +82,11 @@ class Call(ABC):
     def parameters(self) -> Mapping[str, Any]:
         """What makes an equal call with its maker in `MAKERS`: literals of Python; or nothing."""
         return {}
+
+    @property
+    def alike(self) -> Hashable:
+        """What is equal for calls that do the same on arrays of other shapes."""
+        return self.name
 
     @property
     def no_gradient(self) -> str:

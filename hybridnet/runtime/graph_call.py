@@ -6,7 +6,7 @@ caller's segment like any operator; so a training step made of them can still be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import nullcontext
 from typing import Any, Final, cast, final
 from weakref import WeakValueDictionary
@@ -103,6 +103,12 @@ class GraphCall(Call):
     def name(self) -> str:
         """The name of the function, block or symbol."""
         return self._name
+
+    @property
+    def alike(self) -> Hashable:
+        """The operators and edges of the graph: sessions give all their graphs one name."""
+        inputs, nodes, outputs, _ = cast(tuple[Any, Any, Any, Any], structure_of(self.graph)[0])
+        return (self.name, inputs, outputs, *((call.alike, edges) for call, edges in nodes))
 
     def facts(self) -> Sequence[Any] | None:
         """The calls and edges of the graph, its constants, and where the numbers go."""

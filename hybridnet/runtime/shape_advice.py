@@ -34,7 +34,7 @@ class ShapeAdvice:
         """Takes notice of a structure of several operators that was compiled."""
         if self._told:
             return
-        key = hash(tuple((call.name, operands) for call, operands in code.instructions))
+        key = hash(tuple((call.alike, operands) for call, operands in code.instructions))
         count = self._counts[key] = self._counts.get(key, 0) + 1
         if count >= _MANY:
             self._told = True
