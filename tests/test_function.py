@@ -571,6 +571,25 @@ def test_repeated_calls_take_views_pending_arrays_and_gradients():
     assert "program" in spans(lambda: f(arr(1, 2)).asnumpy())
 
 
+@pytest.mark.filterwarnings("ignore::hybridnet.RetracingWarning")
+def test_repeated_calls_tell_classes_devices_and_modes_apart():
+    f = hn.function(lambda x: nd.Dropout(x * 2, p=0.5))
+    g = hn.function(lambda x: x * 2)
+    x = nd.ones((200,))
+    for _ in range(4):
+        g(x)
+        assert (f(x).asnumpy() == 2).all()
+    there = g(x.as_in_context(C1))
+    assert there.context is C1
+    assert type(g(x.as_np_ndarray())) is hn.np.ndarray
+    assert type(g(x)) is nd.NDArray
+    assert g(x.reshape((20, 10))).shape == (20, 10)
+    assert g(nd.ones((200,), dtype="float64")).dtype == np.float64
+    with autograd.train_mode():
+        assert set(np.unique(f(x).asnumpy())) == {0, 4}
+    assert (f(x).asnumpy() == 2).all()
+
+
 def test_repeated_calls_under_the_naive_engine_are_the_same():
     f = hn.function(lambda x: (x * 2, x))
     x = arr(1, 2)

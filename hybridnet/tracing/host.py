@@ -7,12 +7,15 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from hybridnet.base.context import current_context
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime import recorder
+from hybridnet.runtime.segment import Value
 
 from .host_call import HostCall, world
 from .structure import flatten, unflatten
@@ -47,8 +50,9 @@ def print(*args: Any, sep: str = " ", end: str = "\n", file: Any = None) -> None
     call = HostCall("print", run, len(arrays), (), waits=True)
     ctx = arrays[0].context if arrays else current_context()
     if recorder.current_trace() is None:
-        # Not by `apply_call`, which holds a lock that what is printed may be waiting for.
-        values = [one.read() for one in (*arrays, world(ctx))]
+        # Not by `apply_call`, which holds a lock that what is printed may be waiting for. Nobody
+        # asks here what stands for the world outside.
+        values = [*(one.read() for one in arrays), Value(tensor_type((1,), np.dtype(np.int32)))]
         call.run_apart(ctx, values, (), recorder.record)
         return
     NDArray.apply_call(call, [*(one.as_in_context(ctx) for one in arrays), world(ctx)])

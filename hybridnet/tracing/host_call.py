@@ -8,6 +8,7 @@ from outside that a function changes (or like the state of a random generator).
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
@@ -249,3 +250,14 @@ class HostCall(Call):
 
     def __repr__(self) -> str:
         return self._name
+
+
+def _after_fork_in_child() -> None:
+    """What the parent has pushed is the parent's."""
+    _lock._at_fork_reinit()  # type: ignore[attr-defined]
+    _order.clear()
+    _worlds.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
