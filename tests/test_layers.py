@@ -66,6 +66,7 @@ OUTSIDE = {
     "jax": {"base", "ops", "graph", "runtime", "ndarray", "tracing", "exported", "cli"},
     "jaxlib": {"cli"},
     "numpy": set(BELOW) - {"engine"},
+    "malt": {"tracing"},
     "matplotlib": {"cli"},
     "rich": {"cli"},
 }

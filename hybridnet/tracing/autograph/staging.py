@@ -430,7 +430,7 @@ class Loop:
             for turn in range(stacked[0].shape[0]):
                 for part, (_, type, kind) in parts:
                     row = part.view(turn * type.size, type.shape)
-                    list.append(found, _as_kind(row, kind))
+                    found.append(_as_kind(row, kind))
 
 
 def _is_made_inside(array: NDArray) -> bool:

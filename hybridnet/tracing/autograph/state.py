@@ -222,15 +222,15 @@ class Containers:
         """Sets what is in a container."""
         container = self._kept[number].container
         if isinstance(container, list):
-            list.__setitem__(container, slice(None), items)
+            container[:] = items
             return
         if isinstance(container, types.CellType):
             container.cell_contents = items[0]
             return
         if isinstance(container, dict):
             for key in [key for key in self._kept[number].now() if key not in items]:
-                dict.pop(container, key)
-            dict.update(container, items)
+                container.pop(key)
+            container.update(items)
             return
         container.clear()
         container.update(items)
@@ -241,8 +241,7 @@ class Containers:
         if isinstance(container, types.CellType):
             container.cell_contents = value
             return
-        kind = list if isinstance(container, list) else dict
-        kind.__setitem__(container, key, value)
+        container[key] = value
 
     def name(self, number: int) -> str:
         """Returns how the user's code reaches a container."""
