@@ -14,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 #: In the order of the house: the engine, the lowerings, the mark to hold to, and ourselves.
-NAMES = ("engine", "lowerings", "lenet_jit", "lenet", "eager", "buckets")
+NAMES = ("engine", "lowerings", "lenet_jit", "lenet", "eager", "buckets", "function")
 
 
 def main() -> int:

@@ -8,15 +8,14 @@ What they mean is looked up at each call, in dicts, without running any code.
 
 from __future__ import annotations
 
-import dis
 import functools
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, final
-from weakref import WeakKeyDictionary
 
 from hybridnet.ndarray import NDArray
 
+from .code_names import Item, Path, paths_of
 from .guards import Guards
 from .structure import Identity, static_key
 
@@ -32,16 +31,6 @@ __all__ = [
 #: Packages whose functions and modules are as they are.
 _FIXED: Final = frozenset({"builtins", "functools", "hybridnet", "jax", "math", "numpy"})
 _MISSING: Final = object()
-
-
-class _Item(NamedTuple):
-    """A constant with which a list or dict is indexed."""
-
-    key: Any
-
-
-#: What is read, one from another, beginning with a variable: attributes by name, and items.
-_Path = tuple[str | _Item, ...]
 
 
 def environment_key(
@@ -201,7 +190,7 @@ class _Visit:
             elif name in local:
                 # The arguments themselves, and what is in their lists and dicts, are in the key.
                 value, rest = local[name], path
-                while rest and isinstance(rest[0], _Item):
+                while rest and isinstance(rest[0], Item):
                     value, rest = _item(value, rest[0].key), rest[1:]
                 if rest and value is not _MISSING and not isinstance(value, NDArray):
                     self._step(name, value, rest)
@@ -216,7 +205,7 @@ class _Visit:
         if self._with_names:
             self.names.append(name)
 
-    def _follow(self, name: str, value: Any, path: _Path, bound: Sequence[Any] = ()) -> None:
+    def _follow(self, name: str, value: Any, path: Path, bound: Sequence[Any] = ()) -> None:
         """Adds a value and what is read from it."""
         if value is _MISSING:
             self._add(name, None)
@@ -228,9 +217,9 @@ class _Visit:
         elif path and not isinstance(value, NDArray):
             self._step(name, value, path)
 
-    def _step(self, name: str, owner: Any, path: _Path) -> None:
+    def _step(self, name: str, owner: Any, path: Path) -> None:
         first = path[0]
-        if isinstance(first, _Item):
+        if isinstance(first, Item):
             value, is_method = _item(owner, first.key), False
             if self._guards is not None:
                 self._guards.note_item(owner, first.key)
@@ -239,10 +228,10 @@ class _Visit:
             if self._guards is not None and not _is_fixed(owner):
                 self._guards.note_attribute(owner, first)
         if self._with_names:
-            item = isinstance(first, _Item)
-            key = first.key if isinstance(first, _Item) else first
+            item = isinstance(first, Item)
+            key = first.key if isinstance(first, Item) else first
             self.places.append(Place(owner, key, "item" if item else "attribute"))
-            name += f"[{first.key!r}]" if isinstance(first, _Item) else f".{first}"
+            name += f"[{first.key!r}]" if isinstance(first, Item) else f".{first}"
         self._follow(name, value, path[1:], (owner,) if is_method else ())
 
 
@@ -318,54 +307,3 @@ def _item(owner: Any, key: Any) -> Any:
     except (TypeError, IndexError):
         pass
     return _MISSING
-
-
-#: A variable that a code loads: whether it is a global, its name, and what is read from it.
-_Load = tuple[bool, str, _Path]
-
-_known: Final[WeakKeyDictionary[types.CodeType, tuple[_Load, ...]]] = WeakKeyDictionary()
-
-
-def paths_of(code: types.CodeType) -> tuple[_Load, ...]:
-    """Returns the variables that a code, and what is defined in it, loads."""
-    found = _known.get(code)
-    if found is None:
-        found = _known.setdefault(code, tuple(dict.fromkeys(_loads(code))))
-    return found
-
-
-def _loads(code: types.CodeType) -> Iterator[_Load]:
-    variable: tuple[bool, str] | None = None
-    path: list[str | _Item] = []
-    index: _Item | None = None
-    for one in dis.get_instructions(code):
-        operation = one.opname
-        if variable is not None:
-            if operation == "BINARY_SUBSCR" and index is not None:
-                path.append(index)
-                index = None
-                continue
-            if operation in ("LOAD_ATTR", "LOAD_METHOD") and index is None:
-                path.append(one.argval)
-                continue
-            if operation == "LOAD_CONST" and index is None and _is_index(one.argval):
-                index = _Item(one.argval)
-                continue
-            yield (*variable, tuple(path))
-            variable, path, index = None, [], None
-        if operation in ("LOAD_GLOBAL", "LOAD_NAME"):
-            variable = (True, one.argval)
-        elif "LOAD_FAST" in operation or operation == "LOAD_DEREF":
-            # Newer Pythons load two variables, or store one and load another, in one instruction;
-            # what follows is read from the second.
-            names = one.argval if isinstance(one.argval, tuple) else (one.argval,)
-            for name in names[:-1]:
-                yield (False, name, ())
-            variable = (False, names[-1])
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from paths_of(constant)
-
-
-def _is_index(constant: Any) -> bool:
-    return isinstance(constant, (int, str))

@@ -1,0 +1,71 @@
+"""Which variables a function's code loads, and what it reads from them by name."""
+
+from __future__ import annotations
+
+import dis
+import types
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+from weakref import WeakKeyDictionary
+
+__all__ = ["Item", "Path", "paths_of"]
+
+
+class Item(NamedTuple):
+    """A constant with which a list or dict is indexed."""
+
+    key: Any
+
+
+#: What is read, one from another, beginning with a variable: attributes by name, and items.
+Path = tuple[str | Item, ...]
+
+#: A variable that a code loads: whether it is a global, its name, and what is read from it.
+_Load = tuple[bool, str, Path]
+
+_known: Final[WeakKeyDictionary[types.CodeType, tuple[_Load, ...]]] = WeakKeyDictionary()
+
+
+def paths_of(code: types.CodeType) -> tuple[_Load, ...]:
+    """Returns the variables that a code, and what is defined in it, loads."""
+    found = _known.get(code)
+    if found is None:
+        found = _known.setdefault(code, tuple(dict.fromkeys(_loads(code))))
+    return found
+
+
+def _loads(code: types.CodeType) -> Iterator[_Load]:
+    variable: tuple[bool, str] | None = None
+    path: list[str | Item] = []
+    index: Item | None = None
+    for one in dis.get_instructions(code):
+        operation = one.opname
+        if variable is not None:
+            if operation == "BINARY_SUBSCR" and index is not None:
+                path.append(index)
+                index = None
+                continue
+            if operation in ("LOAD_ATTR", "LOAD_METHOD") and index is None:
+                path.append(one.argval)
+                continue
+            if operation == "LOAD_CONST" and index is None and _is_index(one.argval):
+                index = Item(one.argval)
+                continue
+            yield (*variable, tuple(path))
+            variable, path, index = None, [], None
+        if operation in ("LOAD_GLOBAL", "LOAD_NAME"):
+            variable = (True, one.argval)
+        elif "LOAD_FAST" in operation or operation == "LOAD_DEREF":
+            # Newer Pythons load two variables, or store one and load another, in one instruction;
+            # what follows is read from the second.
+            names = one.argval if isinstance(one.argval, tuple) else (one.argval,)
+            for name in names[:-1]:
+                yield (False, name, ())
+            variable = (False, names[-1])
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from paths_of(constant)
+
+
+def _is_index(constant: Any) -> bool:
+    return isinstance(constant, (int, str))
