@@ -396,3 +396,14 @@ def test_the_page_about_sessions_says_what_happens(capsys):
         "/job:localhost/replica:0/task:0/device:cpu:0 6 nodes timed",
         "1 part",
     ]
+
+
+def test_a_missing_feed_is_named_also_where_shapes_are_computed():
+    labels = tf.placeholder(tf.int64, [None], name="labels")
+    logits = tf.placeholder(tf.float32, [None, 3], name="logits")
+    loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    with tf.Session() as session:
+        rows = np.zeros((2, 3), "float32")
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must feed .* 'labels'"):
+            session.run(loss, {logits: rows})
+        assert session.run(loss, {logits: rows, labels: [0, 2]}).shape == (2,)

@@ -30,7 +30,7 @@ from hybridnet.runtime.segment import Value
 
 from .metadata import Trace
 from .stages import Stages, run_stages, stages_of
-from .step import Program, Request, Step, make_program, make_step
+from .step import Program, Request, Step, make_program, make_step, unwritten
 
 __all__ = ["Runner"]
 
@@ -196,7 +196,13 @@ class Runner:
                 return known[node] or self._expected(node) or tensor_type((), np.dtype("float32"))
 
             places = {node: one.context for node, one in held.items()}
-            made = make_program(step, type_of, expected, values, places, self.ctx, self._soft)
+            try:
+                made = make_program(step, type_of, expected, values, places, self.ctx, self._soft)
+            except MXNetError:
+                # Types of missing values were guessed: if one was, that is what is wrong.
+                for node in unwritten(step):
+                    type_of(node)
+                raise
             if len(step.programs) >= _LIMIT:
                 step.programs.clear()
             found = step.programs.setdefault(key, made)

@@ -20,7 +20,7 @@ from hybridnet.graph.gradient_call import expanded
 from hybridnet.graph.node import Edge, Graph, Node, topological
 from hybridnet.graph.structure import structure_of, with_open_scalars
 from hybridnet.graph.subgraph import names_devices
-from hybridnet.graph.transform import STATE, prepare
+from hybridnet.graph.transform import STATE, prepare, updates_of
 from hybridnet.passes.place import on_devices, place
 from hybridnet.passes.prune import pruned
 from hybridnet.passes.settle import is_unsettled, needed_values, settle
@@ -31,7 +31,7 @@ from hybridnet.runtime.partitioned import PartitionedCall
 from .held import asking, settled_held
 from .shortcut import Shortcut
 
-__all__ = ["Program", "Request", "Step", "make_program", "make_step"]
+__all__ = ["Program", "Request", "Step", "make_program", "make_step", "unwritten"]
 
 #: The name of a run, in messages and traces.
 _NAME: Final = "session"
@@ -210,6 +210,17 @@ def make_program(
         results,
         parts,
     )
+
+
+def unwritten(step: Step) -> list[Node]:
+    """Returns the inputs that must have values, since nothing in the step gives them one."""
+    written = {
+        node.inputs[position].node
+        for node in step.graph.nodes
+        if node.call is not None
+        for position in updates_of(node.call)
+    }
+    return [one for one in step.graph.inputs if one not in written and one not in step.asks]
 
 
 def _home_of(variable: Node, held: Mapping[Node, Context], home: Context) -> Context:
