@@ -445,6 +445,24 @@ def test_blocks_may_be_called_first_in_a_branch():
     assert len(calls) == 1
 
 
+def test_what_long_loops_append_is_stacked_as_one_array():
+    def f(x):
+        ys = [x]
+        for i in range(2000):
+            ys.append(ys[0] * i)
+        ys[7] = x * -1
+        return nd.stack(*ys), nd.stack(*ys[:4])
+
+    x = nd.array([1.0, 2.0])
+    traced = hn.function(f)
+    whole, few = traced(x)
+    expected = np.outer([1, *range(2000)], [1.0, 2.0])
+    expected[7] = [-1, -2]
+    np.testing.assert_allclose(whole.asnumpy(), expected)
+    np.testing.assert_allclose(few.asnumpy(), expected[:4])
+    assert len(traced.graph(x).nodes) < 40
+
+
 def test_random_numbers_go_on_in_branches_and_loops():
     def f(x):
         for _ in range(40):

@@ -18,6 +18,7 @@ from hybridnet.runtime import recorder
 
 from ..environment import paths_of
 from . import builtins as overloads
+from .appended import stacked
 from .library import user_function
 from .number import Number, in_array
 
@@ -181,6 +182,10 @@ def converted_call(
         return f(*map(_callable, args), **{key: _callable(one) for key, one in kwargs.items()})
     function = user_function(f)
     if function is None:
+        if getattr(f, "__name__", "") == "stack":
+            found = stacked(args, kwargs)
+            if found is not None:
+                return found
         return f(*_plain(f, args), **kwargs)
     if isinstance(f, types.MethodType):
         return call_converted(function, (f.__self__, *args), kwargs)

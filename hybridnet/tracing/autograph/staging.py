@@ -19,6 +19,7 @@ from hybridnet.ndarray import NDArray, _tape
 
 from ..bodies import Body, Flow, as_type, filled
 from ..structure import flatten, unflatten
+from .appended import forget_rows, note_row
 from .number import Kind, Number, is_number, number_dtype
 from .slots import HOW, Slot, StagingError, StagingKindError, slot_of
 from .state import (
@@ -52,6 +53,7 @@ def forget_loops() -> None:
     """Forgets what is known of loops: another function is traced next."""
     _memory.loops.clear()
     _memory.made.clear()
+    forget_rows()
 
 
 class Variables(NamedTuple):
@@ -429,8 +431,10 @@ class Loop:
             found = self._containers.container(number)
             for turn in range(stacked[0].shape[0]):
                 for part, (_, type, kind) in parts:
-                    row = part.view(turn * type.size, type.shape)
-                    found.append(_as_kind(row, kind))
+                    row = _as_kind(part.view(turn * type.size, type.shape), kind)
+                    if row.shape and row.shape == part.shape[1:]:
+                        note_row(row, part, turn)
+                    found.append(row)
 
 
 def _is_made_inside(array: NDArray) -> bool:
