@@ -145,7 +145,7 @@ def _called(node: Node, arrays: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarr
     assert isinstance(call, HostCall)
     try:
         return call.compute(arrays)
-    except MXNetError:
-        raise
+    except MXNetError as error:
+        raise type(error)(f"{node.title} failed: {error}") from error.__cause__
     except Exception as error:  # a user's function may raise anything
         raise MXNetError(f"{node.title} failed: {error}") from error
