@@ -213,11 +213,13 @@ def fail(values: Sequence[Value], error: BaseException | None = None) -> None:
         values: the Values.
         error: why; None where they hold their errors already.
     """
-    for value in values:
-        if error is not None:
+    # First: whoever sees an error in a Value raises it at once, and then it has been reported.
+    for why in {error} if error is not None else [value.error for value in values]:
+        if why is not None and len(_unreported) < _MAX_UNREPORTED:
+            _unreported[id(why)] = why
+    if error is not None:
+        for value in values:
             value.error = error
-        if value.error is not None and len(_unreported) < _MAX_UNREPORTED:
-            _unreported[id(value.error)] = value.error
 
 
 def was_told(value: Value) -> bool:

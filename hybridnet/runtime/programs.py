@@ -36,7 +36,8 @@ from .steps import Failed, Step, plan, run_steps
 __all__ = ["CacheStatistics", "Failed", "ProgramCache", "ProgramState", "cache", "lower"]
 
 # Programs kept, and instructions in all of them together; past it, the oldest goes that was not
-# used since it was last spared. A training script uses tens, of some hundred instructions each.
+# used again since it came, or was spared. A training script uses tens, of some hundred instructions
+# each.
 _CAPACITY: Final = 2048
 _INSTRUCTIONS: Final = 1 << 18
 # What compiling a structure as a whole takes, as a share of compiling each instruction alone.
@@ -80,8 +81,10 @@ class _Program:
 
     def __init__(self) -> None:
         self.compiled: Any = None
-        #: Whether it is in the cache; and whether it was used since it was put in, or spared.
-        self.kept = self.used = True
+        #: Whether it is in the cache.
+        self.kept = True
+        #: Whether it was used again since it was put in, or spared.
+        self.used = False
         #: The structure that the same thread launched next, last time, and its program.
         self.then: tuple[Code, _Program] | None = None
         #: Launches while it was not compiled.
