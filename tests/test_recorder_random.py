@@ -95,7 +95,7 @@ def test_many_programs():
 
 @pytest.mark.slow
 def test_long_programs():
-    for seed in range(thorough(30, 10)):
+    for seed in range(thorough(30, 5)):
         program = make_program(20000 + seed, 150)
         wanted = check_stepwise(program, 50)
         for _ in range(3):

@@ -133,5 +133,5 @@ def test_random_programs(seed):
 
 @pytest.mark.slow
 def test_more_random_programs():
-    for seed in range(100, 100 + thorough(1000, 16)):
+    for seed in range(100, 100 + thorough(1000, 8)):
         check(seed)
