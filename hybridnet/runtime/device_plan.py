@@ -167,7 +167,6 @@ class DevicePlan:
     ) -> None:
         self.device = device
         self._slots: dict[Edge | Node, int] = {}
-        self._frames_of = part.frames
         self.readers: list[list[int]] = []
         self.predicates: set[int] = set()
         self.sends: dict[int, list[Transfer]] = {}

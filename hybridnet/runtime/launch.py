@@ -214,7 +214,8 @@ def fail(values: Sequence[Value], error: BaseException | None = None) -> None:
         error: why; None where they hold their errors already.
     """
     # First: whoever sees an error in a Value raises it at once, and then it has been reported.
-    for why in {error} if error is not None else [value.error for value in values]:
+    for value in values:
+        why = value.error if error is None else error
         if why is not None and len(_unreported) < _MAX_UNREPORTED:
             _unreported[id(why)] = why
     if error is not None:

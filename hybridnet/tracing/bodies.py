@@ -59,7 +59,6 @@ class Body:
         kinds: Sequence[type[NDArray]] = (),
         may_write: bool = False,
     ) -> None:
-        self._what = what
         stand_ins = [_stand_in(one, ctx) for one in types]
         if kinds:
             wanted = zip(stand_ins, kinds, strict=True)
