@@ -21,6 +21,7 @@ __all__ = [
     "num_cpu_devices",
     "passes",
     "soft_placement",
+    "tuning",
 ]
 
 #: What HYBRIDNET_LOG can name.
@@ -72,6 +73,21 @@ def passes() -> bool:
     if text not in ("", "on", "off"):
         raise ParameterError(f"HYBRIDNET_PASSES must be 'on' or 'off', got {text!r}")
     return text != "off"
+
+
+def tuning() -> str:
+    """HYBRIDNET_TUNE: how lowerings and compile options are chosen.
+
+    'builtin' (default): by the rules that come with hybridnet, and by what ``hybridnet.tune`` found
+    before; 'background': hot programs are tuned besides, in idle moments; 'off': every operator's
+    plain lowering and XLA's own options.
+    """
+    text = os.environ.get("HYBRIDNET_TUNE", "").strip().lower() or "builtin"
+    if text not in ("builtin", "background", "off"):
+        raise ParameterError(
+            f"HYBRIDNET_TUNE must be 'builtin', 'background' or 'off', got {text!r}"
+        )
+    return text
 
 
 def num_cpu_devices() -> int:

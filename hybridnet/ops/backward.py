@@ -15,6 +15,7 @@ import numpy as np
 from hybridnet.base.dtype import is_float
 from hybridnet.base.lazy import jax, jnp
 
+from .alternatives import differentiating
 from .call import MAKING, Backward, Call, Types
 
 __all__ = ["VjpCall", "vjp_call", "vjp_gradient"]
@@ -66,7 +67,8 @@ class VjpCall(Call):
                 primals[index] = value
             return tuple(self.of.lower(platform, primals, scalars))
 
-        outputs, pull_back = jax.vjp(forward, *(primals[i] for i in self.wanted))
+        with differentiating(self.of, self.wanted):
+            outputs, pull_back = jax.vjp(forward, *(primals[i] for i in self.wanted))
         by_output = dict(zip(self.given, cotangents, strict=True))
         return tuple(
             pull_back(

@@ -23,6 +23,7 @@ from hybridnet.base.errors import (
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
+from .alternatives import lowering_of
 from .backward import vjp_gradient
 from .call import MAKING, Backward, Call, Types
 
@@ -256,7 +257,8 @@ class OpCall(Call):
         if self.takes_state:
             keywords[op.state_keyword] = operands[-1]
             operands = operands[:-1]
-        result = op.lowering(*operands, **keywords)
+        lowering = lowering_of(self, op.lowering, platform, operands)
+        result = lowering(*operands, **keywords)
         return result if isinstance(result, (tuple, list)) else (result,)
 
     def by_parameter(self, scalars: Sequence[Any]) -> dict[str, Any]:
