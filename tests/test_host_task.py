@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import hybridnet as hn
-from hybridnet import nd
+from hybridnet import engine, nd
 from hybridnet.base.dtype import FLOAT32, INT32
 from hybridnet.base.errors import MXNetError, OpError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.runtime import recorder
 from hybridnet.runtime.host_task import push_task
+from hybridnet.runtime.launch import was_told
 
 FOUR = tensor_type((4,), FLOAT32)
 
@@ -159,6 +160,48 @@ def test_waitall_waits_for_tasks_and_reports_their_errors():
     push_task(fail, [], (FOUR,), name="save")
     with pytest.raises(OpError, match="save failed"):
         nd.waitall()
+    nd.waitall()
+
+
+def lost_and_held():
+    """Returns what failed, what depends on it, and a function: before that no such thing runs."""
+    go = threading.Event()
+
+    def late(array):
+        assert go.wait(60)
+        return doubled(array)
+
+    (value,) = push_task(fail, [], (FOUR,), name="save")
+    (held,) = push_task(late, [nd.ones((4,)).read()], (FOUR,), name="late")
+    return array_of(value), array_of(held) + array_of(value), go.set
+
+
+@pytest.mark.parametrize("waiting", ["recorded", "launched", "task"])
+def test_an_error_is_not_raised_again_for_what_depends_on_it(waiting):
+    failed, lost, go = lost_and_held()
+    if waiting == "launched":
+        recorder.flush()
+    if waiting == "task":
+        lost = array_of(push_task(doubled, [lost.read()], (FOUR,), name="after")[0])
+    with pytest.raises(OpError, match="save failed"):
+        failed.asnumpy()
+    go()
+    nd.waitall()
+    assert was_told(lost.read())
+    with pytest.raises(OpError, match="save failed"):
+        lost.asnumpy()
+    nd.waitall()
+
+
+def test_an_error_that_only_tasks_have_seen_is_raised():
+    (value,) = push_task(fail, [], (FOUR,), name="save")
+    (after,) = push_task(doubled, [value], (FOUR,), name="after")
+    engine.wait_for_var(after.var)
+    assert not was_told(after)
+    with pytest.raises(OpError, match="save failed"):
+        nd.waitall()
+    assert was_told(after)
+    assert was_told(value)
     nd.waitall()
 
 

@@ -109,6 +109,12 @@ def push_task(
     waits = tuple({value.var for value in reads if value.var is not None})
 
     def run() -> None:
+        # What could not be read is one failure, however many tasks it takes along. It is not
+        # raised here, where nobody would be told.
+        broken = next((value.error for value in reads if value.error is not None), None)
+        if broken is not None:
+            fail([*made, *ends], broken)
+            return
         try:
             arrays = fn(*(recorder.ready_array(value) for value in reads))
             for value, array in zip(made, arrays, strict=True):
@@ -116,8 +122,7 @@ def push_task(
             for value in ends:
                 value.array = True
         except BaseException as caught:
-            # What could not be read is one failure, however many tasks it takes along.
-            error = next((value.error for value in reads if value.error is not None), caught)
+            error = caught
             if not isinstance(error, MXNetError):
                 where = journal.ranges([origin])
                 pushed = f"; pushed at {where}" if where else ""

@@ -84,7 +84,8 @@ _RECENT: Final = 32
 #: Runs of graphs with loops that are under way, by their `id`: Ctrl-C in a wait ends those of its
 #: thread, since a loop may have no end of its own.
 loops: Final[dict[int, Any]] = {}
-# Errors that no wait has raised yet, oldest first, by identity.
+# Errors that no wait has raised yet, oldest first, by identity. One that was raised says so itself
+# (its attribute `told`), as long as there is a Value that holds it.
 _unreported: Final[dict[int, BaseException]] = {}
 _MAX_UNREPORTED: Final = 64
 
@@ -213,11 +214,15 @@ def fail(values: Sequence[Value], error: BaseException | None = None) -> None:
         values: the Values.
         error: why; None where they hold their errors already.
     """
-    # First: whoever sees an error in a Value raises it at once, and then it has been reported.
+    # First: whoever sees an error in a Value raises it at once, and then it has been told.
     for value in values:
         why = value.error if error is None else error
-        if why is not None and len(_unreported) < _MAX_UNREPORTED:
-            _unreported[id(why)] = why
+        if why is None or len(_unreported) >= _MAX_UNREPORTED:
+            continue
+        _unreported[id(why)] = why
+        # What depends on a failure may run, or be launched, long after a wait has raised it.
+        if _is_told(why):
+            _unreported.pop(id(why), None)
     if error is not None:
         for value in values:
             value.error = error
@@ -225,7 +230,17 @@ def fail(values: Sequence[Value], error: BaseException | None = None) -> None:
 
 def was_told(value: Value) -> bool:
     """Whether a Value could not be made, and some wait has raised why."""
-    return value.error is not None and id(value.error) not in _unreported
+    return value.error is not None and _is_told(value.error)
+
+
+def _is_told(error: BaseException) -> bool:
+    return "told" in vars(error)
+
+
+def _note_told(error: BaseException) -> None:
+    # In this order, and in `fail` the other way round: between them none stays who was told.
+    vars(error)["told"] = True
+    _unreported.pop(id(error), None)
 
 
 def _names(segment: Segment) -> str:
@@ -234,7 +249,7 @@ def _names(segment: Segment) -> str:
 
 def _raise(error: BaseException) -> None:
     """Raises an error that is kept: a new one for each wait, so that tracebacks do not pile up."""
-    _unreported.pop(id(error), None)
+    _note_told(error)
     if isinstance(error, MXNetError):
         raise type(error)(*error.args) from error.__cause__
     raise OpError(str(error)) from error
@@ -324,9 +339,10 @@ def wait_all() -> None:
                 # A donated array is gone, maybe just now: its memory belongs to a later program.
                 if array is None or not array.is_deleted():
                     raise
-    unreported = list(_unreported.values())
+    unreported = [one for one in list(_unreported.values()) if not _is_told(one)]
+    for one in unreported:
+        _note_told(one)
     if unreported:
-        _unreported.clear()
         _raise(unreported[0])
 
 
