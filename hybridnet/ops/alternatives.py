@@ -157,8 +157,8 @@ class _Building(threading.local):
     picks: Mapping[str, str] = {}
     #: Filled with the choice at each site; None: nobody asked.
     seen: dict[Site, str] | None = None
-    #: What is being differentiated, and by which of its inputs.
-    differentiated: tuple[Call, tuple[int, ...]] | None = None
+    #: What is being differentiated, a call, and by which of its inputs.
+    differentiated: tuple[object, tuple[int, ...]] | None = None
 
 
 _building: Final = _Building()

@@ -13,8 +13,11 @@ import numpy as np
 
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.ops.alternatives import Site, picking
 
+from .compile_options import options_for
 from .devices import device_of, platform_of, sharding_of
+from .recipe import BY_RULES, Recipe
 from .segment import Code
 
 __all__ = ["compile_code", "executable_from", "lower", "result_types", "to_bytes"]
@@ -60,8 +63,15 @@ def _argument_shapes(code: Code) -> list[tuple[tuple[int, ...], np.dtype[Any]]]:
     return [*((one.shape, one.dtype) for one in code.input_types), ((count,), _FLOAT64)]
 
 
-def compile_code(code: Code) -> Executable:
+def compile_code(
+    code: Code, recipe: Recipe = BY_RULES, seen: dict[Site, str] | None = None
+) -> Executable:
     """Compiles a structure as a whole; takes from milliseconds to minutes.
+
+    Args:
+        code: the structure.
+        recipe: how, where there is a choice.
+        seen: is filled with the sites at which there is one, and the lowerings used.
 
     Raises:
         Exception: whatever a lowering or XLA has against it.
@@ -73,14 +83,18 @@ def compile_code(code: Code) -> Executable:
     ]
     # 64-bit types exist while the program is built and nowhere else: the process's own JAX
     # configuration is not ours to change.
-    with jax.enable_x64(True):
+    with jax.enable_x64(True), picking(recipe.picks, seen):
         jitted = jax.jit(
             lower(code),
             donate_argnums=code.donated,
             keep_unused=True,
             out_shardings=sharding,
         )
-        made: Executable = jitted.lower(*shapes).compile()
+        traced = jitted.trace(*shapes)
+        options = recipe.options
+        if options is None:
+            options = options_for(platform_of(code.ctx), traced)
+        made: Executable = traced.lower().compile(compiler_options=dict(options))
     return made
 
 

@@ -15,12 +15,14 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+from hybridnet.base.config import tuning
 from hybridnet.base.context import Context
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.fingerprint import SIZE, fingerprint
 
 from .devices import device_of
+from .recipe import BY_RULES, Recipe
 from .segment import Code
 
 __all__ = ["key_of", "source_digest"]
@@ -41,8 +43,12 @@ _OF_THREAD: Final = (
 _VARIABLES: Final = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
 
 
-def key_of(code: Code) -> str | None:
+def key_of(code: Code, recipe: Recipe = BY_RULES) -> str | None:
     """Returns the name of a structure's program, the same in every process that can use it.
+
+    Args:
+        code: the structure.
+        recipe: how the program is made of it.
 
     Returns:
         None where a call cannot be told apart from others by anything that outlives the process,
@@ -57,6 +63,8 @@ def key_of(code: Code) -> str | None:
         pieces.append(repr(operands).encode())
     pieces.extend(map(_type_bytes, code.input_types))
     pieces.append(repr((code.outputs, code.donated)).encode())
+    if recipe is not BY_RULES:
+        pieces.append(fingerprint(*recipe.facts()))
     return hashlib.blake2b(b"".join(pieces), digest_size=SIZE).hexdigest()
 
 
@@ -71,6 +79,7 @@ def _settings() -> tuple[Any, ...]:
         *(getattr(config, name, None) for name in _OF_THREAD),
         *config.values.values(),
         *map(os.environ.get, _VARIABLES),
+        tuning() == "off",
     )
 
 
