@@ -77,6 +77,7 @@ _NAMES: Final = {
     "num_gpus": ("hybridnet.context", "num_gpus"),
     "print": ("hybridnet.tracing", "print"),
     "py_func": ("hybridnet.tracing", "py_func"),
+    "tune": ("hybridnet.tuning", "tune"),
     "waitall": ("hybridnet.ndarray", "waitall"),
     **{
         name: ("hybridnet.util", name)
@@ -140,6 +141,7 @@ if TYPE_CHECKING:
     from .tracing import function as function
     from .tracing import print as print
     from .tracing import py_func as py_func
+    from .tuning import tune as tune
 
     init, nd, rnd, sym, viz = initializer, ndarray, random, symbol, visualization
     np, npx = numpy, numpy_extension

@@ -25,6 +25,7 @@ BELOW = {
     "random": ("ndarray",),
     "autograd": ("ndarray", "symbol"),
     "operator": ("ndarray",),
+    "tuning": ("symbol",),
     "util": ("base",),
     "numpy": ("ndarray", "util"),
     "numpy_extension": ("numpy", "random"),

@@ -17,7 +17,7 @@ from typing import Final
 
 from hybridnet import engine
 
-__all__ = ["later"]
+__all__ = ["aside", "is_ending", "later"]
 
 
 _PATIENCE: Final = 10.0  # seconds
@@ -84,15 +84,36 @@ def later(work: Callable[[], None], name: str, *, grace: float = 0.0) -> None:
         grace: seconds after the end of the program until which it is still begun; by default what
             has not begun by then is left out.
     """
-    if not _exit.hooked:
-        _exit.hooked = True
-        engine.get()  # hooks in first, so that it waits for its tasks after ours has run
-        register = getattr(threading, "_register_atexit", atexit.register)
-        try:
-            register(_exit.begin)
-        except RuntimeError:  # the interpreter is going down already
-            _exit.begin()
+    _hook()
     engine.push(lambda: _exit.run(work, grace), priority=-1, name=name, lane="io")
+
+
+def aside(work: Callable[[], None], name: str) -> None:
+    """Does something that waits for long in a thread of its own.
+
+    Args:
+        work: what to do; it must look at `is_ending` and come to an end then.
+        name: of the thread.
+    """
+    _hook()
+    threading.Thread(target=_exit.run, args=(work, 0.0), name=name, daemon=True).start()
+
+
+def is_ending() -> bool:
+    """Whether the program is at its end, and waits for what runs."""
+    return _exit.begun is not None
+
+
+def _hook() -> None:
+    if _exit.hooked:
+        return
+    _exit.hooked = True
+    engine.get()  # hooks in first, so that it waits for its tasks after ours has run
+    register = getattr(threading, "_register_atexit", atexit.register)
+    try:
+        register(_exit.begin)
+    except RuntimeError:  # the interpreter is going down already
+        _exit.begin()
 
 
 if hasattr(os, "register_at_fork"):

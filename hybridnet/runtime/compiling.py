@@ -17,10 +17,18 @@ from hybridnet.ops.alternatives import Site, picking
 
 from .compile_options import options_for
 from .devices import device_of, platform_of, sharding_of
-from .recipe import BY_RULES, Recipe
+from .recipe import BY_RULES, Options, Recipe
 from .segment import Code
 
-__all__ = ["compile_code", "executable_from", "lower", "result_types", "to_bytes"]
+__all__ = [
+    "compile_code",
+    "executable_from",
+    "lower",
+    "options_of",
+    "result_types",
+    "sites_of",
+    "to_bytes",
+]
 
 _FLOAT64: Final = np.dtype(np.float64)
 
@@ -63,19 +71,43 @@ def _argument_shapes(code: Code) -> list[tuple[tuple[int, ...], np.dtype[Any]]]:
     return [*((one.shape, one.dtype) for one in code.input_types), ((count,), _FLOAT64)]
 
 
-def compile_code(
-    code: Code, recipe: Recipe = BY_RULES, seen: dict[Site, str] | None = None
-) -> Executable:
+def sites_of(code: Code, recipe: Recipe = BY_RULES) -> dict[Site, str]:
+    """Returns where in a structure operators have several lowerings, and which a recipe chooses."""
+    seen: dict[Site, str] = {}
+    _traced(code, recipe, seen)
+    return seen
+
+
+def compile_code(code: Code, recipe: Recipe = BY_RULES) -> Executable:
     """Compiles a structure as a whole; takes from milliseconds to minutes.
 
     Args:
         code: the structure.
         recipe: how, where there is a choice.
-        seen: is filled with the sites at which there is one, and the lowerings used.
 
     Raises:
         Exception: whatever a lowering or XLA has against it.
     """
+    traced = _traced(code, recipe, None)
+    options = _options(code, recipe, traced)
+    with jax.enable_x64(True):
+        made: Executable = traced.lower().compile(compiler_options=dict(options))
+    return made
+
+
+def options_of(code: Code, recipe: Recipe = BY_RULES) -> Options:
+    """Returns the compile options with which a structure is compiled by a recipe."""
+    return _options(code, recipe, _traced(code, recipe, None))
+
+
+def _options(code: Code, recipe: Recipe, traced: Any) -> Options:
+    if recipe.options is not None:
+        return recipe.options
+    return options_for(platform_of(code.ctx), traced)
+
+
+def _traced(code: Code, recipe: Recipe, seen: dict[Site, str] | None) -> Any:
+    """Returns a structure as `jax.stages.Traced`."""
     sharding = sharding_of(code.ctx)
     shapes = [
         jax.ShapeDtypeStruct(shape, dtype, sharding=sharding)
@@ -90,12 +122,7 @@ def compile_code(
             keep_unused=True,
             out_shardings=sharding,
         )
-        traced = jitted.trace(*shapes)
-        options = recipe.options
-        if options is None:
-            options = options_for(platform_of(code.ctx), traced)
-        made: Executable = traced.lower().compile(compiler_options=dict(options))
-    return made
+        return jitted.trace(*shapes)
 
 
 def to_bytes(code: Code, executable: Any) -> bytes | None:

@@ -21,7 +21,7 @@ from hybridnet.ops.call import Call, Types
 from . import journal, observe, recorder
 from .devices import sharding_of
 from .launch import note_dispatched
-from .programs import cache
+from .programs import cache, replaced
 from .segment import Code
 
 __all__ = ["Direct"]
@@ -41,18 +41,24 @@ class Direct:
         scalars: the numbers that it takes.
     """
 
-    __slots__ = ("_compiled", "_forks", "_launch", "_numbers", "_program", "ctx")
+    __slots__ = ("_compiled", "_forks", "_launch", "_numbers", "_program", "_replaced", "ctx")
 
     def __init__(self, program: Any, code: Code, scalars: Sequence[float]) -> None:
         self.ctx = code.ctx
         self._program = program
-        # What JAX's own object hands on to, once it has been called, is called without it.
-        self._compiled = getattr(program.compiled, "_call", None) or program.compiled
+        self._take()
         self._launch = journal.Launch(code, list(scalars))
         self._forks = _forks[0]
         with jax.enable_x64(True):
             host = np.array(scalars, _FLOAT64)
             self._numbers = jax.device_put(host, sharding_of(self.ctx))
+
+    def _take(self) -> None:
+        """Takes the program's executable as it is now."""
+        self._replaced = replaced[0]
+        compiled = self._program.compiled
+        # What JAX's own object hands on to, once it has been called, is called without it.
+        self._compiled = getattr(compiled, "_call", None) or compiled
 
     @classmethod
     def of(cls, ctx: Context, call: Call, types: Types, scalars: Sequence[Any]) -> Direct | None:
@@ -84,6 +90,8 @@ class Direct:
         """
         if observe.observer is not None or recorder.is_special() or self._forks != _forks[0]:
             return None
+        if self._replaced != replaced[0]:
+            self._take()
         recorder.mark()
         try:
             outputs: Sequence[Any] = self._compiled(*arrays, self._numbers)
@@ -91,6 +99,8 @@ class Direct:
             return None
         program = self._program
         program.runs += 1
+        if program.runs == program.look:
+            cache.look_at(self._launch.code, program, arrays, self._launch.scalars)
         program.used = True
         launches = journal.launches
         if not launches or launches[-1] is not self._launch:

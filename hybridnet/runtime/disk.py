@@ -72,6 +72,13 @@ class ProgramFolder:
         """Whether there is an entry, which may still turn out to be damaged."""
         return self._is_trusted() and os.path.exists(self._file(name))
 
+    def names(self) -> set[str]:
+        """Returns the names of all entries there are now."""
+        if not self._is_trusted():
+            return set()
+        paths = [path for _, _, path in self._entries()]
+        return {os.path.basename(path).removesuffix(_SUFFIX) for path in paths}
+
     def read(self, name: str) -> bytes | None:
         """Returns an entry, or None; removes a damaged one."""
         if not self._is_trusted():

@@ -11,6 +11,8 @@ from .compiling import executable_from, to_bytes
 from .disk import ProgramFolder
 from .program_key import key_of
 from .program_log import describe, log
+from .recipe import Recipe
+from .recipe_book import book
 from .segment import Code
 
 __all__ = ["ProgramStore", "program_folder"]
@@ -46,7 +48,7 @@ class ProgramStore:
         folder = self._open()
         if folder is None:
             return False
-        key = key_of(code)
+        key = key_of(code, book.recipe(code))
         return key is not None and folder.has(key)
 
     def load(self, code: Code) -> Any:
@@ -54,7 +56,7 @@ class ProgramStore:
         folder = self._open()
         if folder is None:
             return None
-        key = key_of(code)
+        key = key_of(code, book.recipe(code))
         data = None if key is None else folder.read(key)
         if key is None or data is None:
             return None
@@ -65,13 +67,13 @@ class ProgramStore:
             folder.remove(key)
             return None
 
-    def save(self, code: Code, executable: Any) -> None:
-        """Writes an executable made by `compile_code`, in the background."""
+    def save(self, code: Code, recipe: Recipe, executable: Any) -> None:
+        """Writes an executable made by `compile_code` by a recipe, in the background."""
         folder = self._open()
         if folder is None:
             return
         # Now, and not in the other thread: settings of JAX may be different there.
-        key = key_of(code)
+        key = key_of(code, recipe)
         if key is not None:
             later(lambda: _write(folder, key, code, executable), "write program", grace=_GRACE)
 

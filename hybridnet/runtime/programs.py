@@ -18,10 +18,12 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final, NamedTuple
+
+from hybridnet.base import config
 
 from . import observe, program_log
 from .background import later
@@ -29,11 +31,21 @@ from .compiling import compile_code, lower
 from .dispatch import dispatch
 from .program_log import describe, explaining, say
 from .program_store import ProgramStore
+from .recipe import Recipe
+from .recipe_book import book
 from .segment import Code
 from .shape_advice import ShapeAdvice
 from .steps import Failed, Step, plan, run_steps
 
-__all__ = ["CacheStatistics", "Failed", "ProgramCache", "ProgramState", "cache", "lower"]
+__all__ = [
+    "CacheStatistics",
+    "Failed",
+    "ProgramCache",
+    "ProgramState",
+    "cache",
+    "lower",
+    "replaced",
+]
 
 # Programs kept, and instructions in all of them together; past it, the oldest goes that was not
 # used again since it came, or was spared. A training script uses tens, of some hundred instructions
@@ -49,6 +61,8 @@ _WARM: Final = 2
 _WARM_UNSETTLED: Final = 8
 # New structures in which an instruction was missing, after which it gets a program of its own.
 _RECURRING: Final = 3
+# Runs after which a program is worth tuning.
+_HOT: Final = 64
 # Instructions in wholes that were compiled and never run again (less twice as many in those that
 # were), after which a thread's structures are said to keep changing; and after which the user is
 # told. Making a network's parameters takes some tens of wholes that run once, but small ones.
@@ -63,6 +77,10 @@ _CHANGING: Final = (
 )
 
 
+#: How often an executable was replaced by a better one: who keeps one looks whether it still is.
+replaced: Final = [0]
+
+
 class _Program:
     """One structure, and what has been made of it so far."""
 
@@ -70,6 +88,7 @@ class _Program:
         "compiled",
         "kept",
         "launches",
+        "look",
         "missed",
         "on_disk",
         "runs",
@@ -91,6 +110,8 @@ class _Program:
         self.launches = 0
         #: Dispatches of what was compiled.
         self.runs = 0
+        #: The number of runs at which it is looked at next; 0: never again.
+        self.look = 2
         self.submitted = False
         #: How to run it step by step; kept from the second time on.
         self.steps: list[Step] | None = None
@@ -155,6 +176,8 @@ class ProgramCache:
         instructions: int = _INSTRUCTIONS,
         store: ProgramStore | None = None,
     ) -> None:
+        #: Told of every launch before it, while somebody observes: (structure, inputs, scalars).
+        self.watchers: list[Callable[[Code, list[Any], list[Any]], None]] = []
         self._programs: OrderedDict[Code, _Program] = OrderedDict()
         # Re-entrant, like every lock here: a finalizer may compute with arrays.
         self._lock = threading.RLock()
@@ -201,11 +224,44 @@ class ProgramCache:
             compiled = self._obtain(code, program)
         self._hot += 1
         program.runs += 1
-        if program.runs == 2 and self._thread.unused and len(code.instructions) > 1:
-            self._thread.unused = max(0, self._thread.unused - 2 * _weight(code))
+        if program.runs == program.look:
+            self.look_at(code, program, inputs, scalars)
         if observe.observer is not None:
+            for watch in self.watchers:
+                watch(code, inputs, scalars)
             return _observed(code, compiled, inputs, scalars)
         return dispatch(code.ctx, compiled, inputs, scalars)
+
+    def look_at(
+        self, code: Code, program: _Program, inputs: Sequence[Any], scalars: Sequence[Any]
+    ) -> None:
+        """Looks at a program whose runs have reached the number that it had set.
+
+        Args:
+            code: the structure.
+            program: what there is of it.
+            inputs: what it runs on.
+            scalars: numbers, likewise.
+        """
+        if program.runs == 2:
+            if self._thread.unused and len(code.instructions) > 1:
+                self._thread.unused = max(0, self._thread.unused - 2 * _weight(code))
+            program.look = _HOT if config.tuning() == "background" else 0
+            return
+        program.look = 0
+        from .tuning import tune_when_idle  # imports this module
+
+        tune_when_idle(code, inputs, scalars)
+
+    def look_again(self, code: Code) -> None:
+        """Has a program tuned when it has run as often again."""
+        program = self._programs.get(code)
+        if program is not None:
+            program.look = 2 * program.runs
+
+    def launches(self) -> int:
+        """Returns how often programs were dispatched: the same number means that nothing ran."""
+        return self._cold + sum([one.runs for one in list(self._programs.values())])
 
     def statistics(self) -> CacheStatistics:
         """Returns how full the cache is and how often it was hit."""
@@ -224,6 +280,18 @@ class ProgramCache:
         """Returns the program of a structure, for who runs it by itself; None if it has none."""
         program = self._programs.get(code)
         return None if program is None or program.compiled is None else program
+
+    def replace(self, code: Code, recipe: Recipe, executable: Any) -> None:
+        """Lets a structure be run by another executable from now on.
+
+        Args:
+            code: the structure.
+            recipe: how the executable was made.
+            executable: what `compile_code` made.
+        """
+        self._find(code).compiled = executable
+        replaced[0] += 1
+        self._store.save(code, recipe, executable)
 
     def clear(self) -> None:
         """Forgets every program in memory."""
@@ -378,13 +446,14 @@ class ProgramCache:
 
     def _compile(self, code: Code, program: _Program) -> Any:
         started = perf_counter()
+        recipe = book.recipe(code)
         with observe.span("compile", code):
-            program.compiled = compiled = compile_code(code)
+            program.compiled = compiled = compile_code(code, recipe)
         self._compilations += 1
         if _weight(code) > 1:
             self._advice.note(code)
         program.steps = None
-        self._store.save(code, compiled)
+        self._store.save(code, recipe, compiled)
         if len(code.instructions) == 1 and explaining():
             say("%s: compiled in %s", describe(code), _since(started))
         return compiled

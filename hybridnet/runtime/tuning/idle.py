@@ -1,0 +1,126 @@
+"""Tuning hot programs while the process has nothing else to do.
+
+One thread goes through the programs that got hot, one after the other. It measures only while
+nothing is launched and no other thread computes, and what was measured while something was is
+thrown away. It ends when there is nothing left, and with the process.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Sequence
+from time import process_time
+from typing import Any, Final, final
+
+from ..background import aside, is_ending
+from ..program_log import describe, explaining, log, say
+from ..programs import cache
+from ..recipe_book import book
+from ..segment import Code
+from .launches import Launch
+from .search import Search
+
+__all__ = ["Idleness", "tune_when_idle"]
+
+# Seconds without activity after which the process counts as idle, and the share of a CPU that may
+# be in use then.
+_QUIET: Final = 0.25
+_IN_USE: Final = 0.1
+# Seconds that are waited for that; afterwards the program has to get hot anew.
+_PATIENCE: Final = 120.0
+# Seconds of search for one program.
+_BUDGET: Final = 60.0
+
+
+@final
+class Idleness:
+    """Whether the process does nothing but tune."""
+
+    def __init__(self) -> None:
+        self._tick = threading.Event()  # never set: waiting for it is a sleep
+        self._launches = cache.launches()
+
+    def wait(self) -> bool:
+        """Waits for it; returns False where it does not come, or the process is ending."""
+        for _ in range(int(_PATIENCE / _QUIET)):
+            if is_ending():
+                return False
+            launches, used = cache.launches(), process_time()
+            self._tick.wait(_QUIET)
+            if launches == cache.launches() and process_time() - used < _IN_USE * _QUIET:
+                self._launches = launches
+                return not is_ending()
+        return False
+
+    def held(self) -> bool:
+        """Whether nothing was launched since the last `wait`."""
+        return self._launches == cache.launches()
+
+
+class _Queue:
+    """What is to be tuned, and the thread that does."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[Launch] = deque()
+        self.works = False
+        self.lock = threading.RLock()
+
+    def reset_after_fork(self) -> None:
+        """In a forked child, where the thread is not."""
+        self.__init__()  # type: ignore[misc]
+
+
+_queue: Final = _Queue()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_queue.reset_after_fork)
+
+
+def tune_when_idle(code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
+    """Has a program tuned in some idle moment.
+
+    Args:
+        code: its structure.
+        inputs: what it is about to be run on.
+        scalars: numbers, likewise.
+    """
+    if book.entry(code) is not None:
+        return
+    with _queue.lock:
+        _queue.waiting.append(Launch.of(code, inputs, scalars))
+        if not _queue.works:
+            _queue.works = True
+            aside(_work, "tune")
+
+
+def _work() -> None:
+    while True:
+        with _queue.lock:
+            if not _queue.waiting or is_ending():
+                _queue.works = False
+                return
+            launch = _queue.waiting.popleft()
+        try:
+            _tune(launch)
+        except Exception as error:  # the program runs as it did
+            log.info("%s: could not be tuned: %s", describe(launch.code), error)
+
+
+def _tune(launch: Launch) -> None:
+    idleness = Idleness()
+    if not idleness.wait():
+        cache.look_again(launch.code)
+        return
+    search = Search(launch, _BUDGET, idleness)
+    entry, compiled = search.run()
+    if search.gave_up:
+        cache.look_again(launch.code)
+        return
+    book.keep(launch.code, entry)
+    if compiled is not None:
+        cache.replace(launch.code, entry.recipe, compiled)
+    if explaining():
+        tried = len(entry.trials)
+        found = "a faster way" if compiled is not None else "nothing faster"
+        say("%s: tuned: %d ways tried, %s", describe(launch.code), tried, found)

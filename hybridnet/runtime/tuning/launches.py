@@ -1,0 +1,163 @@
+"""Launches to measure: structures with arrays to run them on.
+
+A program is measured on what it was really given: indices in their range, masks as sparse as they
+are. A site is measured alone, on random numbers of its shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any, Final, final
+
+import numpy as np
+
+from hybridnet.base.context import Context
+from hybridnet.base.dtype import is_float
+from hybridnet.base.lazy import jax, jnp
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ops.alternatives import Site
+from hybridnet.ops.backward import vjp_call
+from hybridnet.ops.call import Call
+
+from .. import observe
+from ..devices import sharding_of
+from ..dispatch import dispatch
+from ..programs import cache
+from ..segment import Code
+
+__all__ = ["Launch", "captured", "launch_at"]
+
+# A sample is as many runs as take this long, in seconds: the clock and the call cost some µs.
+_SAMPLE: Final = 2e-3
+_MOST_RUNS: Final = 50
+
+
+@final
+class Launch:
+    """A structure and what to run it on.
+
+    Args:
+        code: the structure.
+        inputs: JAX arrays; they are left as they are.
+        scalars: numbers.
+
+    Attributes:
+        count: how often it was launched while it was watched.
+    """
+
+    def __init__(self, code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
+        self.code = code
+        self.count = 0
+        self._inputs = list(inputs)
+        self._scalars = list(scalars)
+
+    @classmethod
+    def of(cls, code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) -> Launch:
+        """Returns a launch that is about to be made: of what it will consume, copies are kept."""
+        kept = list(inputs)
+        for slot in code.donated:
+            kept[slot] = jnp.copy(kept[slot])
+        return cls(code, kept, scalars)
+
+    def outputs(self, compiled: Any) -> list[np.ndarray[Any, Any]]:
+        """Returns what a program makes of the inputs."""
+        made = dispatch(self.code.ctx, compiled, self._fresh(), self._scalars)
+        return [np.asarray(one) for one in made]
+
+    def timer(self, compiled: Any) -> Callable[[], float]:
+        """Returns what runs a program and tells the seconds of one run."""
+        runs = 0
+
+        def run() -> float:
+            nonlocal runs
+            if not runs:
+                runs = min(_MOST_RUNS, max(1, int(_SAMPLE / max(self._seconds(compiled, 1), 1e-9))))
+            return self._seconds(compiled, runs)
+
+        return run
+
+    def _seconds(self, compiled: Any, runs: int) -> float:
+        inputs = [self._fresh() for _ in range(runs)]
+        started = perf_counter()
+        for one in inputs:
+            made = dispatch(self.code.ctx, compiled, one, self._scalars)
+        jax.block_until_ready(made)
+        return (perf_counter() - started) / runs
+
+    def _fresh(self) -> list[Any]:
+        """Returns the inputs, those that a program consumes as copies."""
+        inputs = list(self._inputs)
+        for slot in self.code.donated:
+            inputs[slot] = jnp.copy(inputs[slot])
+        jax.block_until_ready(inputs)
+        return inputs
+
+
+@contextmanager
+def captured(wanted: Callable[[Code], bool] = lambda code: True) -> Iterator[dict[Code, Launch]]:
+    """Keeps what is launched within, each structure with what it was given first.
+
+    Args:
+        wanted: which structures.
+    """
+    found: dict[Code, Launch] = {}
+
+    def take(code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
+        launch = found.get(code)
+        if launch is None:
+            if not wanted(code):
+                return
+            launch = found[code] = Launch.of(code, inputs, scalars)
+        launch.count += 1
+
+    def listen(kind: str, what: Code | str, start: int, end: int) -> None:
+        """Nothing: it is there so that every launch comes by the cache."""
+
+    cache.watchers.append(take)
+    observe.listen(listen)
+    try:
+        yield found
+    finally:
+        observe.unlisten(listen)
+        cache.watchers.remove(take)
+
+
+def launch_at(site: Site, ctx: Context) -> Launch | None:
+    """Returns a launch of what is lowered at a site, alone.
+
+    Args:
+        site: the site.
+        ctx: where.
+
+    Returns:
+        None where that cannot be made up.
+    """
+    types = tuple(tensor_type(one.shape, np.dtype(one.dtype)) for one in site.operands)
+    call: Any = site.call
+    if not isinstance(call, Call) or call.takes_state:
+        return None
+    if site.wanted is not None:
+        outputs = call.infer(types)[: call.num_visible]
+        wanted = tuple(i for i in site.wanted if is_float(types[i].dtype))
+        given = tuple(i for i, one in enumerate(outputs) if is_float(one.dtype))
+        if not wanted or not given:
+            return None
+        types += tuple(outputs[i] for i in given)
+        call = vjp_call(call, wanted, given)
+    operands = tuple(range(-1, ~len(types), -1))
+    code = Code(ctx, ((call, operands),), types, tuple(range(call.num_outputs)), ())
+    rng = np.random.default_rng(0)
+    # Whole numbers are positions as a rule: in the shortest axis that they can be meant for.
+    bound = min((one.shape[0] for one in types if is_float(one.dtype) and one.shape), default=2)
+    inputs = []
+    for one in types:
+        made = (
+            rng.standard_normal(one.shape)
+            if is_float(one.dtype)
+            else rng.integers(0, max(1, min(bound, 100)), one.shape)
+        )
+        with jax.enable_x64(True):
+            inputs.append(jax.device_put(np.asarray(made).astype(one.dtype), sharding_of(ctx)))
+    return Launch(code, inputs, [0.5] * call.num_scalars)

@@ -1,0 +1,87 @@
+"""Comparing two ways by the clock, on a machine that does other things besides.
+
+Both run by turns, so that whatever else the machine does meets both alike, and it is the ratios of
+neighbours that are looked at. A win has to exceed their spread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median, quantiles
+from time import perf_counter
+from typing import Final
+
+__all__ = ["Comparison", "compare"]
+
+#: Runs something once, to its end; returns the seconds that it took, preparations not counted.
+Run = Callable[[], float]
+
+_FEWEST: Final = 5
+_MOST: Final = 25
+# What is gained by less is not worth a program of its own, nor well told from noise.
+_LEAST_GAIN: Final = 0.02
+# A candidate this many times as slow at the first try is not tried again.
+_HOPELESS: Final = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What two ways take.
+
+    Attributes:
+        before: seconds of the one, the median.
+        after: seconds of the other, the median.
+        ratio: the median of what the other takes as a share of the one, round by round.
+        spread: half the distance between the quartiles of these shares.
+    """
+
+    before: float
+    after: float
+    ratio: float
+    spread: float
+
+    @property
+    def is_win(self) -> bool:
+        """Whether the other is the faster, by more than the spread."""
+        return self.ratio + self.spread < 1 - _LEAST_GAIN
+
+
+def compare(one: Run, other: Run, seconds: float) -> Comparison:
+    """Runs two ways by turns; a win has to be won twice.
+
+    Args:
+        one: the way things are done now.
+        other: the candidate.
+        seconds: how long to go on, about; five rounds are made in any case, unless the candidate
+            is out of the question after two.
+
+    Returns:
+        What was measured, the second time where the first was a win.
+    """
+    found = _compare(one, other, seconds)
+    return _compare(one, other, seconds) if found.is_win else found
+
+
+def _compare(one: Run, other: Run, seconds: float) -> Comparison:
+    end = perf_counter() + seconds
+    times: list[tuple[float, float]] = []
+    one(), other()  # the first runs pay for what they find cold
+    while len(times) < _FEWEST or (perf_counter() < end and len(times) < _MOST):
+        if len(times) % 2:  # the first of two finds the caches as the other left them
+            after = other()
+            before = one()
+        else:
+            before = one()
+            after = other()
+        times.append((before, after))
+        if len(times) == 2 and all(b > _HOPELESS * a for a, b in times):
+            break
+    ratios = [after / before for before, after in times]
+    low, _, high = quantiles(ratios, n=4, method="inclusive")
+    return Comparison(
+        before=median(before for before, _ in times),
+        after=median(after for _, after in times),
+        ratio=median(ratios),
+        spread=(high - low) / 2,
+    )

@@ -1,0 +1,202 @@
+"""`hybridnet.tune`: finds by measurement how the programs of a computation run fastest here.
+
+    hn.tune(net, data)                     # a block, a traced function, any callable
+    hn.tune(step, data, label, budget_s=300)
+    print(hn.tune.report())
+
+Operators have several lowerings, and XLA has options by which it compiles; which are best depends
+on shapes, processor and version. Rules choose without being asked. Tuning measures on the real
+shapes, and keeps what is faster on disk, where later processes find it. ``HYBRIDNET_TUNE`` says
+whether programs are also tuned unasked, in idle moments (``background``), or never and nothing but
+plain lowerings is used (``off``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from time import perf_counter
+from typing import Any, Final, final
+
+from .base.context import current_context
+from .base.errors import MXNetError, ParameterError
+from .executor import Executor
+from .ndarray import NDArray, array, waitall
+from .runtime.programs import cache
+from .runtime.recipe_book import Entry, Trial, book
+from .runtime.tuning import Launch, Search, captured
+from .symbol import Symbol
+
+__all__ = ["Report", "tune"]
+
+# Calls until everything is compiled: the first runs operator by operator, the second makes the
+# engine compile, and what is changed in place may need another.
+_WARM: Final = 4
+# Of the budget, what one program may take where there are several: by its share of the time, but
+# at least this share.
+_LEAST: Final = 0.1
+
+
+@final
+class Report:
+    """What tuning tried, and what it chose; prints as a table.
+
+    Attributes:
+        entries: one for each program: its name, its recipe, and the trials.
+    """
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.entries = list(entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __str__(self) -> str:
+        if not self.entries:
+            return "nothing has been tuned"
+        return "\n\n".join(_table(one) for one in self.entries)
+
+    __repr__ = __str__
+
+
+def _table(entry: Entry) -> str:
+    recipe = entry.recipe
+    chosen = []
+    if recipe.options is not None:
+        options = ", ".join(f"{name}={value!r}" for name, value in recipe.options.items())
+        chosen.append(f"options {options or 'of XLA itself'}")
+    if recipe.picks:
+        chosen.append(
+            f"{len(recipe.picks)} lowerings: {', '.join(sorted({*recipe.picks.values()}))}"
+        )
+    lines = [f"{entry.program}: {'; '.join(chosen) or 'as the rules say'}"]
+    lines += [f"  {_row(one, entry.program)}" for one in entry.trials]
+    return "\n".join(lines)
+
+
+def _row(trial: Trial, program: str) -> str:
+    where = "whole" if trial.what == program else trial.what
+    text = f"{where}: {trial.candidate}: {trial.verdict}"
+    if trial.before is None or trial.after is None or trial.spread is None:
+        return text
+    return (
+        f"{text}, {1e3 * trial.before:.3g} -> {1e3 * trial.after:.3g} ms "
+        f"(spread {100 * trial.spread:.1f} %)"
+    )
+
+
+@final
+class _Tune:
+    """Finds by measurement how the programs of a computation run fastest on this machine.
+
+    ``tune(target, *inputs, budget_s=60.0, **named)`` calls the target on the inputs a few times,
+    for real (a training step trains), measures its programs, and lets the faster ones run from now
+    on, in this process and in later ones. Results stay within the tolerances that the lowerings
+    declare; those of a whole program, within 2e-3 of the greatest magnitude in each output
+    (float32).
+
+    Args:
+        target: a callable: a block, a traced function, an eager function, an executor's forward; or
+            a Symbol, whose inference is tuned: the inputs are its arguments by name, and those that
+            are not given (the weights) are made up.
+        *inputs: what to call it with: arrays of the shapes that will be used.
+        budget_s: seconds to spend; compilations that have begun are finished.
+        **named: arguments by name.
+
+    Returns:
+        A `Report` of what was tried now.
+
+    Raises:
+        ParameterError: the target cannot be called, or the budget is not a positive number.
+        MXNetError: HYBRIDNET_TUNE is 'off', or the target computes nothing.
+    """
+
+    def __call__(self, target: Any, *inputs: Any, budget_s: float = 60.0, **named: Any) -> Report:
+        end = perf_counter() + _checked(budget_s)
+        if isinstance(target, (Symbol, Executor)):
+            call = _forward(target, inputs, named)
+        elif callable(target):
+
+            def call() -> Any:
+                return target(*inputs, **named)
+
+        else:
+            raise ParameterError(
+                f"tune: target must be a callable, a block or a Symbol, got {type(target).__name__}"
+            )
+        launches = _launches(call)
+        entries = []
+        for launch, share in launches:
+            left = end - perf_counter()
+            search = Search(launch, max(0.0, left * max(share, _LEAST)))
+            entry, compiled = search.run()
+            book.keep(launch.code, entry)
+            if compiled is not None:
+                cache.replace(launch.code, entry.recipe, compiled)
+            entries.append(entry)
+        return Report(entries)
+
+    def report(self) -> Report:
+        """Returns what this process has tuned, and what it uses of what earlier ones have."""
+        return Report(book.entries())
+
+    def __repr__(self) -> str:
+        return "<hybridnet.tune: tune(target, *inputs, budget_s=60.0), tune.report()>"
+
+
+def _checked(budget_s: float) -> float:
+    if isinstance(budget_s, bool) or not isinstance(budget_s, (int, float)) or not budget_s > 0:
+        raise ParameterError(f"tune: budget_s must be a number of seconds > 0, got {budget_s!r}")
+    return float(budget_s)
+
+
+def _forward(
+    target: Symbol | Executor, inputs: Sequence[Any], named: dict[str, Any]
+) -> Callable[[], Any]:
+    """Returns what runs a symbol, or an executor, on arguments by name."""
+    if inputs:
+        raise ParameterError(
+            f"tune: a {type(target).__name__} takes its inputs by name, got {len(inputs)} without; "
+            "write tune(symbol, data=array)"
+        )
+    given = {
+        name: one if isinstance(one, NDArray) else array(one, ctx=current_context())
+        for name, one in named.items()
+    }
+    if isinstance(target, Symbol):
+        shapes: dict[str, Any] = {name: one.shape for name, one in given.items()}
+        types = {name: one.dtype for name, one in given.items()}
+        ctx = current_context()
+        target = target.simple_bind(ctx, grad_req="null", type_dict=types, **shapes)
+        for name, one in target.arg_dict.items():
+            if name not in given:
+                one[:] = 0.01
+    executor = target
+    return lambda: executor.forward(is_train=False, **given)
+
+
+def _launches(call: Callable[[], Any]) -> list[tuple[Launch, float]]:
+    """Calls until all is compiled; returns what is launched then, and each one's share of time."""
+    for _ in range(_WARM):
+        call()
+        waitall()
+    with captured() as found:
+        call()
+        waitall()
+    times = {}
+    for launch in found.values():
+        program = cache.compiled(launch.code)
+        if program is not None:
+            times[launch] = launch.count * launch.timer(program.compiled)()
+    if not times:
+        raise MXNetError(
+            "tune: the target launched no program: it must compute something with arrays of "
+            "hybridnet each time it is called"
+        )
+    whole = sum(times.values())
+    return sorted(((one, time / whole) for one, time in times.items()), key=lambda one: -one[1])
+
+
+tune: Final = _Tune()
