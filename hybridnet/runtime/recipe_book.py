@@ -79,7 +79,7 @@ class Entry:
             ValueError, TypeError, KeyError: it is something else.
         """
         found: Mapping[str, Any] = json.loads(text)
-        trials = [Trial(**one) for one in found["trials"]]
+        trials = tuple(Trial(**one) for one in found["trials"])
         return cls(str(found["program"]), Recipe.from_json(found["recipe"]), trials)
 
 
@@ -139,10 +139,11 @@ class RecipeBook:
 
     def keep(self, code: Code, entry: Entry) -> None:
         """Notes what tuning has found for a structure."""
-        with self._lock:
-            self._by_code[code] = entry
         folder = self._open()
         key = None if folder is None else key_of(code)
+        with self._lock:
+            self._by_code[code] = entry
+            self._entries.pop(key or "", None)
         if folder is not None and key is not None:
             folder.write(key, entry.to_json().encode())
 
