@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any, Final, final
 
+from .base import config
 from .base.context import current_context
 from .base.errors import MXNetError, ParameterError
 from .executor import Executor
@@ -115,6 +116,8 @@ class _Tune:
 
     def __call__(self, target: Any, *inputs: Any, budget_s: float = 60.0, **named: Any) -> Report:
         end = perf_counter() + _checked(budget_s)
+        if config.tuning() == "off":
+            raise MXNetError("tune: HYBRIDNET_TUNE is 'off'; unset it, or set it to 'builtin'")
         if isinstance(target, (Symbol, Executor)):
             call = _forward(target, inputs, named)
         elif callable(target):
