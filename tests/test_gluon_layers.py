@@ -395,3 +395,18 @@ def test_inputs_that_are_no_arrays(given: Any, hybridize: bool) -> None:
         layer.hybridize()
     with pytest.raises(MXNetError, match=r"dense0: needs an NDArray or a Symbol, got \w+"):
         layer(given)
+
+
+def test_batch_norm_leaves_its_statistics_alone_outside_training() -> None:
+    net = nn.BatchNorm()
+    net.initialize()
+    x = hn.nd.array(np.arange(24.0).reshape(2, 3, 4))
+    for hybrid in (False, True):
+        net.hybridize(hybrid)
+        net(x).wait_to_read()
+        mean = net.running_mean.data().read().array
+        net(x).wait_to_read()
+        assert net.running_mean.data().read().array is mean, "the very array, not a copy of it"
+        with hn.autograd.record():
+            net(x).wait_to_read()
+        assert net.running_mean.data().read().array is not mean

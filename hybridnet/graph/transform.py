@@ -17,7 +17,6 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops._random_state import STATE_SHAPE
 from hybridnet.ops.backward import VjpCall, vjp_call
 from hybridnet.ops.call import Call
-from hybridnet.ops.operator import OpCall
 from hybridnet.ops.state_ops import ASSIGN, READ
 
 from .node import Edge, Graph, Moves, Node, variable
@@ -57,13 +56,8 @@ def with_train(graph: Graph, train: bool) -> Graph:
 
 
 def updates_of(call: Call) -> Mapping[int, int]:
-    """Returns which inputs a call overwrites with which outputs (input number -> output number).
-
-    Operators that know of training change their auxiliary states only there.
-    """
-    if isinstance(call, OpCall) and call.operator.takes_train and call.train is False:
-        return {}
-    return call.mutates
+    """Returns which inputs a call overwrites with which outputs (input number -> output number)."""
+    return call.updates
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,8 +39,7 @@ def record_changing(
     made = recorder.record(ctx, call, values, scalars, made_types)
     if call.takes_state:
         state.write(made[-1])
-    for index, output in call.mutates.items():
-        # A call may leave the state out (BatchNorm outside training gives it back unchanged).
+    for index, output in call.updates.items():
         inputs[index].write(made[output])
     return values, made, made_types
 

@@ -140,7 +140,7 @@ class NDArray(AbstractArray):
         found: list[TensorType] = []
         values: list[Value] = []
         # What a trace must see, and what changes arrays, goes the long way.
-        changes = call.takes_state or call.mutates
+        changes = call.takes_state or call.updates
         trace = recorder_thread.trace
         direct = trace is None and not changes
         recording = _tape.state.recording

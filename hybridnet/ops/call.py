@@ -79,6 +79,11 @@ class Call(ABC):
         """The name in messages and printed graphs."""
 
     @property
+    def updates(self) -> Mapping[int, int]:
+        """What it really overwrites, as `mutates`: some change their states in training only."""
+        return self.mutates
+
+    @property
     def parameters(self) -> Mapping[str, Any]:
         """What makes an equal call with its maker in `MAKERS`: literals of Python; or nothing."""
         return {}

@@ -193,13 +193,15 @@ class OpCall(Call):
             not known yet.
     """
 
-    __slots__ = ("_types", "attrs", "mutates", "operator", "train")
+    __slots__ = ("_types", "attrs", "mutates", "operator", "train", "updates")
 
     def __init__(self, operator: Operator, attrs: dict[str, Any], train: bool | None) -> None:
         self.operator = operator
         self.attrs = attrs
         self.train = train
         self.mutates = _of(operator.mutates, attrs)
+        # Operators that know of training change their auxiliary states only there.
+        self.updates = {} if operator.takes_train and train is False else self.mutates
         self.takes_state = _of(operator.takes_state, attrs)
         self.num_outputs = _of(operator.outputs, attrs) + self.takes_state
         self.num_visible = _of(operator.visible, attrs)
