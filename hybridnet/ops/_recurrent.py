@@ -14,9 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from hybridnet.base.lazy import jax, jnp, lax
 
-__all__ = ["GATES", "KEPT", "Layer", "remembered", "scan"]
+__all__ = ["GATES", "KEPT", "Layer", "remembered", "scan", "weight_gradient"]
 
 #: How many gates a cell computes at each step.
 GATES: Final = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
@@ -47,6 +49,7 @@ def scan(
     bias: Any,
     projection: Any,
     valid: Any,
+    parts: int = 1,
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """Runs a layer.
 
@@ -58,6 +61,7 @@ def scan(
         bias: (hidden,), of a GRU: what is added to the hidden state's part of the last gate.
         projection: (projected, hidden) or None: the hidden state is multiplied by it.
         valid: (time, batch, 1) bool or None: where it is False the state stays and the output is 0.
+        parts: into how many parts the batch is cut, which take each step beside each other.
 
     Returns:
         The outputs (time, batch, hidden), the last state, and what `remembered` needs.
@@ -65,7 +69,7 @@ def scan(
     cell = _CELLS[layer.mode]
     turned = weight.T
 
-    def step(before: tuple[Any, ...], now: Any) -> Any:
+    def one_step(before: tuple[Any, ...], now: Any) -> Any:
         x, valid = now
         after, kept = cell(layer, x, before, before[0] @ turned, bias)
         if projection is not None:
@@ -76,8 +80,34 @@ def scan(
             after = tuple(jnp.where(valid, *both) for both in zip(after, before, strict=True))
         return after, (output, *kept)
 
-    state, (outputs, *kept) = lax.scan(step, state, (x, valid), reverse=layer.reverse)
-    return outputs, state, (outputs, *kept)
+    def step(before: Sequence[Any], now: Sequence[Any]) -> Any:
+        return _turned([one_step(*both) for both in zip(before, now, strict=True)])
+
+    ends, found = lax.scan(
+        step, _cut(state, 0, parts), _cut((x, valid), 1, parts), reverse=layer.reverse
+    )
+    outputs, *kept = _joined(found, 1)
+    return outputs, _joined(ends, 0), (outputs, *kept)
+
+
+def _turned(rows: Sequence[Sequence[Any]]) -> tuple[tuple[Any, ...], ...]:
+    """Returns the columns of a table."""
+    return tuple(zip(*rows, strict=True))
+
+
+def _cut(arrays: Sequence[Any], axis: int, parts: int) -> tuple[tuple[Any, ...], ...]:
+    """Cuts each array (or None) into parts along an axis; returns the parts, each of all arrays."""
+    if parts == 1:
+        return (tuple(arrays),)
+    cut = [(None,) * parts if x is None else jnp.array_split(x, parts, axis) for x in arrays]
+    return _turned(cut)
+
+
+def _joined(parts: Sequence[tuple[Any, ...]], axis: int) -> tuple[Any, ...]:
+    """Joins what `_cut` has cut."""
+    if len(parts) == 1:
+        return parts[0]
+    return tuple(jnp.concatenate(one, axis) for one in _turned(parts))
 
 
 _Step = tuple[tuple[Any, ...], tuple[Any, ...]]
@@ -92,13 +122,17 @@ def _tanh(layer: Layer, x: Any, state: Sequence[Any], product: Any, bias: Any) -
 
 
 def _lstm(layer: Layer, x: Any, state: Sequence[Any], product: Any, bias: Any) -> _Step:
-    i, f, g, o = jnp.split(x + product, 4, -1)
-    i, f, g, o = jax.nn.sigmoid(i), jax.nn.sigmoid(f), jnp.tanh(g), jax.nn.sigmoid(o)
+    # All gates by one tanh, sigmoid(x) being tanh(x / 2) / 2 + 1/2: XLA makes vector code of it,
+    # and not of four functions of four slices (35 steps of 20x200 on a CPU: 0.5 ms against 2.0 in
+    # jaxlib 0.10, 0.9 against 1.1 in 0.12).
+    scale = np.repeat(np.array([0.5, 0.5, 1, 0.5], x.dtype), state[1].shape[-1])
+    gates = jnp.tanh((x + product) * scale) * scale + (1 - scale)
+    i, f, g, o = jnp.split(gates, 4, -1)
     c = f * state[1] + i * g
     if layer.clip is not None:
         low, high, replace_nan = layer.clip
         c = jnp.clip(jnp.where(jnp.isnan(c), 0, c) if replace_nan else c, low, high)
-    return (o * jnp.tanh(c), c), (jnp.concatenate([i, f, g, o], -1), c)
+    return (o * jnp.tanh(c), c), (gates, c)
 
 
 def _gru(layer: Layer, x: Any, state: Sequence[Any], product: Any, bias: Any) -> _Step:
@@ -192,7 +226,20 @@ def _backward(
         bias = last.sum((0, 1))
     elif bias is not None:
         bias = jnp.zeros_like(bias)
-    return x_grad, first, jnp.einsum("tbg,tbh->gh", product_grad, h), bias
+    return x_grad, first, weight_gradient(product_grad, h), bias
+
+
+def weight_gradient(grad: Any, x: Any) -> Any:
+    """Returns the gradient of w in ``x @ w.T``.
+
+    It is the turned product of the turned one: where a program is for CPUs, that is 1.5 times as
+    fast as the product itself in jaxlib 0.10 (1.2 ms against 1.9 for (700, 800) and (700, 200)).
+
+    Args:
+        grad: (..., outputs), the gradient of the product.
+        x: (..., inputs).
+    """
+    return (x.reshape(-1, x.shape[-1]).T @ grad.reshape(-1, grad.shape[-1])).T
 
 
 def _before(sequence: Any, first: Any, valid: Any, reverse: bool) -> Any:
@@ -232,16 +279,16 @@ def _lstm_rule(kept: Sequence[Any], h: Any, c: Any) -> tuple[Any, _Rule]:
     i, f, g, o = jnp.split(kept[1], 4, -1)
     shown = jnp.tanh(kept[2])
     of_cell = (g * i * (1 - i), c * f * (1 - f), i * (1 - g * g))
-    of_hidden = shown * o * (1 - o)
+    slopes = jnp.concatenate([*of_cell, shown * o * (1 - o)], -1)
 
     def rule(local: Any, grads: Sequence[Any]) -> Any:
-        of_cell, of_hidden, between, f = local
+        slopes, between, f = local
         cell = grads[1] + grads[0] * between
-        parts = [*(cell * one for one in of_cell), grads[0] * of_hidden]
-        found = jnp.concatenate(parts, -1)
+        found = jnp.concatenate([cell, cell, cell, grads[0]], -1) * slopes
         return found, found, (0, cell * f)
 
-    return (of_cell, of_hidden, o * (1 - shown * shown), f), rule
+    # Made for all steps before the scan, not within it.
+    return lax.optimization_barrier((slopes, o * (1 - shown * shown), f)), rule
 
 
 def _gru_rule(kept: Sequence[Any], h: Any, c: Any) -> tuple[Any, _Rule]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, final
@@ -11,13 +13,14 @@ import numpy as np
 from hybridnet.base.attrs import RandomState, Range, Shape, Train
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jax, jnp
+from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from . import _recurrent
 from ._checks import fill, require_floats, require_one_dtype, require_shape, wide
 from ._random_state import keep_mask, next_key
 from ._recurrent import GATES, KEPT, Layer
+from .alternatives import Site, alternative
 from .backward import vjp_gradient
 from .call import Backward
 from .families import keywords_of, signed
@@ -213,16 +216,14 @@ def _cost(data: TensorType, *_: TensorType, **params: Any) -> float:
 
 def _unpack(parameters: Any, net: _Net, features: int) -> list[tuple[Any, ...]]:
     """Returns for each layer and direction its weights, then its two biases."""
-    position = 0
-
-    def take(*shape: int) -> Any:
-        nonlocal position
-        start, position = position, position + int(np.prod(shape))
-        return parameters[start:position].reshape(shape)
-
-    weights = [tuple(take(*shape) for shape in one) for one in net.blocks(features)]
-    size = GATES[net.mode] * net.hidden
-    return [(*one, take(size), take(size)) for one in weights]
+    blocks = list(net.blocks(features))
+    biases = [(GATES[net.mode] * net.hidden,)] * (2 * len(blocks))
+    shapes = [*itertools.chain(*blocks), *biases]
+    # At once, so that the gradient is joined at once.
+    cut = lax.split(parameters, [math.prod(shape) for shape in shapes])
+    arrays = iter([one.reshape(shape) for one, shape in zip(cut, shapes, strict=True)])
+    weights = [tuple(itertools.islice(arrays, len(one))) for one in blocks]
+    return [(*one, next(arrays), next(arrays)) for one in weights]
 
 
 def _run(
@@ -233,6 +234,7 @@ def _run(
     lengths: Any,
     drop: Callable[[Any], Any] | None,
     kept: Sequence[Any] = (),
+    parts: int = 1,
 ) -> tuple[Any, list[Any], list[Any]]:
     """Runs all layers.
 
@@ -244,6 +246,7 @@ def _run(
         lengths: (batch,), the number of valid steps; or None.
         drop: applied to what one layer gives to the next.
         kept: what an earlier run kept; then this one is to be differentiated only.
+        parts: into how many the batch is cut.
 
     Returns:
         The outputs, the last states, and what is kept for the gradient.
@@ -264,7 +267,7 @@ def _run(
             layer = Layer(net.mode, number > index, net.clip)
             first = tuple(one[number] for one in states)
             old = tuple(kept[number * KEPT[net.mode] :][: KEPT[net.mode]])
-            output, end, mine = _one(layer, x, first, blocks[number], valid, old)
+            output, end, mine = _one(layer, x, first, blocks[number], valid, old, parts)
             outputs.append(output)
             ends.append(end)
             new_kept.extend(mine)
@@ -279,6 +282,7 @@ def _one(
     block: tuple[Any, ...],
     valid: Any,
     kept: tuple[Any, ...],
+    parts: int,
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """Runs one layer in one direction, or gives what it kept."""
     input_weight, weight, *projection, input_bias, state_bias = block
@@ -287,13 +291,28 @@ def _one(
         size = weight.shape[1]
         inner = state_bias[2 * size :]
         state_bias = jnp.concatenate([state_bias[: 2 * size], jnp.zeros_like(inner)])
-    x = x @ input_weight.T + (input_bias + state_bias)
+    product = _product(x, input_weight) if kept else x @ input_weight.T
+    x = product + (input_bias + state_bias)
     if kept:
         output, end = _recurrent.remembered(layer, x, state, weight, inner, valid, kept)
         return output, end, ()
-    return _recurrent.scan(
-        layer, x, state, weight, inner, projection[0] if projection else None, valid
-    )
+    projected = projection[0] if projection else None
+    return _recurrent.scan(layer, x, state, weight, inner, projected, valid, parts)
+
+
+def _product(x: Any, weight: Any) -> Any:
+    """Returns ``x @ weight.T``, differentiated as `_recurrent.weight_gradient` says."""
+
+    @jax.custom_vjp
+    def product(x: Any, weight: Any) -> Any:
+        return x @ weight.T
+
+    def backward(saved: tuple[Any, Any], grad: Any) -> tuple[Any, Any]:
+        x, weight = saved
+        return grad @ weight, _recurrent.weight_gradient(grad, x)
+
+    product.defvjp(lambda x, weight: (x @ weight.T, (x, weight)), backward)
+    return product(x, weight)
 
 
 def _dropout(p: float, train: bool, state: Any) -> tuple[Callable[[Any], Any] | None, Any]:
@@ -404,7 +423,14 @@ def rnn(
         also the states after the last step, of the shapes of the first ones. Hidden: what the
         gradient needs.
     """
-    net = _net(
+    return _lowering(
+        1,
+        (data, parameters, state, state_cell, sequence_length),
+        generator,
+        train,
+        p=p,
+        state_outputs=state_outputs,
+        use_sequence_length=use_sequence_length,
         state_size=state_size,
         num_layers=num_layers,
         mode=mode,
@@ -414,18 +440,55 @@ def rnn(
         lstm_state_clip_max=lstm_state_clip_max,
         lstm_state_clip_nan=lstm_state_clip_nan,
     )
+
+
+def _lowering(
+    parts: int,
+    inputs: Sequence[Any],
+    generator: Any,
+    train: bool,
+    *,
+    p: float,
+    state_outputs: bool,
+    use_sequence_length: bool,
+    **params: Any,
+) -> Sequence[Any]:
+    """Runs the network with the batch in so many parts."""
+    net = _net(**params)
+    data, parameters, state, state_cell, sequence_length = inputs
     # A call without a cell state has the lengths in its place.
-    lengths = state_cell if use_sequence_length and mode != "lstm" else sequence_length
+    lengths = state_cell if use_sequence_length and net.mode != "lstm" else sequence_length
     states = (state, state_cell)[: len(net.states)]
     dtype = data.dtype
     drop, random = _dropout(p, train, generator)
     arrays = [one.astype(wide(dtype)) for one in (data, parameters, *states)]
-    outputs, ends, kept = _run(net, arrays[0], arrays[1], arrays[2:], lengths, drop)
+    outputs, ends, kept = _run(net, arrays[0], arrays[1], arrays[2:], lengths, drop, parts=parts)
     found = [outputs, *ends] if state_outputs else [outputs]
     made = [one.astype(dtype) for one in found]
     if net.num_kept:
         made += kept
     return [*made, random[0]] if p > 0 else made
+
+
+def _can_be_cut(site: Site) -> bool:
+    return site.platform == "cpu" and site.is_static and site.operands[0].shape[1] > 1
+
+
+@alternative("RNN", "halves", applies=_can_be_cut, tolerance=1e-5)
+def _in_halves(
+    data: Any,
+    parameters: Any,
+    state: Any,
+    state_cell: Any = None,
+    sequence_length: Any = None,
+    *,
+    generator: Any = None,
+    train: bool,
+    **params: Any,
+) -> Sequence[Any]:
+    """Runs each half of the batch beside the other, step by step."""
+    inputs = (data, parameters, state, state_cell, sequence_length)
+    return _lowering(2, inputs, generator, train, **params)
 
 
 def _backward_types(*types: TensorType, wanted: tuple[int, ...], **_: Any) -> list[TensorType]:

@@ -1,0 +1,92 @@
+"""Other lowerings of small operators, against the operators' own: values and gradients.
+
+The plain lowerings have tests of their own, against NumPy, PyTorch and MXNet's answers.
+"""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybridnet.ops.alternatives import alternatives_of
+from hybridnet.ops.registry import get
+from hybridnet.ops.rnn import parameter_size
+
+
+def _assert_same(operator, name, arrays, attrs, by):
+    """Compares an alternative with the plain lowering: outputs, and gradients by some inputs."""
+    alternative = alternatives_of(operator).by_name[name]
+    weights = None
+
+    def run(lowering, chosen):
+        nonlocal weights
+        inputs = [*arrays]
+        for index, value in zip(by, chosen, strict=True):
+            inputs[index] = value
+        made = lowering(*inputs, **attrs)
+        outputs = list(made) if isinstance(made, list | tuple) else [made]
+        if weights is None:
+            draw = np.random.RandomState(5)
+            weights = [draw.standard_normal(one.shape).astype(one.dtype) for one in outputs]
+        total = sum((w * one).sum() for w, one in zip(weights, outputs, strict=True))
+        return total, outputs
+
+    chosen = [arrays[index] for index in by]
+
+    def both(lowering):
+        run_and_pull = jax.grad(lambda *values: run(lowering, values), range(len(by)), has_aux=True)
+        gradients, outputs = jax.jit(run_and_pull)(*chosen)
+        return [np.asarray(one, np.float64) for one in (*outputs, *gradients)]
+
+    with jax.enable_x64(True):
+        found, wanted = both(alternative.lowering), both(get(operator).lowering)
+    for one, reference in zip(found, wanted, strict=True):
+        assert one.shape == reference.shape
+        largest = np.abs(reference).max(initial=1e-6)
+        np.testing.assert_allclose(one, reference, rtol=0, atol=alternative.tolerance * largest)
+
+
+#: Each example compiles two programs.
+_FEW = settings(max_examples=4)
+
+
+@_FEW
+@given(
+    mode=st.sampled_from(["rnn_relu", "rnn_tanh", "lstm", "gru"]),
+    time=st.integers(1, 3),
+    batch=st.integers(2, 5),
+    layers=st.integers(1, 2),
+    bidirectional=st.booleans(),
+    lengths=st.booleans(),
+    projected=st.booleans(),
+    dtype=st.sampled_from(["float32", "float64"]),
+    seed=st.integers(0, 99),
+)
+def test_rnn_in_halves(mode, time, batch, layers, bidirectional, lengths, projected, dtype, seed):
+    draw = np.random.RandomState(seed)
+    features, hidden = draw.randint(1, 5, 2)
+    projection = 2 if projected and mode == "lstm" else None
+    directions = layers * (1 + bidirectional)
+    size = parameter_size(mode, features, hidden, layers, bidirectional, projection)
+    arrays = [draw.standard_normal((time, batch, features)), draw.uniform(-1, 1, size)]
+    arrays.append(draw.standard_normal((directions, batch, projection or hidden)))
+    if mode == "lstm":
+        arrays.append(draw.standard_normal((directions, batch, hidden)))
+    arrays = [one.astype(dtype) for one in arrays]
+    by = range(len(arrays))
+    if lengths:
+        arrays.append(draw.randint(1, time + 1, batch).astype(np.int32))
+    attrs = {
+        "mode": mode,
+        "state_size": int(hidden),
+        "num_layers": layers,
+        "bidirectional": bidirectional,
+        "projection_size": projection,
+        "state_outputs": True,
+        "p": 0.0,
+        "use_sequence_length": lengths,
+        "train": True,
+    }
+    _assert_same("RNN", "halves", arrays, attrs, by)
