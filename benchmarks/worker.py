@@ -2,7 +2,8 @@
 
 It has an interpreter of its own, too: MXNet needs one with an older NumPy. The other process
 writes one JSON object a line and gets one back; between two requests the worker sleeps, so that
-turns are interleaved as within one process.
+turns are interleaved as within one process. The seconds that the processors worked in turns, all
+threads together, are among the facts: they say something on a busy machine, too.
 
     python benchmarks/worker.py        # {"do": "make", "work": "mlp", "contestant": "torch"}
 """
@@ -13,6 +14,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import Any
@@ -91,17 +93,33 @@ def _serve(requests: Any, replies: Any) -> None:
     from works.catalog import contestants_of
 
     runners: dict[str, Runner] = {}
+    # Seconds that the processors worked, by contestant, and in how many turns; since it settled.
+    worked: dict[str, list[float]] = {}
+
+    def turn(contestant: str, turns: int) -> float:
+        before = time.process_time()
+        seconds = runners[contestant].turn(turns)
+        so_far = worked.setdefault(contestant, [0.0, 0])
+        so_far[0] += time.process_time() - before
+        so_far[1] += turns
+        return seconds
+
+    def facts(contestant: str) -> dict[str, float]:
+        seconds, turns = worked.get(contestant, [0.0, 1])
+        return runners[contestant].facts() | {"CPU ms a turn": 1e3 * seconds / turns}
 
     def handle(do: str, contestant: str, work: str = "", turns: int = 0) -> Any:
         if do == "make":
             runners[contestant] = contestants_of(work)[contestant]()
             return None
-        runner = runners[contestant]
         if do == "turn":
-            return runner.turn(turns)
+            return turn(contestant, turns)
+        if do == "facts":
+            return facts(contestant)
         if do == "answer":
-            return runner.answer().tolist()
-        return {"settle": runner.settle, "facts": runner.facts}[do]()
+            return runners[contestant].answer().tolist()
+        worked.pop(contestant, None)
+        return runners[contestant].settle()
 
     for line in requests:
         try:

@@ -1,9 +1,11 @@
-"""The benchmark of the eager loop: its table is complete, and contestants do the same work."""
+"""The benchmarks' tables are complete, and all contestants of a work do the same."""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -32,8 +34,13 @@ def test_every_row_has_its_contestants(load: Any) -> None:
     for row in rows.ROWS:
         made = catalog.contestants_of(row.work)
         assert "hybridnet" in made
-        assert set(made) <= set(rows.TITLES)
+        assert set(made) <= set(rows.EAGER)
         assert {target.against for target in row.targets} - {None} <= set(made), row.work
+    for row in rows.NETS:
+        made = catalog.contestants_of(row.work)
+        assert set(made) == {"hybridnet", "jit", *rows.PEERS}
+        assert {target.against for target in row.targets} <= {*made, rows.BEST_PEER}
+    assert set(rows.EAGER) | set(rows.PEERS) <= set(rows.TITLES)
 
 
 def test_programs_of_the_worst_case_differ_and_repeat_by_seed(load: Any) -> None:
@@ -62,26 +69,118 @@ def test_contestants_agree_on_an_mlp(load: Any) -> None:
 
 
 def test_ratio_is_the_median_of_the_rounds_and_of_totals_when_cold(load: Any) -> None:
-    eager, rows = load("eager"), load("rows")
+    turns, rows = load("turns"), load("rows")
     times = {"hybridnet": np.array([1.0, 4.0, 9.0]), "jit": np.array([1.0, 2.0, 3.0])}
     settled = rows.Row("mlp", "", "ms", "a step", (rows.Target(1.5, "jit"),))
     cold = rows.Row("mlp", "", "ms", "a step", cold=True)
-    assert eager.Result(settled, times, {}).ratio("jit") == 2.0
-    assert eager.Result(settled, times, {}).reached(settled.targets[0]) == 2.0
-    assert eager.Result(settled, times, {}).reached(rows.Target(1.5, "torch")) is None
-    assert eager.Result(cold, times, {}).ratio("jit") == 14.0 / 6.0
+    assert turns.Result(settled, times, {}).ratio("jit") == 2.0
+    assert turns.Result(settled, times, {}).reached(settled.targets[0]) == 2.0
+    assert turns.Result(settled, times, {}).reached(rows.Target(1.5, "torch")) is None
+    assert turns.Result(cold, times, {}).ratio("jit") == 14.0 / 6.0
 
 
 def test_answers_that_differ_stop_the_run(load: Any) -> None:
-    eager, rows, runner = load("eager"), load("rows"), load("works.runner")
+    turns, rows, runner = load("turns"), load("rows"), load("works.runner")
 
     def answers(value: float) -> Any:
         return runner.Runner(lambda turns: 0.0, lambda: np.array([value]), lambda: None)
 
     row = rows.Row("mlp", "", "ms", "a step", tolerance=1e-3)
-    eager._check(row, {"hybridnet": answers(1.0), "jit": answers(1.0005)})
+    turns._check(row, {"hybridnet": answers(1.0), "jit": answers(1.0005)})
     with pytest.raises(AssertionError, match="jit computes something else than hybridnet"):
-        eager._check(row, {"hybridnet": answers(1.0), "jit": answers(1.1)})
+        turns._check(row, {"hybridnet": answers(1.0), "jit": answers(1.1)})
+
+
+def test_the_best_peer_has_the_least_median(load: Any) -> None:
+    turns, rows = load("turns"), load("rows")
+    target = rows.Target(1.0, rows.BEST_PEER)
+    row = rows.Row("mlp", "", "ms", "a step", (target,))
+    times = {"hybridnet": np.array([2.0, 2.0, 2.0]), "jit": np.array([1.0, 1.0, 1.0])}
+    assert turns.Result(row, times, {}).reached(target) is None
+    times |= {"torch": np.array([1.0, 8.0, 8.0]), "tensorflow": np.array([9.0, 4.0, 4.0])}
+    result = turns.Result(row, times, {})
+    assert result.best_peer == "tensorflow"
+    assert result.reached(target) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("vgg11", 132_863_336), ("resnet50", 25_557_032), ("mobilenet", 4_231_976)],
+)
+def test_networks_have_the_published_number_of_parameters(load: Any, name: str, count: int) -> None:
+    net = getattr(load("works.nets"), name)(1)
+    assert sum(math.prod(one.shape) for one in net.parameters.values()) == count
+
+
+def _small_nets(load: Any) -> list[Any]:
+    """A network with every kind of layer but one, and one with that."""
+    layers, nets = load("works.layers"), load("works.nets")
+    conv, relu = layers.Conv, layers.Activation("relu")
+    body = (conv(6, 3, 2, 1, bias=False), layers.BatchNorm(), relu, conv(6, 3, 1, 1, groups=6))
+    every = (
+        *(conv(4, 3, 1, 1), relu, layers.MaxPool(3, 2, 1)),
+        layers.Residual(body, (conv(6, 1, 2),)),
+        layers.Residual((conv(6, 1),)),
+        *(layers.Flatten(), layers.Dense(8), layers.Activation("tanh"), layers.Dense(5)),
+    )
+    pooled = (conv(4, 3, 2), layers.BatchNorm(), layers.GlobalAverage(), layers.Dense(5))
+    lstm = (layers.LSTM(6, 2), layers.Dense(5))
+    return [
+        nets.Net(every, (3, 3, 12, 12), 5),
+        nets.Net(pooled, (3, 3, 9, 9), 5, momentum=0.0),
+        nets.Net(lstm, (4, 3, 6), 5, momentum=0.0, batch_axis=1),
+    ]
+
+
+@pytest.mark.parametrize("work", ["inference", "training"])
+def test_networks_compute_the_same_in_every_framework(load: Any, work: str) -> None:
+    gluon, jax = load("works.nets_gluon"), load("works.nets_jax")
+    made = {"hybridnet": getattr(gluon, f"our_{work}"), "jit": getattr(jax, work)}
+    if importlib.util.find_spec("torch"):
+        made["torch"] = getattr(load("works.nets_torch"), work)
+    for net in _small_nets(load):
+        answers = {name: make(net).answer() for name, make in made.items()}
+        for answer in answers.values():
+            np.testing.assert_allclose(answer, answers["jit"], rtol=1e-4, atol=1e-5)
+
+
+def test_the_profile_lists_the_operators_of_a_traced_step(load: Any) -> None:
+    import hybridnet as hn
+
+    profile = load("nets_profile")
+    weight = hn.nd.ones((4, 6))
+
+    @hn.function
+    def step(x: Any) -> Any:
+        return hn.nd.tanh(hn.nd.dot(x, weight))
+
+    x = hn.nd.ones((3, 4))
+    with hn.runtime.explaining() as explanation:
+        step(x).wait_to_read()
+    parts = [part for launch in explanation for part in profile.parts_of(launch.code)]
+    assert [part.call.name for part in parts] == ["dot", "tanh"]
+    assert [[one.shape for one in part.types] for part in parts] == [[(3, 4), (4, 6)], [(3, 6)]]
+    timed = profile.timed(parts[0], 2)
+    assert timed.gigaflop == pytest.approx(2 * 3 * 4 * 6 / 1e9)
+    assert timed.milliseconds > 0
+
+
+@pytest.mark.slow
+def test_a_run_of_the_networks_prints_its_table(tmp_path: Path) -> None:
+    file = tmp_path / "table.json"
+    run = subprocess.run(
+        [
+            *(sys.executable, str(_BENCHMARKS / "nets.py"), "--quick"),
+            *("--works", "mlp-small-step", "--contestants", "hybridnet", "jit"),
+            *("--json", str(file)),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert set(json.loads(file.read_text())["mlp-small-step"]["times"]) == {"hybridnet", "jit"}
+    assert "| MLP 64-128-128-10, batch 32 |" in run.stdout
 
 
 @pytest.mark.slow

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from works import chain, loop, memory, novel, write
+from works import (
+    chain,
+    loop,
+    memory,
+    nets,
+    nets_gluon,
+    nets_jax,
+    nets_keras,
+    nets_torch,
+    novel,
+    write,
+)
 from works.lenet import LeNet
 from works.lstm import LSTM
 from works.mlp import MLP
@@ -24,6 +35,46 @@ NETWORKS: dict[str, Callable[[], Network]] = {
     "lstm": LSTM,
 }
 
+#: Networks that are run and not trained, by work.
+INFERENCE: dict[str, Callable[[], nets.Net]] = {
+    f"{name}-{batch}": partial(make, batch)
+    for name, make in (
+        ("vgg11", nets.vgg11),
+        ("resnet50", nets.resnet50),
+        ("mobilenet", nets.mobilenet),
+    )
+    for batch in (1, 4)
+}
+#: Networks of which a training step is run, by work.
+TRAINING: dict[str, Callable[[], nets.Net]] = {
+    "lenet-step": nets.lenet,
+    "alexnet-step": nets.alexnet,
+    "resnet18-step": nets.resnet18,
+    "lstm-step": nets.lstm,
+    "mlp-small-step": partial(nets.mlp, inputs=64, hidden=128, batch=32),
+    "mlp-large-step": partial(nets.mlp, inputs=784, hidden=512, batch=128),
+}
+_INFER: dict[str, Callable[[nets.Net], Runner]] = {
+    "hybridnet": nets_gluon.our_inference,
+    "jit": nets_jax.inference,
+    "torch": nets_torch.inference,
+    "torch.compile": nets_torch.compiled_inference,
+    "mxnet hybridized": nets_gluon.mxnet_inference,
+    "tensorflow": nets_keras.inference,
+}
+_TRAIN: dict[str, Callable[[nets.Net], Runner]] = {
+    "hybridnet": nets_gluon.our_training,
+    "jit": nets_jax.training,
+    "torch": nets_torch.training,
+    "torch.compile": nets_torch.compiled_training,
+    "mxnet hybridized": nets_gluon.mxnet_training,
+    "tensorflow": nets_keras.training,
+}
+
+
+def _run(make: Callable[[nets.Net], Runner], net: Callable[[], nets.Net]) -> Runner:
+    return make(net())
+
 
 def contestants_of(work: str) -> Contestants:
     """Returns what makes each contestant's runner.
@@ -33,6 +84,9 @@ def contestants_of(work: str) -> Contestants:
     """
     if work in NETWORKS:
         return contestants(NETWORKS[work]())
+    for table, made in ((INFERENCE, _INFER), (TRAINING, _TRAIN)):
+        if work in table:
+            return {name: partial(_run, make, table[work]) for name, make in made.items()}
     sized = {
         "chain": (chain.CONTESTANTS, 32),
         "chain-large": (chain.CONTESTANTS, 1000),
@@ -41,8 +95,8 @@ def contestants_of(work: str) -> Contestants:
         "taping": (chain.TAPING, 32),
     }
     if work in sized:
-        made, size = sized[work]
-        return {name: partial(make, size) for name, make in made.items()}
+        ways, size = sized[work]
+        return {name: partial(make, size) for name, make in ways.items()}
     return {
         "loop": loop.CONTESTANTS,
         "memory": memory.CONTESTANTS,

@@ -13,6 +13,10 @@ Array = np.ndarray[Any, Any]
 
 #: Turns after which a contestant that still compiles is timed as it is.
 _MOST_SETTLING = 60
+#: Losses that are compared.
+_COMPARED = 3
+#: Turns that decide between two ways to run, and fewer where one takes longer than some seconds.
+_TRIALS, _TRIALS_LONG, _LONG = 9, 3, 0.05
 
 
 def _no_facts() -> dict[str, float]:
@@ -35,6 +39,11 @@ class Runner:
     answer: Callable[[], Array]
     settle: Callable[[], None]
     facts: Callable[[], dict[str, float]] = field(default=_no_facts)
+
+
+def losses(step: Callable[[], Any]) -> Array:
+    """The mean losses of the first steps, from what each gives."""
+    return np.array([np.mean(np.asarray(step())) for _ in range(_COMPARED)])
 
 
 def each(once: Callable[[], Any]) -> Callable[[int], float]:
@@ -79,19 +88,57 @@ def plain(
 def pytorch(turn: Callable[[int], float], answer: Callable[[], Array]) -> Runner:
     """A contestant of PyTorch, with as many threads as serve it best: one, or its default.
 
-    Threads that wait for each other lose much on small work, and more on a busy machine.
+    Threads that wait for each other lose much on small work, and more on a busy machine. Work that
+    takes long is given all.
     """
     import torch
 
+    most = chosen = torch.get_num_threads()
+
+    def on(threads: int, turns: int) -> float:
+        torch.set_num_threads(threads)
+        return turn(turns)
+
+    def settle() -> None:
+        nonlocal chosen
+        on(most, 1)
+        on(1, 1)
+        if turn(1) < _LONG:
+            seconds = {n: _typical(lambda turns, n=n: on(n, turns)) for n in (1, most)}
+            chosen = min(seconds, key=lambda n: seconds[n])
+
+    return Runner(lambda turns: on(chosen, turns), answer, settle, lambda: {"threads": chosen})
+
+
+def fastest(runners: dict[str, Runner]) -> Runner:
+    """A contestant that may run in several ways, of which it keeps the fastest when it settles."""
+    ways = dict(runners)
+
     def settle() -> None:
         seconds = {}
-        for threads in (1, torch.get_num_threads()):
-            torch.set_num_threads(threads)
-            turn(2)
-            seconds[threads] = float(np.median([turn(1) for _ in range(9)]))
-        torch.set_num_threads(min(seconds, key=lambda threads: seconds[threads]))
+        for name, one in ways.items():
+            one.settle()
+            seconds[name] = _typical(one.turn)
+        best = min(seconds, key=lambda name: seconds[name])
+        for name in set(ways) - {best}:
+            del ways[name]
 
-    return Runner(turn, answer, settle, lambda: {"threads": torch.get_num_threads()})
+    def chosen() -> Runner:
+        return next(iter(ways.values()))
+
+    return Runner(
+        lambda turns: chosen().turn(turns),
+        lambda: chosen().answer(),
+        settle,
+        lambda: chosen().facts() | {next(iter(ways)): 1.0},
+    )
+
+
+def _typical(turn: Callable[[int], float]) -> float:
+    """The seconds of a turn."""
+    first = turn(1)
+    trials = _TRIALS_LONG if first > _LONG else _TRIALS
+    return float(np.median([turn(1) for _ in range(trials)]))
 
 
 def hybrid(

@@ -16,13 +16,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from works.runner import Array, Runner, hybrid, plain, pytorch, waited
+from works.runner import Array, Runner, hybrid, losses, plain, pytorch, waited
 
 LEARNING_RATE, MOMENTUM, WEIGHT_DECAY = 0.02, 0.9, 1e-4
 #: Of batch normalization: added to the variance, and the share of the old moving statistics.
 EPSILON, KEEP = 1e-5, 0.9
-#: Losses that are compared.
-_COMPARED = 3
 
 
 class Network(ABC):
@@ -87,11 +85,6 @@ def contestants(network: Network) -> dict[str, Callable[[], Runner]]:
     }
 
 
-def _losses(step: Callable[[], Any], read: Callable[[Any], Any]) -> Array:
-    """The losses of the first steps."""
-    return np.array([np.mean(read(step())) for _ in range(_COMPARED)])
-
-
 # gluon --------------------------------------------------------------------------------------------
 
 
@@ -136,14 +129,14 @@ def _ours(network: Network) -> Runner:
     import hybridnet as hn
 
     step, wait = gluon_step(network, hn)
-    return hybrid(waited(step, wait), lambda: _losses(step, lambda loss: loss.asnumpy()))
+    return hybrid(waited(step, wait), lambda: losses(lambda: step().asnumpy()))
 
 
 def _mxnet(network: Network, hybridized: bool) -> Runner:
     import mxnet as mx
 
     step, wait = gluon_step(network, mx, hybridized)
-    return plain(waited(step, wait), lambda: _losses(step, lambda loss: loss.asnumpy()))
+    return plain(waited(step, wait), lambda: losses(lambda: step().asnumpy()))
 
 
 # JAX ----------------------------------------------------------------------------------------------
@@ -195,7 +188,7 @@ def _jax(network: Network, compiled: bool) -> Runner:
         return losses
 
     turn = waited(step, lambda: jax.block_until_ready(state))
-    return plain(turn, lambda: _losses(step, np.asarray))
+    return plain(turn, lambda: losses(step))
 
 
 def jax_normalize(
@@ -232,7 +225,7 @@ def _torch(network: Network) -> Runner:
         return loss
 
     def answer() -> Array:
-        return _losses(step, lambda loss: loss.detach().numpy())
+        return losses(lambda: step().detach())
 
     return pytorch(waited(step, lambda: None), answer)
 
