@@ -151,6 +151,15 @@ def cache_size() -> int:
     return _bytes("HYBRIDNET_CACHE_SIZE", 1 << 30)
 
 
+def constants_size() -> int:
+    """HYBRIDNET_CONSTANTS_SIZE: bytes of what is made once of weights that stay (default 1G).
+
+    Programs that infer turn and scale their weights once, not at each call; what they make of them
+    is kept beside them. Written as HYBRIDNET_CACHE_SIZE is; 0 keeps nothing.
+    """
+    return _bytes("HYBRIDNET_CONSTANTS_SIZE", 1 << 30)
+
+
 def keep_memory() -> int:
     """HYBRIDNET_KEEP_MEMORY: bytes of freed host memory to keep for the next step (default 2G).
 

@@ -11,7 +11,7 @@ import importlib
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["jax", "jnp", "lax"]
+__all__ = ["jax", "jax_core", "jnp", "lax"]
 
 
 class _LazyModule(ModuleType):
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     import jax
     import jax.numpy as jnp
     from jax import lax
+    from jax.extend import core as jax_core
 else:
     jax = _LazyModule("jax")
+    jax_core = _LazyModule("jax.extend.core")
     jnp = _LazyModule("jax.numpy")
     lax = _LazyModule("jax.lax")

@@ -62,6 +62,7 @@ from . import roi_align as roi_align
 from . import running as running
 from . import sampling as sampling
 from . import sequence as sequence
+from . import settled as settled
 from . import sketch as sketch
 from . import slicing as slicing
 from . import softmax as softmax

@@ -40,6 +40,8 @@ __all__ = [
     "differentiating",
     "lowering_of",
     "picking",
+    "settled_choice",
+    "settled_weights",
 ]
 
 #: The name of an operator's own lowering.
@@ -77,12 +79,15 @@ class Site:
         call: the operator with its static parameters.
         operands: its inputs.
         wanted: the inputs by which the lowering is differentiated; None: it is not.
+        settled: whether weights stay the same from call to call: what a lowering does to a weight
+            alone is done once, and costs nothing.
     """
 
     platform: str
     call: _OperatorCall
     operands: tuple[Operand, ...]
     wanted: tuple[int, ...] | None = None
+    settled: bool = False
 
     @property
     def attrs(self) -> Mapping[str, Any]:
@@ -140,6 +145,8 @@ class Alternatives:
     def __init__(self) -> None:
         self.by_name: dict[str, Alternative] = {}
         self.choose: Callable[[Site], str] | None = None
+        #: The rule for sites whose weights are settled; None: there is none of its own.
+        self.choose_settled: Callable[[Site], str | None] | None = None
 
     def applying(self, site: Site) -> list[Alternative]:
         """Returns those that can be used at a site."""
@@ -159,6 +166,8 @@ class _Building(threading.local):
     seen: dict[Site, str] | None = None
     #: What is being differentiated, a call, and by which of its inputs.
     differentiated: tuple[object, tuple[int, ...]] | None = None
+    #: Whether weights stay the same from call to call.
+    settled = False
 
 
 _building: Final = _Building()
@@ -206,6 +215,33 @@ def builtin_choice(operator: str) -> Callable[[Callable[[Site], str]], Callable[
         return rule
 
     return register
+
+
+def settled_choice(
+    operator: str,
+) -> Callable[[Callable[[Site], str | None]], Callable[[Site], str | None]]:
+    """Registers the decorated function as the rule at sites whose weights are settled.
+
+    It comes before what was picked for the program, which was measured with weights that change;
+    where it returns None, or what does not apply, these sites are as any.
+    """
+
+    def register(rule: Callable[[Site], str | None]) -> Callable[[Site], str | None]:
+        _table.setdefault(operator, Alternatives()).choose_settled = rule
+        return rule
+
+    return register
+
+
+@contextmanager
+def settled_weights() -> Iterator[None]:
+    """While a program is traced in this thread whose weights stay the same from call to call."""
+    before = _building.settled
+    _building.settled = True
+    try:
+        yield
+    finally:
+        _building.settled = before
 
 
 @contextmanager
@@ -264,6 +300,7 @@ def lowering_of(
         call,
         tuple([Operand(tuple(x.shape), np.dtype(x.dtype)) for x in operands]),
         wanted,
+        _building.settled,
     )
     name = _choice(of, site)
     if _building.seen is not None:
@@ -272,6 +309,10 @@ def lowering_of(
 
 
 def _choice(of: Alternatives, site: Site) -> str:
+    if site.settled and of.choose_settled is not None and site.is_static:
+        best = of.by_name.get(of.choose_settled(site) or PLAIN)
+        if best is not None and best.applies(site):
+            return best.name
     picks = _building.picks
     name = picks.get(site.key or "") if picks else None
     if name is None:

@@ -201,7 +201,8 @@ class OpCall(Call):
         self.train = train
         self.mutates = _of(operator.mutates, attrs)
         # Operators that know of training change their auxiliary states only there.
-        self.updates = {} if operator.takes_train and train is False else self.mutates
+        only_infers = operator.takes_train and train is False
+        self.updates = {} if only_infers else self.mutates  # type: ignore[misc]  # a slot here
         self.takes_state = _of(operator.takes_state, attrs)
         self.num_outputs = _of(operator.outputs, attrs) + self.takes_state
         self.num_visible = _of(operator.visible, attrs)

@@ -6,7 +6,7 @@ executable (types, device, donation) follows from the structure, so no pickle is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -26,6 +26,7 @@ __all__ = [
     "lower",
     "options_of",
     "result_types",
+    "shapes_of",
     "sites_of",
     "to_bytes",
 ]
@@ -73,9 +74,7 @@ def _argument_shapes(code: Code) -> list[tuple[tuple[int, ...], np.dtype[Any]]]:
 
 def sites_of(code: Code, recipe: Recipe = BY_RULES) -> dict[Site, str]:
     """Returns where in a structure operators have several lowerings, and which a recipe chooses."""
-    seen: dict[Site, str] = {}
-    _traced(code, recipe, seen)
-    return seen
+    return _traced(code, recipe)[1]
 
 
 def compile_code(code: Code, recipe: Recipe = BY_RULES) -> Executable:
@@ -88,8 +87,8 @@ def compile_code(code: Code, recipe: Recipe = BY_RULES) -> Executable:
     Raises:
         Exception: whatever a lowering or XLA has against it.
     """
-    traced = _traced(code, recipe, None)
-    options = _options(code, recipe, traced)
+    traced, sites = _traced(code, recipe)
+    options = _options(code, recipe, sites)
     with jax.enable_x64(True):
         made: Executable = traced.lower().compile(compiler_options=dict(options))
     return made
@@ -97,22 +96,27 @@ def compile_code(code: Code, recipe: Recipe = BY_RULES) -> Executable:
 
 def options_of(code: Code, recipe: Recipe = BY_RULES) -> Options:
     """Returns the compile options with which a structure is compiled by a recipe."""
-    return _options(code, recipe, _traced(code, recipe, None))
+    return _options(code, recipe, sites_of(code, recipe))
 
 
-def _options(code: Code, recipe: Recipe, traced: Any) -> Options:
+def _options(code: Code, recipe: Recipe, sites: Iterable[Site]) -> Options:
     if recipe.options is not None:
         return recipe.options
-    return options_for(platform_of(code.ctx), traced)
+    return options_for(platform_of(code.ctx), sites)
 
 
-def _traced(code: Code, recipe: Recipe, seen: dict[Site, str] | None) -> Any:
-    """Returns a structure as `jax.stages.Traced`."""
+def shapes_of(code: Code) -> list[Any]:
+    """Returns what an executable takes, for `jax.jit(...).trace`; needs 64-bit types."""
     sharding = sharding_of(code.ctx)
-    shapes = [
+    return [
         jax.ShapeDtypeStruct(shape, dtype, sharding=sharding)
         for shape, dtype in _argument_shapes(code)
     ]
+
+
+def _traced(code: Code, recipe: Recipe) -> tuple[Any, dict[Site, str]]:
+    """Returns a structure as `jax.stages.Traced`, and what `sites_of` returns."""
+    seen: dict[Site, str] = {}
     # 64-bit types exist while the program is built and nowhere else: the process's own JAX
     # configuration is not ours to change.
     with jax.enable_x64(True), picking(recipe.picks, seen):
@@ -120,9 +124,9 @@ def _traced(code: Code, recipe: Recipe, seen: dict[Site, str] | None) -> Any:
             lower(code),
             donate_argnums=code.donated,
             keep_unused=True,
-            out_shardings=sharding,
+            out_shardings=sharding_of(code.ctx),
         )
-        return jitted.trace(*shapes)
+        return jitted.trace(*shapes_of(code)), seen
 
 
 def to_bytes(code: Code, executable: Any) -> bytes | None:

@@ -16,6 +16,7 @@ before it is compiled.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -28,6 +29,7 @@ from hybridnet.base import config
 from . import observe, program_log
 from .background import later
 from .compiling import compile_code, lower
+from .constants import Settled, Watch
 from .dispatch import dispatch
 from .program_log import describe, explaining, say
 from .program_store import ProgramStore
@@ -95,7 +97,9 @@ class _Program:
         "steps",
         "submitted",
         "then",
+        "tune",
         "used",
+        "watch",
     )
 
     def __init__(self) -> None:
@@ -110,8 +114,12 @@ class _Program:
         self.launches = 0
         #: Dispatches of what was compiled.
         self.runs = 0
-        #: The number of runs at which it is looked at next; 0: never again.
+        #: The number of runs at which it is looked at next.
         self.look = 2
+        #: The one at which it is worth tuning.
+        self.tune = sys.maxsize
+        #: Looks for inputs that stay the same; None: not yet.
+        self.watch: Watch | None = None
         self.submitted = False
         #: How to run it step by step; kept from the second time on.
         self.steps: list[Step] | None = None
@@ -189,7 +197,8 @@ class ProgramCache:
         self._instructions = 0
         self._compilations = 0
         self._loaded = 0
-        self._hot = 0
+        #: Launches that were one dispatch, counted by whoever makes them.
+        self.dispatched = 0
         self._cold = 0
 
     def run(self, code: Code, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
@@ -222,9 +231,9 @@ class ProgramCache:
         compiled = program.compiled
         if compiled is None:
             compiled = self._obtain(code, program)
-        self._hot += 1
+        self.dispatched += 1
         program.runs += 1
-        if program.runs == program.look:
+        if program.runs >= program.look:
             self.look_at(code, program, inputs, scalars)
         if observe.observer is not None:
             for watch in self.watchers:
@@ -243,21 +252,55 @@ class ProgramCache:
             inputs: what it runs on.
             scalars: numbers, likewise.
         """
-        if program.runs == 2:
+        tuning = config.tuning()
+        watch = program.watch
+        if watch is None:  # its second run
             if self._thread.unused and len(code.instructions) > 1:
                 self._thread.unused = max(0, self._thread.unused - 2 * _weight(code))
-            program.look = _HOT if config.tuning() == "background" else 0
-            return
-        program.look = 0
-        from .tuning import tune_when_idle  # imports this module
+            watch = program.watch = Watch()
+            if tuning == "background":
+                program.tune = _HOT
+            if tuning == "off" or not config.constants_size():
+                watch.next = sys.maxsize
+        elif program.runs >= watch.next:
+            constant = watch.look(program.runs, inputs, code.donated)
+            if constant:
+                self._settle(code, program, inputs, scalars, constant)
+        if program.runs >= program.tune:
+            program.tune = sys.maxsize
+            from .tuning import tune_when_idle  # imports this module
 
-        tune_when_idle(code, inputs, scalars)
+            tune_when_idle(code, inputs, scalars)
+        program.look = min(program.tune, watch.next)
+
+    def _settle(
+        self,
+        code: Code,
+        program: _Program,
+        inputs: Sequence[Any],
+        scalars: Sequence[Any],
+        constant: Sequence[int],
+    ) -> None:
+        """Has a program made for inputs that stay the same, in the background."""
+        from .settling import Settling  # imports this module
+
+        def put(made: Settled) -> None:
+            made.whole = _whole(program.compiled)  # which may have been replaced meanwhile
+            program.compiled = made
+            replaced[0] += 1
+
+        def narrow(fewer: Sequence[int], arguments: Sequence[Any]) -> None:
+            self._settle(code, program, arguments[:-1], scalars, fewer)
+
+        settling = Settling(code, inputs, scalars, constant)
+        later(lambda: settling.run(_whole(program.compiled), narrow, put), "settle")
 
     def look_again(self, code: Code) -> None:
         """Has a program tuned when it has run as often again."""
         program = self._programs.get(code)
         if program is not None:
-            program.look = 2 * program.runs
+            program.tune = 2 * program.runs
+            program.look = min(program.look, program.tune)
 
     def launches(self) -> int:
         """Returns how often programs were dispatched: the same number means that nothing ran."""
@@ -266,7 +309,7 @@ class ProgramCache:
     def statistics(self) -> CacheStatistics:
         """Returns how full the cache is and how often it was hit."""
         return CacheStatistics(
-            len(self._programs), self._compilations, self._hot, self._cold, self._loaded
+            len(self._programs), self._compilations, self.dispatched, self._cold, self._loaded
         )
 
     def state(self, code: Code) -> ProgramState | None:
@@ -289,7 +332,11 @@ class ProgramCache:
             recipe: how the executable was made.
             executable: what `compile_code` made.
         """
-        self._find(code).compiled = executable
+        program = self._find(code)
+        if isinstance(program.compiled, Settled):
+            program.compiled.whole = executable
+        else:
+            program.compiled = executable
         replaced[0] += 1
         self._store.save(code, recipe, executable)
 
@@ -474,6 +521,10 @@ def _observed(code: Code, compiled: Any, inputs: list[Any], scalars: list[Any]) 
 
 def _weight(code: Code) -> int:
     return sum(call.weight for call, _ in code.instructions)
+
+
+def _whole(compiled: Any) -> Any:
+    return compiled.whole if isinstance(compiled, Settled) else compiled
 
 
 def _since(started: float) -> str:

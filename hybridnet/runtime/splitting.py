@@ -1,0 +1,291 @@
+"""Splitting a program in two: what follows from some of its inputs alone, and the rest.
+
+    y = conv(transpose(x), transpose(w)) * rsqrt(var + eps)       w and var stay the same
+
+    prologue (w, var) -> a, b        a = transpose(w); b = rsqrt(var + eps)
+    main     (x, a, b) -> y          y = conv(transpose(x), a) * b
+
+The program is a jaxpr, whose calls of functions are laid open; what has effects or draws random
+numbers stays where it is. What only makes an array larger or names it anew (broadcasts, reshapes,
+slices) is no work worth a buffer: it is done again in the main part.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hybridnet.base.lazy import jax_core
+
+__all__ = ["Split", "split"]
+
+# Primitives that are calls of a function, and the parameter that holds it.
+_CALLS: Final = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "checkpoint": "jaxpr",
+}
+# What XLA does for nothing, or while it reads an operand.
+_VIEWS: Final = frozenset(
+    {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "slice", "copy", "copy_p", "iota"}
+)
+# What a program is for. If its data happen to stay the same, too, it computes them all the same.
+_WORK: Final = frozenset({"dot_general", "conv_general_dilated", "reduce_window", "sort"})
+_DRAWS: Final = ("random", "threefry", "rng")
+# Primitives that run code which nobody here knows.
+_FOREIGN: Final = ("callback", "ffi", "custom_call", "infeed", "outfeed")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Literal:
+    """A value that is known when the program is built."""
+
+    value: Any
+
+
+# A value of the program by number, or a literal.
+_Atom = int | _Literal
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Equation:
+    """One step: a primitive, what it reads, and the numbers of what it makes."""
+
+    primitive: Any
+    params: Mapping[str, Any]
+    inputs: tuple[_Atom, ...]
+    outputs: tuple[int, ...]
+
+    @property
+    def values(self) -> list[int]:
+        """What it reads, without literals."""
+        return [one for one in self.inputs if type(one) is int]
+
+
+class _Program:
+    """A jaxpr whose calls are laid open: equations over numbered values; its inputs come first."""
+
+    def __init__(self, closed: Any) -> None:
+        self.types: list[Any] = []
+        self.equations: list[_Equation] = []
+        self._effects: set[int] = set()
+        self.inputs = [self._new(one.aval) for one in closed.jaxpr.invars]
+        self.outputs = self._walk(closed.jaxpr, closed.consts, self.inputs)
+
+    def may_move(self, equation: _Equation) -> bool:
+        """Whether an equation is a mere preparation, that may be computed at another time."""
+        name = equation.primitive.name
+        return (
+            equation.outputs[0] not in self._effects
+            and name not in _WORK
+            and not name.startswith(_DRAWS)
+            and not any(one in name for one in _FOREIGN)
+            and not any(map(_is_program, equation.params.values()))
+        )
+
+    def nbytes(self, number: int) -> int:
+        """Returns the bytes of a value."""
+        kind = self.types[number]
+        return int(math.prod(kind.shape)) * int(kind.dtype.itemsize)
+
+    def _new(self, kind: Any) -> int:
+        self.types.append(kind)
+        return len(self.types) - 1
+
+    def _walk(self, jaxpr: Any, consts: Iterable[Any], inputs: Sequence[_Atom]) -> list[_Atom]:
+        literal = jax_core.Literal
+        known: dict[Any, _Atom] = dict(zip(jaxpr.invars, inputs, strict=True))
+        known.update(zip(jaxpr.constvars, map(_Literal, consts), strict=True))
+
+        def read(atom: Any) -> _Atom:
+            return _Literal(atom.val) if isinstance(atom, literal) else known[atom]
+
+        for equation in jaxpr.eqns:
+            operands = tuple(map(read, equation.invars))
+            inner = equation.params.get(_CALLS.get(equation.primitive.name, ""))
+            if inner is not None:
+                own = getattr(inner, "consts", ())
+                made = self._walk(getattr(inner, "jaxpr", inner), own, operands)
+                known.update(zip(equation.outvars, made, strict=True))
+                continue
+            numbers = tuple(self._new(one.aval) for one in equation.outvars)
+            known.update(zip(equation.outvars, numbers, strict=True))
+            numbers = numbers or (self._new(None),)  # what makes nothing is there for its effect
+            if equation.effects or not equation.outvars:
+                self._effects.update(numbers)
+            self.equations.append(_Equation(equation.primitive, equation.params, operands, numbers))
+        return [read(one) for one in jaxpr.outvars]
+
+
+def _is_program(param: Any) -> bool:
+    """Whether a parameter of a primitive is a program itself, as that of a loop is."""
+    if isinstance(param, (tuple, list)):
+        return any(map(_is_program, param))
+    return isinstance(param, (jax_core.ClosedJaxpr, jax_core.Jaxpr))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Split:
+    """A program in two parts; both are to be traced by `jax.jit`.
+
+    Attributes:
+        reads: the inputs of the program, by number, that the prologue takes.
+        takes: those that the main part takes, before what the prologue made.
+        nbytes: of what the prologue makes.
+    """
+
+    reads: tuple[int, ...]
+    takes: tuple[int, ...]
+    nbytes: int
+    _program: _Program
+    _early: tuple[_Equation, ...]
+    _late: tuple[_Equation, ...]
+    _kept: tuple[int, ...]
+
+    @property
+    def types(self) -> list[Any]:
+        """Shapes and dtypes of what the prologue makes."""
+        return [self._program.types[one] for one in self._kept]
+
+    def prologue(self, *arrays: Any) -> tuple[Any, ...]:
+        """Computes what the main part takes, from the inputs in `reads`."""
+        return _run(self._early, dict(zip(self.reads, arrays, strict=True)), self._kept)
+
+    def main(self, *arrays: Any) -> tuple[Any, ...]:
+        """Computes the program's outputs from the inputs in `takes`, and what was made of others.
+
+        Inputs are numbered as values are: both begin with the program's inputs.
+        """
+        known = dict(zip((*self.takes, *self._kept), arrays, strict=True))
+        return _run(self._late, known, self._program.outputs)
+
+
+def _run(
+    equations: Iterable[_Equation], known: dict[int, Any], outputs: Sequence[_Atom]
+) -> tuple[Any, ...]:
+    def read(one: _Atom) -> Any:
+        return one.value if type(one) is _Literal else known[one]  # type: ignore[index]
+
+    for equation in equations:
+        primitive = equation.primitive
+        params = primitive.get_bind_params(equation.params)
+        made = primitive.bind(*map(read, equation.inputs), **params)
+        made = made if primitive.multiple_results else (made,)
+        known.update(zip(equation.outputs, made, strict=bool(made)))  # see _walk
+    return tuple(map(read, outputs))
+
+
+def split(closed: Any, constant: Iterable[int], limit: int | None = None) -> Split | None:
+    """Splits a program.
+
+    Args:
+        closed: the program, a `jax.extend.core.ClosedJaxpr`.
+        constant: inputs, by number, that stay the same.
+        limit: bytes that the prologue may make; by default as many as these inputs have.
+
+    Returns:
+        None where nothing worth it follows from these inputs.
+    """
+    program = _Program(closed)
+    fixed = {program.inputs[one] for one in constant}
+    if limit is None:
+        limit = sum(map(program.nbytes, fixed))
+    early = _following(program, fixed)
+    makers = {number: one for one in early for number in one.outputs}
+    # What the program gives away must not be what is kept.
+    redone = {makers[one] for one in program.outputs if type(one) is int and one in makers}
+    kept, again = _frontier(program, makers, redone)
+    # Whatever grows most is done again first.
+    while kept and sum(map(program.nbytes, kept)) > limit:
+        redone.add(max((makers[one] for one in kept), key=lambda one: _growth(program, one)))
+        kept, again = _frontier(program, makers, redone)
+    if not kept:
+        return None
+    needed = _needed(kept, early)
+    late = [one for one in program.equations if one.outputs[0] not in makers or one in again]
+    read_late = {number for one in late for number in one.values}
+    read_late.update(one for one in program.outputs if type(one) is int)
+    reads = {number for one in needed for number in one.values} & fixed
+    return Split(
+        tuple(sorted(reads)),
+        tuple(one for one in program.inputs if one not in fixed or one in read_late),
+        sum(map(program.nbytes, kept)),
+        program,
+        tuple(needed),
+        tuple(late),
+        tuple(kept),
+    )
+
+
+def _following(program: _Program, fixed: Iterable[int]) -> list[_Equation]:
+    """Returns the equations that depend on some inputs and on nothing else."""
+    known = set(fixed)
+    found = []
+    for one in program.equations:
+        values = one.values
+        if values and known.issuperset(values) and program.may_move(one):
+            found.append(one)
+            known.update(one.outputs)
+    return found
+
+
+def _frontier(
+    program: _Program, makers: Mapping[int, _Equation], redone: set[_Equation]
+) -> tuple[list[int], set[_Equation]]:
+    """Returns what the main part needs of an early part, and what of that is done again.
+
+    Args:
+        program: the whole.
+        makers: the early part: value -> what makes it.
+        redone: what of it is done again as views are.
+    """
+    wanted = [
+        number for one in program.equations if one.outputs[0] not in makers for number in one.values
+    ]
+    wanted += [one for one in program.outputs if type(one) is int]
+    kept: dict[int, None] = {}
+    again: set[_Equation] = set()
+    while wanted:
+        number = wanted.pop()
+        maker = makers.get(number)
+        if maker is None or maker in again:
+            continue
+        if maker in redone or _is_view(program, maker):
+            again.add(maker)
+            wanted += maker.values
+        else:
+            kept[number] = None
+    return sorted(kept), again
+
+
+def _is_view(program: _Program, one: _Equation) -> bool:
+    """Whether XLA does something for nothing, or while it reads an operand."""
+    name = one.primitive.name
+    if name == "transpose":  # moving axes of length 1 moves nothing
+        shape = program.types[one.values[0]].shape
+        moved = [axis for axis in one.params["permutation"] if shape[axis] != 1]
+        return moved == sorted(moved)
+    return name in _VIEWS
+
+
+def _needed(kept: Iterable[int], early: Sequence[_Equation]) -> list[_Equation]:
+    """Returns the equations that some values depend on, in order."""
+    wanted = set(kept)
+    found = []
+    for one in reversed(early):
+        if not wanted.isdisjoint(one.outputs):
+            found.append(one)
+            wanted.update(one.values)
+    return found[::-1]
+
+
+def _growth(program: _Program, one: _Equation) -> float:
+    """Returns how many times larger what an equation makes is than what it reads."""
+    given = sum(program.nbytes(number) for number in set(one.values))
+    return sum(map(program.nbytes, one.outputs)) / max(given, 1)
