@@ -22,8 +22,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rows import BEST_PEER, NETS, PEERS, TITLES
+from rows import BEST_PEER, NETS, PEERS, TITLES, Row
 from turns import Result, Seat, measure, save, show
+from works.catalog import contestants_of
 
 _HYBRIDNET, _JIT = "hybridnet", "jit"
 _OTHER = {_HYBRIDNET: "hybridnet, other JAX", _JIT: "jit, other JAX"}
@@ -32,12 +33,12 @@ _QUICK = 3
 _CONTESTANTS = (_HYBRIDNET, _JIT, *PEERS, *_OTHER.values())
 
 
-def seats(options: argparse.Namespace) -> list[Seat]:
-    """Returns who takes part, as far as was chosen and there is an interpreter."""
+def seats_of(row: Row, options: argparse.Namespace) -> list[Seat]:
+    """Returns who takes part in a row, as far as was chosen and there is an interpreter."""
     pythons = {
         **dict.fromkeys((_HYBRIDNET, _JIT), sys.executable),
         **dict.fromkeys(("torch", "torch.compile"), options.torch_python),
-        "mxnet hybridized": options.mxnet_python,
+        **dict.fromkeys(("mxnet hybridized", "mxnet optimized"), options.mxnet_python),
         "tensorflow": options.tensorflow_python,
     }
     found = [Seat(name, name, name, python) for name, python in pythons.items() if python]
@@ -45,7 +46,8 @@ def seats(options: argparse.Namespace) -> list[Seat]:
         found += [
             Seat(title, name, title, options.other_jax_python) for name, title in _OTHER.items()
         ]
-    return [seat for seat in found if seat.name in (options.contestants or _CONTESTANTS)]
+    chosen, made = options.contestants or _CONTESTANTS, contestants_of(row.work)
+    return [seat for seat in found if seat.name in chosen and seat.contestant in made]
 
 
 def markdown(results: Sequence[Result]) -> str:
@@ -137,7 +139,7 @@ def main() -> None:
     for row in NETS:
         if options.works is None or row.work in options.works:
             print(f"\n== {row.work}: {row.title}", flush=True)
-            results.append(measure(row, seats(options), rounds, options.seconds))
+            results.append(measure(row, seats_of(row, options), rounds, options.seconds))
             show(results[-1])
             print(f"   {BEST_PEER}: {results[-1].best_peer}")
             if options.json is not None:

@@ -14,13 +14,14 @@ TITLES = {
     "mxnet": "MXNet eager",
     "mxnet hybridized": "MXNet hybridized",
     "torch.compile": "torch.compile",
+    "mxnet optimized": "MXNet optimize_for",
     "tensorflow": "TensorFlow",
     "hybridnet, other JAX": "hybridnet, other JAX",
     "jit, other JAX": "jax.jit, other JAX",
 }
 #: The contestants of ``eager.py``, and the other frameworks of ``nets.py``.
 EAGER = ("hybridnet", "jit", "jax", "torch", "mxnet", "mxnet hybridized")
-PEERS = ("torch", "torch.compile", "mxnet hybridized", "tensorflow")
+PEERS = ("torch", "torch.compile", "mxnet hybridized", "mxnet optimized", "tensorflow")
 #: The fastest of these in a row, in a `Target`.
 BEST_PEER = "best peer"
 

@@ -108,6 +108,8 @@ def _check(row: Row, runners: dict[str, Runner]) -> None:
     """Raises unless all contestants compute the same."""
     answers = {name: runner.answer() for name, runner in runners.items()}
     first, *others = answers
+    if not np.isfinite(answers[first]).all():
+        raise ArithmeticError(f"{row.work}: {first} computes no finite numbers: {answers[first]}")
     for other in others:
         np.testing.assert_allclose(
             answers[other],

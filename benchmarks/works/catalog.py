@@ -60,6 +60,7 @@ _INFER: dict[str, Callable[[nets.Net], Runner]] = {
     "torch": nets_torch.inference,
     "torch.compile": nets_torch.compiled_inference,
     "mxnet hybridized": nets_gluon.mxnet_inference,
+    "mxnet optimized": nets_gluon.mxnet_optimized_inference,
     "tensorflow": nets_keras.inference,
 }
 _TRAIN: dict[str, Callable[[nets.Net], Runner]] = {

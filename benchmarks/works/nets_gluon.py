@@ -1,6 +1,7 @@
 """The networks in gluon, which serves hybridnet and MXNet alike: blocks, hybridized.
 
-hybridnet trains by a step that is one traced function, MXNet by recording hybridized blocks.
+hybridnet trains by a step that is one traced function, MXNet by recording hybridized blocks. For
+inference MXNet can also be asked to replace parts of the graph by oneDNN's fused operators.
 """
 
 from __future__ import annotations
@@ -132,9 +133,19 @@ def _with_first_values(mx: Any, net: Net, trained: bool) -> tuple[Any, Any, Any]
     return block, data, label
 
 
-def inference(mx: Any, net: Net) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Returns what runs the network and waits for the scores, and what reads them."""
+def inference(
+    mx: Any, net: Net, backend: str | None = None
+) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """Returns what runs the network and waits for the scores, and what reads them.
+
+    Args:
+        mx: the package.
+        net: the network.
+        backend: what the graph is optimized for; None: as it is.
+    """
     block, data, _ = _with_first_values(mx, net, trained=False)
+    if backend is not None:
+        block.optimize_for(data, backend=backend, static_alloc=True, static_shape=True)
     return lambda: block(data).wait_to_read(), lambda: block(data).asnumpy()
 
 
@@ -186,6 +197,13 @@ def mxnet_inference(net: Net) -> Runner:
     import mxnet as mx
 
     run, read = inference(mx, net)
+    return plain(each(run), read)
+
+
+def mxnet_optimized_inference(net: Net) -> Runner:
+    import mxnet as mx
+
+    run, read = inference(mx, net, "MKLDNN")
     return plain(each(run), read)
 
 

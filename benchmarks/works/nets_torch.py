@@ -155,9 +155,13 @@ def _training(net: Net, last: bool, compiled: bool) -> Runner:
 
 
 def _either(make: Callable[[Net, bool, bool], Runner], net: Net, compiled: bool) -> Runner:
-    """The faster memory format, where there are images."""
-    if len(net.data_shape) != 4:
-        return make(net, False, compiled)
+    """The faster memory format, where there are images.
+
+    Compiling takes long, and chooses formats itself: it is given one.
+    """
+    images = len(net.data_shape) == 4
+    if compiled or not images:
+        return make(net, images, compiled)
     formats = {"channels last": True, "channels first": False}
     return fastest({name: make(net, last, compiled) for name, last in formats.items()})
 
