@@ -30,8 +30,24 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
-def settled_thread():
-    """Each test begins as a program of its own does: the thread has compiled nothing in vain."""
+def own_programs(request: pytest.FixtureRequest) -> None:
+    """Each test begins as a program of its own does, whatever the tests before it compiled.
+
+    The thread has compiled nothing in vain, and the program cache has room: it drops nothing that
+    the test compiles and counts.
+
+    Programs are compiled in a hurry, which takes half the time of a test. Tests marked `optimized`,
+    and all of a nightly run, have them compiled as users' are.
+    """
     programs = sys.modules.get("hybridnet.runtime.programs")
-    if programs is not None:
-        programs.cache._thread.unused = 0
+    if programs is None:
+        return
+    from helpers import thorough
+    from traced import hurry
+
+    cache = programs.cache
+    cache._thread.unused = 0
+    optimized = request.node.get_closest_marker("optimized") or thorough(1, 0)
+    is_other = hurry(not optimized)
+    if is_other or cache.statistics().size > cache._capacity // 2:
+        cache.clear()

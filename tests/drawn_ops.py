@@ -15,7 +15,7 @@ import jax
 import numpy as np
 from oracle.case import Case, head_gradient, make_inputs
 from oracle.drawn import is_special, special_inputs
-from traced import QUICK, Traced
+from traced import Traced, quick
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import tensor_type
@@ -139,7 +139,7 @@ def _run(runnable: Sequence[Any], expected: dict[str, dict[str, Array]]) -> list
         return []
     try:
         with jax.enable_x64(True):
-            results = jax.jit(everything, compiler_options=QUICK)(values)
+            results = jax.jit(everything, compiler_options=quick())(values)
     except (TypeError, ValueError, IndexError, KeyError) as error:
         if len(runnable) > 1:  # find the call it is of
             return [result for one in runnable for result in _run([one], expected)]

@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from traced import QUICK, Traced, types_of
+from traced import Traced, quick, types_of
 
 from hybridnet import nd
 from hybridnet.base.tensor_type import tensor_type
@@ -44,7 +44,7 @@ def run_call(
     inferred = call.infer(tuple(tensor_type(one.shape, one.dtype) for one in arrays))
     numbers = [np.float64(one) for one in scalars]
     with jax.enable_x64(True):
-        run = jax.jit(lambda a, s: tuple(call.lower(platform, a, s)), compiler_options=QUICK)
+        run = jax.jit(lambda a, s: tuple(call.lower(platform, a, s)), compiler_options=quick())
         outputs = run(arrays, numbers)
     outputs = [np.asarray(one) for one in outputs]
     assert [(one.shape, one.dtype) for one in outputs] == [
@@ -169,7 +169,7 @@ def assert_gradient(
         return sum((one * head).sum() for one, head in zip(results, heads, strict=True))
 
     # One program for all: compiling takes most of the time that this takes.
-    @partial(jax.jit, compiler_options=QUICK)
+    @partial(jax.jit, compiler_options=quick())
     def gradients(values: Sequence[Any], moved: Sequence[Any]) -> Any:
         operands = [Traced(one) for one in values]
         results = Traced.apply_call(call, operands, scalars)

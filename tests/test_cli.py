@@ -19,6 +19,8 @@ import hybridnet as hn
 from hybridnet.cli import interrupt, report, train
 from hybridnet.cli.main import main
 
+pytestmark = pytest.mark.optimized
+
 _NAMES = (
     "train-images-idx3-ubyte",
     "train-labels-idx1-ubyte",
@@ -69,7 +71,7 @@ def test_a_small_run_learns_and_leaves_three_files(
     digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "made" / "here"
-    arguments = ["--data", digits, "--epochs", 2, "--batch-size", 50, "--lr", 0.1, "--out", out]
+    arguments = ["--data", digits, "--epochs", 2, "--lr", 0.1, "--out", out]
     assert main(["train", *map(str, arguments)]) == 0
     printed = capsys.readouterr().out
     assert sorted(os.listdir(out)) == ["lenet-0002.params", "lenet-loss.png", "lenet-symbol.json"]

@@ -14,13 +14,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
+from helpers import thorough
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridnet.engine import LANES, Engine, ManualPool, NaiveEngine, TaskError, ThreadedEngine
 
 SLOTS = 6  # few, so that tasks conflict
-PROGRAMS = 10_000
+PROGRAMS = thorough(10_000, 5_000)
 
 
 @dataclass

@@ -10,6 +10,8 @@ from hybridnet import cpu, nd
 from hybridnet.cli.lenet import Bound, Eager, Settings, Traced
 from hybridnet.runtime.programs import cache
 
+pytestmark = pytest.mark.optimized
+
 ORACLE = Path(__file__).parent / "oracle"
 FOLDER = Path(__file__).parents[1] / "hybridnet" / "data" / "mnist-5k"
 ANSWERS = json.loads((ORACLE / "lenet_losses.json").read_text())

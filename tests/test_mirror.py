@@ -21,6 +21,8 @@ from hybridnet.graph.split import differentiate, joined
 from hybridnet.passes.mirror import mirror
 from hybridnet.runtime.graph_call import GraphCall
 
+pytestmark = pytest.mark.optimized
+
 TYPE = tensor_type(gp.SHAPE, np.dtype(np.float64))
 SWITCH = "MXNET_BACKWARD_DO_MIRROR"
 

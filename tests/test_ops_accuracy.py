@@ -18,6 +18,8 @@ import scipy.special
 
 from hybridnet.ops.registry import get
 
+pytestmark = pytest.mark.optimized
+
 _TABLE = Path(__file__).resolve().parent.parent / "docs" / "differences.md"
 _MOST = 4.0  # ulp
 Array = np.ndarray[Any, Any]

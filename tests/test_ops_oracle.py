@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from oracle.case import Case, all_cases, answers, head_gradient, make_inputs
-from traced import QUICK, Traced, types_of
+from traced import Traced, quick, types_of
 
 from hybridnet import autograd, nd
 from hybridnet.base.tensor_type import tensor_type
@@ -41,7 +41,13 @@ _ON_ARRAYS = 2
 _AS_USERS = ("_contrib_ROIAlign",)
 
 _OPERATORS = pytest.mark.parametrize(
-    "cases", [pytest.param(cases, id=name) for name, cases in _by_operator().items()]
+    "cases",
+    [
+        pytest.param(
+            cases, id=name, marks=[pytest.mark.optimized] if cases[0].op in _AS_USERS else []
+        )
+        for name, cases in _by_operator().items()
+    ],
 )
 
 pytestmark = pytest.mark.slow
@@ -101,7 +107,7 @@ def test_answers_of_mxnet(cases: list[Case]):
             lambda *given: [
                 _outputs_and_gradients(*one) for one in zip(cases, *given, strict=True)
             ],
-            compiler_options=None if cases[0].op in _AS_USERS else QUICK,
+            compiler_options=None if cases[0].op in _AS_USERS else quick(),
         )(arrays, heads)
     problems = []
     for case, call, inputs, (outputs, grads) in zip(cases, calls, arrays, results, strict=True):

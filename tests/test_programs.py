@@ -21,6 +21,8 @@ from hybridnet.runtime.programs import Failed, ProgramCache
 from hybridnet.runtime.segment import Code
 from hybridnet.runtime.steps import plan
 
+pytestmark = pytest.mark.optimized
+
 UNARY = ("tanh", "sin", "cos", "square", "exp", "sigmoid", "arctan", "negative")
 NUMPY = {
     "tanh": np.tanh,

@@ -37,6 +37,8 @@ from hybridnet.runtime.program_store import ProgramStore
 from hybridnet.runtime.programs import ProgramCache
 from hybridnet.runtime.segment import Code
 
+pytestmark = pytest.mark.optimized
+
 LIMIT = 1 << 30
 
 

@@ -28,6 +28,8 @@ from hybridnet.runtime.period import period_of
 from hybridnet.runtime.programs import ProgramCache, cache
 from hybridnet.runtime.segment import Code, Segment
 
+pytestmark = pytest.mark.optimized
+
 # Shapes that no other test uses, so that the arrays of one test can be counted.
 SIZES = iter(range(7001, 9000))
 

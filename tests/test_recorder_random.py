@@ -25,10 +25,11 @@ def few_old_objects():
 
 @pytest.mark.parametrize("block", range(10))
 def test_however_they_are_run(block):
-    for seed in range(50 * block, 50 * block + 50):
+    for seed in range(50 * block, 50 * block + thorough(50, 20)):
         check_stepwise(make_program(seed), 4 + seed % 60)
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("block", range(3))
 def test_compiled_and_from_disk(block):
     for seed in range(1000 + 3 * block, 1000 + 3 * block + 3):
@@ -42,6 +43,7 @@ def test_cut_anywhere():
             check_stepwise(make_program(seed), limit)
 
 
+@pytest.mark.optimized
 def test_cold_then_warm_then_hot():
     for seed in range(2000, 2004):
         program = make_program(seed, 15)
@@ -86,7 +88,7 @@ def test_two_threads():
 
 @pytest.mark.slow
 def test_many_programs():
-    for seed in range(5000, 5000 + thorough(20_000, 50)):
+    for seed in range(5000, 5000 + thorough(20_000, 20)):
         program = make_program(seed)
         wanted = check_stepwise(program, 4 + seed % 60)
         if seed % 100 == 0:
@@ -95,7 +97,7 @@ def test_many_programs():
 
 @pytest.mark.slow
 def test_long_programs():
-    for seed in range(thorough(30, 5)):
+    for seed in range(thorough(30, 3)):
         program = make_program(20000 + seed, 150)
         wanted = check_stepwise(program, 50)
         for _ in range(3):

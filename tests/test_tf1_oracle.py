@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 from oracle.tf1_case import SCRIPTS, all_cases, answers, run
-from traced import in_a_hurry as in_a_hurry
 
 import hybridnet.compat.tf1 as tf
 
@@ -53,7 +52,6 @@ def _compare_arrays(got: Any, wanted: Any, where: str) -> list[str]:
     return []
 
 
-@pytest.mark.usefixtures("in_a_hurry")
 @pytest.mark.parametrize("name", all_cases())
 def test_answers_of_tensorflow(name: str):
     problems = _compare(run(tf, all_cases()[name]), answers()[name], "")

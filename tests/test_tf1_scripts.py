@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from oracle.tf1_case import answers, run_script
-from traced import in_a_hurry as in_a_hurry
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_a_hurry")]
+pytestmark = pytest.mark.slow
 
 
 def _assert_as_tensorflow(got: dict[str, Any], wanted: dict[str, Any]) -> None:

@@ -3,31 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final
 
 import jax
 import numpy as np
-import pytest
 
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.call import Call
 from hybridnet.ops.handle import Operand
+from hybridnet.runtime.compile_options import is_known
 
-__all__ = ["QUICK", "Traced", "in_a_hurry", "types_of"]
+__all__ = ["Traced", "hurry", "quick", "types_of"]
 
-#: Compiler options for a program that runs once: compiling it well is not worth its time.
-QUICK: Final[dict[str, Any]] = {
+#: Compiling takes most of the time that tests take, and running what is compiled hardly any.
+_QUICK: Final[dict[str, Any]] = {
     "xla_backend_optimization_level": 0,
     "xla_llvm_disable_expensive_passes": True,
     "xla_cpu_parallel_codegen_split_count": 1,
+    "xla_cpu_use_fusion_emitters": False,
 }
 
 
-@pytest.fixture
-def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Has all programs of a test compiled with the options `QUICK`."""
-    compiled = jax.stages.Lowered.compile
-    monkeypatch.setattr(jax.stages.Lowered, "compile", lambda one: compiled(one, QUICK))
+@cache
+def quick() -> dict[str, Any]:
+    """Compiler options for a program that runs once: those of them that the installed JAX knows."""
+    return {name: value for name, value in _QUICK.items() if is_known("cpu", name, value)}
+
+
+class _Compiling:
+    """Whether this process compiles in a hurry."""
+
+    compile: Any = None
+    hurries = False
+
+
+def hurry(on: bool) -> bool:
+    """Has programs compiled with the options `quick`, or as users' are, from now on.
+
+    Returns:
+        Whether that changes anything.
+    """
+    if _Compiling.compile is None:
+        compiled = _Compiling.compile = jax.stages.Lowered.compile
+
+        def compile(lowered: Any, compiler_options: Any = None) -> Any:
+            options = dict(compiler_options or {})
+            # (`quick` itself compiles, to ask which options there are.)
+            if _Compiling.hurries and options.keys().isdisjoint(_QUICK):
+                options |= quick()
+            return compiled(lowered, options)
+
+        jax.stages.Lowered.compile = compile  # type: ignore[method-assign]
+    was, _Compiling.hurries = _Compiling.hurries, on
+    return was != on
 
 
 def types_of(arrays: Sequence[Any]) -> tuple[TensorType, ...]:
