@@ -24,10 +24,10 @@ from .launch import note_dispatched
 from .programs import cache, replaced
 from .segment import Code
 
-__all__ = ["Direct"]
+__all__ = ["Direct", "forks"]
 
-# Programs are of the process that compiled them: how often this one was forked.
-_forks: Final = [0]
+#: Programs are of the process that compiled them: how often this one was forked.
+forks: Final = [0]
 _FLOAT64: Final = np.dtype(np.float64)
 
 
@@ -48,7 +48,7 @@ class Direct:
         self._program = program
         self._take()
         self._launch = journal.Launch(code, list(scalars))
-        self._forks = _forks[0]
+        self._forks = forks[0]
         with jax.enable_x64(True):
             host = np.array(scalars, _FLOAT64)
             self._numbers = jax.device_put(host, sharding_of(self.ctx))
@@ -88,7 +88,7 @@ class Direct:
             None where it has to be recorded: an input is not there or of another type, or somebody
             wants to see what is launched.
         """
-        if observe.observer is not None or recorder.is_special() or self._forks != _forks[0]:
+        if observe.observer is not None or recorder.is_special() or self._forks != forks[0]:
             return None
         if self._replaced != replaced[0]:
             self._take()
@@ -97,9 +97,10 @@ class Direct:
             outputs: Sequence[Any] = self._compiled(*arrays, self._numbers)
         except (TypeError, ValueError):  # before anything has run
             return None
+        cache.dispatched += 1
         program = self._program
         program.runs += 1
-        if program.runs == program.look:
+        if program.runs >= program.look:
             cache.look_at(self._launch.code, program, arrays, self._launch.scalars)
         program.used = True
         launches = journal.launches
@@ -111,7 +112,7 @@ class Direct:
 
 
 def _after_fork_in_child() -> None:
-    _forks[0] += 1
+    forks[0] += 1
 
 
 if hasattr(os, "register_at_fork"):

@@ -15,6 +15,7 @@ from hybridnet.runtime import recorder
 from hybridnet.runtime.graph_call import shared_call
 from hybridnet.runtime.partitioned import PartitionedCall
 from hybridnet.runtime.segment import Value
+from hybridnet.runtime.storage import Storage
 from hybridnet.runtime.trace import host_scalars
 
 from .build import Output, Outside, Part, build, on_tape
@@ -184,7 +185,7 @@ class ConcreteFunction:
         trace = recorder.current_trace()
         if trace is not None:
             trace.depend([ref() for ref, _ in self._handles])
-        scalars = self._numbers()
+        scalars = self.numbers()
         # What the function recorded is on the caller's tape, and nothing else.
         _tape.state.recording = self._num_tracked > 0
         try:
@@ -272,6 +273,29 @@ class ConcreteFunction:
         return not (self._writes or self._sources or self._num_tracked or self._spread)
 
     @property
+    def is_step(self) -> bool:
+        """Whether all that it changes is arrays outside, as a whole, on the one device it is on.
+
+        Gradients are none of its affair then, and what it gives is not on the tape.
+        """
+        return not (self._num_tracked or self._spread) and all(
+            type(one.target) is Outside
+            and one.target.get().offset is None
+            and type(one.output) is Output
+            and not one.output.tracked
+            for one in self._writes
+        )
+
+    @property
+    def overwritten(self) -> list[tuple[Storage, int]]:
+        """Of a trace that `is_step`: the storages that it overwrites, each with its output."""
+        return [
+            (one.target.memory.storage, one.output.index)
+            for one in self._writes
+            if type(one.target) is Outside and type(one.output) is Output
+        ]
+
+    @property
     def is_repeatable(self) -> bool:
         """Whether running it once more would change nothing and give the same."""
         return not (self._writes or self._sources or self.draws or self.call.on_host)
@@ -287,7 +311,7 @@ class ConcreteFunction:
             for one in self.inputs
         ]
 
-    def _numbers(self) -> tuple[Any, ...]:
+    def numbers(self) -> tuple[Any, ...]:
         """Asks for the numbers of this call."""
         if not self._sources:
             return self.scalars

@@ -1,70 +1,80 @@
-"""`Hot`: a call of a trace that is only what must be checked, and a dispatch.
+"""`Hot` and `HotStep`: calls of a trace that are only what must be checked, and a dispatch.
 
 Most calls of a traced function are like the last one: arrays of the same types, nothing outside has
-been replaced, and the program is compiled. What has to hold for that is written down once, so that
-a call compares a few lists. Whatever is not simple (recording, arrays that are changed in place,
-Python arguments) goes the long way.
+been replaced, and the program is compiled. Whatever is not simple (recording, arguments that are
+changed in place, Python arguments) goes the long way.
 """
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
-import numpy as np
-
-from hybridnet.base.context import current_context
-from hybridnet.base.tensor_type import TensorType
-from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray import NDArray
 from hybridnet.runtime.direct import Direct
+from hybridnet.runtime.direct_step import DirectStep
 from hybridnet.runtime.segment import Value
 from hybridnet.runtime.storage import Storage
 
+from .admission import Admission
 from .build import Output, Outside, Part
 from .concrete import ConcreteFunction
-from .environment import guards_of
 from .given import Given
-from .guards import Guards
-from .structure import Identity, flatten, static_key, unflatten
+from .structure import unflatten
 
-__all__ = ["MISS", "Hot"]
+__all__ = ["MISS", "Hot", "HotStep", "short_way"]
 
 #: What a call returns that has to go the long way.
 MISS: Final = object()
 _new: Final = object.__new__
 
 
+def short_way(
+    concrete: ConcreteFunction, given: Given, function: Callable[..., Any]
+) -> Hot | HotStep | None:
+    """Returns the short way to a trace; None where there is none, or not yet.
+
+    Args:
+        concrete: the trace.
+        given: the arguments of the last call of it, of which none is given by name.
+        function: the function.
+    """
+    if concrete.ctx is None or not (concrete.is_pure or concrete.is_step):
+        return None
+    sources: list[int | Storage] = []
+    for one in concrete.inputs:
+        if isinstance(one, int):
+            sources.append(one)
+            continue
+        array = one.memory if type(one) is Outside else one
+        assert isinstance(array, NDArray)
+        if array.offset is not None:
+            return None
+        sources.append(array.storage)
+    kind: type[Hot | HotStep] = Hot if concrete.is_pure else HotStep
+    return kind.of(concrete, given, function, sources)
+
+
 @final
 class Hot:
-    """The short way to call one trace.
+    """The short way to a trace that changes nothing.
 
     Args:
         concrete: the trace.
         direct: its program.
-        guards: what its function's names must mean.
-        kinds: of the arguments, in order.
-        source: for each input of the graph the number of its argument, or the storage outside.
-        owner: refers to the object that comes before the arrays, where the function is a method.
-        classes: of the arrays: those with NumPy's semantics make such.
+        admit: which calls take this way.
+        sources: for each input of the graph the number of its argument, or the storage outside.
     """
 
     __slots__ = (
-        "_classes",
+        "_admit",
         "_concrete",
         "_ctx",
-        "_current",
         "_direct",
-        "_fits",
-        "_guards",
         "_kind",
-        "_kinds",
         "_order",
         "_outside",
-        "_owner",
-        "_plain",
         "_single",
-        "_training",
         "_types",
     )
 
@@ -72,29 +82,19 @@ class Hot:
         self,
         concrete: ConcreteFunction,
         direct: Direct,
-        guards: Guards,
-        kinds: Sequence[TensorType],
-        source: Sequence[int | Storage],
-        owner: Callable[[], Any] | None,
-        classes: Sequence[type],
+        admit: Admission,
+        sources: Sequence[int | Storage],
     ) -> None:
         self._concrete = concrete
-        self._owner = owner
         self._direct = direct
-        self._fits = concrete.fits if concrete.reads_outside else None
-        self._guards = guards if guards else None
-        self._kinds = list(kinds)
-        self._classes = list(classes)
-        self._plain = [None] * len(self._kinds)
-        numbers = [one for one in source if type(one) is int]
-        outside = [one for one in source if type(one) is not int]
-        same = numbers == list(range(len(kinds))) and source[: len(kinds)] == numbers
+        self._admit = admit
+        numbers = [one for one in sources if type(one) is int]
+        outside = [one for one in sources if isinstance(one, Storage)]
+        same = numbers == list(range(len(numbers))) and [*numbers, *outside] == list(sources)
         #: None where all arguments are inputs, in order, before what is outside.
-        self._order = None if same else list(source)
-        self._outside = [one for one in outside if isinstance(one, Storage)]
+        self._order = None if same and len(numbers) == admit.count else list(sources)
+        self._outside = outside
         self._types = concrete.call.output_types
-        self._training = _tape.state.training
-        self._current = current_context()
         self._ctx = direct.ctx
         parts = concrete.results
         one = parts[0] if len(parts) == 1 and concrete.tree is None else None
@@ -103,44 +103,21 @@ class Hot:
 
     @classmethod
     def of(
-        cls, concrete: ConcreteFunction, given: Given, function: Callable[..., Any]
+        cls,
+        concrete: ConcreteFunction,
+        given: Given,
+        function: Callable[..., Any],
+        sources: Sequence[int | Storage],
     ) -> Hot | None:
-        """Returns the short way to a trace; None where there is none, or not yet.
-
-        Args:
-            concrete: the trace.
-            given: the arguments of a call of it, of which none is given by name.
-            function: the function.
-        """
-        args, arrays = given.args, given.arguments.arrays
-        owner = None
-        if args and _is_object(args[0]):
-            owner, args = weakref.ref(args[0]), args[1:]
-        simple = all(isinstance(one, NDArray) and one.edge is None for one in args)
-        if not simple or len(arrays) != len(args) or not concrete.is_pure:
+        """Returns the short way; None where there is none yet. See `short_way`."""
+        arrays = given.arguments.arrays
+        kinds = tuple([arrays[x].type if isinstance(x, int) else x.type for x in sources])
+        assert concrete.ctx is not None
+        direct = Direct.of(concrete.ctx, concrete.call, kinds, concrete.scalars)
+        admit = None if direct is None else Admission.of(concrete, given, function)
+        if direct is None or admit is None:
             return None
-        source: list[int | Storage] = []
-        kinds: list[Any] = []
-        for one in concrete.inputs:
-            if isinstance(one, int):
-                source.append(one)
-                kinds.append(arrays[one].type)
-                continue
-            array = one.memory if type(one) is Outside else one
-            assert isinstance(array, NDArray)
-            if array.offset is not None:
-                return None
-            source.append(array.storage)
-            kinds.append(array.type)
-        guards = guards_of(function, given.args)
-        ctx = concrete.ctx
-        if guards is None or ctx is None:
-            return None
-        direct = Direct.of(ctx, concrete.call, tuple(kinds), concrete.scalars)
-        if direct is None:
-            return None
-        kinds = [one.type for one in arrays]
-        return cls(concrete, direct, guards, kinds, source, owner, list(map(type, arrays)))
+        return cls(concrete, direct, admit, sources)
 
     @property
     def concrete(self) -> ConcreteFunction:
@@ -149,28 +126,10 @@ class Hot:
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
         """Runs the trace on arguments; `MISS` where that takes the long way."""
-        state = _tape.state
-        if state.recording or state.training is not self._training:
+        admitted = self._admit(args)
+        if admitted is None:
             return MISS
-        if self._owner is not None:
-            if not args or args[0] is None or args[0] is not self._owner():
-                return MISS
-            args = args[1:]
-        try:
-            # (Comprehensions are what Python is quickest at: twice as quick as `map` here.)
-            if [x._type for x in args] != self._kinds or [x._edge for x in args] != self._plain:
-                return MISS
-            if [type(x) for x in args] != self._classes:
-                return MISS
-            arrays = [x._storage.value.array for x in args]
-        except AttributeError:  # not an array
-            return MISS
-        if current_context() is not self._current:
-            return MISS
-        if self._guards is not None and not self._guards.hold():
-            return MISS
-        if self._fits is not None and not self._fits():
-            return MISS
+        arrays = [x._storage.value.array for x in admitted]
         if self._order is not None:
             arrays = [
                 arrays[one] if type(one) is int else one.value.array  # type: ignore[union-attr]
@@ -190,13 +149,83 @@ class Hot:
             NDArray.from_value(Value(kind, array), self._ctx)
             for kind, array in zip(self._types, made, strict=True)
         ]
-        return unflatten(self._concrete.tree, self._concrete.leaves(args, outputs))
+        return unflatten(self._concrete.tree, self._concrete.leaves(admitted, outputs))
 
 
-def _is_object(one: Any) -> bool:
-    """Whether an argument is an object that traces know by its identity, and nothing else."""
-    if isinstance(one, (NDArray, np.ndarray)) or flatten(one)[1] is not None:
-        return False
-    found: list[Identity] = []
-    static_key(one, found)
-    return len(found) == 1 and found[0].get() is one and hasattr(one, "__weakref__")
+@final
+class HotStep:
+    """The short way to a trace that overwrites arrays outside, as a training step does.
+
+    Args:
+        concrete: the trace.
+        direct: its program.
+        admit: which calls take this way.
+        order: the arguments that the program is given, by number.
+        written: the storages that it overwrites.
+    """
+
+    __slots__ = ("_admit", "_concrete", "_ctx", "_direct", "_order", "_written")
+
+    def __init__(
+        self,
+        concrete: ConcreteFunction,
+        direct: DirectStep,
+        admit: Admission,
+        order: Sequence[int],
+        written: frozenset[Storage],
+    ) -> None:
+        self._concrete = concrete
+        self._direct = direct
+        self._admit = admit
+        self._order = list(order)
+        self._written = written
+        self._ctx = direct.ctx
+
+    @classmethod
+    def of(
+        cls,
+        concrete: ConcreteFunction,
+        given: Given,
+        function: Callable[..., Any],
+        sources: Sequence[int | Storage],
+    ) -> HotStep | None:
+        """Returns the short way; None where there is none yet. See `short_way`."""
+        writes = concrete.overwritten
+        needed = [
+            one.source.index
+            for one in concrete.results
+            if type(one) is Part and type(one.source) is Output
+        ]
+        operands = [None if isinstance(one, int) else one for one in sources]
+        direct = DirectStep.of(concrete.call, operands, writes, needed)
+        admit = None if direct is None else Admission.of(concrete, given, function)
+        if direct is None or admit is None:
+            return None
+        inputs = direct.order(concrete.call)
+        order = [one for one in (sources[number] for number in inputs) if isinstance(one, int)]
+        return cls(concrete, direct, admit, order, frozenset(storage for storage, _ in writes))
+
+    @property
+    def concrete(self) -> ConcreteFunction:
+        """The trace that it calls."""
+        return self._concrete
+
+    def __call__(self, args: tuple[Any, ...]) -> Any:
+        """Runs the trace on arguments; `MISS` where that takes the long way."""
+        admitted = self._admit(args)
+        if admitted is None:
+            return MISS
+        for one in admitted:
+            if one._offset is not None or one._storage in self._written:
+                return MISS
+        given = [admitted[number]._storage for number in self._order]
+        values = self._direct(given, self._concrete.numbers)
+        if values is None:
+            return MISS
+        concrete = self._concrete
+        if not concrete.results:
+            return unflatten(concrete.tree, [])
+        outputs: list[Any] = [
+            None if one is None else NDArray.from_value(one, self._ctx) for one in values
+        ]
+        return unflatten(concrete.tree, concrete.leaves(admitted, outputs))

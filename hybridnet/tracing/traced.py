@@ -25,7 +25,7 @@ from .concrete import ConcreteFunction
 from .environment import environment_key
 from .first_call import FirstCall
 from .given import Given, Reader
-from .hot import MISS, Hot
+from .hot import MISS, Hot, HotStep, short_way
 from .relaxed import Relaxed
 from .retracing import Watch
 
@@ -118,7 +118,7 @@ class Function:
         self._count = 0
         self._watch = Watch(self.name, python_function)
         # The short way to the last trace; it is made at its second call in a row.
-        self._hot: Hot | None = None
+        self._hot: Hot | HotStep | None = None
         self._last: weakref.ref[ConcreteFunction] | None = None
         self._tries = _TRIES
         self._relaxed = Relaxed(self) if reduce_retracing else None
@@ -149,7 +149,7 @@ class Function:
         elif self._last is not None and self._last() is concrete:
             if self._hot is None and self._tries and not given.kwargs:
                 self._tries -= 1
-                self._hot = Hot.of(concrete, given, self.python_function)
+                self._hot = short_way(concrete, given, self.python_function)
         else:
             self._last, self._hot, self._tries = weakref.ref(concrete), None, _TRIES
         return result

@@ -1,0 +1,181 @@
+"""`DirectStep`: one call that overwrites arrays, again and again, as its dispatch and nothing else.
+
+A training step as a traced function is one program that takes the weights and gives new ones. To
+record it, to find out who else holds the old weights, and to find the program takes several times
+as long as XLA's dispatch. Here all of that was found out at an earlier launch; a launch looks
+whether it still holds.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+from hybridnet.base.errors import OpError
+from hybridnet.base.lazy import jnp
+from hybridnet.ops.call import Call
+
+from . import journal, observe, recorder
+from .direct import forks
+from .dispatch import dispatch
+from .launch import fail, note_dispatched
+from .programs import cache
+from .segment import Code, Value
+from .storage import Storage, in_place
+
+__all__ = ["DirectStep"]
+
+# References to a Value, or an array, that nobody but its storage holds: the storage's (the
+# Value's), that of a list here, and the one that `getrefcount` itself is given.
+_OURS = 3
+
+
+@final
+class DirectStep:
+    """A launch of one call, all inputs of which are whole storages.
+
+    Args:
+        code: the structure, as it was launched before.
+        operands: the storages of the inputs; None for what a caller gives each time.
+        writes: which storage becomes which output of the call.
+    """
+
+    __slots__ = (
+        "_code",
+        "_donated",
+        "_forks",
+        "_operands",
+        "_outputs",
+        "_program",
+        "_types",
+        "_writes",
+        "ctx",
+    )
+
+    def __init__(
+        self,
+        program: Any,
+        code: Code,
+        operands: Sequence[Storage | None],
+        writes: Sequence[tuple[Storage, int]],
+    ) -> None:
+        self.ctx = code.ctx
+        self._program = program
+        self._code = code
+        self._forks = forks[0]
+        self._operands = list(operands)
+        self._donated = code.donated
+        call = code.instructions[0][0]
+        self._types = call.infer(code.input_types)
+        self._outputs = code.outputs
+        self._writes = list(writes)
+
+    @classmethod
+    def of(
+        cls,
+        call: Call,
+        operands: Sequence[Storage | None],
+        writes: Sequence[tuple[Storage, int]],
+        needed: Sequence[int],
+    ) -> DirectStep | None:
+        """Returns what repeats the last launch of this process, if that was this call's.
+
+        Args:
+            call: the call.
+            operands: the storages of its inputs; None for what is given each time.
+            writes: which storages become which of its outputs.
+            needed: the outputs that are wanted besides.
+
+        Returns:
+            None where that launch was something else, or has no program yet.
+        """
+        if call.on_host or not journal.launches:
+            return None
+        code = journal.launches[-1].code
+        program = cache.compiled(code)
+        if program is None or len(code.instructions) != 1 or code.instructions[0][0] is not call:
+            return None
+        places = code.instructions[0][1]
+        if len({*places}) != len(places) or len(places) != len(operands):
+            return None  # one array in two places
+        slots: list[Storage | None] = [None] * len(places)
+        for place, storage in zip(places, operands, strict=True):
+            slots[~place] = storage
+        written = {storage for storage, _ in writes}
+        if any(slots[slot] is None or slots[slot] not in written for slot in code.donated):
+            return None
+        if not {*needed, *(number for _, number in writes)} <= {*code.outputs}:
+            return None
+        return cls(program, code, slots, writes)
+
+    def order(self, call: Call) -> list[int]:
+        """Returns which of the call's inputs are given each time, in the order of the program."""
+        places = self._code.instructions[0][1]
+        inputs = {~place: number for number, place in enumerate(places)}
+        return [inputs[slot] for slot, one in enumerate(self._operands) if one is None]
+
+    def __call__(
+        self, given: Sequence[Storage], numbers: Callable[[], Sequence[float]]
+    ) -> list[Value | None] | None:
+        """Starts the program, and overwrites what it overwrites.
+
+        Args:
+            given: storages of the inputs that are given each time.
+            numbers: returns the scalars; it is called once it is sure that the program runs.
+
+        Returns:
+            The outputs of the call, by number, None for one that the program does not give; nothing
+            at all where the call has to be recorded: an input is not there, somebody else holds
+            what it would consume, or somebody wants to see what is launched.
+        """
+        if observe.observer is not None or recorder.is_special() or self._forks != forks[0]:
+            return None
+        recorder.mark()
+        rest = iter(given)
+        storages = [next(rest) if one is None else one for one in self._operands]
+        with in_place:
+            held = [one.value for one in storages]
+            arrays = [one.array for one in held]
+            for array in arrays:
+                if array is None:
+                    return None
+            array = None  # it would count as a holder
+            count = sys.getrefcount
+            for slot in self._donated:
+                if (
+                    count(held[slot]) != _OURS
+                    or count(arrays[slot]) != _OURS
+                    or held[slot].shared is not None
+                ):
+                    return None
+            scalars = list(numbers())
+            if [one.value for one in storages] != held:
+                # To ask for the numbers has changed an array: nothing is known of it any more.
+                held = [one.value for one in storages]
+                arrays = [jnp.copy(recorder.ready_array(one)) for one in held]
+            return self._run(arrays, scalars)
+
+    def _run(self, arrays: list[Any], scalars: list[float]) -> list[Value | None]:
+        code, program = self._code, self._program
+        cache.dispatched += 1
+        program.runs += 1
+        if program.runs >= program.look:
+            cache.look_at(code, program, arrays, scalars)
+        program.used = True
+        journal.launches.append(journal.Launch(code, scalars))
+        made = {number: Value(self._types[number]) for number in self._outputs}
+        try:
+            outputs = dispatch(code.ctx, program.compiled, arrays, scalars)
+        except Exception as caught:
+            name = code.instructions[0][0].name
+            error = OpError(f"{name} on {code.ctx} failed: {caught}")
+            error.__cause__ = caught
+            fail([*made.values()], error)
+        else:
+            for value, array in zip(made.values(), outputs, strict=True):
+                value.array = array
+            note_dispatched(code.ctx, outputs[0])
+        for storage, number in self._writes:
+            storage.value = made[number]
+        return [made.get(number) for number in range(len(self._types))]
