@@ -12,6 +12,7 @@ from . import boxes as boxes
 from . import broadcasting as broadcasting
 from . import comparison as comparison
 from . import conv as conv
+from . import conv_turned as conv_turned
 from . import coordinates as coordinates
 from . import correlation as correlation
 from . import creation as creation

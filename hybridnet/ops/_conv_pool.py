@@ -31,6 +31,7 @@ import numpy as np
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.ops._pool_windows import (
+    Innermost,
     Platform,
     WindowAxis,
     batch_last,
@@ -341,6 +342,7 @@ def pooling(
     count_include_pad: bool = True,
     layout: str | None = None,
     platform: Platform = "cpu",
+    innermost: Innermost = "batch",
 ) -> Array:
     """Pooling over 1, 2 or 3 spatial axes, with MXNet 1.9's rules.
 
@@ -363,6 +365,7 @@ def pooling(
             those beyond it, which ``full`` reaches.
         layout: As in :func:`convolution`.
         platform: As in :func:`convolution`.
+        innermost: See :func:`hybridnet.ops._pool_windows.max_windows`.
 
     Returns:
         The result in the layout and dtype of ``data``.
@@ -384,11 +387,11 @@ def pooling(
         each = zip(spatial, kernel or (), strides, pads, strict=True)
         axes = [WindowAxis.of(*sizes, pooling_convention) for sizes in each]
     if pool_type == "max":
-        return max_windows(data, axes, channel_last, platform)
+        return max_windows(data, axes, channel_last, platform, innermost)
     if pool_type == "lp":
         p = cast("int", p_value)
-        return _signed_root(sum_windows(data**p, axes, channel_last, platform), p)
-    total = sum_windows(data, axes, channel_last, platform)
+        return _signed_root(sum_windows(data**p, axes, channel_last, platform, innermost), p)
+    total = sum_windows(data, axes, channel_last, platform, innermost)
     if pool_type == "sum":
         return total
     counts = np.asarray(math.prod(np.ix_(*(axis.counts(count_include_pad) for axis in axes))))

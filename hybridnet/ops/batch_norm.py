@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
 
 from hybridnet.base.attrs import Train
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
-from ._checks import along, fill, moments, others, require_floats, require_shape, wide
+from ._channels_last import row_sum, turns
+from ._checks import along, fill, others, require_floats, require_shape, wide
+from .alternatives import PLAIN, Site, alternative, builtin_choice
 from .call import Backward
 from .operator import Shapes
 from .registry import get, operator
@@ -121,10 +123,40 @@ def batch_norm(
         The shape and dtype of `data`; with `output_mean_var` also the mean and, as in MXNet,
         ``1 / sqrt(var + eps)``, both (channels,).
     """
-    axis %= data.ndim
+    return _normalize(
+        _sum,
+        (data, gamma, beta, moving_mean, moving_var),
+        axis % data.ndim,
+        eps=eps,
+        momentum=momentum,
+        fix_gamma=fix_gamma,
+        by_batch=train and not use_global_stats,
+    )
+
+
+def _sum(term: Callable[..., Any], *arrays: Any, axis: int) -> Any:
+    """Sums ``term(*arrays)`` over all axes but one."""
+    return term(*arrays).sum(others(arrays[0].ndim, axis))
+
+
+def _normalize(
+    total: Callable[..., Any],
+    inputs: Sequence[Any],
+    axis: int,
+    *,
+    eps: float,
+    momentum: float,
+    fix_gamma: bool,
+    by_batch: bool,
+) -> Sequence[Any]:
+    """The lowering; `total` sums as `_sum` does, `by_batch` says whose statistics are used."""
+    data, gamma, beta, moving_mean, moving_var = inputs
     x = data.astype(wide(data.dtype))
-    if train and not use_global_stats:
-        mean, var = (one.reshape(-1) for one in moments(x, others(data.ndim, axis)))
+    if by_batch:
+        count = data.size // data.shape[axis]
+        mean = total(lambda x: x, x, axis=axis) / count
+        center = along(mean, data.ndim, axis) if axis != data.ndim - 1 else mean
+        var = total(lambda x: jnp.square(x - center), x, axis=axis) / count
         new_mean = momentum * moving_mean + (1 - momentum) * mean.astype(moving_mean.dtype)
         new_var = momentum * moving_var + (1 - momentum) * var.astype(moving_var.dtype)
     else:
@@ -170,27 +202,107 @@ def backward_batch_norm(
     Returns:
         The gradients of data, gamma and beta.
     """
-    axis %= data.ndim
-    axes = others(data.ndim, axis)
+    return _pull_back(
+        _sum,
+        (grad, data, gamma, mean, inverse),
+        axis % data.ndim,
+        fix_gamma=fix_gamma,
+        by_batch=train and not use_global_stats,
+    )
+
+
+def _pull_back(
+    total: Callable[..., Any], inputs: Sequence[Any], axis: int, *, fix_gamma: bool, by_batch: bool
+) -> Sequence[Any]:
+    """The lowering of the gradient; `total` and `by_batch` as in `_normalize`."""
+    grad, data, gamma, mean, inverse = inputs
     dtype = wide(data.dtype)
-    dy = grad.astype(dtype)
-    inverse = along(inverse, data.ndim, axis)
-    normal = (data.astype(dtype) - along(mean, data.ndim, axis)) * inverse
-    beta_grad = dy.sum(axes)
-    gamma_grad = (dy * normal).sum(axes)
-    scale = inverse if fix_gamma else inverse * along(gamma.astype(dtype), data.ndim, axis)
-    if train and not use_global_stats:
+    dy, x = grad.astype(dtype), data.astype(dtype)
+    center = along(mean, data.ndim, axis) if axis != data.ndim - 1 else mean
+    beta_grad = total(lambda dy: dy, dy, axis=axis)
+    gamma_grad = total(lambda dy, x: dy * (x - center), dy, x, axis=axis) * inverse
+    scale = inverse if fix_gamma else inverse * gamma.astype(dtype)
+    if by_batch:
         # The batch's own mean and variance depend on every element.
         count = data.size // data.shape[axis]
         dy = dy - along(beta_grad / count, data.ndim, axis)
-        dy = dy - normal * along(gamma_grad / count, data.ndim, axis)
+        dy = dy - (x - along(mean, data.ndim, axis)) * along(
+            gamma_grad * inverse / count, data.ndim, axis
+        )
     if fix_gamma:
         gamma_grad = jnp.zeros_like(gamma_grad)
     return (
-        (dy * scale).astype(data.dtype),
+        (dy * along(scale, data.ndim, axis)).astype(data.dtype),
         gamma_grad.astype(gamma.dtype),
         beta_grad.astype(gamma.dtype),
     )
+
+
+# On CPUs ----------------------------------------------------------------------------------------
+
+
+def _can_turn(site: Site) -> bool:
+    return site.platform == "cpu" and site.is_static
+
+
+@alternative("BatchNorm", "turned", applies=_can_turn, tolerance=1e-5)
+def _turned(
+    *inputs: Any,
+    eps: float,
+    momentum: float,
+    fix_gamma: bool,
+    use_global_stats: bool,
+    axis: int,
+    train: bool,
+    **_: Any,
+) -> Sequence[Any]:
+    """Batch normalization of data whose channels have been turned to the last axis."""
+    output, *rest = _normalize(
+        _last_sum,
+        (jnp.moveaxis(inputs[0], axis, -1), *inputs[1:]),
+        inputs[0].ndim - 1,
+        eps=eps,
+        momentum=momentum,
+        fix_gamma=fix_gamma,
+        by_batch=train and not use_global_stats,
+    )
+    return jnp.moveaxis(output, -1, axis), *rest
+
+
+@alternative("_backward_BatchNorm", "turned", applies=_can_turn, tolerance=1e-5)
+def _backward_turned(
+    *inputs: Any, fix_gamma: bool, use_global_stats: bool, axis: int, train: bool
+) -> Sequence[Any]:
+    """The gradient, likewise."""
+    turned = (jnp.moveaxis(one, axis, -1) for one in inputs[:2])
+    data_grad, *rest = _pull_back(
+        _last_sum,
+        (*turned, *inputs[2:]),
+        inputs[0].ndim - 1,
+        fix_gamma=fix_gamma,
+        by_batch=train and not use_global_stats,
+    )
+    return jnp.moveaxis(data_grad, -1, axis), *rest
+
+
+def _last_sum(term: Callable[..., Any], *arrays: Any, axis: int) -> Any:
+    return row_sum(term, *arrays)
+
+
+@builtin_choice("BatchNorm")
+def _choose(site: Site) -> str:
+    """Turned where it sums, and where convolutions have turned the data before (see there).
+
+    CPU time of training, forward and backward, jax 0.10.2 and 0.12 alike: 76 ms -> 7 for float32
+    (32, 64, 32, 32), and 9 -> 2 for (32, 256, 8, 8), between operators with the channels last.
+    """
+    sums = site.call.train and not site.attrs["use_global_stats"]
+    return "turned" if sums and turns(site.operands[1].shape[0]) else PLAIN
+
+
+@builtin_choice("_backward_BatchNorm")
+def _choose_backward(site: Site) -> str:
+    return "turned" if turns(site.operands[3].shape[0]) else PLAIN
 
 
 @operator("_backward_BatchNorm_statistic", infer=lambda grad, data, *_, **__: (data,))
