@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import jax
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hybridnet as hn
 from hybridnet.ops.alternatives import alternatives_of
 from hybridnet.ops.registry import get
 from hybridnet.ops.rnn import parameter_size
@@ -90,3 +92,21 @@ def test_rnn_in_halves(mode, time, batch, layers, bidirectional, lengths, projec
         "train": True,
     }
     _assert_same("RNN", "halves", arrays, attrs, by)
+
+
+@pytest.mark.parametrize("rows", [1, 8, 32, 33])
+def test_products_of_few_rows_are_exact_sums(rows):
+    # Whole numbers: all sums are exact in float32, so nothing may be rounded on the way.
+    draw = np.random.RandomState(rows)
+    x, w = draw.randint(-9, 9, (rows, 40)), draw.randint(-9, 9, (40, 7))
+    for dtype in ("float32", "float64"):
+        a, b = hn.nd.array(x, dtype=dtype), hn.nd.array(w, dtype=dtype)
+        b.attach_grad()
+        with hn.autograd.record():
+            y = hn.nd.dot(a, b)
+            z = hn.nd.FullyConnected(a, b.T, num_hidden=7, no_bias=True)
+            total = y + z
+        total.backward()
+        np.testing.assert_array_equal(y.asnumpy(), x @ w)
+        np.testing.assert_array_equal(z.asnumpy(), x @ w)
+        np.testing.assert_array_equal(b.grad.asnumpy(), 2 * x.T @ np.ones((rows, 7)))

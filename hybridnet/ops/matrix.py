@@ -6,10 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from hybridnet.base.attrs import Platform
 from hybridnet.base.errors import ShapeError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
+from ._few_rows import apart
 from .families import promoted
 from .operator import describe
 from .registry import operator
@@ -72,6 +74,7 @@ def _dot(
     transpose_a: bool = False,
     transpose_b: bool = False,
     forward_stype: StorageType | None = None,
+    platform: Platform,
 ) -> Any:
     """Sum of products over the last axis of `lhs` and the first axis of `rhs`.
 
@@ -88,7 +91,7 @@ def _dot(
     axes = _dot_axes(lhs, rhs, transpose_a, transpose_b)
     lhs, rhs = promoted(lhs, rhs)
     product = jnp.tensordot(lhs, rhs, axes=axes)
-    return product if product.ndim else product.reshape(1)
+    return apart(product, platform) if product.ndim else product.reshape(1)
 
 
 def _batch_sizes(one: TensorType, transpose: bool) -> tuple[int, int]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from hybridnet.base.attrs import Platform, RandomState, Range, Shape, Train
-from hybridnet.base.dtype import BOOL, FLOAT32
+from hybridnet.base.dtype import BOOL
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
@@ -21,6 +21,7 @@ from ._checks import (
     require_shape,
     wide,
 )
+from ._few_rows import apart
 from ._random_state import keep_mask, next_key
 from .call import Backward
 from .operator import Shapes, describe
@@ -28,11 +29,6 @@ from .registry import get, operator
 from .rules import one_axis, same_type
 
 __all__: list[str] = []
-
-#: Rows of data for which XLA's library for CPUs (YNNPACK, in jaxlib 0.10) takes several dense
-#: layers and a reduction over the last of them for one step, in which the layers are computed again
-#: and again: with 8 rows, VGG-16's three and their softmax took 20 s, and 0.2 s apart.
-_FEW_ROWS: Final = range(5, 24)
 
 
 def _dense_inputs(*, no_bias: bool, **_: Any) -> Sequence[str]:
@@ -117,10 +113,7 @@ def fully_connected(
         data = data.reshape(data.shape[0], math.prod(data.shape[1:]))
     last = data.ndim - 1
     output = lax.dot_general(data, weight, (((last,), (1,)), ((), ())))
-    rows = math.prod(data.shape[:-1])
-    if platform == "cpu" and rows in _FEW_ROWS and output.dtype == FLOAT32:
-        # The precision that it has: this changes no value, and is no part of such a step.
-        output = lax.reduce_precision(output, 8, 23)
+    output = apart(output, platform)
     return output if bias is None else output + bias
 
 
