@@ -11,11 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import thorough
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import hybridnet as hn
 from hybridnet import autograd, nd
 from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.gluon import nn
+from hybridnet.ops.alternatives import picking, settled_weights
+from hybridnet.ops.registry import get
 from hybridnet.runtime import constants, programs, settling
 from hybridnet.runtime.constants import Settled, Watch, memory
 from hybridnet.runtime.splitting import split
@@ -462,3 +467,72 @@ def test_a_bound_symbol_settles_too() -> None:
         (made,) = executor.forward(is_train=False, x=nd.array(x + i))
         close(made.asnumpy(), expected(x + i, w))
     assert settled()
+
+
+# Lowerings ----------------------------------------------------------------------------------------
+
+
+def _both(name: str, inputs: list[Any], **attrs: Any) -> tuple[Any, Any]:
+    """Returns what an operator's own lowering makes, and the one for settled weights."""
+    call, _ = get(name).bind(attrs)
+    seen: dict[Any, str] = {}
+
+    def both(*operands: Any) -> tuple[Any, Any]:
+        plain = call.lower("cpu", operands, ())[0]
+        with settled_weights(), picking({}, seen):
+            return plain, call.lower("cpu", operands, ())[0]
+
+    made = jax.jit(both)(*inputs)
+    assert list(seen.values()) == ["channels_last"]
+    return made
+
+
+@settings(deadline=None, max_examples=thorough(60, 6))
+@given(st.data())
+def test_settled_convolutions_are_those_of_the_plain_lowering(data: st.DataObject) -> None:
+    axes = data.draw(st.integers(1, 3))
+    small = st.integers(1, 3)
+    kernel, stride, dilate = (
+        tuple(data.draw(small) for _ in range(axes)) for _ in ("kernel", "stride", "dilate")
+    )
+    pad = tuple(data.draw(st.integers(0, 2)) for _ in range(axes))
+    spatial = [d * (k - 1) + 1 + data.draw(small) for k, d in zip(kernel, dilate, strict=True)]
+    channel, filters = data.draw(small), data.draw(st.integers(1, 4))
+    group = data.draw(st.sampled_from([1, channel]))
+    filters = channel if group > 1 else filters
+    x = random(data.draw(small), *spatial, channel)
+    w = random(filters, *kernel, channel // group)
+    biases = [] if data.draw(st.booleans()) else [random(filters)]
+    plain, other = _both(
+        "Convolution",
+        [x, w, *biases],
+        kernel=kernel,
+        stride=stride,
+        dilate=dilate,
+        pad=pad,
+        num_filter=filters,
+        num_group=group,
+        no_bias=not biases,
+        layout=("NWC", "NHWC", "NDHWC")[axes - 1],
+    )
+    close(other, plain, 1e-5)
+
+
+@settings(deadline=None, max_examples=thorough(60, 6))
+@given(st.data())
+def test_settled_poolings_are_those_of_the_plain_lowering(data: st.DataObject) -> None:
+    small = st.integers(1, 3)
+    kernel = (data.draw(small), data.draw(small))
+    plain, other = _both(
+        "Pooling",
+        [random(2, 5, 6, data.draw(small))],
+        kernel=kernel,
+        stride=(data.draw(small), data.draw(small)),
+        pad=tuple(data.draw(st.integers(0, size - 1)) for size in kernel),
+        pool_type=data.draw(st.sampled_from(["max", "avg", "sum"])),
+        pooling_convention=data.draw(st.sampled_from(["valid", "full", "same"])),
+        global_pool=data.draw(st.booleans()),
+        count_include_pad=data.draw(st.booleans()),
+        layout="NHWC",
+    )
+    close(other, plain, 1e-5)

@@ -19,6 +19,7 @@ from hybridnet.base.lazy import jax, jnp
 from hybridnet.ops.alternatives import picking
 from hybridnet.passes.context import TOLERANCE
 
+from .background import is_ending
 from .compiling import lower, options_of, shapes_of
 from .constants import Narrow, Settled
 from .devices import sharding_of
@@ -79,7 +80,9 @@ class Settling:
         try:
             made = made_for(self._code, whole, self._constant, narrow)
             inputs = [ref() for ref in self._refs]
-            if made is None or any(one is None for one in inputs) or not made.prepare(inputs):
+            if made is None or is_ending() or any(one is None for one in inputs):
+                return
+            if not made.prepare(inputs):
                 return
             launch = Launch(self._code, inputs, self._scalars)
             del inputs
@@ -124,12 +127,12 @@ def made_for(code: Code, whole: Any, constant: Sequence[int], narrow: Narrow) ->
     """
     sharding = sharding_of(code.ctx)
     recipe = book.recipe(code)
-    shapes = shapes_of(code)
-    limit = config.constants_size()
     with jax.enable_x64(True), picking(recipe.picks):
+        shapes = shapes_of(code)
         program = lower_settled(code, constant) or lower(code)
         closed = jax.jit(program).trace(*shapes).jaxpr
-        limit = min(limit, sum(code.input_types[slot].nbytes for slot in constant))
+        given_bytes = sum(code.input_types[slot].nbytes for slot in constant)
+        limit = min(config.constants_size(), given_bytes)
         parts = split(closed, constant, limit)
         if parts is None or parts.nbytes < _LEAST_MADE:
             return None
