@@ -177,8 +177,8 @@ def training(net: Net) -> Runner:
     params = _first(net)
     momenta = jax.tree.map(jnp.zeros_like, params) if net.momentum else None
     state: Any = (params, momenta, [[jnp.zeros(n), jnp.ones(n)] for n in net.statistics])
-    data, label = net.batch()
-    data, label = jnp.asarray(images_last(data)), jnp.asarray(label)
+    images, labels = net.batch()
+    data, label = jnp.asarray(images_last(images)), jnp.asarray(labels)
 
     def once() -> Any:
         nonlocal state

@@ -28,7 +28,7 @@ def _module(layers: Sequence[Layer], channels: int) -> tuple[Any, int]:
     """Returns the module and the channels, or units, that it gives."""
     from torch import nn
 
-    made = []
+    made: list[Any] = []
     for layer in layers:
         match layer:
             case Conv():
@@ -111,10 +111,10 @@ def _with_first_values(net: Net, last: bool, trained: bool) -> tuple[Any, Any, A
             one.copy_(torch.from_numpy(value))
         normalizations = [m for m in module.modules() if isinstance(m, torch.nn.BatchNorm2d)]
         moving = first_statistics(net.statistics)
-        for one, (mean, var) in zip(normalizations, moving, strict=True):
+        for normalization, (mean, var) in zip(normalizations, moving, strict=True):
             if not trained:
-                one.running_mean.copy_(torch.from_numpy(mean))
-                one.running_var.copy_(torch.from_numpy(var))
+                normalization.get_buffer("running_mean").copy_(torch.from_numpy(mean))
+                normalization.get_buffer("running_var").copy_(torch.from_numpy(var))
     if last:
         module = module.to(memory_format=torch.channels_last)
         data = data.to(memory_format=torch.channels_last)
@@ -138,10 +138,10 @@ def _training(net: Net, last: bool, compiled: bool) -> Runner:
     import torch
 
     module, data, label = _with_first_values(net, last, trained=True)
-    module = torch.compile(module) if compiled else module
     optimizer = torch.optim.SGD(
         module.parameters(), net.learning_rate, net.momentum, weight_decay=net.weight_decay
     )
+    module = torch.compile(module) if compiled else module
     loss_of = torch.nn.CrossEntropyLoss()
 
     def step() -> Any:

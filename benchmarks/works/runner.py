@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,7 @@ def pytorch(turn: Callable[[int], float], answer: Callable[[], Array]) -> Runner
         on(most, 1)
         on(1, 1)
         if turn(1) < _LONG:
-            seconds = {n: _typical(lambda turns, n=n: on(n, turns)) for n in (1, most)}
+            seconds = {n: _typical(partial(on, n)) for n in (1, most)}
             chosen = min(seconds, key=lambda n: seconds[n])
 
     return Runner(lambda turns: on(chosen, turns), answer, settle, lambda: {"threads": chosen})
