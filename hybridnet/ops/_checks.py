@@ -9,7 +9,6 @@ import numpy as np
 
 from hybridnet.base.dtype import FLOAT32, is_float
 from hybridnet.base.errors import DTypeError, ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
 
 from .operator import describe
@@ -17,7 +16,6 @@ from .operator import describe
 __all__ = [
     "along",
     "fill",
-    "moments",
     "others",
     "require_floats",
     "require_one_dtype",
@@ -78,9 +76,3 @@ def along(vector: Any, ndim: int, axis: int) -> Any:
 def others(ndim: int, axis: int) -> tuple[int, ...]:
     """Returns all the axes but one."""
     return tuple(one for one in range(ndim) if one != axis)
-
-
-def moments(x: Any, axes: Sequence[int]) -> tuple[Any, Any]:
-    """Returns the mean and the biased variance over some axes, which are kept with length 1."""
-    mean = x.mean(axes, keepdims=True)
-    return mean, jnp.square(x - mean).mean(axes, keepdims=True)
