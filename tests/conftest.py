@@ -16,6 +16,9 @@ os.environ.setdefault("JAX_NUM_CPU_DEVICES", "2")
 # What one test compiled must not be found by another; tests of the folder make their own.
 os.environ["HYBRIDNET_CACHE_DIR"] = "off"
 
+# Programs that a test may compile without the cache's dropping any.
+_ROOM = 512
+
 # Compilation makes the first examples slow, so a deadline would say nothing.
 settings.register_profile(
     "hybridnet",
@@ -49,5 +52,5 @@ def own_programs(request: pytest.FixtureRequest) -> None:
     cache._thread.unused = 0
     optimized = request.node.get_closest_marker("optimized") or thorough(1, 0)
     is_other = hurry(not optimized)
-    if is_other or cache.statistics().size > cache._capacity // 2:
+    if is_other or cache.statistics().size > cache._capacity - _ROOM:
         cache.clear()

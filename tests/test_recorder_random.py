@@ -29,32 +29,10 @@ def test_however_they_are_run(block):
         check_stepwise(make_program(seed), 4 + seed % 60)
 
 
-@pytest.mark.optimized
-@pytest.mark.parametrize("block", range(3))
-def test_compiled_and_from_disk(block):
-    for seed in range(1000 + 3 * block, 1000 + 3 * block + 3):
-        program = make_program(seed, 20)
-        check_whole(program, check_stepwise(program, 20))
-
-
 def test_cut_anywhere():
     for limit in (1, 3, 7):
         for seed in range(8):
             check_stepwise(make_program(seed), limit)
-
-
-@pytest.mark.optimized
-def test_cold_then_warm_then_hot():
-    for seed in range(2000, 2004):
-        program = make_program(seed, 15)
-        with naive():
-            wanted = run_ours(program)
-        compare(wanted, run_reference(program, wanted.draws), program)
-        for _ in range(4):
-            got = run_ours(program)
-            assert got.errors == wanted.errors
-            compare(got, wanted, program)
-            nd.waitall()
 
 
 def test_two_threads():
@@ -112,3 +90,28 @@ def test_short_segments_of_compiled_programs():
             wanted = run_ours(program)
         with short_segments(30):
             compare(run_ours(program), wanted, program)
+
+
+# As users have them: last, since the tests above share what they have compiled in a hurry.
+
+
+@pytest.mark.optimized
+@pytest.mark.parametrize("block", range(3))
+def test_compiled_and_from_disk(block):
+    for seed in range(1000 + 3 * block, 1000 + 3 * block + 3):
+        program = make_program(seed, 20)
+        check_whole(program, check_stepwise(program, 20))
+
+
+@pytest.mark.optimized
+def test_cold_then_warm_then_hot():
+    for seed in range(2000, 2004):
+        program = make_program(seed, 15)
+        with naive():
+            wanted = run_ours(program)
+        compare(wanted, run_reference(program, wanted.draws), program)
+        for _ in range(4):
+            got = run_ours(program)
+            assert got.errors == wanted.errors
+            compare(got, wanted, program)
+            nd.waitall()
