@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hybridnet as hn
-from hybridnet.ops.alternatives import alternatives_of
+from hybridnet.ops.alternatives import Operand, Site, alternatives_of
 from hybridnet.ops.registry import get
 from hybridnet.ops.rnn import parameter_size
 
@@ -110,3 +110,49 @@ def test_products_of_few_rows_are_exact_sums(rows):
         np.testing.assert_array_equal(y.asnumpy(), x @ w)
         np.testing.assert_array_equal(z.asnumpy(), x @ w)
         np.testing.assert_array_equal(b.grad.asnumpy(), 2 * x.T @ np.ones((rows, 7)))
+
+
+@settings(max_examples=7)
+@given(
+    dtype=st.sampled_from(["float32", "float16", "float64", "int32", "uint8"]),
+    shape=st.lists(st.integers(1, 6), min_size=1, max_size=3),
+    axis=st.integers(-3, 3),
+    is_ascend=st.booleans(),
+    k=st.integers(0, 7),
+    seed=st.integers(0, 99),
+)
+def test_sorting_by_whole_numbers(dtype, shape, axis, is_ascend, k, seed):
+    draw = np.random.RandomState(seed)
+    special = [0.0, -0.0, 1, 1, 2, 3] + [np.nan, -np.nan, np.inf, -np.inf] * dtype.startswith("f")
+    data = draw.choice(np.array(special), shape).astype(dtype)
+    place = axis if -len(shape) <= axis < len(shape) else None
+    attrs = {"axis": place, "is_ascend": is_ascend}
+    top = {**attrs, "k": k, "dtype": "int32"}
+    calls = [("sort", attrs), ("argsort", {**attrs, "dtype": "int32"}), ("topk", top)]
+    calls += [("topk", {**top, "ret_typ": ret_typ}) for ret_typ in ("mask", "both")]
+    with jax.enable_x64(True):
+        for operator, params in calls:
+            wanted = get(operator).lowering(data, **params)
+            call = get(operator).bind(params)[0]
+            site = Site("cpu", call, (Operand(data.shape, data.dtype),))
+            for one in alternatives_of(operator).applying(site):
+                jax.tree.map(np.testing.assert_array_equal, one.lowering(data, **params), wanted)
+
+
+@pytest.mark.parametrize("is_ascend", [True, False])
+def test_gradients_of_sorting_by_whole_numbers(is_ascend):
+    data = np.random.RandomState(3).permutation(24).reshape(4, 6).astype(np.float32)
+    _assert_same("sort", "packed", [data], {"axis": 0, "is_ascend": is_ascend}, [0])
+    attrs = {"axis": 1, "is_ascend": is_ascend, "k": 3, "ret_typ": "value"}
+    _assert_same("topk", "packed", [data], attrs, [0])
+    if not is_ascend:
+        _assert_same("topk", "largest", [data], attrs, [0])
+
+
+def test_large_arrays_are_sorted_by_whole_numbers():
+    data = np.random.RandomState(0).standard_normal((3, 400)).astype(np.float32)
+    x = hn.nd.array(data)
+    np.testing.assert_array_equal(hn.nd.sort(x, axis=1).asnumpy(), np.sort(data, 1))
+    order = np.argsort(-data, 1, kind="stable")
+    np.testing.assert_array_equal(hn.nd.argsort(x, axis=1, is_ascend=False).asnumpy(), order)
+    np.testing.assert_array_equal(hn.nd.topk(x, axis=1, k=5).asnumpy(), order[:, :5])
