@@ -536,3 +536,13 @@ def test_settled_poolings_are_those_of_the_plain_lowering(data: st.DataObject) -
         layout="NHWC",
     )
     close(other, plain, 1e-5)
+
+
+@pytest.mark.parametrize("name, value", [("TUNE", "off"), ("CONSTANTS_SIZE", "0")])
+def test_it_can_be_turned_off(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"HYBRIDNET_{name}", value)
+    weight = nd.array(random(512, 64))
+    function = hn.function(turned)
+    for _ in range(20):
+        function(nd.array(random(4, 64)), weight).wait_to_read()
+    assert not settled()
