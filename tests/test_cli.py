@@ -335,19 +335,25 @@ def test_cache_shows_and_empties_the_folder(
     monkeypatch.setenv("HYBRIDNET_CACHE_SIZE", "1M")
     assert main(["cache", "info"]) == 0
     assert "programs   0\n" in capsys.readouterr().out
-    run_script("from hybridnet import nd; print((nd.ones((3,)) * 2).asnumpy())")
+    run_script(
+        "import hybridnet as hn; x = hn.nd.ones((3,)); hn.tune(lambda: (x * 2).asnumpy(), "
+        "budget_s=1e-6)"
+    )
     files = list((tmp_path / "programs").iterdir())
     size = sum(one.stat().st_size for one in files)
     assert main(["cache", "info"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         f"path       {tmp_path / 'programs'}",
         f"programs   {len(files)}",
+        "tuned      1",
         f"bytes      {size:,}",
         "limit      1,048,576",
     ]
     assert main(["cache", "clear"]) == 0
-    assert f"removed {len(files)} programs, {size:,} bytes" in capsys.readouterr().out
-    assert list((tmp_path / "programs").iterdir()) == []
+    printed = capsys.readouterr().out
+    assert f"removed {len(files)} programs, {size:,} bytes" in printed
+    assert "removed what tuning found for 1 programs" in printed
+    assert list((tmp_path / "programs").iterdir()) == list((tmp_path / "tuned").iterdir()) == []
 
 
 def test_cache_off_and_unreadable_settings(

@@ -1,4 +1,4 @@
-"""``hybridnet cache info`` and ``hybridnet cache clear``: the compiled programs kept on disk."""
+"""``hybridnet cache info`` and ``hybridnet cache clear``: programs, and tuning, kept on disk."""
 
 from __future__ import annotations
 
@@ -6,22 +6,28 @@ from typing import Literal
 
 from hybridnet.base import config
 from hybridnet.runtime.program_store import program_folder
+from hybridnet.runtime.recipe_book import tuned_folder
 
 __all__ = ["run_cache"]
 
 
 def run_cache(action: Literal["info", "clear"]) -> None:
-    """Prints what the folder of programs holds, or empties it."""
+    """Prints what the folders of programs, and of what tuning found, hold, or empties them."""
     folder = program_folder()
     if folder is None:
         print("off: no programs are kept on disk (HYBRIDNET_CACHE_DIR, HYBRIDNET_CACHE_SIZE)")
         return
+    tuned = tuned_folder()
     if action == "clear":
         gone = folder.clear()
         print(f"removed {gone.entries} programs, {gone.size:,} bytes, from {folder.path}")
+        if tuned is not None:
+            print(f"removed what tuning found for {tuned.clear().entries} programs")
         return
     found = folder.info()
     print(f"path       {folder.path}")
     print(f"programs   {found.entries}")
+    if tuned is not None:
+        print(f"tuned      {tuned.info().entries}")
     print(f"bytes      {found.size:,}")
     print(f"limit      {config.cache_size():,}")
