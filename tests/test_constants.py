@@ -359,6 +359,7 @@ def network() -> Any:
         nn.Conv2D(96, 1, in_channels=64),
         nn.GlobalAvgPool2D(),
         nn.Flatten(),
+        nn.Dropout(0.5),
         nn.Dense(10, in_units=96),
     )
     net.initialize(hn.init.Normal(0.2))
