@@ -33,6 +33,8 @@ from works.runner import Array
 _RELU = Activation("relu")
 _TANH = Activation("tanh")
 _IMAGENET = 1000
+#: So few that caches are no better with one; no divisor of a power of two, after which one looks.
+_BATCHES = 3
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,19 @@ class Net:
     def statistics(self) -> tuple[int, ...]:
         return statistics(self.layers, self.data_shape)
 
-    def batch(self) -> tuple[Array, Array]:
-        """Random data and labels."""
+    def batches(self) -> list[tuple[Array, Array]]:
+        """Random data and labels, which are taken in turn: nobody runs on one batch all the time.
+
+        (hybridnet would notice, and compute once what follows from it.)
+        """
         random = np.random.default_rng(1)
-        data = random.standard_normal(self.data_shape, dtype=np.float32)
-        return data, random.integers(0, self.classes, self.batch_size)
+        return [
+            (
+                random.standard_normal(self.data_shape, dtype=np.float32),
+                random.integers(0, self.classes, self.batch_size),
+            )
+            for _ in range(_BATCHES)
+        ]
 
 
 def mlp(inputs: int, hidden: int, batch: int) -> Net:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -139,15 +140,16 @@ def inference(net: Net) -> Runner:
 
     params = _first(net)
     moving = jax.tree.map(jnp.asarray, first_statistics(net.statistics))
-    data = jnp.asarray(images_last(net.batch()[0]))
+    batches = [jnp.asarray(images_last(data)) for data, _ in net.batches()]
+    given = cycle(batches)
 
     @jax.jit
     def run(params: Any, moving: Any, data: Any) -> Any:
         return _Forward(params, moving, train=False).run(net.layers, data)
 
     return plain(
-        each(lambda: jax.block_until_ready(run(params, moving, data))),
-        lambda: np.asarray(run(params, moving, data)),
+        each(lambda: jax.block_until_ready(run(params, moving, next(given)))),
+        lambda: np.asarray(run(params, moving, batches[0])),
     )
 
 
@@ -177,12 +179,13 @@ def training(net: Net) -> Runner:
     params = _first(net)
     momenta = jax.tree.map(jnp.zeros_like, params) if net.momentum else None
     state: Any = (params, momenta, [[jnp.zeros(n), jnp.ones(n)] for n in net.statistics])
-    images, labels = net.batch()
-    data, label = jnp.asarray(images_last(images)), jnp.asarray(labels)
+    given = cycle(
+        [(jnp.asarray(images_last(data)), jnp.asarray(label)) for data, label in net.batches()]
+    )
 
     def once() -> Any:
         nonlocal state
-        state, value = step(state, data, label)
+        state, value = step(state, *next(given))
         return value
 
     turn = waited(once, lambda: jax.block_until_ready(state))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Any
 
 from works.layers import (
@@ -84,14 +85,16 @@ class _Builder:
         return self._note(made)(x)
 
 
-def _with_first_values(net: Net, trained: bool) -> tuple[Any, Any, Any]:
-    """Returns the model with its first weights, data, and labels."""
+def _with_first_values(net: Net, trained: bool) -> tuple[Any, Any]:
+    """Returns the model with its first weights, and batches of data and labels."""
     import keras
     import tensorflow as tf
 
-    data, label = net.batch()
-    data = images_last(data) if data.ndim == 4 else data.swapaxes(0, net.batch_axis)
-    inputs = keras.Input(data.shape[1:])
+    batches = [
+        (tf.constant(images_last(data.swapaxes(0, net.batch_axis))), tf.constant(label))
+        for data, label in net.batches()
+    ]
+    inputs = keras.Input(batches[0][0].shape[1:])
     builder = _Builder()
     model = keras.Model(inputs, builder.run(net.layers, inputs))
     learned = [one for layer in builder.made for one in layer.trainable_variables]
@@ -105,7 +108,7 @@ def _with_first_values(net: Net, trained: bool) -> tuple[Any, Any, Any]:
         if not trained:
             one.moving_mean.assign(mean)
             one.moving_variance.assign(var)
-    return model, tf.constant(data), tf.constant(label)
+    return model, batches
 
 
 def _values(net: Net) -> list[Array]:
@@ -124,16 +127,18 @@ def _values(net: Net) -> list[Array]:
 def inference(net: Net) -> Runner:
     import tensorflow as tf
 
-    model, data, _ = _with_first_values(net, trained=False)
+    model, batches = _with_first_values(net, trained=False)
+    given = cycle(batches)
     run = tf.function(lambda data: model(data, training=False))
-    return plain(each(lambda: run(data).numpy()), lambda: run(data).numpy())
+    return plain(each(lambda: run(next(given)[0]).numpy()), lambda: run(batches[0][0]).numpy())
 
 
 def training(net: Net) -> Runner:
     import keras
     import tensorflow as tf
 
-    model, data, label = _with_first_values(net, trained=True)
+    model, batches = _with_first_values(net, trained=True)
+    given = cycle(batches)
     loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     optimizer = keras.optimizers.SGD(net.learning_rate, net.momentum)
 
@@ -149,7 +154,7 @@ def training(net: Net) -> Runner:
 
     def once() -> Any:
         nonlocal last
-        last = step(data, label)
+        last = step(*next(given))
         return last
 
     return plain(waited(once, lambda: last.numpy()), lambda: losses(once))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import cycle
 from typing import Any
 
 from works.layers import (
@@ -92,8 +93,8 @@ def _lstm(layer: LSTM, inputs: int) -> Any:
     return Recurrent()
 
 
-def _with_first_values(net: Net, last: bool, trained: bool) -> tuple[Any, Any, Any]:
-    """Returns the module with its first weights, data, and labels.
+def _with_first_values(net: Net, last: bool, trained: bool) -> tuple[Any, Any]:
+    """Returns the module with its first weights, and batches of data and labels.
 
     Args:
         net: the network.
@@ -102,10 +103,10 @@ def _with_first_values(net: Net, last: bool, trained: bool) -> tuple[Any, Any, A
     """
     import torch
 
-    data, label = (torch.from_numpy(one) for one in net.batch())
-    module, _ = _module(net.layers, net.data_shape[2 if data.ndim == 3 else 1])
+    batches = [tuple(torch.from_numpy(one) for one in batch) for batch in net.batches()]
+    module, _ = _module(net.layers, net.data_shape[2 if len(net.data_shape) == 3 else 1])
     with torch.no_grad():
-        module.eval()(data)  # so that deferred shapes are known
+        module.eval()(batches[0][0])  # so that deferred shapes are known
         values = first_values(net.parameters).values()
         for one, value in zip(module.parameters(), values, strict=True):
             one.copy_(torch.from_numpy(value))
@@ -117,27 +118,29 @@ def _with_first_values(net: Net, last: bool, trained: bool) -> tuple[Any, Any, A
                 normalization.get_buffer("running_var").copy_(torch.from_numpy(var))
     if last:
         module = module.to(memory_format=torch.channels_last)
-        data = data.to(memory_format=torch.channels_last)
-    return module.train(trained), data, label
+        batches = [(data.to(memory_format=torch.channels_last), label) for data, label in batches]
+    return module.train(trained), batches
 
 
 def _inference(net: Net, last: bool, compiled: bool) -> Runner:
     import torch
 
-    module, data, _ = _with_first_values(net, last, trained=False)
+    module, batches = _with_first_values(net, last, trained=False)
     module = torch.compile(module) if compiled else module
+    given = cycle(batches)
 
-    def once() -> Any:
+    def once(batch: Any) -> Any:
         with torch.inference_mode():
-            return module(data)
+            return module(batch[0])
 
-    return pytorch(each(once), lambda: once().numpy())
+    return pytorch(each(lambda: once(next(given))), lambda: once(batches[0]).numpy())
 
 
 def _training(net: Net, last: bool, compiled: bool) -> Runner:
     import torch
 
-    module, data, label = _with_first_values(net, last, trained=True)
+    module, batches = _with_first_values(net, last, trained=True)
+    given = cycle(batches)
     optimizer = torch.optim.SGD(
         module.parameters(), net.learning_rate, net.momentum, weight_decay=net.weight_decay
     )
@@ -145,6 +148,7 @@ def _training(net: Net, last: bool, compiled: bool) -> Runner:
     loss_of = torch.nn.CrossEntropyLoss()
 
     def step() -> Any:
+        data, label = next(given)
         optimizer.zero_grad()
         loss = loss_of(module(data), label)
         loss.backward()

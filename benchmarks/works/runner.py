@@ -146,15 +146,18 @@ def hybrid(
     turn: Callable[[int], float],
     answer: Callable[[], Array],
     facts: Callable[[], dict[str, float]] = _no_facts,
+    least: int = 0,
 ) -> Runner:
     """A contestant of hybridnet, which compiles in the background.
 
-    It has settled when a few turns compile nothing and run nothing step by step.
+    It has settled when a few turns compile nothing and run nothing step by step, after the least
+    number of turns.
     """
     from hybridnet import engine, nd
     from hybridnet.runtime.programs import cache
 
     def settle() -> None:
+        turn(least)
         for _ in range(_MOST_SETTLING):
             before = cache.statistics()
             turn(3)
