@@ -4,9 +4,9 @@ XLA:CPU convolves data with the channels last, and turns what comes otherwise at
 every operator between two convolutions works in that order too, nothing is turned in between (see
 `_channels_last.turns`).
 
-Against the plain lowerings (patches and single elements of the window with the batch last, see
-`_conv_pool`), ResNet-18 spends nothing on turns, 1x1 convolutions are matrix products of rows, and
-the gradient of a bias is a `row_sum`.
+Against the plain lowerings (patches and elements of the window with the batch last, see
+`_conv_pool`), convolutions of a single element are products of rows, which takes half the time for
+the gradient of a weight at stride 2, and the gradient of a bias is a `row_sum`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,10 @@ def _plus_bias(y: Any, bias: Any) -> Any:
 
 @builtin_choice("Convolution")
 def _choose_convolution(site: Site) -> str:
-    # With filters that make no whole vectors, patches with the batch last are faster: LeNet.
+    # CPU time of a training step, plain and turned, products by YNNPACK and convolutions not, with
+    # jax 0.10.2 / 0.12. ResNet-18, batch 32 of 32 x 32: 1832 and 1455 ms / not measured. Three 3x3
+    # convolutions of 16 filters, batch 64: 64 and 52 / 85 and 51. LeNet, whose 20 and 50 filters
+    # make no whole vectors, batch 64: 19.0 and 24.1 / 17.3 and 22.6; with 24 and 48: 24.8 and 22.4.
     return _NAME if turns(site.attrs["num_filter"]) else PLAIN
 
 
@@ -128,6 +131,9 @@ def _pooling(
 
 @builtin_choice("Pooling")
 def _choose_pooling(site: Site) -> str:
+    # CPU time of forward and gradient between operators with the channels last, plain and turned,
+    # jax 0.10.2: 3x3 stride 2 of (16, 64, 55, 55) 206 and 12.7 ms, of (16, 256, 13, 13) 26 and 1.9;
+    # 2x2 of (32, 64, 16, 16) 5.9 and 1.1; global average of (32, 512, 4, 4) 0.68 and 0.18.
     shape, layout = site.operands[0].shape, site.attrs["layout"]
     is_last = layout is not None and layout.endswith("C")
     return _NAME if turns(shape[-1 if is_last else 1]) else PLAIN
