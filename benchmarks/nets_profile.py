@@ -1,11 +1,12 @@
 """The time of each operator of hybridnet's programs for a work, compiled and timed alone.
 
 The operators are those that the passes leave of the programs that one turn runs, on their real
-shapes, with the lowering that the rules choose. Alone, an operator is not fused with others and
-makes all its outputs; so the sum is more than the program takes, and an operator whose time stands
-out alone is the one to look at. FLOP are XLA's count for what is lowered. Times are the least of
-several, of the clock and of the processors, all threads together: twice the clock's on two cores
-that both work all the time.
+shapes, with the lowering that the rules choose. For inference, what follows from the weights alone
+is made before, as hybridnet does when it has seen them often enough. Alone, an operator is not
+fused with others and makes all its outputs; so the sum is more than the program takes, and an
+operator whose time stands out alone is the one to look at. FLOP are XLA's count for what is
+lowered. Times are the least of several, of the clock and of the processors, all threads together:
+twice the clock's on two cores that both work all the time.
 """
 
 from __future__ import annotations
@@ -18,15 +19,19 @@ from typing import Any
 
 import jax
 import numpy as np
-from works.catalog import contestants_of
+from works.catalog import INFERENCE, contestants_of
 
 import hybridnet as hn
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.evaluate import infer_types
 from hybridnet.ops.call import Call, Types
+from hybridnet.passes import PassContext, optimize
+from hybridnet.passes.context import TOLERANCE
+from hybridnet.passes.pipeline import PIPELINE
 from hybridnet.runtime.compiling import compile_code, lower
 from hybridnet.runtime.graph_call import GraphCall
 from hybridnet.runtime.segment import Code
+from hybridnet.runtime.settling import made_for
 
 _GRADIENT = "_backward_"
 #: Seconds that an operator is timed for, and how often at least.
@@ -42,10 +47,12 @@ class Part:
     Attributes:
         call: the operator.
         types: of its inputs.
+        constant: the inputs, by number, that stay the same from run to run.
     """
 
     call: Call
     types: Types
+    constant: tuple[int, ...] = ()
 
     @property
     def shown(self) -> str:
@@ -95,6 +102,39 @@ def _parts(call: Call, types: Types) -> Iterator[Part]:
             yield from _parts(node.call, given)
 
 
+def settled_parts_of(code: Code, data_shape: Sequence[int]) -> Iterator[Part]:
+    """Yields the operators of inference that depend on the data, with settled weights.
+
+    Args:
+        code: a program that consists of one graph.
+        data_shape: of the data; inputs of other shapes are weights.
+    """
+    ((graph_call, _),) = code.instructions
+    assert isinstance(graph_call, GraphCall)
+    context = PassContext(graph_call.input_types, "cpu", tolerance=TOLERANCE)
+    graph, _ = optimize(graph_call.graph, context, [one.name for one in PIPELINE])
+    types = infer_types(graph, graph_call.input_types)
+    settled = {node for node in graph.inputs if types[node][0].shape != tuple(data_shape)}
+    for node in graph.nodes:
+        if node.call is None:
+            continue
+        if all(edge.node in settled for edge in node.inputs):
+            settled.add(node)
+            continue
+        given = tuple(types[edge.node][edge.index] for edge in node.inputs)
+        constant = tuple(i for i, edge in enumerate(node.inputs) if edge.node in settled)
+        yield Part(node.call, given, constant)
+
+
+def _program(code: Code, part: Part, inputs: Sequence[Any]) -> Any:
+    """Compiles a part; what follows from its constant inputs is made."""
+    whole = compile_code(code)
+    if not part.constant:
+        return whole
+    settled = made_for(code, whole, part.constant, lambda *_: None)
+    return settled if settled is not None and settled.prepare(inputs) else whole
+
+
 def _array(type: TensorType, random: np.random.Generator) -> Any:
     """Random numbers around 1, or zeros where they are no fractions: labels, states."""
     if type.dtype.kind != "f":
@@ -114,7 +154,7 @@ def timed(part: Part, count: int) -> Timed:
         arrays = [_array(one, random) for one in part.types]
         arrays.append(jax.device_put(np.full(part.call.num_scalars, 0.01)))
         analysis = jax.jit(lower(code)).lower(*arrays).cost_analysis() or {}
-    program = compile_code(code)
+    program = _program(code, part, arrays[:-1])
 
     def run() -> None:
         made = jax.block_until_ready(program(*arrays))
@@ -139,7 +179,10 @@ def profile(work: str) -> None:
     with hn.runtime.explaining() as explanation:
         runner.turn(1)
     codes = [launch.code for launch in explanation]
-    counts = Counter(part for code in codes for part in parts_of(code))
+    counts: Counter[Part] = Counter()
+    for code in codes:
+        net = INFERENCE.get(work)
+        counts.update(parts_of(code) if net is None else settled_parts_of(code, net().data_shape))
     rows = sorted(
         (timed(part, count) for part, count in counts.items()), key=lambda one: -one.total
     )
