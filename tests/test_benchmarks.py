@@ -162,8 +162,29 @@ def test_the_profile_lists_the_operators_of_a_traced_step(load: Any) -> None:
     assert [part.call.name for part in parts] == ["dot", "tanh"]
     assert [[one.shape for one in part.types] for part in parts] == [[(3, 4), (4, 6)], [(3, 6)]]
     timed = profile.timed(parts[0], 2)
-    assert timed.gigaflop == pytest.approx(2 * 3 * 4 * 6 / 1e9)
+    assert 1 <= timed.gigaflop / (2 * 3 * 4 * 6 / 1e9) < 1.5  # a lowering may add something
     assert timed.milliseconds > 0
+
+
+def test_the_profile_of_inference_leaves_out_what_weights_alone_decide(load: Any) -> None:
+    import hybridnet as hn
+
+    profile = load("nets_profile")
+    weight, shift = hn.nd.ones((4, 6)), hn.nd.ones((6,))
+
+    @hn.function
+    def scores(x: Any, weight: Any, shift: Any) -> Any:
+        return hn.nd.dot(x, hn.nd.tanh(weight)) + hn.nd.exp(shift)
+
+    with hn.runtime.explaining() as explanation:
+        scores(hn.nd.ones((3, 4)), weight, shift).wait_to_read()
+    (launch,) = explanation
+    parts = list(profile.settled_parts_of(launch.code, (3, 4)))
+    assert [(part.call.name, part.constant) for part in parts] == [
+        ("dot", (1,)),
+        ("broadcast_add", (1,)),
+    ]
+    assert all(profile.timed(part, 1).milliseconds > 0 for part in parts)
 
 
 @pytest.mark.slow
