@@ -16,8 +16,6 @@ from hybridnet.executor import Executor
 from hybridnet.runtime import recorder
 from hybridnet.runtime.programs import cache
 
-pytestmark = pytest.mark.optimized
-
 HERE = Path(__file__).parent
 CPU = mx.cpu()
 

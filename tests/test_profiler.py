@@ -19,8 +19,6 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.runtime import observe
 from hybridnet.runtime.programs import cache
 
-pytestmark = pytest.mark.optimized
-
 
 @pytest.fixture(autouse=True)
 def quiet(tmp_path, monkeypatch):

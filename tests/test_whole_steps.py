@@ -13,8 +13,6 @@ import hybridnet as hn
 from hybridnet import autograd, gluon, nd
 from hybridnet.runtime.programs import cache
 
-pytestmark = pytest.mark.optimized
-
 
 def scheduled():
     return {"momentum": 0.9, "lr_scheduler": hn.lr_scheduler.FactorScheduler(2, 0.9)}
