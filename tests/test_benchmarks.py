@@ -170,14 +170,14 @@ def test_the_profile_of_inference_leaves_out_what_weights_alone_decide(load: Any
     import hybridnet as hn
 
     profile = load("nets_profile")
-    weight, shift = hn.nd.ones((4, 6)), hn.nd.ones((6,))
+    x, weight, shift = (hn.nd.ones(shape) for shape in ((3, 4), (4, 6), (6,)))
 
     @hn.function
     def scores(x: Any, weight: Any, shift: Any) -> Any:
         return hn.nd.dot(x, hn.nd.tanh(weight)) + hn.nd.exp(shift)
 
     with hn.runtime.explaining() as explanation:
-        scores(hn.nd.ones((3, 4)), weight, shift).wait_to_read()
+        scores(x, weight, shift).wait_to_read()
     (launch,) = explanation
     parts = list(profile.settled_parts_of(launch.code, (3, 4)))
     assert [(part.call.name, part.constant) for part in parts] == [
