@@ -56,6 +56,7 @@ def convolutions(draw):
         "batch": draw(st.integers(0, 3)),
         "channels": draw(st.integers(1, 5)),
         "filters": draw(st.integers(1, 9)),
+        "depthwise": draw(st.booleans()),
         "bias": draw(st.booleans()),
         "last": draw(st.booleans()),
         "dtype": draw(st.sampled_from(sorted(TOLERANCE))),
@@ -80,8 +81,11 @@ def test_turned_convolution(case, seed):
     def shape(outer, channels, spatial):
         return (outer, *spatial, channels) if case["last"] else (outer, channels, *spatial)
 
-    data = draw.standard_normal(shape(case["batch"], case["channels"], case["sizes"]))
-    weight = draw.standard_normal(shape(case["filters"], case["channels"], attrs["kernel"]))
+    channels, groups = case["channels"], 1
+    if case["depthwise"]:
+        channels = groups = case["filters"]
+    data = draw.standard_normal(shape(case["batch"], channels, case["sizes"]))
+    weight = draw.standard_normal(shape(case["filters"], channels // groups, attrs["kernel"]))
     arrays = [data, weight]
     if case["bias"]:
         arrays.append(draw.standard_normal(case["filters"]))
@@ -95,6 +99,7 @@ def test_turned_convolution(case, seed):
             [(one, one) for one in attrs["pad"]],
             rhs_dilation=attrs["dilate"],
             dimension_numbers=(layout, kernels, layout),
+            feature_group_count=groups,
         )
         if bias is not None:
             y = y + bias.astype("float64").reshape([-1 if one == "C" else 1 for one in layout])
@@ -103,7 +108,10 @@ def test_turned_convolution(case, seed):
     turned = lowering("Convolution", "turned")
     given_layout = layout if case["last"] else None
     assert_same(
-        lambda *arrays: turned(*arrays, **attrs, layout=given_layout), reference, arrays, dtype
+        lambda *arrays: turned(*arrays, **attrs, num_group=groups, layout=given_layout),
+        reference,
+        arrays,
+        dtype,
     )
 
 

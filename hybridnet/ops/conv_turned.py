@@ -11,14 +11,18 @@ the gradient of a weight at stride 2, and the gradient of a bias is a `row_sum`.
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, Final
 
 from hybridnet.base.lazy import jax, jnp, lax
 
 from . import _conv_pool
 from ._channels_last import row_sum, turns
+from ._conv_pool import convolved_size
 from .alternatives import PLAIN, Site, alternative, builtin_choice
 
 __all__: list[str] = []
@@ -31,11 +35,19 @@ _TOLERANCE: Final = 1e-5
 # Convolution ------------------------------------------------------------------------------------
 
 
-def _is_dense(site: Site) -> bool:
-    return site.platform == "cpu" and site.is_static and site.attrs["num_group"] == 1
+def _channels(site: Site) -> Any:
+    layout = site.attrs["layout"]
+    return site.operands[0].shape[-1 if layout is not None and layout.endswith("C") else 1]
 
 
-@alternative("Convolution", _NAME, applies=_is_dense, tolerance=_TOLERANCE)
+def _is_dense_or_depthwise(site: Site) -> bool:
+    groups = site.attrs["num_group"]
+    # XLA's other grouped convolutions on CPUs are scalar loops.
+    depthwise = groups == site.attrs["num_filter"] == _channels(site)
+    return site.platform == "cpu" and site.is_static and (groups == 1 or depthwise)
+
+
+@alternative("Convolution", _NAME, applies=_is_dense_or_depthwise, tolerance=_TOLERANCE)
 def _convolution(
     data: Any,
     weight: Any,
@@ -45,10 +57,15 @@ def _convolution(
     stride: Sequence[int],
     dilate: Sequence[int],
     pad: Sequence[int],
+    num_group: int,
     layout: str | None,
     **_: Any,
 ) -> Any:
-    """XLA's convolution with the channels last, or a product of rows for single elements."""
+    """XLA's convolution with the channels last, where nothing simpler does.
+
+    A product of rows serves windows of a single element. A depthwise convolution is the sum of the
+    window's elements, each times a vector.
+    """
     n = len(kernel)
     stride, dilate, pad = (
         tuple(given) or (default,) * n for given, default in ((stride, 1), (dilate, 1), (pad, 0))
@@ -57,7 +74,9 @@ def _convolution(
     x = data if is_last else jnp.moveaxis(data, 1, -1)
     w = jnp.moveaxis(weight, 0, -1)  # the filters
     w = w if is_last else jnp.moveaxis(w, 0, -2)  # the channels
-    if math.prod(kernel) == 1 and not any(pad):
+    if num_group > 1:
+        y = _depthwise(x, w, stride, dilate, pad)
+    elif math.prod(kernel) == 1 and not any(pad):
         rows = x[(slice(None), *(slice(None, None, step) for step in stride))]
         y = rows @ w.reshape(w.shape[-2:])
     else:
@@ -75,6 +94,33 @@ def _convolution(
     return y if is_last else jnp.moveaxis(y, -1, 1)
 
 
+def _depthwise(
+    x: Any, w: Any, stride: Sequence[int], dilate: Sequence[int], pad: Sequence[int]
+) -> Any:
+    """Convolves each channel of (batch, *spatial, channel) with its own (*kernel, 1, channel)."""
+    kernel = w.shape[:-2]
+    sizes = map(convolved_size, x.shape[1:-1], kernel, stride, dilate, pad)
+    reach = [step * (size - 1) + 1 for size, step in zip(sizes, stride, strict=True)]
+    x = jnp.pad(x, ((0, 0), *((one, one) for one in pad), (0, 0)))
+    parts = []
+    for tap in itertools.product(*map(range, kernel)):
+        start = [place * step for place, step in zip(tap, dilate, strict=True)]
+        spans = zip(start, reach, stride, strict=True)
+        part = x[(slice(None), *(slice(at, at + one, step) for at, one, step in spans))]
+        parts.append(_times_vector(part, w[(*tap, 0)]))
+    return reduce(operator.add, parts)
+
+
+def _times_vector(x: Any, vector: Any) -> Any:
+    """Multiplies every row by a vector."""
+    times = jax.custom_vjp(operator.mul)
+    times.defvjp(
+        lambda x, vector: (x * vector, (x, vector)),
+        lambda saved, dy: (dy * saved[1], row_sum(operator.mul, dy, saved[0])),
+    )
+    return times(x, vector)
+
+
 def _plus_bias(y: Any, bias: Any) -> Any:
     """Adds a vector to every row."""
     add = jax.custom_vjp(lambda y, bias: y + bias)
@@ -88,6 +134,8 @@ def _choose_convolution(site: Site) -> str:
     # jax 0.10.2 / 0.12. ResNet-18, batch 32 of 32 x 32: 1832 and 1455 ms / not measured. Three 3x3
     # convolutions of 16 filters, batch 64: 64 and 52 / 85 and 51. LeNet, whose 20 and 50 filters
     # make no whole vectors, batch 64: 19.0 and 24.1 / 17.3 and 22.6; with 24 and 48: 24.8 and 22.4.
+    # The price: gradients of depthwise and 1x1 convolutions by turns, (16, 64, 28, 28), 48 and 177;
+    # 383 if the depthwise ones alone are plain.
     return _NAME if turns(site.attrs["num_filter"]) else PLAIN
 
 
@@ -134,6 +182,4 @@ def _choose_pooling(site: Site) -> str:
     # CPU time of forward and gradient between operators with the channels last, plain and turned,
     # jax 0.10.2: 3x3 stride 2 of (16, 64, 55, 55) 206 and 12.7 ms, of (16, 256, 13, 13) 26 and 1.9;
     # 2x2 of (32, 64, 16, 16) 5.9 and 1.1; global average of (32, 512, 4, 4) 0.68 and 0.18.
-    shape, layout = site.operands[0].shape, site.attrs["layout"]
-    is_last = layout is not None and layout.endswith("C")
-    return _NAME if turns(shape[-1 if is_last else 1]) else PLAIN
+    return _NAME if turns(_channels(site)) else PLAIN
