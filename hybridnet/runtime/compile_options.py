@@ -22,8 +22,10 @@ __all__ = ["candidates", "is_known", "options_for"]
 
 _FUSION: Final = "xla_cpu_experimental_ynn_fusion_type"
 _TYPES: Final = (
-    "LIBRARY_FUSION_TYPE_INDIVIDUAL_CONVOLUTION",
     "LIBRARY_FUSION_TYPE_DOT",
+    "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT",
+    "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_INDIVIDUAL_CONVOLUTION",
+    "LIBRARY_FUSION_TYPE_INDIVIDUAL_CONVOLUTION",
     "",  # nothing
 )
 _NONE: Final[Options] = {}
