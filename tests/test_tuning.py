@@ -557,3 +557,20 @@ def test_idleness_sees_a_launch():
 def test_options_of_a_recipe_are_what_it_says():
     code = code_of(lambda x: nd.tanh(x) * 2, X)
     assert options_of(code, Recipe({"a": 1})) == {"a": 1}
+
+
+@pytest.mark.parametrize("groups", [1, 16])
+def test_training_with_depthwise_convolutions_takes_plain_lowerings(groups):
+    x, w = nd.array(np.ones((2, 16, 8, 8))), nd.array(np.ones((16, 16 // groups, 3, 3)))
+    v = nd.array(np.ones((16, 16, 1, 1)))
+    with captured() as found:
+        for one in (w, v):
+            one.attach_grad()
+        with autograd.record():
+            y = nd.Convolution(x, w, kernel=(3, 3), num_filter=16, num_group=groups, no_bias=True)
+            y = nd.Convolution(y, v, kernel=(1, 1), num_filter=16, no_bias=True)
+        y.backward()
+        (w.grad + v.grad.sum()).wait_to_read()
+    whole = max(found, key=lambda code: len(code.instructions))
+    chosen = {name for site, name in sites_of(whole).items() if site.call.name == "Convolution"}
+    assert chosen == ({PLAIN} if groups > 1 else {"turned"})

@@ -29,13 +29,13 @@ _TYPES: Final = (
     "",  # nothing
 )
 _NONE: Final[Options] = {}
-_NO_LIBRARY: Final[Options] = {_FUSION: ""}
+_EACH_PRODUCT: Final[Options] = {_FUSION: "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
 _PRODUCTS: Final[Options] = {_FUSION: "LIBRARY_FUSION_TYPE_DOT"}
 # Training a convolutional network: the library's convolutions take up to four times as long for
 # the gradients as XLA's own. CPU milliseconds, library / own, channels last, jax 0.10.2 and 0.12:
 # weight gradients of 64 filters of 3x3 on (32, 32, 32, 64) 78 / 35 and 71 / 30, of AlexNet's second
-# layer 148 / 58. LeNet's step 51 / 31, and 54 without any library. Where there are groups, which
-# are lowered to sums of slices, the library would repeat the slices for every product.
+# layer 148 / 58. LeNet's step 51 / 31, and 54 without any library. Groups are lowered to sums of
+# slices, which the library would repeat for every product if it took them along.
 _CONVOLUTIONS: Final = frozenset({"Convolution", "Deconvolution"})
 # Some builds of XLA hold oneDNN's convolutions and products beside their own.
 _ONEDNN: Final[Options] = {
@@ -67,7 +67,7 @@ def options_for(platform: str, sites: Iterable[Site]) -> Options:
     if not gradients:
         return _NONE
     grouped = any(one.attrs["num_group"] > 1 for one in gradients)
-    options = _NO_LIBRARY if grouped else _PRODUCTS
+    options = _EACH_PRODUCT if grouped else _PRODUCTS
     return options if _are_known(platform, options) else _NONE
 
 

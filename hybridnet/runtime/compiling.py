@@ -6,7 +6,7 @@ executable (types, device, donation) follows from the structure, so no pickle is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +17,7 @@ from hybridnet.ops.alternatives import Site, picking
 
 from .compile_options import options_for
 from .devices import device_of, platform_of, sharding_of
+from .program_rules import picks_for
 from .recipe import BY_RULES, Options, Recipe
 from .segment import Code
 
@@ -116,10 +117,17 @@ def shapes_of(code: Code) -> list[Any]:
 
 def _traced(code: Code, recipe: Recipe) -> tuple[Any, dict[Site, str]]:
     """Returns a structure as `jax.stages.Traced`, and what `sites_of` returns."""
+    traced, sites = _traced_with(code, recipe.picks)
+    # What the tuner picked stays: it was measured in this program.
+    picks = {**picks_for(sites), **recipe.picks}
+    return (traced, sites) if picks == recipe.picks else _traced_with(code, picks)
+
+
+def _traced_with(code: Code, picks: Mapping[str, str]) -> tuple[Any, dict[Site, str]]:
     seen: dict[Site, str] = {}
     # 64-bit types exist while the program is built and nowhere else: the process's own JAX
     # configuration is not ours to change.
-    with jax.enable_x64(True), picking(recipe.picks, seen):
+    with jax.enable_x64(True), picking(picks, seen):
         jitted = jax.jit(
             lower(code),
             donate_argnums=code.donated,
