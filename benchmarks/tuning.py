@@ -31,8 +31,8 @@ Prepared = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def training(net: nets.Net) -> Prepared:
-    step, _, batch = nets_gluon.training(hn, net)
-    return hn.function(step), batch
+    step, _, batches = nets_gluon.training(hn, net)
+    return hn.function(step), next(batches)
 
 
 def inference(net: nets.Net) -> Prepared:
