@@ -9,6 +9,7 @@ whether it still holds.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
@@ -29,6 +30,15 @@ __all__ = ["DirectStep"]
 # References to a Value, or an array, that nobody but its storage holds: the storage's (the
 # Value's), that of a list here, and the one that `getrefcount` itself is given.
 _OURS = 3
+
+
+def _is_alone() -> bool:
+    """Whether no thread but this one can come to hold an array between a look and a dispatch.
+
+    The engine's own threads hold what they were given, and look for nothing else.
+    """
+    this = threading.current_thread()
+    return all(one is this or one.name.startswith("hybridnet-") for one in threading.enumerate())
 
 
 @final
@@ -130,6 +140,8 @@ class DirectStep:
             what it would consume, or somebody wants to see what is launched.
         """
         if observe.observer is not None or recorder.is_special() or self._forks != forks[0]:
+            return None
+        if not _is_alone():
             return None
         recorder.mark()
         rest = iter(given)
