@@ -15,6 +15,8 @@ os.environ.setdefault("HYBRIDNET_NUM_CPU_DEVICES", "2")
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "2")
 # What one test compiled must not be found by another; tests of the folder make their own.
 os.environ["HYBRIDNET_CACHE_DIR"] = "off"
+# The lowerings that every installation has; test_onednn.py is about the others.
+os.environ["HYBRIDNET_ONEDNN"] = "0"
 
 # Programs that a test may compile without the cache's dropping any.
 _ROOM = 512

@@ -4,6 +4,9 @@ XLA allocates the temporary memory of a program at each run, as one block. glibc
 above 32 MiB anew and unmaps it when it is freed, and M_MMAP_THRESHOLD cannot be set higher
 (mallopt(3)); so a step that needs 40 MB has the kernel clear ten thousand pages each time. LeNet's
 training step spends 21 of 37 ms in that on a virtual machine. Blocks of the heap keep their pages.
+
+There is one heap, for all threads. Else XLA's threads have heaps of their own, of 64 MB each, which
+are unmapped when they are empty: 38,000 page faults and 50 of 560 ms a step of ResNet-18.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ __all__ = ["keep_memory", "release_memory"]
 # Parameters of mallopt, from malloc.h.
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_MAX: Final = -4
+_M_ARENA_MAX: Final = -8
 # The most that mallopt takes.
 _LARGEST: Final = (1 << 31) - 1
 
@@ -52,6 +56,7 @@ def keep_memory() -> bool:
     if library is None:
         return False
     trim = library.mallopt(_M_TRIM_THRESHOLD, min(limit, _LARGEST))
+    library.mallopt(_M_ARENA_MAX, 1)
     return bool(trim and library.mallopt(_M_MMAP_MAX, 0))
 
 

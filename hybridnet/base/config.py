@@ -19,6 +19,7 @@ __all__ = [
     "keep_memory",
     "log_topics",
     "num_cpu_devices",
+    "onednn",
     "passes",
     "soft_placement",
     "tuning",
@@ -43,11 +44,11 @@ def _integer(name: str, default: int, minimum: int) -> int:
     return value
 
 
-def _flag(name: str) -> bool:
+def _flag(name: str, default: bool = False) -> bool:
     text = os.environ.get(name, "").strip()
     if text not in ("", "0", "1"):
         raise ParameterError(f"{name} must be 0 or 1, got {text!r}")
-    return text == "1"
+    return text == "1" if text else default
 
 
 def engine_type() -> str:
@@ -88,6 +89,14 @@ def tuning() -> str:
             f"HYBRIDNET_TUNE must be 'builtin', 'background' or 'off', got {text!r}"
         )
     return text
+
+
+def onednn() -> bool:
+    """HYBRIDNET_ONEDNN: 0 leaves oneDNN alone where it is installed (default 1).
+
+    It is with ``pip install 'hybridnet[onednn]'``; convolutions on CPUs are computed by it then.
+    """
+    return _flag("HYBRIDNET_ONEDNN", True)
 
 
 def num_cpu_devices() -> int:

@@ -1,15 +1,16 @@
-"""Writing files so that they appear whole or not at all."""
+"""Files that appear whole or not at all, and files that nobody else can have written."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["atomic_write"]
+__all__ = ["atomic_write", "is_own"]
 
 
 @contextlib.contextmanager
@@ -35,3 +36,10 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if isinstance(error, OSError) and error.filename == str(temporary):
             error.filename = os.fspath(path)  # the name that the user gave
         raise
+
+
+def is_own(facts: os.stat_result) -> bool:
+    """Whether a file or folder is this user's, and nobody else may write to it."""
+    if not hasattr(os, "geteuid"):
+        return True  # Windows keeps a user's folders by other means
+    return facts.st_uid == os.geteuid() and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any, Final
 
-__all__ = ["row_sum", "turns"]
+from hybridnet.base.lazy import jax
+
+__all__ = ["plus_bias", "row_sum", "turns"]
 
 # In float32 numbers, of AVX2, which is what XLA:CPU's kernels are made for.
 _VECTOR: Final = 8
@@ -52,3 +54,10 @@ def row_sum(term: Callable[..., Any], *arrays: Any) -> Any:
     if rows % _WAYS:
         total = total + term(*(one[part * _WAYS :] for one in flat)).sum(0)
     return total
+
+
+def plus_bias(y: Any, bias: Any) -> Any:
+    """Adds a vector to every row."""
+    add = jax.custom_vjp(lambda y, bias: y + bias)
+    add.defvjp(lambda y, bias: (y + bias, None), lambda _, dy: (dy, row_sum(lambda dy: dy, dy)))
+    return add(y, bias)

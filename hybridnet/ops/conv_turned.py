@@ -20,14 +20,15 @@ from typing import Any, Final
 
 from hybridnet.base.lazy import jax, jnp, lax
 
-from . import _conv_pool
-from ._channels_last import row_sum, turns
+from . import _conv_pool, onednn_convolution
+from ._channels_last import plus_bias, row_sum, turns
 from ._conv_pool import convolved_size
 from .alternatives import PLAIN, Site, alternative, builtin_choice
 
-__all__: list[str] = []
+__all__ = ["NAME"]
 
-_NAME: Final = "turned"
+#: What the alternatives are called.
+NAME: Final = "turned"
 # Sums of products in another order.
 _TOLERANCE: Final = 1e-5
 
@@ -47,7 +48,7 @@ def _is_dense_or_depthwise(site: Site) -> bool:
     return site.platform == "cpu" and site.is_static and (groups == 1 or depthwise)
 
 
-@alternative("Convolution", _NAME, applies=_is_dense_or_depthwise, tolerance=_TOLERANCE)
+@alternative("Convolution", NAME, applies=_is_dense_or_depthwise, tolerance=_TOLERANCE)
 def _convolution(
     data: Any,
     weight: Any,
@@ -90,7 +91,7 @@ def _convolution(
             dimension_numbers=(f"N{axes}C", f"{axes}IO", f"N{axes}C"),
         )
     if bias is not None:
-        y = _plus_bias(y, bias)
+        y = plus_bias(y, bias)
     return y if is_last else jnp.moveaxis(y, -1, 1)
 
 
@@ -121,22 +122,21 @@ def _times_vector(x: Any, vector: Any) -> Any:
     return times(x, vector)
 
 
-def _plus_bias(y: Any, bias: Any) -> Any:
-    """Adds a vector to every row."""
-    add = jax.custom_vjp(lambda y, bias: y + bias)
-    add.defvjp(lambda y, bias: (y + bias, None), lambda _, dy: (dy, row_sum(lambda dy: dy, dy)))
-    return add(y, bias)
-
-
 @builtin_choice("Convolution")
 def _choose_convolution(site: Site) -> str:
+    # GFLOP/s of XLA's convolutions (channels last, products by YNNPACK) and of oneDNN 3.2, jax
+    # 0.10.2, 2 cores with AVX-512, forward and gradients of data and weights: 64 filters of 3x3 on
+    # (32, 32, 32, 64) 190 to 230 and 310 to 340; AlexNet's second layer 191, 252, 262 and 359, 347,
+    # 354; LeNet's second 50, 51, 106 and 195, 134, 171; depthwise 3x3 of (4, 56, 56, 128) 1 and 40.
     # CPU time of a training step, plain and turned, products by YNNPACK and convolutions not, with
     # jax 0.10.2 / 0.12. ResNet-18, batch 32 of 32 x 32: 1832 and 1455 ms / not measured. Three 3x3
     # convolutions of 16 filters, batch 64: 64 and 52 / 85 and 51. LeNet, whose 20 and 50 filters
     # make no whole vectors, batch 64: 19.0 and 24.1 / 17.3 and 22.6; with 24 and 48: 24.8 and 22.4.
     # The price: gradients of depthwise and 1x1 convolutions by turns, (16, 64, 28, 28), 48 and 177;
     # 383 if the depthwise ones alone are plain.
-    return _NAME if turns(site.attrs["num_filter"]) else PLAIN
+    if onednn_convolution.applies(site):
+        return onednn_convolution.NAME
+    return NAME if turns(site.attrs["num_filter"]) else PLAIN
 
 
 # Pooling ----------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def _is_on_cpu(site: Site) -> bool:
     return site.platform == "cpu" and site.is_static
 
 
-@alternative("Pooling", _NAME, applies=_is_on_cpu, tolerance=_TOLERANCE)
+@alternative("Pooling", NAME, applies=_is_on_cpu, tolerance=_TOLERANCE)
 def _pooling(
     data: Any,
     *,
@@ -182,4 +182,4 @@ def _choose_pooling(site: Site) -> str:
     # CPU time of forward and gradient between operators with the channels last, plain and turned,
     # jax 0.10.2: 3x3 stride 2 of (16, 64, 55, 55) 206 and 12.7 ms, of (16, 256, 13, 13) 26 and 1.9;
     # 2x2 of (32, 64, 16, 16) 5.9 and 1.1; global average of (32, 512, 4, 4) 0.68 and 0.18.
-    return _NAME if turns(_channels(site)) else PLAIN
+    return NAME if turns(_channels(site)) else PLAIN

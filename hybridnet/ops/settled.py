@@ -18,7 +18,7 @@ from typing import Any, Final
 from hybridnet.base.dtype import FLOAT32, FLOAT64
 from hybridnet.base.lazy import jnp, lax
 
-from . import _conv_pool
+from . import _conv_pool, conv_turned, onednn_convolution
 from ._conv_pool import convolved_size
 from .alternatives import Site, alternative, settled_choice
 
@@ -151,9 +151,12 @@ def _pooling(
 
 @settled_choice("Convolution")
 def _choose_convolution(site: Site) -> str | None:
-    return _NAME
+    return onednn_convolution.PACKED if onednn_convolution.applies_packed(site) else _NAME
 
 
 @settled_choice("Pooling")
 def _choose_pooling(site: Site) -> str | None:
-    return _NAME
+    # By slices and by XLA's reduction: all of VGG-11 with 1 image 85.3 and 89.6 ms, with 4 and by
+    # oneDNN's convolutions 214 and 223; ResNet-50 59.7 and 61.7.
+    by_slices = site.attrs["pool_type"] == "max" and not site.attrs["global_pool"]
+    return conv_turned.NAME if by_slices else _NAME

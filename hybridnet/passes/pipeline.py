@@ -16,7 +16,7 @@ from hybridnet.base.errors import GraphError, ParameterError
 from hybridnet.graph.node import Graph
 from hybridnet.ops.call import Types
 
-from . import arithmetic, dead, duplicates, fold, layout, prune, remap
+from . import arithmetic, dead, duplicates, epilogue, fold, layout, prune, remap
 from .context import PassContext
 from .ordered import Apart, has_order
 from .report import Record, Report, size_of
@@ -55,6 +55,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("duplicates", duplicates.run, duplicates.RULES),
     Pass("layout", layout.run, layout.RULES, by_default=False),
     Pass("remap", remap.run, remap.RULES),
+    Pass("epilogue", epilogue.run, epilogue.RULES, by_default=False),
     Pass("dead", dead.run, dead.RULES),
 )
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.native import onednn
 from hybridnet.ops.alternatives import Site, picking
 
 from .compile_options import options_for
@@ -165,6 +166,8 @@ def executable_from(code: Code, data: bytes) -> Executable:
     Raises:
         RuntimeError: XLA cannot load them.
     """
+    if onednn.PREFIX in data and not onednn.load():
+        raise RuntimeError(f"the program calls oneDNN, which is {onednn.state()}")
     device = device_of(code.ctx)
     loaded = device.client.deserialize_executable(data, executable_devices=_devices(device))
     types = result_types(code)

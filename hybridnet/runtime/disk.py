@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from hybridnet.base.files import is_own
+
 __all__ = ["FolderInfo", "ProgramFolder"]
 
 _log: Final = logging.getLogger("hybridnet.programs")
@@ -197,7 +199,7 @@ class ProgramFolder:
             except OSError as error:
                 self._refuse(f"cannot be used: {error}")
                 return False
-            if not stat.S_ISDIR(facts.st_mode) or not _is_own(facts):
+            if not stat.S_ISDIR(facts.st_mode) or not is_own(facts):
                 self._refuse("another user owns it or may write to it, and programs are run")
                 return False
             self._trusted = True
@@ -215,18 +217,12 @@ class ProgramFolder:
             )
 
 
-def _is_own(facts: os.stat_result) -> bool:
-    if not hasattr(os, "geteuid"):
-        return True  # Windows keeps a user's folders by other means
-    return facts.st_uid == os.geteuid() and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
 def _read_own(file: str) -> bytes | None:
     """Reads a plain file of this user; None where it is something else."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with open(os.open(file, flags | getattr(os, "O_BINARY", 0)), "rb") as stream:
         facts = os.fstat(stream.fileno())
-        if not stat.S_ISREG(facts.st_mode) or not _is_own(facts):
+        if not stat.S_ISREG(facts.st_mode) or not is_own(facts):
             return None
         return stream.read()
 

@@ -19,6 +19,7 @@ from hybridnet.base.config import tuning
 from hybridnet.base.context import Context
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.native import onednn
 from hybridnet.ops.fingerprint import SIZE, fingerprint
 
 from .devices import device_of
@@ -30,7 +31,7 @@ __all__ = ["key_of", "source_digest"]
 # Raised when the way in which programs are built or called changes outside the source below.
 _FORMAT: Final = 1
 # The parts of hybridnet that decide what a call is lowered to.
-_SOURCES: Final = ("autograd", "base", "graph", "ndarray", "ops", "runtime")
+_SOURCES: Final = ("autograd", "base", "graph", "native", "ndarray", "ops", "runtime")
 # JAX's settings that change programs and that a `with` can change for one thread alone.
 _OF_THREAD: Final = (
     "jax_debug_infs",
@@ -80,6 +81,7 @@ def _settings() -> tuple[Any, ...]:
         *config.values.values(),
         *map(os.environ.get, _VARIABLES),
         tuning() == "off",
+        onednn.name(),
     )
 
 
@@ -109,7 +111,7 @@ def source_digest() -> bytes:
     package = Path(__file__).parent.parent
     digest = hashlib.blake2b(digest_size=SIZE)
     for folder in _SOURCES:
-        for path in sorted((package / folder).glob("*.py")):
+        for path in sorted((package / folder).glob("*.[pc][yc]")):
             data = path.read_bytes()
             digest.update(f"{folder}/{path.name} {len(data)}\n".encode())
             digest.update(data)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from hybridnet.ops.alternatives import PLAIN, Site
+from hybridnet.ops.onednn_convolution import NAME as _BY_ONEDNN
 
 __all__ = ["picks_for"]
 
@@ -24,7 +25,7 @@ def picks_for(sites: Mapping[Site, str]) -> dict[str, str]:
     Args:
         sites: where the program's operators have several lowerings, and what their rules chose.
     """
-    if not any(map(_is_depthwise_gradient, sites)):
+    if not any(_is_depthwise_gradient(one) and by != _BY_ONEDNN for one, by in sites.items()):
         return {}
     return {key: PLAIN for key in _keys(sites) if key is not None}
 

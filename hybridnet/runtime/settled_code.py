@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from hybridnet.graph.evaluate import evaluate
 from hybridnet.graph.node import Edge, Graph, Node, variable
+from hybridnet.native import onednn
 from hybridnet.ops.alternatives import settled_weights
 from hybridnet.ops.call import Types
 from hybridnet.ops.operator import OpCall
@@ -26,8 +27,9 @@ from .segment import Code
 __all__ = ["lower_settled"]
 
 _FILTERS: Final = frozenset({"Convolution", "Deconvolution", "FullyConnected"})
-_WITHOUT_LAYOUT: Final = tuple(one.name for one in PIPELINE if one.name != "layout")
-_PASSES: Final = {"cpu": tuple(one.name for one in PIPELINE)}
+# Passes that gain on CPUs alone, and where oneDNN is there.
+_ON_CPUS: Final = frozenset({"layout"})
+_WITH_ONEDNN: Final = frozenset({"epilogue"})
 
 
 def lower_settled(code: Code, constant: Iterable[int]) -> Callable[..., tuple[Any, ...]] | None:
@@ -113,4 +115,8 @@ def _is_inference(graph: Graph, inputs: Iterable[Node]) -> bool:
 
 def _optimized(graph: Graph, types: Types, platform: str) -> Graph:
     context = PassContext(types, platform, tolerance=TOLERANCE)
-    return optimize(graph, context, _PASSES.get(platform, _WITHOUT_LAYOUT))[0]
+    left_out = _ON_CPUS | _WITH_ONEDNN
+    if platform == "cpu":
+        left_out = frozenset() if onednn.load() else _WITH_ONEDNN
+    names = [one.name for one in PIPELINE if one.name not in left_out]
+    return optimize(graph, context, names)[0]

@@ -35,8 +35,10 @@ __all__ = ["Settling", "made_for"]
 
 # A prologue that makes less than this saves nothing that could be told.
 _LEAST_MADE: Final = 1 << 14
-# Seconds of comparing the two by turns.
+# Seconds of comparing the two by turns, and how often: the program goes on meanwhile, and what it
+# does may hide a gain from the clock.
 _TIMING: Final = 1.0
+_TRIES: Final = 4
 # Two programs agree whose results differ by no more, as a share of the greatest: what one operator
 # may change adds up over a network.
 _AGREE: Final = 100 * TOLERANCE
@@ -89,7 +91,10 @@ class Settling:
             if not _agree(launch.outputs(whole), launch.outputs(made)):
                 say("%s: not the same with inputs that stay the same", describe(self._code))
                 return
-            found = compare(launch.timer(whole), launch.timer(made), _TIMING)
+            for _ in range(_TRIES):
+                found = compare(launch.timer(whole), launch.timer(made), _TIMING)
+                if found.is_win or not found.is_promising or is_ending():
+                    break
         except Exception as error:  # the program as it is goes on
             log.info("%s: cannot be made for inputs that stay: %s", describe(self._code), error)
             return

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hybridnet.base.lazy import jax_core
+from hybridnet.native import onednn
 
 __all__ = ["Split", "split"]
 
@@ -85,7 +86,7 @@ class _Program:
             equation.outputs[0] not in self._effects
             and name not in _WORK
             and not name.startswith(_DRAWS)
-            and not any(one in name for one in _FOREIGN)
+            and (_is_pack(equation) or not any(one in name for one in _FOREIGN))
             and not any(map(_is_program, equation.params.values()))
         )
 
@@ -121,6 +122,12 @@ class _Program:
                 self._effects.update(numbers)
             self.equations.append(_Equation(equation.primitive, equation.params, operands, numbers))
         return [read(one) for one in jaxpr.outvars]
+
+
+def _is_pack(equation: _Equation) -> bool:
+    """Whether an equation turns weights for a library's kernel, and does nothing else."""
+    name = equation.primitive.name
+    return name == "ffi_call" and bool(equation.params["target_name"] == onednn.PACK)
 
 
 def _is_program(param: Any) -> bool:

@@ -46,6 +46,11 @@ class Comparison:
         """Whether the other is the faster, by more than the spread."""
         return self.ratio + self.spread < 1 - _LEAST_GAIN
 
+    @property
+    def is_promising(self) -> bool:
+        """Whether it would be, if the spread were not."""
+        return self.ratio < 1 - _LEAST_GAIN
+
 
 def compare(one: Run, other: Run, seconds: float) -> Comparison:
     """Runs two ways by turns; a win has to be won twice.

@@ -1,0 +1,1 @@
+"""Kernels of other libraries, as custom calls of XLA: compiled where they are to run, if at all."""

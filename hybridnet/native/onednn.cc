@@ -1,0 +1,393 @@
+// oneDNN's convolutions and products as custom calls of XLA:CPU.
+//
+// Activations have their channels last, (batch, *spatial, channel); weights are in MXNet's order,
+// (filter, channel / group, *kernel) or (filter, *kernel, channel / group), or packed as oneDNN
+// likes them best. A product is a convolution without spatial axes. A call is described by a list of
+// integers, which `_Window.spec` in ops/onednn_convolution.py writes.
+//
+// All of oneDNN runs on one thread of its own, the `Worker`, and on the OpenMP threads under it.
+// OpenMP keeps a team of threads for each thread that asks for one, and XLA calls from any thread
+// of its pool: without the worker there would be a team for each of these, and two calls at a time
+// would contend for the cores. A chain of small convolutions takes 0.7 of the time with it.
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "dnnl.hpp"
+#include "xla/ffi/api/ffi.h"
+
+namespace {
+
+namespace ffi = xla::ffi;
+using dnnl::memory;
+using Dims = memory::dims;
+using Numbers = std::vector<int64_t>;
+
+constexpr auto kType = memory::data_type::f32;
+constexpr size_t kAlignment = 64;
+// Kernels are kept for this many descriptions; past it, all are dropped and made again as needed.
+constexpr size_t kMostPlans = 4096;
+
+// The array that is added to the result.
+constexpr int kAddend = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1;
+
+enum Kind : int64_t { kForward = 0, kDataGradient = 1, kWeightGradient = 2 };
+
+// What a call computes.
+struct Spec {
+  int64_t kind, groups;
+  bool weights_last, packed, bias, sum, relu;
+  Dims source, destination;  // (batch, channel, *spatial)
+  Dims kernel, stride, dilate, pad_before, pad_after;
+
+  explicit Spec(const Numbers& numbers) {
+    auto next = numbers.begin();
+    const int64_t axes = *next++;
+    kind = *next++;
+    groups = *next++;
+    for (bool* flag : {&weights_last, &packed, &bias, &sum, &relu}) *flag = *next++ != 0;
+    auto take = [&](int64_t count) {
+      Dims taken(next, next + count);
+      next += count;
+      return taken;
+    };
+    source = take(axes + 2);
+    destination = take(axes + 2);
+    for (Dims* one : {&kernel, &stride, &dilate, &pad_before, &pad_after}) *one = take(axes);
+  }
+
+  // Shape and order of weights as MXNet has them.
+  memory::desc PlainWeights() const {
+    const size_t axes = kernel.size();
+    Dims shape{groups, destination[1] / groups, source[1] / groups};
+    shape.insert(shape.end(), kernel.begin(), kernel.end());
+    // The axes of `shape` from the outermost in memory to the innermost.
+    std::vector<size_t> order{0, 1};
+    if (!weights_last) order.push_back(2);
+    for (size_t axis = 0; axis < axes; ++axis) order.push_back(3 + axis);
+    if (weights_last) order.push_back(2);
+    Dims strides(shape.size());
+    int64_t step = 1;
+    for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
+      strides[*axis] = step;
+      step *= shape[*axis];
+    }
+    if (groups == 1) {
+      shape.erase(shape.begin());
+      strides.erase(strides.begin());
+    }
+    return memory::desc(shape, kType, strides);
+  }
+};
+
+memory::desc ChannelsLast(const Dims& shape) {
+  Dims strides(shape.size());
+  strides[1] = 1;
+  int64_t step = shape[1];
+  for (size_t axis = shape.size(); axis-- > 2;) {
+    strides[axis] = step;
+    step *= shape[axis];
+  }
+  strides[0] = step;
+  return memory::desc(shape, kType, strides);
+}
+
+// Memory that is made larger when needed, for weights in oneDNN's own order.
+class Arena {
+ public:
+  void* Get(size_t bytes) {
+    if (bytes > size_) {
+      size_ = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+      data_.reset(std::aligned_alloc(kAlignment, size_));
+      if (!data_) {
+        size_ = 0;
+        throw std::bad_alloc();
+      }
+    }
+    return data_.get();
+  }
+
+ private:
+  struct Free {
+    void operator()(void* data) const { std::free(data); }
+  };
+  std::unique_ptr<void, Free> data_;
+  size_t size_ = 0;
+};
+
+// One call made ready: its kernel, and how weights come into its order and out of it.
+class Plan {
+ public:
+  Plan(const dnnl::engine& engine, const Spec& spec)
+      : engine_(engine), spec_(spec), plain_(spec.PlainWeights()) {
+    if (spec.kernel.empty()) {
+      Prepare<dnnl::inner_product_forward, dnnl::inner_product_backward_data,
+              dnnl::inner_product_backward_weights>(std::tuple<>(), std::tuple<>());
+    } else {
+      Dims dilate = spec.dilate;  // oneDNN counts the elements left out
+      for (auto& one : dilate) --one;
+      Prepare<dnnl::convolution_forward, dnnl::convolution_backward_data,
+              dnnl::convolution_backward_weights>(
+          std::make_tuple(dnnl::algorithm::convolution_direct),
+          std::make_tuple(spec.stride, dilate, spec.pad_before, spec.pad_after));
+    }
+    Add(weights_argument_, weights_);
+    if (weights_ != plain_) {
+      plain_memory_ = memory(plain_, engine, nullptr);
+      auto& own = arguments_.at(weights_argument_);
+      const bool out = spec.kind == kWeightGradient;
+      turn_ = dnnl::reorder(out ? own : plain_memory_, out ? plain_memory_ : own);
+    }
+  }
+
+  size_t PackedBytes() const { return weights_.get_size(); }
+
+  // Computes the results; all are in the order that `convolve` in onednn.py says.
+  void Run(dnnl::stream& stream, Arena& arena, const std::vector<void*>& inputs,
+           const std::vector<void*>& results) {
+    switch (spec_.kind) {
+      case kForward: {
+        auto input = inputs.begin();
+        Set(DNNL_ARG_SRC, *input++);
+        SetWeights(stream, arena, *input++);
+        if (spec_.bias) Set(DNNL_ARG_BIAS, *input++);
+        if (spec_.sum) Set(kAddend, *input++);
+        Set(DNNL_ARG_DST, results[0]);
+        break;
+      }
+      case kDataGradient:
+        SetWeights(stream, arena, inputs[0]);
+        Set(DNNL_ARG_DIFF_DST, inputs[1]);
+        Set(DNNL_ARG_DIFF_SRC, results[0]);
+        break;
+      default:
+        Set(DNNL_ARG_SRC, inputs[0]);
+        Set(DNNL_ARG_DIFF_DST, inputs[1]);
+        Set(DNNL_ARG_DIFF_WEIGHTS, turn_ ? arena.Get(PackedBytes()) : results[0]);
+        if (spec_.bias) Set(DNNL_ARG_DIFF_BIAS, results[1]);
+    }
+    primitive_.execute(stream, arguments_);
+    if (spec_.kind == kWeightGradient && turn_) {
+      plain_memory_.set_data_handle(results[0]);
+      turn_.execute(stream, arguments_.at(weights_argument_), plain_memory_);
+    }
+    stream.wait();
+  }
+
+  // Turns weights into the order of the kernel.
+  void Pack(dnnl::stream& stream, void* weights, void* packed) {
+    if (!turn_) {
+      std::copy_n(static_cast<char*>(weights), PackedBytes(), static_cast<char*>(packed));
+      return;
+    }
+    auto& own = arguments_.at(weights_argument_);
+    plain_memory_.set_data_handle(weights);
+    own.set_data_handle(packed);
+    turn_.execute(stream, plain_memory_, own);
+    stream.wait();
+  }
+
+ private:
+  // Makes the kernel. `method` and `window` are what the constructors of convolutions take before
+  // and after the descriptions of arrays, and those of products do not.
+  template <class Forward, class BackwardData, class BackwardWeights, class Method, class Window>
+  void Prepare(const Method& method, const Window& window) {
+    const auto source = ChannelsLast(spec_.source);
+    const auto destination = ChannelsLast(spec_.destination);
+    const memory::desc any(plain_.get_dims(), kType, memory::format_tag::any);
+    const auto bias =
+        spec_.bias ? memory::desc({spec_.destination[1]}, kType, Dims{1}) : memory::desc();
+    const auto prop = spec_.kind == kForward ? dnnl::prop_kind::forward_inference
+                                             : dnnl::prop_kind::forward_training;
+    dnnl::post_ops steps;
+    if (spec_.sum) steps.append_binary(dnnl::algorithm::binary_add, destination);
+    if (spec_.relu) steps.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
+    dnnl::primitive_attr attributes;
+    attributes.set_post_ops(steps);
+    const auto forward = std::make_from_tuple<typename Forward::primitive_desc>(
+        std::tuple_cat(std::make_tuple(engine_, prop), method,
+                       std::make_tuple(source, any, bias, destination), window,
+                       std::make_tuple(attributes)));
+    if (spec_.kind == kForward) {
+      primitive_ = Forward(forward);
+      weights_ = forward.weights_desc();
+      Add(DNNL_ARG_SRC, source);
+      Add(DNNL_ARG_BIAS, bias);
+      Add(DNNL_ARG_DST, destination);
+      if (spec_.sum) Add(kAddend, destination);
+    } else if (spec_.kind == kDataGradient) {
+      const auto made =
+          std::make_from_tuple<typename BackwardData::primitive_desc>(std::tuple_cat(
+              std::make_tuple(engine_), method, std::make_tuple(source, any, destination), window,
+              std::make_tuple(forward)));
+      primitive_ = BackwardData(made);
+      weights_ = made.weights_desc();
+      Add(DNNL_ARG_DIFF_SRC, source);
+      Add(DNNL_ARG_DIFF_DST, destination);
+    } else {
+      const auto made =
+          std::make_from_tuple<typename BackwardWeights::primitive_desc>(std::tuple_cat(
+              std::make_tuple(engine_), method, std::make_tuple(source, any, bias, destination),
+              window, std::make_tuple(forward)));
+      primitive_ = BackwardWeights(made);
+      weights_ = made.diff_weights_desc();
+      weights_argument_ = DNNL_ARG_DIFF_WEIGHTS;
+      Add(DNNL_ARG_DIFF_BIAS, bias);
+      Add(DNNL_ARG_SRC, source);
+      Add(DNNL_ARG_DIFF_DST, destination);
+    }
+  }
+
+  void Add(int argument, const memory::desc& what) {
+    if (!what.is_zero()) arguments_.emplace(argument, memory(what, engine_, nullptr));
+  }
+
+  void Set(int argument, void* data) { arguments_.at(argument).set_data_handle(data); }
+
+  void SetWeights(dnnl::stream& stream, Arena& arena, void* data) {
+    if (spec_.packed || !turn_) return Set(weights_argument_, data);
+    Set(weights_argument_, arena.Get(PackedBytes()));
+    plain_memory_.set_data_handle(data);
+    turn_.execute(stream, plain_memory_, arguments_.at(weights_argument_));
+  }
+
+  dnnl::engine engine_;
+  Spec spec_;
+  memory::desc plain_, weights_;
+  int weights_argument_ = DNNL_ARG_WEIGHTS;
+  dnnl::primitive primitive_;
+  std::unordered_map<int, memory> arguments_;
+  memory plain_memory_;
+  dnnl::reorder turn_;  // empty where weights are taken as they come
+};
+
+// The thread that runs oneDNN, and what only it touches.
+class Worker {
+ public:
+  // Never deleted: a process may end while it waits.
+  static Worker& Get() {
+    static Worker* worker = new Worker();
+    return *worker;
+  }
+
+  // Runs a job on the thread; other callers wait until it is done.
+  void Run(const std::function<void()>& job) {
+    std::lock_guard turn(turns_);
+    std::unique_lock lock(mutex_);
+    job_ = &job;
+    begin_.notify_one();
+    end_.wait(lock, [&] { return job_ == nullptr; });
+  }
+
+  Plan& PlanOf(Numbers numbers) {
+    auto found = plans_.find(numbers);
+    if (found == plans_.end()) {
+      if (plans_.size() >= kMostPlans) plans_.clear();
+      auto plan = std::make_unique<Plan>(engine, Spec(numbers));
+      found = plans_.emplace(std::move(numbers), std::move(plan)).first;
+    }
+    return *found->second;
+  }
+
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+  Arena arena;
+
+ private:
+  Worker() {
+    std::thread([this] {
+      std::unique_lock lock(mutex_);
+      for (;;) {
+        begin_.wait(lock, [&] { return job_ != nullptr; });
+        (*job_)();
+        job_ = nullptr;
+        end_.notify_one();
+      }
+    }).detach();
+  }
+
+  std::mutex turns_, mutex_;
+  std::condition_variable begin_, end_;
+  const std::function<void()>* job_ = nullptr;
+  std::map<Numbers, std::unique_ptr<Plan>> plans_;
+};
+
+// Runs a job on the worker; returns what it threw as text, nothing where it did not.
+std::string Guarded(const std::function<void(Worker&)>& job) {
+  std::string failure;
+  try {
+    auto& worker = Worker::Get();
+    worker.Run([&] {
+      try {
+        job(worker);
+      } catch (const std::exception& error) {
+        failure = std::string("oneDNN: ") + error.what();
+      }
+    });
+  } catch (const std::exception& error) {
+    failure = std::string("oneDNN cannot be started: ") + error.what();
+  }
+  return failure;
+}
+
+ffi::Error AsError(const std::string& failure) {
+  return failure.empty() ? ffi::Error::Success() : ffi::Error::Internal(failure);
+}
+
+ffi::Error Convolve(ffi::RemainingArgs arguments, ffi::RemainingRets returned,
+                    ffi::Span<const int64_t> spec) {
+  std::vector<void*> inputs(arguments.size()), results(returned.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i] = arguments.get<ffi::AnyBuffer>(i).value().untyped_data();
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    results[i] = returned.get<ffi::AnyBuffer>(i).value()->untyped_data();
+  }
+  return AsError(Guarded([&](Worker& worker) {
+    worker.PlanOf(Numbers(spec.begin(), spec.end()))
+        .Run(worker.stream, worker.arena, inputs, results);
+  }));
+}
+
+ffi::Error Pack(ffi::AnyBuffer weights, ffi::Result<ffi::AnyBuffer> result,
+                ffi::Span<const int64_t> spec) {
+  return AsError(Guarded([&](Worker& worker) {
+    worker.PlanOf(Numbers(spec.begin(), spec.end()))
+        .Pack(worker.stream, weights.untyped_data(), result->untyped_data());
+  }));
+}
+
+}  // namespace
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(HybridnetConvolve, Convolve,
+                              ffi::Ffi::Bind()
+                                  .RemainingArgs()
+                                  .RemainingRets()
+                                  .Attr<ffi::Span<const int64_t>>("spec"));
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(HybridnetPack, Pack,
+                              ffi::Ffi::Bind()
+                                  .Arg<ffi::AnyBuffer>()
+                                  .Ret<ffi::AnyBuffer>()
+                                  .Attr<ffi::Span<const int64_t>>("spec"));
+
+// Returns how many bytes the packed weights of a convolution take; -1 where oneDNN has none.
+extern "C" int64_t HybridnetPackedBytes(const int64_t* spec, int64_t length) {
+  int64_t bytes = -1;
+  Guarded([&](Worker& worker) {
+    bytes = static_cast<int64_t>(worker.PlanOf(Numbers(spec, spec + length)).PackedBytes());
+  });
+  return bytes;
+}

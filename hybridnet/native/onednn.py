@@ -1,0 +1,237 @@
+"""oneDNN for programs on CPUs: found, compiled against the installed JAX, and loaded when wanted.
+
+``pip install 'hybridnet[onednn]'`` brings the library; `onednn.cc` makes custom calls of XLA of it.
+A C++ compiler builds that in some seconds, once: the result is kept in the cache folder. Where
+something is missing, a line of the logger ``hybridnet.native`` says what, and programs go without.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import logging
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+import threading
+from collections.abc import Sequence
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from hybridnet.base import config
+from hybridnet.base.errors import MXNetError
+from hybridnet.base.files import is_own
+from hybridnet.base.lazy import jax
+
+__all__ = ["CONVOLVE", "PACK", "PREFIX", "convolve", "load", "name", "pack", "state"]
+
+#: The custom calls by their names in programs, and how these names begin, in executables' bytes.
+CONVOLVE: Final = "hybridnet_onednn_convolve"
+PACK: Final = "hybridnet_onednn_pack"
+PREFIX: Final = b"hybridnet_onednn_"
+
+# oneDNN's packages: one holds the library, the other the headers.
+_LIBRARY: Final = "onednn-cpu-gomp"
+_HEADERS: Final = "onednn-devel-cpu-gomp"
+_SOURCE: Final = Path(__file__).with_name("onednn.cc")
+_COMPILERS: Final = ("c++", "g++", "clang++")
+# Seconds; on a busy machine it has taken 20.
+_PATIENCE: Final = 300
+
+_log: Final = logging.getLogger("hybridnet.native")
+_lock: Final = threading.Lock()
+
+
+class _Package(NamedTuple):
+    """Where oneDNN is installed."""
+
+    version: str
+    library: Path
+    headers: Path
+
+
+class _Unusable(Exception):
+    """Says why oneDNN cannot be used, though it is installed."""
+
+
+@cache
+def _package() -> _Package | None:
+    try:
+        library = _file_of(_LIBRARY, "libdnnl.so.3")
+        header = _file_of(_HEADERS, "dnnl.hpp")
+        version = metadata.version(_LIBRARY)
+    except (metadata.PackageNotFoundError, FileNotFoundError):
+        return None
+    return _Package(version, library, header.parent)
+
+
+def _file_of(distribution: str, name: str) -> Path:
+    """Returns a file of an installed distribution."""
+    for one in metadata.files(distribution) or ():
+        if one.name == name:
+            found = Path(str(one.locate())).resolve()
+            if found.exists():
+                return found
+    raise FileNotFoundError(name)
+
+
+def name() -> str | None:
+    """Returns 'onednn ' and the version; None where it is not installed, or not wanted.
+
+    It is part of the name of every program on disk, so it says nothing that costs time to know.
+    """
+    if not config.onednn():
+        return None
+    found = _package()
+    return None if found is None else f"onednn {found.version}"
+
+
+def load() -> bool:
+    """Whether programs can call oneDNN; compiles and loads what is needed for that, once."""
+    return name() is not None and _loaded()[0] is not None
+
+
+def state() -> str:
+    """Returns in words whether programs can call oneDNN, and if not, why; loads it."""
+    if not config.onednn():
+        return "off (HYBRIDNET_ONEDNN=0)"
+    if name() is None:
+        return "not installed (pip install 'hybridnet[onednn]')"
+    library, why = _loaded()
+    return str(name()) if library is not None else f"cannot be used: {why}"
+
+
+# The library and '', or None and why it cannot be used; None: nobody asked yet.
+_result: tuple[Any, str] | None = None
+
+
+def _loaded() -> tuple[Any, str]:
+    global _result
+    with _lock:
+        if _result is None:
+            try:
+                _result = _load(), ""
+            except _Unusable as error:
+                _result = None, str(error)
+                _log.warning("oneDNN is installed but cannot be used: %s", error)
+        return _result
+
+
+def _load() -> Any:
+    package = _package()
+    if package is None:
+        raise _Unusable("its files are gone")
+    try:
+        library = _open(package)
+    except OSError as error:
+        raise _Unusable(str(error)) from None
+    library.HybridnetPackedBytes.restype = ctypes.c_int64
+    library.HybridnetPackedBytes.argtypes = [ctypes.POINTER(ctypes.c_int64), ctypes.c_int64]
+    for target, function in ((CONVOLVE, library.HybridnetConvolve), (PACK, library.HybridnetPack)):
+        jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(function), platform="cpu")
+    return library
+
+
+def _open(package: _Package) -> ctypes.CDLL:
+    """Returns the compiled custom calls, from the cache folder where they are there."""
+    source = _SOURCE.read_bytes()
+    facts = (source, package, metadata.version("jaxlib"), jax.ffi.include_dir())
+    digest = hashlib.blake2b(repr(facts).encode(), digest_size=16).hexdigest()
+    folder = _folder()
+    if folder is None:
+        with tempfile.TemporaryDirectory() as temporary:
+            return ctypes.CDLL(_compiled(package, Path(temporary) / "onednn.so"))
+    file = folder / f"onednn-{digest}.so"
+    if not (file.exists() and is_own(file.lstat()) and stat.S_ISREG(file.lstat().st_mode)):
+        _compiled(package, file)
+    return ctypes.CDLL(str(file))
+
+
+def _folder() -> Path | None:
+    """Returns the folder of compiled libraries; None where none is to be kept, or others write."""
+    try:
+        cache_folder = config.cache_dir()
+    except RuntimeError:  # there is no home directory
+        return None
+    if cache_folder is None:
+        return None
+    folder = cache_folder / "native"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder if is_own(folder.stat()) else None
+    except OSError:
+        return None
+
+
+def _compiled(package: _Package, file: Path) -> str:
+    """Compiles the custom calls into a file, which appears whole or not at all."""
+    asked = os.environ.get("CXX", "").strip()
+    names = (asked,) if asked else _COMPILERS
+    compiler = next(filter(None, map(shutil.which, names)), None)
+    if compiler is None:
+        raise _Unusable(f"there is no C++ compiler ({', '.join(names)}; CXX can name one)")
+    _log.info("compiling oneDNN's custom calls with %s", compiler)
+    with tempfile.TemporaryDirectory(dir=file.parent) as temporary:
+        made = Path(temporary) / file.name
+        command = [
+            compiler,
+            "-O2",
+            "-std=c++17",
+            "-shared",
+            "-fPIC",
+            f"-I{jax.ffi.include_dir()}",
+            f"-I{package.headers}",
+            str(_SOURCE),
+            f"-o{made}",
+            str(package.library),
+            f"-Wl,-rpath,{package.library.parent}",
+        ]
+        try:
+            run = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise _Unusable(f"{compiler} could not be run: {error}") from None
+        if run.returncode:
+            lines = [line for line in run.stderr.splitlines() if "error" in line] or [run.stderr]
+            raise _Unusable(f"{compiler} failed: {lines[0]}")
+        os.replace(made, file)
+    return str(file)
+
+
+# Calls ------------------------------------------------------------------------------------------
+
+
+def convolve(spec: Sequence[int], shapes: Sequence[Sequence[int]], *arrays: Any) -> Sequence[Any]:
+    """Calls a convolution or product, or one of its gradients, in a program that is traced.
+
+    Args:
+        spec: what to compute, see `onednn.cc`.
+        shapes: of the results, in float32: one; with the gradient of the weights, that of a bias
+            comes second where there is one.
+        arrays: forward: data, weights, and bias and addend where there are such; gradient of the
+            data: weights and the gradient; of the weights: data and the gradient.
+    """
+    results: Sequence[Any] = _call(CONVOLVE, spec, shapes, *arrays)
+    return results
+
+
+def pack(spec: Sequence[int], weight: Any) -> Any:
+    """Turns weights into the order of a kernel: numbers for calls by that `spec` alone."""
+    library, _ = _loaded()
+    numbers = (ctypes.c_int64 * len(spec))(*spec)
+    size = library.HybridnetPackedBytes(numbers, len(spec))
+    if size < 0:
+        raise MXNetError(f"oneDNN has no kernel for {list(spec)}")
+    return _call(PACK, spec, [(-(-size // 4),)], weight)[0]
+
+
+def _call(target: str, spec: Sequence[int], shapes: Sequence[Sequence[int]], *arrays: Any) -> Any:
+    results = [jax.ShapeDtypeStruct(tuple(one), np.float32) for one in shapes]
+    return jax.ffi.ffi_call(target, results, vmap_method="sequential")(
+        *arrays, spec=np.array(spec, np.int64)
+    )

@@ -1,0 +1,346 @@
+"""Convolutions, deconvolutions and products on CPUs by oneDNN, where it is there (`native.onednn`).
+
+A convolution is linear in its data and in its weights, and so are its two gradients. Each of the
+three has the other two for derivatives:
+
+    y = forward(x, w)       dx = data_gradient(w, dy)       dw = weight_gradient(x, dy)
+
+so that any derivative, of any order, is again made of these three.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import Any, Final, NamedTuple
+
+from hybridnet.base.dtype import FLOAT32
+from hybridnet.base.lazy import jax, jnp
+from hybridnet.native import onednn
+
+from ._channels_last import plus_bias
+from ._conv_pool import convolved_size, deconvolution_padding
+from .alternatives import Site, alternative, builtin_choice, settled_choice
+
+__all__ = ["NAME", "PACKED", "applies", "applies_packed"]
+
+#: What the alternatives are called.
+NAME: Final = "onednn"
+#: With weights in the order of the kernel; these must stay the same.
+PACKED: Final = "onednn_packed"
+# Sums of products in another order.
+_TOLERANCE: Final = 1e-5
+
+# Elements of a weight; with fewer, the call costs more than it saves.
+_LEAST_PRODUCT: Final = 1 << 15
+
+_FORWARD: Final = 0
+_DATA_GRADIENT: Final = 1
+_WEIGHT_GRADIENT: Final = 2
+
+
+class _Window(NamedTuple):
+    """What is convolved, all but the numbers; see `onednn.cc`.
+
+    Attributes:
+        groups: of channels.
+        weights_last: whether weights are (filter, *kernel, channel); else (filter, channel, *kernel).
+        source: the shape of the data, (batch, channel, *spatial).
+        destination: that of the result.
+        kernel, stride, dilate, before, after: by spatial axis; the latter are zeros at the ends.
+    """
+
+    groups: int
+    weights_last: bool
+    source: tuple[int, ...]
+    destination: tuple[int, ...]
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    dilate: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    def spec(
+        self,
+        kind: int,
+        *,
+        packed: bool = False,
+        bias: bool = False,
+        addend: bool = False,
+        relu: bool = False,
+    ) -> list[int]:
+        """Returns it as `onednn.cc` reads it."""
+        axes = len(self.kernel)
+        flags = (self.weights_last, packed, bias, addend, relu)
+        sizes = (self.source, self.destination)
+        windows = (self.kernel, self.stride, self.dilate, self.before, self.after)
+        return [axes, kind, self.groups, *map(int, flags), *sum((*sizes, *windows), ())]
+
+    @property
+    def source_last(self) -> tuple[int, ...]:
+        """The shape of the data with the channels last."""
+        return (self.source[0], *self.source[2:], self.source[1])
+
+    @property
+    def destination_last(self) -> tuple[int, ...]:
+        """The shape of the result with the channels last."""
+        return (self.destination[0], *self.destination[2:], self.destination[1])
+
+    @property
+    def weight(self) -> tuple[int, ...]:
+        """The shape of the weights."""
+        filters, channels = self.destination[1], self.source[1] // self.groups
+        if self.weights_last:
+            return (filters, *self.kernel, channels)
+        return (filters, channels, *self.kernel)
+
+
+@cache
+def _linear() -> tuple[Any, Any, Any]:
+    """Returns the three functions of windows and arrays; data have their channels last.
+
+    forward(window, x, (w,) or (w, bias)) -> y
+    data_gradient(window, w, dy) -> dx
+    weight_gradient(window, with_bias, x, dy) -> (dw,) or (dw, dbias)
+    """
+
+    @partial(jax.custom_vjp, nondiff_argnums=(0,))
+    def forward(window: _Window, x: Any, weights: Any) -> Any:
+        spec = window.spec(_FORWARD, bias=len(weights) > 1)
+        return onednn.convolve(spec, [window.destination_last], x, *weights)[0]
+
+    @partial(jax.custom_vjp, nondiff_argnums=(0,))
+    def data_gradient(window: _Window, w: Any, dy: Any) -> Any:
+        return onednn.convolve(window.spec(_DATA_GRADIENT), [window.source_last], w, dy)[0]
+
+    @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+    def weight_gradient(window: _Window, with_bias: bool, x: Any, dy: Any) -> Any:
+        shapes = [window.weight, window.destination[1:2]]
+        spec = window.spec(_WEIGHT_GRADIENT, bias=with_bias)
+        return tuple(onednn.convolve(spec, shapes[: 1 + with_bias], x, dy))
+
+    forward.defvjp(
+        lambda window, x, weights: (forward(window, x, weights), (x, weights)),
+        lambda window, saved, dy: (
+            data_gradient(window, saved[1][0], dy),
+            weight_gradient(window, len(saved[1]) > 1, saved[0], dy),
+        ),
+    )
+    data_gradient.defvjp(
+        lambda window, w, dy: (data_gradient(window, w, dy), (w, dy)),
+        lambda window, saved, dx: (
+            weight_gradient(window, False, dx, saved[1])[0],
+            forward(window, dx, saved[:1]),
+        ),
+    )
+    weight_gradient.defvjp(
+        lambda window, with_bias, x, dy: (weight_gradient(window, with_bias, x, dy), (x, dy)),
+        lambda window, _, saved, dweights: (
+            data_gradient(window, dweights[0], saved[1]),
+            forward(window, saved[0], dweights),
+        ),
+    )
+    return forward, data_gradient, weight_gradient
+
+
+def _is_last(layout: str | None) -> bool:
+    return layout is not None and layout.endswith("C")
+
+
+def _first(shape: Sequence[int], is_last: bool) -> tuple[int, ...]:
+    """Returns a shape with the channels after the batch."""
+    return (shape[0], shape[-1], *shape[1:-1]) if is_last else tuple(shape)
+
+
+def _given(*arrays: Any) -> tuple[Any, ...]:
+    return tuple(one for one in arrays if one is not None)
+
+
+def _per_axis(given: Sequence[int], default: int, axes: int) -> tuple[int, ...]:
+    return tuple(given) or (default,) * axes
+
+
+def applies(site: Site) -> bool:
+    """Whether oneDNN can compute a convolution."""
+    return (
+        site.platform == "cpu"
+        and site.is_static
+        and all(one.dtype == FLOAT32 and 0 not in one.shape for one in site.operands)
+        and onednn.load()
+    )
+
+
+# Convolution ------------------------------------------------------------------------------------
+
+
+def _convolution_window(
+    data: Any,
+    weight: Any,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    dilate: Sequence[int],
+    pad: Sequence[int],
+    num_group: int,
+    layout: str | None,
+) -> _Window:
+    axes = len(kernel)
+    stride, dilate, pad = (
+        _per_axis(given, default, axes) for given, default in ((stride, 1), (dilate, 1), (pad, 0))
+    )
+    is_last = _is_last(layout)
+    source = _first(data.shape, is_last)
+    sizes = map(convolved_size, source[2:], kernel, stride, dilate, pad)
+    destination = (source[0], weight.shape[0], *sizes)
+    return _Window(num_group, is_last, source, destination, tuple(kernel), stride, dilate, pad, pad)
+
+
+@alternative("Convolution", NAME, applies=applies, tolerance=_TOLERANCE)
+def _convolution(
+    data: Any,
+    weight: Any,
+    bias: Any = None,
+    *,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    dilate: Sequence[int],
+    pad: Sequence[int],
+    num_group: int,
+    layout: str | None,
+    **_: Any,
+) -> Any:
+    """Convolution with the channels last."""
+    window = _convolution_window(data, weight, kernel, stride, dilate, pad, num_group, layout)
+    forward, _data_gradient, _weight_gradient = _linear()
+    x = data if window.weights_last else jnp.moveaxis(data, 1, -1)
+    y = forward(window, x, _given(weight, bias))
+    return y if window.weights_last else jnp.moveaxis(y, -1, 1)
+
+
+# With weights that stay the same -----------------------------------------------------------------
+
+
+def applies_packed(site: Site) -> bool:
+    """Whether it can compute a convolution with weights that are turned once."""
+    return _infers(site) and _is_last(site.attrs["layout"])
+
+
+def _infers(site: Site) -> bool:
+    return site.settled and site.wanted is None and applies(site)
+
+
+@alternative("Convolution", PACKED, applies=applies_packed, tolerance=_TOLERANCE)
+@alternative("_fused_convolution", PACKED, applies=applies_packed, tolerance=_TOLERANCE)
+def _packed_convolution(
+    data: Any,
+    weight: Any,
+    bias: Any = None,
+    addend: Any = None,
+    *,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    dilate: Sequence[int],
+    pad: Sequence[int],
+    num_group: int,
+    layout: str | None,
+    relu: bool = False,
+    **_: Any,
+) -> Any:
+    """Convolution of (batch, *spatial, channel), and what follows it."""
+    window = _convolution_window(data, weight, kernel, stride, dilate, pad, num_group, layout)
+    return _packed(window, data, weight, bias, addend, relu)
+
+
+def _packed(
+    window: _Window, data: Any, weight: Any, bias: Any, addend: Any = None, relu: bool = False
+) -> Any:
+    spec = window.spec(
+        _FORWARD, packed=True, bias=bias is not None, addend=addend is not None, relu=relu
+    )
+    arrays = _given(data, onednn.pack(spec, weight), bias, addend)
+    return onednn.convolve(spec, [window.destination_last], *arrays)[0]
+
+
+@settled_choice("_fused_convolution")
+def _choose_fused(site: Site) -> str | None:
+    return PACKED
+
+
+@alternative("FullyConnected", PACKED, applies=_infers, tolerance=_TOLERANCE)
+def _packed_product(
+    data: Any, weight: Any, bias: Any = None, *, num_hidden: int, flatten: bool, **_: Any
+) -> Any:
+    """A dense layer: a convolution without spatial axes."""
+    lead = data.shape[:1] if flatten else data.shape[:-1]
+    rows, features = math.prod(lead), weight.shape[1]
+    window = _Window(1, False, (rows, features), (rows, num_hidden), (), (), (), (), ())
+    return _packed(window, data.reshape(rows, features), weight, bias).reshape(*lead, num_hidden)
+
+
+@settled_choice("FullyConnected")
+def _choose_product(site: Site) -> str | None:
+    # Milliseconds, XLA's and this: 1 x 25088 x 4096 15.4 and 16.3, 4 rows 45.0 and 16.4; 16 x 9216
+    # x 4096 24.0 and 11.2; 128 x 784 x 512 0.60 and 0.45; 1 x 1024 x 1000 0.15 and 0.09;
+    # 32 x 512 x 10 0.015 and 0.019.
+    return PACKED if math.prod(site.operands[1].shape) >= _LEAST_PRODUCT else None
+
+
+# Deconvolution ----------------------------------------------------------------------------------
+
+
+def _deconvolution_window(
+    data: Any,
+    weight: Any,
+    *,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    dilate: Sequence[int],
+    pad: Sequence[int],
+    adj: Sequence[int],
+    target_shape: Sequence[int],
+    num_group: int,
+    layout: str | None,
+    **_: Any,
+) -> _Window:
+    """Returns the convolution whose gradient of the data it is."""
+    axes = len(kernel)
+    stride, dilate, pad, adj = (
+        _per_axis(given, default, axes)
+        for given, default in ((stride, 1), (dilate, 1), (pad, 0), (adj, 0))
+    )
+    targets = tuple(target_shape) if any(target_shape) else (None,) * axes
+    is_last = _is_last(layout)
+    given = _first(data.shape, is_last)
+    along = zip(given[2:], kernel, stride, dilate, pad, adj, targets, strict=True)
+    before, sizes = zip(*itertools.starmap(deconvolution_padding, along), strict=True)
+    channels = weight.shape[-1 if is_last else 1] * num_group
+    whole = [
+        (size - 1) * step + gap * (taps - 1) + 1
+        for size, taps, step, gap in zip(given[2:], kernel, stride, dilate, strict=True)
+    ]
+    after = tuple(total - size - cut for total, size, cut in zip(whole, sizes, before, strict=True))
+    source = (given[0], channels, *sizes)
+    return _Window(num_group, is_last, source, given, tuple(kernel), stride, dilate, before, after)
+
+
+def _is_whole(site: Site) -> bool:
+    """Whether a deconvolution's output is no longer than what its windows reach."""
+    return applies(site) and min(_deconvolution_window(*site.operands[:2], **site.attrs).after) >= 0
+
+
+@alternative("Deconvolution", NAME, applies=_is_whole, tolerance=_TOLERANCE)
+def _deconvolution(data: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
+    """Deconvolution with the channels last; params are the operator's."""
+    window = _deconvolution_window(data, weight, **params)
+    _forward, data_gradient, _weight_gradient = _linear()
+    x = data if window.weights_last else jnp.moveaxis(data, 1, -1)
+    y = data_gradient(window, weight, x)
+    if bias is not None:
+        y = plus_bias(y, bias)
+    return y if window.weights_last else jnp.moveaxis(y, -1, 1)
+
+
+@builtin_choice("Deconvolution")
+def _choose_deconvolution(site: Site) -> str:
+    return NAME
