@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from hybridnet.base import config
+from hybridnet.native import onednn
 from hybridnet.runtime.program_store import program_folder
 from hybridnet.runtime.recipe_book import tuned_folder
 
@@ -23,6 +24,7 @@ def run_cache(action: Literal["info", "clear"]) -> None:
         print(f"removed {gone.entries} programs, {gone.size:,} bytes, from {folder.path}")
         if tuned is not None:
             print(f"removed what tuning found for {tuned.clear().entries} programs")
+        print(f"removed {onednn.clear()} compiled libraries")
         return
     found = folder.info()
     print(f"path       {folder.path}")

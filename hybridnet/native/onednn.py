@@ -29,7 +29,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.base.files import is_own
 from hybridnet.base.lazy import jax
 
-__all__ = ["CONVOLVE", "PACK", "PREFIX", "convolve", "load", "name", "pack", "state"]
+__all__ = ["CONVOLVE", "PACK", "PREFIX", "clear", "convolve", "load", "name", "pack", "state"]
 
 #: The custom calls by their names in programs, and how these names begin, in executables' bytes.
 CONVOLVE: Final = "hybridnet_onednn_convolve"
@@ -169,6 +169,15 @@ def _folder() -> Path | None:
         return None
 
 
+def clear() -> int:
+    """Removes what was compiled, for any version of JAX; returns how many libraries."""
+    folder = _folder()
+    found = [] if folder is None else list(folder.glob("onednn-*.so"))
+    for one in found:
+        one.unlink(missing_ok=True)
+    return len(found)
+
+
 def _compiled(package: _Package, file: Path) -> str:
     """Compiles the custom calls into a file, which appears whole or not at all."""
     asked = os.environ.get("CXX", "").strip()
@@ -198,7 +207,7 @@ def _compiled(package: _Package, file: Path) -> str:
             raise _Unusable(f"{compiler} could not be run: {error}") from None
         if run.returncode:
             lines = [line for line in run.stderr.splitlines() if "error" in line] or [run.stderr]
-            raise _Unusable(f"{compiler} failed: {lines[0]}")
+            raise _Unusable(f"{compiler} failed with {run.returncode}: {lines[0]}")
         os.replace(made, file)
     return str(file)
 

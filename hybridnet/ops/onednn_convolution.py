@@ -46,7 +46,7 @@ class _Window(NamedTuple):
 
     Attributes:
         groups: of channels.
-        weights_last: whether weights are (filter, *kernel, channel); else (filter, channel, *kernel).
+        weights_last: weights are (filter, *kernel, channel); else (filter, channel, *kernel).
         source: the shape of the data, (batch, channel, *spatial).
         destination: that of the result.
         kernel, stride, dilate, before, after: by spatial axis; the latter are zeros at the ends.
