@@ -20,6 +20,7 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from rows import BEST_PEER, NETS, PEERS, TITLES, Row
@@ -27,10 +28,12 @@ from turns import Result, Seat, measure, save, show
 from works.catalog import contestants_of
 
 _HYBRIDNET, _JIT = "hybridnet", "jit"
+#: hybridnet without the extra ``onednn``, which the other one has where it is installed.
+_PLAIN = "hybridnet, plain"
 _OTHER = {_HYBRIDNET: "hybridnet, other JAX", _JIT: "jit, other JAX"}
 #: Rounds with --quick.
 _QUICK = 3
-_CONTESTANTS = (_HYBRIDNET, _JIT, *PEERS, *_OTHER.values())
+_CONTESTANTS = (_HYBRIDNET, _PLAIN, _JIT, *PEERS, *_OTHER.values())
 
 
 def seats_of(row: Row, options: argparse.Namespace) -> list[Seat]:
@@ -42,6 +45,8 @@ def seats_of(row: Row, options: argparse.Namespace) -> list[Seat]:
         "tensorflow": options.tensorflow_python,
     }
     found = [Seat(name, name, name, python) for name, python in pythons.items() if python]
+    off = {"HYBRIDNET_ONEDNN": "0"}
+    found.append(Seat(_PLAIN, _HYBRIDNET, _PLAIN, sys.executable, off))
     if options.other_jax_python:
         found += [
             Seat(title, name, title, options.other_jax_python) for name, title in _OTHER.items()
@@ -120,11 +125,18 @@ def _parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+def _onednn() -> str:
+    try:
+        return f"oneDNN {version('onednn-cpu-gomp')}"
+    except PackageNotFoundError:
+        return "oneDNN is not installed (pip install 'hybridnet[onednn]')"
+
+
 def main() -> None:
     options = _parse()
     print(
         f"Python {platform.python_version()} on {platform.machine()}, {os.cpu_count()} CPUs, "
-        f"load {os.getloadavg()[0]:.1f}"
+        f"load {os.getloadavg()[0]:.1f}, {_onednn()}"
     )
     # Every run starts from nothing, whatever earlier ones have compiled.
     os.environ["HYBRIDNET_CACHE_DIR"] = "off"

@@ -16,6 +16,7 @@ TITLES = {
     "torch.compile": "torch.compile",
     "mxnet optimized": "MXNet optimize_for",
     "tensorflow": "TensorFlow",
+    "hybridnet, plain": "hybridnet without oneDNN",
     "hybridnet, other JAX": "hybridnet, other JAX",
     "jit, other JAX": "jax.jit, other JAX",
 }

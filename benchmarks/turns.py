@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -37,12 +37,14 @@ class Seat:
         contestant: of the work, see `works.catalog`.
         process: seats with one name share a worker.
         python: the worker's interpreter.
+        environment: variables that the worker has besides.
     """
 
     name: str
     contestant: str
     process: str
     python: str
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def _make(row: Row, seats: Sequence[Seat], stack: ExitStack) -> Iterator[tuple[s
     for seat in seats:
         process = seat.name if row.apart else seat.process
         if process not in workers:
-            workers[process] = Worker(seat.python)
+            workers[process] = Worker(seat.python, seat.environment)
             stack.callback(workers[process].close)
         try:
             yield seat.name, workers[process].make(row.work, seat.contestant)

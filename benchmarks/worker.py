@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,13 @@ class Worker:
 
     Args:
         python: the interpreter.
+        environment: variables that it has besides this process's.
     """
 
-    def __init__(self, python: str) -> None:
+    def __init__(self, python: str, environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
             [python, str(Path(__file__).resolve())],
+            env={**os.environ, **environment},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -206,7 +206,10 @@ class Plan {
   void Prepare(const Method& method, const Window& window) {
     const auto source = ChannelsLast(spec_.source);
     const auto destination = ChannelsLast(spec_.destination);
-    const memory::desc any(plain_.get_dims(), kType, memory::format_tag::any);
+    // Products read weights as they come nearly as fast: turning them at each call does not pay.
+    const bool as_given = spec_.kernel.empty() && !spec_.packed;
+    const auto any =
+        as_given ? plain_ : memory::desc(plain_.get_dims(), kType, memory::format_tag::any);
     const auto bias =
         spec_.bias ? memory::desc({spec_.destination[1]}, kType, Dims{1}) : memory::desc();
     const auto prop = spec_.kind == kForward ? dnnl::prop_kind::forward_inference

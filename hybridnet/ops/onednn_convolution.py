@@ -22,7 +22,7 @@ from hybridnet.native import onednn
 
 from ._channels_last import plus_bias
 from ._conv_pool import convolved_size, deconvolution_padding
-from .alternatives import Site, alternative, builtin_choice, settled_choice
+from .alternatives import PLAIN, Site, alternative, builtin_choice, settled_choice
 
 __all__ = ["NAME", "PACKED", "applies", "applies_packed"]
 
@@ -33,8 +33,9 @@ PACKED: Final = "onednn_packed"
 # Sums of products in another order.
 _TOLERANCE: Final = 1e-5
 
-# Elements of a weight; with fewer, the call costs more than it saves.
-_LEAST_PRODUCT: Final = 1 << 15
+# Elements of a weight, and multiplications; with fewer, the call costs more than it saves.
+_LEAST_WEIGHT: Final = 1 << 15
+_LEAST_PRODUCT: Final = 1 << 22
 
 _FORWARD: Final = 0
 _DATA_GRADIENT: Final = 1
@@ -268,22 +269,58 @@ def _choose_fused(site: Site) -> str | None:
 
 
 @alternative("FullyConnected", PACKED, applies=_infers, tolerance=_TOLERANCE)
-def _packed_product(
-    data: Any, weight: Any, bias: Any = None, *, num_hidden: int, flatten: bool, **_: Any
-) -> Any:
-    """A dense layer: a convolution without spatial axes."""
-    lead = data.shape[:1] if flatten else data.shape[:-1]
-    rows, features = math.prod(lead), weight.shape[1]
-    window = _Window(1, False, (rows, features), (rows, num_hidden), (), (), (), (), ())
-    return _packed(window, data.reshape(rows, features), weight, bias).reshape(*lead, num_hidden)
+def _packed_product(data: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
+    """A dense layer; params are the operator's."""
+    window, lead = _product_window(data, weight, **params)
+    return _packed(window, data.reshape(window.source), weight, bias).reshape(*lead, -1)
 
 
 @settled_choice("FullyConnected")
-def _choose_product(site: Site) -> str | None:
-    # Milliseconds, XLA's and this: 1 x 25088 x 4096 15.4 and 16.3, 4 rows 45.0 and 16.4; 16 x 9216
-    # x 4096 24.0 and 11.2; 128 x 784 x 512 0.60 and 0.45; 1 x 1024 x 1000 0.15 and 0.09;
-    # 32 x 512 x 10 0.015 and 0.019.
-    return PACKED if math.prod(site.operands[1].shape) >= _LEAST_PRODUCT else None
+def _choose_packed_product(site: Site) -> str | None:
+    # Milliseconds, XLA's, this and with weights as they come: 1 x 25088 x 4096 15.4, 16.3 and 12.9,
+    # 4 rows 45.0, 16.4; 16 x 9216 x 4096 24.0, 11.2 and 21.1; 128 x 784 x 512 0.60, 0.45 and 0.41;
+    # 64 x 800 x 500 0.51, 0.27 and 0.28; 32 x 512 x 10 0.015 and 0.019.
+    rows, size = _rows(site), math.prod(site.operands[1].shape)
+    if rows == 1:
+        return NAME if size >= _LEAST_WEIGHT else None
+    return PACKED if size >= _LEAST_WEIGHT else None
+
+
+# Products ---------------------------------------------------------------------------------------
+
+
+def _product_window(
+    data: Any, weight: Any, *, num_hidden: int, flatten: bool, **_: Any
+) -> tuple[_Window, tuple[int, ...]]:
+    """Returns a dense layer as a convolution without spatial axes, and the axes of its rows."""
+    lead = tuple(data.shape[:1] if flatten else data.shape[:-1])
+    rows = math.prod(lead)
+    window = _Window(1, False, (rows, weight.shape[1]), (rows, num_hidden), (), (), (), (), ())
+    return window, lead
+
+
+@alternative("FullyConnected", NAME, applies=applies, tolerance=_TOLERANCE)
+def _product(data: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
+    """A dense layer; params are the operator's."""
+    window, lead = _product_window(data, weight, **params)
+    forward, _data_gradient, _weight_gradient = _linear()
+    return forward(window, data.reshape(window.source), _given(weight, bias)).reshape(*lead, -1)
+
+
+def _rows(site: Site) -> int:
+    rows: int = math.prod(site.operands[0].shape) // site.operands[1].shape[1]
+    return rows
+
+
+@builtin_choice("FullyConnected")
+def _choose_product(site: Site) -> str:
+    # Milliseconds forward and of both gradients, XLA's and this: 16 x 9216 x 4096 23.3, 27.7, 42.6
+    # and 21.1, 15.7, 40.7; 16 x 4096 x 4096 6.9, 9.5, 20.0 and 8.8, 5.7, 18.5; 64 x 800 x 500 0.35,
+    # 0.48, 0.34 and 0.28, 0.31, 0.24; 128 x 784 x 512 0.52, 0.50, 0.60 and 0.41, 0.41, 0.49.
+    weight = site.operands[1].shape
+    if not site.is_static or not weight[1] or _rows(site) * math.prod(weight) < _LEAST_PRODUCT:
+        return PLAIN
+    return NAME if applies(site) else PLAIN
 
 
 # Deconvolution ----------------------------------------------------------------------------------
