@@ -48,7 +48,7 @@ enum Kind : int64_t { kForward = 0, kDataGradient = 1, kWeightGradient = 2 };
 // What a call computes.
 struct Spec {
   int64_t kind, groups;
-  bool weights_last, packed, bias, sum, relu;
+  bool weights_last, packed, bias, sum;
   Dims source, destination;  // (batch, channel, *spatial)
   Dims kernel, stride, dilate, pad_before, pad_after;
 
@@ -57,7 +57,7 @@ struct Spec {
     const int64_t axes = *next++;
     kind = *next++;
     groups = *next++;
-    for (bool* flag : {&weights_last, &packed, &bias, &sum, &relu}) *flag = *next++ != 0;
+    for (bool* flag : {&weights_last, &packed, &bias, &sum}) *flag = *next++ != 0;
     auto take = [&](int64_t count) {
       Dims taken(next, next + count);
       next += count;
@@ -216,7 +216,6 @@ class Plan {
                                              : dnnl::prop_kind::forward_training;
     dnnl::post_ops steps;
     if (spec_.sum) steps.append_binary(dnnl::algorithm::binary_add, destination);
-    if (spec_.relu) steps.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
     dnnl::primitive_attr attributes;
     attributes.set_post_ops(steps);
     const auto forward = std::make_from_tuple<typename Forward::primitive_desc>(

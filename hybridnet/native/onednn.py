@@ -11,6 +11,7 @@ import ctypes
 import hashlib
 import logging
 import os
+import shlex
 import shutil
 import stat
 import subprocess
@@ -26,7 +27,7 @@ import numpy as np
 
 from hybridnet.base import config
 from hybridnet.base.errors import MXNetError
-from hybridnet.base.files import is_own
+from hybridnet.base.files import atomic_write, is_own
 from hybridnet.base.lazy import jax
 
 __all__ = ["CONVOLVE", "PACK", "PREFIX", "clear", "convolve", "load", "name", "pack", "state"]
@@ -129,7 +130,7 @@ def _load() -> Any:
         raise _Unusable("its files are gone")
     try:
         library = _open(package)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: CXX holds an open quote
         raise _Unusable(str(error)) from None
     library.HybridnetPackedBytes.restype = ctypes.c_int64
     library.HybridnetPackedBytes.argtypes = [ctypes.POINTER(ctypes.c_int64), ctypes.c_int64]
@@ -147,10 +148,28 @@ def _open(package: _Package) -> ctypes.CDLL:
     if folder is None:
         with tempfile.TemporaryDirectory() as temporary:
             return ctypes.CDLL(_compiled(package, Path(temporary) / "onednn.so"))
-    file = folder / f"onednn-{digest}.so"
-    if not (file.exists() and is_own(file.lstat()) and stat.S_ISREG(file.lstat().st_mode)):
+    # Beside the library stands the hash of its bytes: loading half a library ends the process.
+    file, seal = folder / f"onednn-{digest}.so", folder / f"onednn-{digest}.hash"
+    if _hash(file) is None or _hash(file) != _read(seal):
         _compiled(package, file)
+        with atomic_write(seal) as stream:
+            stream.write(_hash(file) or b"")
+        seal.chmod(0o600)
     return ctypes.CDLL(str(file))
+
+
+def _read(file: Path) -> bytes | None:
+    """Reads a plain file that nobody else can have written; None where it is none."""
+    try:
+        facts = file.lstat()
+        return file.read_bytes() if stat.S_ISREG(facts.st_mode) and is_own(facts) else None
+    except OSError:
+        return None
+
+
+def _hash(file: Path) -> bytes | None:
+    data = _read(file)
+    return None if data is None else hashlib.blake2b(data, digest_size=16).hexdigest().encode()
 
 
 def _folder() -> Path | None:
@@ -172,24 +191,27 @@ def _folder() -> Path | None:
 def clear() -> int:
     """Removes what was compiled, for any version of JAX; returns how many libraries."""
     folder = _folder()
-    found = [] if folder is None else list(folder.glob("onednn-*.so"))
+    found = [] if folder is None else list(folder.glob("onednn-*"))
     for one in found:
         one.unlink(missing_ok=True)
-    return len(found)
+    return sum(one.suffix == ".so" for one in found)
 
 
 def _compiled(package: _Package, file: Path) -> str:
     """Compiles the custom calls into a file, which appears whole or not at all."""
     asked = os.environ.get("CXX", "").strip()
-    names = (asked,) if asked else _COMPILERS
+    # CXX may hold arguments, too, as in make: 'ccache g++'.
+    command, *options = shlex.split(asked) or [""]
+    names = (command,) if command else _COMPILERS
     compiler = next(filter(None, map(shutil.which, names)), None)
     if compiler is None:
         raise _Unusable(f"there is no C++ compiler ({', '.join(names)}; CXX can name one)")
     _log.info("compiling oneDNN's custom calls with %s", compiler)
     with tempfile.TemporaryDirectory(dir=file.parent) as temporary:
         made = Path(temporary) / file.name
-        command = [
+        call = [
             compiler,
+            *options,
             "-O2",
             "-std=c++17",
             "-shared",
@@ -202,12 +224,13 @@ def _compiled(package: _Package, file: Path) -> str:
             f"-Wl,-rpath,{package.library.parent}",
         ]
         try:
-            run = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
+            run = subprocess.run(call, capture_output=True, text=True, timeout=_PATIENCE)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise _Unusable(f"{compiler} could not be run: {error}") from None
         if run.returncode:
             lines = [line for line in run.stderr.splitlines() if "error" in line] or [run.stderr]
             raise _Unusable(f"{compiler} failed with {run.returncode}: {lines[0]}")
+        made.chmod(0o700)  # whatever the umask: what others may write to is not loaded
         os.replace(made, file)
     return str(file)
 

@@ -70,11 +70,10 @@ class _Window(NamedTuple):
         packed: bool = False,
         bias: bool = False,
         addend: bool = False,
-        relu: bool = False,
     ) -> list[int]:
         """Returns it as `onednn.cc` reads it."""
         axes = len(self.kernel)
-        flags = (self.weights_last, packed, bias, addend, relu)
+        flags = (self.weights_last, packed, bias, addend)
         sizes = (self.source, self.destination)
         windows = (self.kernel, self.stride, self.dilate, self.before, self.after)
         return [axes, kind, self.groups, *map(int, flags), *sum((*sizes, *windows), ())]
@@ -245,20 +244,15 @@ def _packed_convolution(
     pad: Sequence[int],
     num_group: int,
     layout: str | None,
-    relu: bool = False,
     **_: Any,
 ) -> Any:
-    """Convolution of (batch, *spatial, channel), and what follows it."""
+    """Convolution of (batch, *spatial, channel), and what is added to it."""
     window = _convolution_window(data, weight, kernel, stride, dilate, pad, num_group, layout)
-    return _packed(window, data, weight, bias, addend, relu)
+    return _packed(window, data, weight, bias, addend)
 
 
-def _packed(
-    window: _Window, data: Any, weight: Any, bias: Any, addend: Any = None, relu: bool = False
-) -> Any:
-    spec = window.spec(
-        _FORWARD, packed=True, bias=bias is not None, addend=addend is not None, relu=relu
-    )
+def _packed(window: _Window, data: Any, weight: Any, bias: Any, addend: Any = None) -> Any:
+    spec = window.spec(_FORWARD, packed=True, bias=bias is not None, addend=addend is not None)
     arrays = _given(data, onednn.pack(spec, weight), bias, addend)
     return onednn.convolve(spec, [window.destination_last], *arrays)[0]
 
@@ -280,10 +274,9 @@ def _choose_packed_product(site: Site) -> str | None:
     # Milliseconds, XLA's, this and with weights as they come: 1 x 25088 x 4096 15.4, 16.3 and 12.9,
     # 4 rows 45.0, 16.4; 16 x 9216 x 4096 24.0, 11.2 and 21.1; 128 x 784 x 512 0.60, 0.45 and 0.41;
     # 64 x 800 x 500 0.51, 0.27 and 0.28; 32 x 512 x 10 0.015 and 0.019.
-    rows, size = _rows(site), math.prod(site.operands[1].shape)
-    if rows == 1:
-        return NAME if size >= _LEAST_WEIGHT else None
-    return PACKED if size >= _LEAST_WEIGHT else None
+    if not site.is_static or math.prod(site.operands[1].shape) < _LEAST_WEIGHT:
+        return None
+    return NAME if _rows(site) == 1 else PACKED
 
 
 # Products ---------------------------------------------------------------------------------------
