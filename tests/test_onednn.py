@@ -52,6 +52,8 @@ with pytest.MonkeyPatch.context() as _patch:
     _patch.setenv("HYBRIDNET_ONEDNN", "1")
     if onednn.name() is None:
         pytest.skip("oneDNN is not installed", allow_module_level=True)
+if not os.environ.get("CXX") and not any(map(shutil.which, ("c++", "g++", "clang++"))):
+    pytest.skip("there is no C++ compiler to build the calls of oneDNN", allow_module_level=True)
 
 NAME, PACKED = onednn_convolution.NAME, onednn_convolution.PACKED
 #: The greatest difference, as a share of the greatest magnitude.
