@@ -854,6 +854,32 @@ def test_a_compiler_that_fails_or_is_killed_leaves_nothing(
     assert not list((tmp_path / "cache" / "native").iterdir())
 
 
+def test_a_folder_that_cannot_be_written_to_is_done_without(tmp_path: Path) -> None:
+    full = """
+    import errno, os
+    from hybridnet.native import onednn
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    onednn.atomic_write = full
+    print(onednn.load(), onednn.state())
+    """
+    printed = run_script(full, HYBRIDNET_CACHE_DIR=str(tmp_path / "cache"))
+    assert printed.startswith("True onednn")
+
+
+def test_what_a_compiler_left_that_was_killed_is_cleared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HYBRIDNET_CACHE_DIR", str(tmp_path / "cache"))
+    left = tmp_path / "cache" / "native" / "onednn-left"
+    left.mkdir(parents=True, mode=0o700)
+    (left / "half.so").write_bytes(b"half")
+    assert onednn.clear() == 0
+    assert not left.exists()
+
+
 LOADING = """
     from hybridnet.native import onednn
 

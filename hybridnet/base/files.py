@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["atomic_write", "is_own"]
+__all__ = ["atomic_write", "is_own", "read_own"]
 
 
 @contextlib.contextmanager
@@ -43,3 +43,17 @@ def is_own(facts: os.stat_result) -> bool:
     if not hasattr(os, "geteuid"):
         return True  # Windows keeps a user's folders by other means
     return facts.st_uid == os.geteuid() and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def read_own(path: str | os.PathLike[str]) -> bytes | None:
+    """Reads a plain file of this user; None where it is something else, such as a link.
+
+    Raises:
+        OSError: it cannot be opened or read.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with open(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as stream:
+        facts = os.fstat(stream.fileno())
+        if not stat.S_ISREG(facts.st_mode) or not is_own(facts):
+            return None
+        return stream.read()

@@ -13,7 +13,6 @@ import logging
 import os
 import shlex
 import shutil
-import stat
 import subprocess
 import tempfile
 import threading
@@ -27,7 +26,7 @@ import numpy as np
 
 from hybridnet.base import config
 from hybridnet.base.errors import MXNetError
-from hybridnet.base.files import atomic_write, is_own
+from hybridnet.base.files import atomic_write, is_own, read_own
 from hybridnet.base.lazy import jax
 
 __all__ = ["CONVOLVE", "PACK", "PREFIX", "clear", "convolve", "load", "name", "pack", "state"]
@@ -130,12 +129,14 @@ def _load() -> Any:
         raise _Unusable("its files are gone")
     try:
         library = _open(package)
-    except (OSError, ValueError) as error:  # ValueError: CXX holds an open quote
+        library.HybridnetPackedBytes.restype = ctypes.c_int64
+        library.HybridnetPackedBytes.argtypes = [ctypes.POINTER(ctypes.c_int64), ctypes.c_int64]
+        functions = {CONVOLVE: library.HybridnetConvolve, PACK: library.HybridnetPack}
+        for target, one in functions.items():
+            jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(one), platform="cpu")
+    except (OSError, AttributeError, RuntimeError, ValueError) as error:
+        # ValueError: CXX holds an open quote; RuntimeError: XLA will not have them.
         raise _Unusable(str(error)) from None
-    library.HybridnetPackedBytes.restype = ctypes.c_int64
-    library.HybridnetPackedBytes.argtypes = [ctypes.POINTER(ctypes.c_int64), ctypes.c_int64]
-    for target, function in ((CONVOLVE, library.HybridnetConvolve), (PACK, library.HybridnetPack)):
-        jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(function), platform="cpu")
     return library
 
 
@@ -145,31 +146,38 @@ def _open(package: _Package) -> ctypes.CDLL:
     facts = (source, package, metadata.version("jaxlib"), jax.ffi.include_dir())
     digest = hashlib.blake2b(repr(facts).encode(), digest_size=16).hexdigest()
     folder = _folder()
-    if folder is None:
-        with tempfile.TemporaryDirectory() as temporary:
-            return ctypes.CDLL(_compiled(package, Path(temporary) / "onednn.so"))
+    if folder is not None:
+        try:
+            return ctypes.CDLL(_kept(package, folder / f"onednn-{digest}.so"))
+        except OSError as error:  # the disk is full, or nobody may write there
+            _log.info("%s cannot keep what calls oneDNN: %s", folder, error)
+    with tempfile.TemporaryDirectory() as temporary:
+        return ctypes.CDLL(_compiled(package, Path(temporary) / "onednn.so"))
+
+
+def _kept(package: _Package, file: Path) -> str:
+    """Returns the file of the compiled custom calls, compiled first if it is not there, whole."""
     # Beside the library stands the hash of its bytes: loading half a library ends the process.
-    file, seal = folder / f"onednn-{digest}.so", folder / f"onednn-{digest}.hash"
-    if _hash(file) is None or _hash(file) != _read(seal):
+    seal = file.with_suffix(".hash")
+    found = _hash(_read(file))
+    if not found or found != _read(seal):
         _compiled(package, file)
         with atomic_write(seal) as stream:
-            stream.write(_hash(file) or b"")
+            stream.write(_hash(_read(file)))
         seal.chmod(0o600)
-    return ctypes.CDLL(str(file))
+    return str(file)
 
 
-def _read(file: Path) -> bytes | None:
-    """Reads a plain file that nobody else can have written; None where it is none."""
+def _read(file: Path) -> bytes:
+    """Reads a plain file that nobody else can have written; b'' where it is none."""
     try:
-        facts = file.lstat()
-        return file.read_bytes() if stat.S_ISREG(facts.st_mode) and is_own(facts) else None
+        return read_own(file) or b""
     except OSError:
-        return None
+        return b""
 
 
-def _hash(file: Path) -> bytes | None:
-    data = _read(file)
-    return None if data is None else hashlib.blake2b(data, digest_size=16).hexdigest().encode()
+def _hash(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).hexdigest().encode() if data else b""
 
 
 def _folder() -> Path | None:
@@ -193,7 +201,10 @@ def clear() -> int:
     folder = _folder()
     found = [] if folder is None else list(folder.glob("onednn-*"))
     for one in found:
-        one.unlink(missing_ok=True)
+        if one.is_dir():  # of somebody who was killed while compiling
+            shutil.rmtree(one, ignore_errors=True)
+        else:
+            one.unlink(missing_ok=True)
     return sum(one.suffix == ".so" for one in found)
 
 
@@ -207,7 +218,7 @@ def _compiled(package: _Package, file: Path) -> str:
     if compiler is None:
         raise _Unusable(f"there is no C++ compiler ({', '.join(names)}; CXX can name one)")
     _log.info("compiling oneDNN's custom calls with %s", compiler)
-    with tempfile.TemporaryDirectory(dir=file.parent) as temporary:
+    with tempfile.TemporaryDirectory(dir=file.parent, prefix="onednn-") as temporary:
         made = Path(temporary) / file.name
         call = [
             compiler,

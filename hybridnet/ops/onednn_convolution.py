@@ -178,12 +178,14 @@ def applies(site: Site) -> bool:
 def _convolution_window(
     data: Any,
     weight: Any,
+    *,
     kernel: Sequence[int],
     stride: Sequence[int],
     dilate: Sequence[int],
     pad: Sequence[int],
     num_group: int,
     layout: str | None,
+    **_: Any,
 ) -> _Window:
     axes = len(kernel)
     stride, dilate, pad = (
@@ -197,21 +199,9 @@ def _convolution_window(
 
 
 @alternative("Convolution", NAME, applies=applies, tolerance=_TOLERANCE)
-def _convolution(
-    data: Any,
-    weight: Any,
-    bias: Any = None,
-    *,
-    kernel: Sequence[int],
-    stride: Sequence[int],
-    dilate: Sequence[int],
-    pad: Sequence[int],
-    num_group: int,
-    layout: str | None,
-    **_: Any,
-) -> Any:
-    """Convolution with the channels last."""
-    window = _convolution_window(data, weight, kernel, stride, dilate, pad, num_group, layout)
+def _convolution(data: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
+    """Convolution with the channels last; params are the operator's."""
+    window = _convolution_window(data, weight, **params)
     forward, _data_gradient, _weight_gradient = _linear()
     x = data if window.weights_last else jnp.moveaxis(data, 1, -1)
     y = forward(window, x, _given(weight, bias))
@@ -233,21 +223,10 @@ def _infers(site: Site) -> bool:
 @alternative("Convolution", PACKED, applies=applies_packed, tolerance=_TOLERANCE)
 @alternative("_fused_convolution", PACKED, applies=applies_packed, tolerance=_TOLERANCE)
 def _packed_convolution(
-    data: Any,
-    weight: Any,
-    bias: Any = None,
-    addend: Any = None,
-    *,
-    kernel: Sequence[int],
-    stride: Sequence[int],
-    dilate: Sequence[int],
-    pad: Sequence[int],
-    num_group: int,
-    layout: str | None,
-    **_: Any,
+    data: Any, weight: Any, bias: Any = None, addend: Any = None, **params: Any
 ) -> Any:
-    """Convolution of (batch, *spatial, channel), and what is added to it."""
-    window = _convolution_window(data, weight, kernel, stride, dilate, pad, num_group, layout)
+    """Convolution of (batch, *spatial, channel), and what is added; params are the operator's."""
+    window = _convolution_window(data, weight, **params)
     return _packed(window, data, weight, bias, addend)
 
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from hybridnet.base.files import is_own
+from hybridnet.base.files import is_own, read_own
 
 __all__ = ["FolderInfo", "ProgramFolder"]
 
@@ -87,7 +87,7 @@ class ProgramFolder:
             return None
         file = self._file(name)
         try:
-            data = _read_own(file)
+            data = read_own(file)
         except OSError:
             return None
         body = None if data is None else _opened(name, data)
@@ -215,16 +215,6 @@ class ProgramFolder:
                 self.path,
                 why,
             )
-
-
-def _read_own(file: str) -> bytes | None:
-    """Reads a plain file of this user; None where it is something else."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    with open(os.open(file, flags | getattr(os, "O_BINARY", 0)), "rb") as stream:
-        facts = os.fstat(stream.fileno())
-        if not stat.S_ISREG(facts.st_mode) or not is_own(facts):
-            return None
-        return stream.read()
 
 
 def _write_own(file: str, data: bytes) -> None:

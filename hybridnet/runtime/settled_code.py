@@ -27,9 +27,9 @@ from .segment import Code
 __all__ = ["lower_settled"]
 
 _FILTERS: Final = frozenset({"Convolution", "Deconvolution", "FullyConnected"})
-# Passes that gain on CPUs alone, and where oneDNN is there.
-_ON_CPUS: Final = frozenset({"layout"})
-_WITH_ONEDNN: Final = frozenset({"epilogue"})
+# The pass that gains on CPUs alone, and the one that does where oneDNN is there.
+_WITHOUT_ONEDNN: Final = [one for one in PIPELINE if one.name != "epilogue"]
+_NOT_ON_CPUS: Final = [one for one in _WITHOUT_ONEDNN if one.name != "layout"]
 
 
 def lower_settled(code: Code, constant: Iterable[int]) -> Callable[..., tuple[Any, ...]] | None:
@@ -115,8 +115,6 @@ def _is_inference(graph: Graph, inputs: Iterable[Node]) -> bool:
 
 def _optimized(graph: Graph, types: Types, platform: str) -> Graph:
     context = PassContext(types, platform, tolerance=TOLERANCE)
-    left_out = _ON_CPUS | _WITH_ONEDNN
-    if platform == "cpu":
-        left_out = frozenset() if onednn.load() else _WITH_ONEDNN
-    names = [one.name for one in PIPELINE if one.name not in left_out]
-    return optimize(graph, context, names)[0]
+    if platform != "cpu":
+        return optimize(graph, context, _NOT_ON_CPUS)[0]
+    return optimize(graph, context, PIPELINE if onednn.load() else _WITHOUT_ONEDNN)[0]
