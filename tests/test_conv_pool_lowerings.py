@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from traced import quick
 
+from hybridnet import autograd, nd
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ops import _conv_pool
 from hybridnet.ops._conv_pool import (
@@ -205,6 +206,30 @@ def test_target_shape_cuts_both_ends_as_mxnet_does():
         np.testing.assert_array_equal(y, [[answer]])
     with pytest.raises(ShapeError, match="target_shape must be at most 7 here, got 9"):
         deconvolution_padding(3, 3, 2, 1, 0, 0, 9)
+    # MXNet refuses this, too: what is added at one end must be less than the stride.
+    with pytest.raises(ShapeError, match="less an even number .* got 4; ask for 3 or 5"):
+        deconvolution_padding(3, 3, 1, 1, 0, 0, 4)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+@pytest.mark.parametrize("operator", [nd.Convolution, nd.Deconvolution])
+def test_an_empty_batch_has_an_empty_answer_and_no_slope(operator, layout, groups):
+    first, last = (4, 8 // groups) if operator is nd.Deconvolution else (8, 4 // groups)
+    shapes = ((0, 4, 9, 9), (first, last, 3, 3))
+    if layout == "NHWC":
+        shapes = tuple((one[0], *one[2:], one[1]) for one in shapes)
+    data, weight = (nd.ones(one) for one in shapes)
+    attrs = {"kernel": (3, 3), "num_filter": 8, "num_group": groups, "no_bias": True}
+    for stride in ((1, 1), (2, 2)):
+        for one in (data, weight):
+            one.attach_grad()
+        with autograd.record():
+            y = operator(data, weight, **attrs, stride=stride, layout=layout)
+        y.backward()
+        assert 0 in y.shape and y.asnumpy().shape == y.shape
+        assert data.grad.asnumpy().shape == shapes[0]
+        np.testing.assert_array_equal(weight.grad.asnumpy(), np.zeros(shapes[1]))
 
 
 # Pooling ------------------------------------------------------------------------------------------

@@ -77,7 +77,8 @@ def deconvolution_padding(
     ends, one more at the beginning when it is odd (as MXNet 1.9 does).
 
     Raises:
-        ShapeError: If the target is longer than the uncut result.
+        ShapeError: If the target is longer than the uncut result, or the ends would differ by as
+            much as the stride.
     """
     whole = (size - 1) * stride + dilate * (kernel - 1) + 1
     if target is None:
@@ -87,7 +88,13 @@ def deconvolution_padding(
             f"Deconvolution: target_shape must be at most {whole} here, got {target}; "
             "ask for less or use a larger kernel or stride"
         )
-    return -(-(whole - target) // 2), target
+    before, after = -(-(whole - target) // 2), (whole - target) // 2
+    if before - after >= stride:
+        raise ShapeError(
+            f"Deconvolution: target_shape must be {whole} less an even number where the stride is "
+            f"1, got {target}; ask for {target - 1} or {target + 1}"
+        )
+    return before, target
 
 
 def _is_channel_last(layout: str | None, spatial: int) -> bool:
@@ -210,10 +217,11 @@ def _by_patches(x: Array, w: Array, windows: _Windows, num_group: int) -> Array:
     shape = taps[0].shape[1:]
     patches = lax.optimization_barrier(jnp.stack(taps, axis=1))
     if num_group == 1:
-        y = w.reshape(w.shape[0], -1) @ patches.reshape(-1, math.prod(shape))
+        rows = w.reshape(w.shape[0], -1)
+        y = rows @ patches.reshape(rows.shape[-1], math.prod(shape))
     else:
-        grouped = w.reshape(num_group, w.shape[0] // num_group, -1)
-        y = grouped @ patches.reshape(num_group, -1, math.prod(shape))
+        rows = w.reshape(num_group, w.shape[0] // num_group, -1)
+        y = rows @ patches.reshape(num_group, rows.shape[-1], math.prod(shape))
     result: Array = y.reshape(w.shape[0], *shape)
     return result
 
