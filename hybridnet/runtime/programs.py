@@ -19,7 +19,8 @@ import os
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final, NamedTuple
@@ -38,6 +39,7 @@ from .recipe_book import book
 from .segment import Code
 from .shape_advice import ShapeAdvice
 from .steps import Failed, Step, plan, run_steps
+from .turns import Turn, Turns
 
 __all__ = [
     "CacheStatistics",
@@ -79,6 +81,8 @@ _CHANGING: Final = (
 )
 
 
+# What stands where an executable was, and hands launches on to it.
+_AROUND: Final = (Settled, Turns)
 #: How often an executable was replaced by a better one: who keeps one looks whether it still is.
 replaced: Final = [0]
 
@@ -284,6 +288,16 @@ class ProgramCache:
         """Has a program made for inputs that stay the same, in the background."""
         from .settling import Settling  # imports this module
 
+        @contextmanager
+        def turns() -> Iterator[Turn]:
+            held = program.compiled = Turns(program.compiled)
+            replaced[0] += 1
+            try:
+                yield held.turn
+            finally:
+                program.compiled = held.whole
+                replaced[0] += 1
+
         def put(made: Settled) -> None:
             made.whole = _whole(program.compiled)  # which may have been replaced meanwhile
             program.compiled = made
@@ -293,7 +307,7 @@ class ProgramCache:
             self._settle(code, program, arguments[:-1], scalars, fewer)
 
         settling = Settling(code, inputs, scalars, constant)
-        later(lambda: settling.run(_whole(program.compiled), narrow, put), "settle")
+        later(lambda: settling.run(_whole(program.compiled), narrow, turns, put), "settle")
 
     def look_again(self, code: Code) -> None:
         """Has a program tuned when it has run as often again."""
@@ -333,10 +347,13 @@ class ProgramCache:
             executable: what `compile_code` made.
         """
         program = self._find(code)
-        if isinstance(program.compiled, Settled):
-            program.compiled.whole = executable
-        else:
+        outer, inner = None, program.compiled
+        while isinstance(inner, _AROUND):
+            outer, inner = inner, inner.whole
+        if outer is None:
             program.compiled = executable
+        else:
+            outer.whole = executable
         replaced[0] += 1
         self._store.save(code, recipe, executable)
 
@@ -524,7 +541,9 @@ def _weight(code: Code) -> int:
 
 
 def _whole(compiled: Any) -> Any:
-    return compiled.whole if isinstance(compiled, Settled) else compiled
+    while isinstance(compiled, _AROUND):
+        compiled = compiled.whole
+    return compiled
 
 
 def _since(started: float) -> str:

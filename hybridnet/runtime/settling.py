@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Final
 
@@ -30,13 +31,14 @@ from .settled_code import lower_settled
 from .splitting import Split, split
 from .tuning.launches import Launch
 from .tuning.timing import compare
+from .turns import Turn
 
 __all__ = ["Settling", "made_for"]
 
 # A prologue that makes less than this saves nothing that could be told.
 _LEAST_MADE: Final = 1 << 14
-# Seconds of comparing the two by turns, and how often: the program goes on meanwhile, and what it
-# does may hide a gain from the clock.
+# Seconds of comparing the two by turns, and how often: what else the machine does may hide a gain
+# from the clock.
 _TIMING: Final = 1.0
 _TRIES: Final = 4
 # Two programs agree whose results differ by no more, as a share of the greatest: what one operator
@@ -71,12 +73,19 @@ class Settling:
         ]
         self._scalars = list(scalars)
 
-    def run(self, whole: Any, narrow: Narrow, put: Callable[[Settled], None]) -> None:
+    def run(
+        self,
+        whole: Any,
+        narrow: Narrow,
+        turns: Callable[[], AbstractContextManager[Turn]],
+        put: Callable[[Settled], None],
+    ) -> None:
         """Makes the program; does nothing where that is no gain, or the arrays have died.
 
         Args:
             whole: the executable as it is.
             narrow: see `Settled`.
+            turns: within it, launches can be held up.
             put: is given what is to stand in its place.
         """
         try:
@@ -91,10 +100,11 @@ class Settling:
             if not _agree(launch.outputs(whole), launch.outputs(made)):
                 say("%s: not the same with inputs that stay the same", describe(self._code))
                 return
-            for _ in range(_TRIES):
-                found = compare(launch.timer(whole), launch.timer(made), _TIMING)
-                if found.is_win or not found.is_promising or is_ending():
-                    break
+            with turns() as turn:
+                for _ in range(_TRIES):
+                    found = compare(launch.timer(whole), launch.timer(made), _TIMING, turn)
+                    if found.is_win or not found.is_promising or is_ending():
+                        break
         except Exception as error:  # the program as it is goes on
             log.info("%s: cannot be made for inputs that stay: %s", describe(self._code), error)
             return

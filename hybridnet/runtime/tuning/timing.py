@@ -7,10 +7,13 @@ neighbours that are looked at. A win has to exceed their spread.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from statistics import median, quantiles
 from time import perf_counter
 from typing import Final
+
+from ..turns import Turn
 
 __all__ = ["Comparison", "compare"]
 
@@ -52,7 +55,7 @@ class Comparison:
         return self.ratio < 1 - _LEAST_GAIN
 
 
-def compare(one: Run, other: Run, seconds: float) -> Comparison:
+def compare(one: Run, other: Run, seconds: float, turn: Turn = nullcontext) -> Comparison:
     """Runs two ways by turns; a win has to be won twice.
 
     Args:
@@ -60,25 +63,28 @@ def compare(one: Run, other: Run, seconds: float) -> Comparison:
         other: the candidate.
         seconds: how long to go on, about; five rounds are made in any case, unless the candidate
             is out of the question after two.
+        turn: around each round.
 
     Returns:
         What was measured, the second time where the first was a win.
     """
-    found = _compare(one, other, seconds, _FEWEST)
-    return _compare(one, other, seconds, 2 * _FEWEST) if found.is_win else found
+    found = _compare(one, other, seconds, turn, _FEWEST)
+    return _compare(one, other, seconds, turn, 2 * _FEWEST) if found.is_win else found
 
 
-def _compare(one: Run, other: Run, seconds: float, fewest: int) -> Comparison:
+def _compare(one: Run, other: Run, seconds: float, turn: Turn, fewest: int) -> Comparison:
     end = perf_counter() + seconds
     times: list[tuple[float, float]] = []
-    one(), other()  # the first runs pay for what they find cold
+    with turn():
+        one(), other()  # the first runs pay for what they find cold
     while len(times) < fewest or (perf_counter() < end and len(times) < _MOST):
-        if len(times) % 2:  # the first of two finds the caches as the other left them
-            after = other()
-            before = one()
-        else:
-            before = one()
-            after = other()
+        with turn():
+            if len(times) % 2:  # the first of two finds the caches as the other left them
+                after = other()
+                before = one()
+            else:
+                before = one()
+                after = other()
         times.append((before, after))
         if len(times) == 2 and all(b > _HOPELESS * a for a, b in times):
             break
