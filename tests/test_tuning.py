@@ -559,6 +559,40 @@ def test_options_of_a_recipe_are_what_it_says():
     assert options_of(code, Recipe({"a": 1})) == {"a": 1}
 
 
+def overwriting_step(loop):
+    """A dense layer trained in place, whose input's gradient wants the weight as it was."""
+
+    def step(x, slope, weight):
+        if loop:
+            _, (x,) = hn.nd.contrib.foreach(lambda row, states: (row, states), x, [x])
+        before = nd.dot(slope, weight, transpose_b=True)
+        weight -= nd.dot(x, slope, transpose_a=True)
+        return before
+
+    return hn.function(step)
+
+
+@pytest.mark.parametrize("loop", [False, True])
+def test_what_is_overwritten_is_not_copied_first_where_an_order_does(loop):
+    rng = np.random.default_rng(0)
+    x, slope, weight = (
+        rng.standard_normal(one).astype("float32") for one in ((4, 640),) * 2 + ((640, 640),)
+    )
+    step, given, kept = overwriting_step(loop), nd.array(x), nd.array(weight)
+    for _ in range(3):
+        before = step(given, nd.array(slope), kept).asnumpy()
+        np.testing.assert_allclose(before, slope @ weight.T, rtol=1e-3, atol=1e-3)
+        weight -= x.T @ slope
+        np.testing.assert_allclose(kept.asnumpy(), weight, rtol=1e-3, atol=1e-3)
+    with captured() as found:
+        step(given, nd.array(slope), kept).wait_to_read()
+    (code,) = found
+    assert code.donated
+    text = compile_code(code).as_text()
+    copies = [one for one in text.splitlines() if " copy(" in one and "f32[640,640]" in one]
+    assert bool(copies) is loop
+
+
 @pytest.mark.parametrize("groups", [1, 16])
 def test_training_with_depthwise_convolutions_takes_plain_lowerings(groups):
     x, w = nd.array(np.ones((2, 16, 8, 8))), nd.array(np.ones((16, 16 // groups, 3, 3)))

@@ -7,7 +7,7 @@ than anything else, in both directions, and differently in each version of JAX.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from hybridnet.ops.alternatives import Site
 from .program_log import log
 from .recipe import Options
 
-__all__ = ["candidates", "is_known", "options_for"]
+__all__ = ["candidates", "is_known", "options_for", "options_in_place"]
 
 _FUSION: Final = "xla_cpu_experimental_ynn_fusion_type"
 _TYPES: Final = (
@@ -43,6 +43,16 @@ _ONEDNN: Final[Options] = {
     "xla_cpu_use_onednn": True,
     "xla_cpu_experimental_onednn_custom_call": True,
 }
+
+# XLA:CPU copies what is overwritten and also read by something that need not come first, such as a
+# weight and the gradient of its layer's input. With this it orders the two instead. Share of the
+# time of a training step, jax 0.10.2 and 0.12: AlexNet 0.89 and 0.88 (256 MB of copies), three
+# dense layers 0.97 and 0.96, ResNet-18 0.93 (45 MB); two LSTM layers, which are loops, 1.05 and
+# 1.04, and no copy less that counts.
+_ORDERED: Final[Options] = {"xla_cpu_copy_insertion_use_region_analysis": True}
+# Copies of less than this take no time that could be told.
+_LEAST_OVERWRITTEN: Final = 1 << 20
+_LOOPS: Final = frozenset({"scan", "while"})
 
 _CANDIDATES: Final[dict[str, tuple[Options, ...]]] = {
     "cpu": (_NONE, *({_FUSION: one} for one in _TYPES), _ONEDNN),
@@ -69,6 +79,35 @@ def options_for(platform: str, sites: Iterable[Site]) -> Options:
     grouped = any(one.attrs["num_group"] > 1 for one in gradients)
     options = _EACH_PRODUCT if grouped else _PRODUCTS
     return options if _are_known(platform, options) else _NONE
+
+
+def options_in_place(platform: str, overwritten: int, jaxpr: Any) -> Options:
+    """Returns what a program is compiled with beside a recipe's options, as it writes in place.
+
+    Args:
+        platform: where it will run.
+        overwritten: bytes of the inputs whose memory outputs take over.
+        jaxpr: the program.
+    """
+    if platform != "cpu" or overwritten < _LEAST_OVERWRITTEN or config.tuning() == "off":
+        return _NONE
+    return _ORDERED if not _has_loop(jaxpr) and _are_known(platform, _ORDERED) else _NONE
+
+
+def _has_loop(jaxpr: Any) -> bool:
+    return any(
+        equation.primitive.name in _LOOPS or any(map(_has_loop, _within(equation)))
+        for equation in jaxpr.eqns
+    )
+
+
+def _within(equation: Any) -> Iterator[Any]:
+    """Yields the programs that an equation of one holds."""
+    for value in equation.params.values():
+        for one in value if isinstance(value, (list, tuple)) else (value,):
+            inner = getattr(one, "jaxpr", one)
+            if hasattr(inner, "eqns"):
+                yield inner
 
 
 def _are_known(platform: str, options: Options) -> bool:

@@ -16,7 +16,7 @@ from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
 from hybridnet.ops.alternatives import Site, picking
 
-from .compile_options import options_for
+from .compile_options import options_for, options_in_place
 from .devices import device_of, platform_of, sharding_of
 from .program_rules import picks_for
 from .recipe import BY_RULES, Options, Recipe
@@ -90,9 +90,13 @@ def compile_code(code: Code, recipe: Recipe = BY_RULES) -> Executable:
         Exception: whatever a lowering or XLA has against it.
     """
     traced, sites = _traced(code, recipe)
-    options = _options(code, recipe, sites)
+    overwritten = sum(code.input_types[slot].nbytes for slot in code.donated)
+    options = {
+        **options_in_place(platform_of(code.ctx), overwritten, traced.jaxpr.jaxpr),
+        **_options(code, recipe, sites),
+    }
     with jax.enable_x64(True):
-        made: Executable = traced.lower().compile(compiler_options=dict(options))
+        made: Executable = traced.lower().compile(compiler_options=options)
     return made
 
 
