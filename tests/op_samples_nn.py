@@ -85,7 +85,18 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         sample(_CUBE, random(3, 4, 2, seed=1), random(3), kernel=(2,), num_filter=3, dilate=(1,)),
     ],
     "_fused_convolution": [
-        sample(_IMAGE, random(4, 2, 3, 2, seed=1), random(4), random(2, 4, 3, 5, seed=2), **_CONV),
+        sample(_IMAGE, random(4, 2, 3, 2, seed=1), random(4), **_CONV),
+        sample(_IMAGE, random(4, 2, 3, 2, seed=1), random(4), **_CONV, relu=True),
+        sample(
+            _IMAGE,
+            random(4, 1, 3, 2, seed=1),
+            random(4),
+            random(2, 4, 3, 5, seed=2),
+            **_CONV,
+            num_group=2,
+            with_addend=True,
+            relu=True,
+        ),
     ],
     "Deconvolution": [
         sample(_IMAGE, random(2, 4, 3, 2, seed=1), **_CONV),

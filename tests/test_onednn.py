@@ -368,14 +368,15 @@ def test_packed_convolutions(case: dict[str, Any], seed: int) -> None:
 
 
 @settings(max_examples=thorough(1000, 12))
-@given(windows(), st.integers(0, 99))
-def test_fused_convolutions(case: dict[str, Any], seed: int) -> None:
+@given(windows(), st.integers(0, 99), st.booleans(), st.booleans())
+def test_fused_convolutions(case: dict[str, Any], seed: int, with_addend: bool, relu: bool) -> None:
     case.update(last=True, bias=True)
     arrays = arrays_for(case, seed)
     layout = layouts(len(case["attrs"]["kernel"]), True)[0]
     attrs = {**case["attrs"], "num_group": case["groups"], "layout": layout}
-    attrs |= {"num_filter": case["filters"]}
-    arrays.append(random(*jax.eval_shape(by_jax(case), *arrays).shape, seed=seed + 3))
+    attrs |= {"num_filter": case["filters"], "with_addend": with_addend, "relu": relu}
+    if with_addend:
+        arrays.append(random(*jax.eval_shape(by_jax(case), *arrays).shape, seed=seed + 3))
     call, _ = get("_fused_convolution").bind(attrs)
     made, name = chosen(call, arrays, settled=True)
     assert name == PACKED
@@ -433,7 +434,7 @@ def test_small_products_are_left_to_xla(
 CALLS = {
     "Convolution": ((2, 6, 6, 3), (4, 3, 3, 3), {"num_filter": 4}),
     "Deconvolution": ((2, 6, 6, 3), (3, 3, 3, 4), {"num_filter": 4}),
-    "_fused_convolution": ((2, 6, 6, 3), (4, 3, 3, 3), {"num_filter": 4}),
+    "_fused_convolution": ((2, 6, 6, 3), (4, 3, 3, 3), {"num_filter": 4, "with_addend": True}),
     "FullyConnected": ((2, 300), (256, 300), {"num_hidden": 256}),
 }
 
@@ -616,9 +617,12 @@ def test_a_network_is_the_same_with_its_weights_settled(
         close(net(nd.array(x)).asnumpy(), right, 2e-5)
     assert found.versions == 1
     names = [site.call.name for site, name in seen.items() if name == PACKED]
-    # One of the unit's three convolutions adds the other branch; one stands before, one behind.
-    assert names.count("_fused_convolution") == 1
-    assert names.count("Convolution") == 4
+    # One of the unit's three convolutions adds the other branch.
+    fused = [site.attrs for site, name in seen.items() if site.call.name == "_fused_convolution"]
+    assert [one["with_addend"] for one in fused].count(True) == 1
+    assert any(one["relu"] for one in fused)
+    assert names.count("_fused_convolution") == len(fused)
+    assert names.count("_fused_convolution") + names.count("Convolution") == 5
     assert names.count("FullyConnected") == 1, "the other is small"
     for one in net.collect_params().values():
         one.set_data(one.data() * 0.5)
@@ -833,13 +837,28 @@ def test_what_is_not_whole_is_compiled_again_and_what_is_is_not(
         os.umask(before)
 
 
-def test_nan_stays_nan() -> None:
-    data, weight = np.full((1, 4, 4, 8), np.nan, np.float32), random(16, 3, 3, 8)
-    attrs = {"kernel": (3, 3), "num_filter": 16, "layout": "NHWC"}
-    call, _ = get("_fused_convolution").bind(attrs)
-    made, name = chosen(call, [data, weight, random(16), random(1, 2, 2, 16)], settled=True)
+@pytest.mark.parametrize("groups", [1, 16])
+@pytest.mark.parametrize("with_addend", [False, True])
+def test_relu_within_a_convolution(groups: int, with_addend: bool) -> None:
+    """Exact for all numbers, NaN stays NaN; what is infinite and negative becomes NaN, too."""
+    tiny = np.finfo(np.float32).tiny
+    special = [np.nan, np.inf, 3e38, -3e38, tiny, -tiny, 1.5 * tiny, -1.5 * tiny, 0, -0.0]
+    scaled = random(100) * 10.0 ** np.linspace(-35, 37, 100)
+    # Each output is one input, so that what is infinite meets no weight of 0.
+    data = np.repeat(np.concatenate([special, scaled]), groups).astype(np.float32)
+    data = data.reshape(1, 1, -1, groups)
+    weight = np.ones((16, 1, 1, 1), np.float32)
+    attrs = {"kernel": (1, 1), "num_filter": 16, "num_group": groups, "layout": "NHWC"}
+    arrays = [data, weight, np.zeros(16, np.float32)]
+    if with_addend:
+        arrays.append(np.zeros((*data.shape[:3], 16), np.float32))
+    call, _ = get("_fused_convolution").bind({**attrs, "with_addend": with_addend, "relu": True})
+    made, name = chosen(call, arrays, settled=True)
     assert name == PACKED
-    assert np.isnan(made).all()
+    wanted = np.broadcast_to(np.maximum(data, 0), made.shape)
+    np.testing.assert_array_equal(made, wanted)
+    arrays[0] = np.full_like(data, -np.inf)
+    assert np.isnan(chosen(call, arrays, settled=True)[0]).all()
 
 
 def test_a_compiler_that_fails_or_is_killed_leaves_nothing(

@@ -1,4 +1,4 @@
-"""The pass epilogue: sums inside the convolutions before them; values before and after."""
+"""The pass epilogue: sums and ReLU inside the convolutions before them; values before and after."""
 
 from __future__ import annotations
 
@@ -66,8 +66,13 @@ def test_a_block_whose_two_branches_are_convolutions() -> None:
     inner = sym.relu(conv(sym.relu(conv(name="a")), name="b"))
     symbol = sym.relu(conv(inner, name="c") + conv(x, name="short", kernel=(1, 1), pad=(0, 0)))
     made, fired = fused(symbol)
-    assert fired == {"sum_into_convolution": 1}
-    assert sorted(names(made)) == [*["Convolution"] * 3, FUSED, *["relu"] * 3]
+    assert fired == {"sum_into_convolution": 1, "relu_into_convolution": 3}
+    assert sorted(names(made)) == ["Convolution", *[FUSED] * 3]
+    assert sorted((one["with_addend"], one["relu"]) for one in attrs_of(made)) == [
+        (False, True),
+        (False, True),
+        (True, True),
+    ]
 
 
 def test_a_block_whose_data_are_added() -> None:
@@ -75,8 +80,25 @@ def test_a_block_whose_data_are_added() -> None:
     for _ in range(2):
         body = sym.relu(body + conv(sym.relu(conv(body)), num_filter=3))
     made, fired = fused(body)
-    assert fired == {"sum_into_convolution": 2}
-    assert names(made).count(FUSED) == 2
+    assert fired == {"sum_into_convolution": 2, "relu_into_convolution": 5}
+    assert names(made) == [FUSED] * 5
+
+
+@pytest.mark.parametrize(
+    "rectify", [sym.relu, lambda a: sym.Activation(a, act_type="relu")], ids=["relu", "Activation"]
+)
+def test_what_is_rectified_is_rectified_by_the_convolution(rectify: Any) -> None:
+    made, fired = fused(sym.tanh(rectify(conv(stride=(2, 1)))))
+    assert names(made) == [FUSED, "tanh"]
+    assert fired == {"relu_into_convolution": 1}
+    (attrs,) = attrs_of(made)
+    assert attrs["relu"] and not attrs["with_addend"] and attrs["stride"] == (2, 1)
+
+
+def test_after_relu_nothing_more_is_absorbed() -> None:
+    made, fired = fused(sym.relu(sym.relu(conv())) + y, y=MADE)
+    assert names(made) == [FUSED, "relu", "elemwise_add"]
+    assert fired == {"relu_into_convolution": 1}
 
 
 @pytest.mark.parametrize(
@@ -89,8 +111,15 @@ def test_a_block_whose_data_are_added() -> None:
         (conv() - y, MADE),
         (sym.tanh(conv()) + y, MADE),
         (x + y, SHAPE),
+        (sym.relu(conv(no_bias=True)) * y, MADE),
+        (sym.relu(conv(layout="NCHW", num_filter=6)) * y, SHAPE),
+        (sym.Activation(conv(), act_type="tanh") * y, MADE),
+        (sym.LeakyReLU(conv(), act_type="leaky") * y, MADE),
     ],
-    ids=["no bias", "channels first", "no layout", "product", "difference", "not beside", "none"],
+    ids=[
+        *("no bias", "channels first", "no layout", "product", "difference", "not beside", "none"),
+        *("relu, no bias", "relu, channels first", "tanh", "leaky"),
+    ],
 )
 def test_other_operators_and_convolutions_are_left(symbol: Any, shape: tuple[int, ...]) -> None:
     made, fired = fused(symbol, y=shape)
@@ -99,7 +128,12 @@ def test_other_operators_and_convolutions_are_left(symbol: Any, shape: tuple[int
 
 def test_a_convolution_that_is_used_twice_is_left() -> None:
     one = conv()
-    for symbol in (sym.Group([one + y, one]), one + one, (one + y) * sym.tanh(one)):
+    for symbol in (
+        sym.Group([one + y, one]),
+        one + one,
+        (one + y) * sym.tanh(one),
+        sym.relu(one) * one,
+    ):
         shapes = {"y": MADE} if "y" in symbol.list_arguments() else {}
         made, fired = fused(symbol, **shapes)
         assert FUSED not in names(made) and not fired
@@ -140,8 +174,8 @@ def test_it_runs_only_where_it_is_asked_for() -> None:
     assert sorted(better.list_arguments()) == sorted(symbol.list_arguments())
 
 
-def test_gradients_are_the_same() -> None:
-    symbol = conv(name="c") + y
+@pytest.mark.parametrize("symbol", [conv(name="c") + y, sym.relu(conv(name="c") + y)])
+def test_gradients_are_the_same(symbol: Any) -> None:
     better = symbol.optimize(passes=["epilogue"], train=True, x=SHAPE, y=MADE)
     assert names(better.graph) == [FUSED]
     values = arrays_of(symbol, x=SHAPE, y=MADE)
@@ -160,6 +194,8 @@ def test_gradients_are_the_same() -> None:
 def test_the_fused_operator_says_what_does_not_fit() -> None:
     given = {"kernel": (3, 3), "num_filter": 4, "layout": "NHWC"}
     arrays = [np.ones(one, np.float32) for one in ((2, 6, 5, 3), (4, 3, 3, 3), (4,), (2, 4, 3, 4))]
+    assert run_op(FUSED, *arrays[:3], **given)[0].shape == (2, 4, 3, 4)
+    given["with_addend"] = True
     assert run_op(FUSED, *arrays, **given)[0].shape == (2, 4, 3, 4)
     for addend in (np.ones((2, 6, 5, 4), np.float32), arrays[3].astype(np.float64)):
         with pytest.raises(hn.MXNetError, match="addend"):

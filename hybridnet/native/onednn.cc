@@ -43,12 +43,17 @@ constexpr size_t kMostPlans = 4096;
 // The array that is added to the result.
 constexpr int kAddend = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1;
 
+// oneDNN's ReLU makes 0 of NaN, which would hide that a network has gone wrong. This one does not:
+// x * min(max(kSlope * x + 1, 0), 1), where the factor is 1 or 0 for all x but denormal numbers. Of
+// what is infinite and negative it makes NaN, where 0 is right.
+constexpr float kSlope = 0x1p126f;
+
 enum Kind : int64_t { kForward = 0, kDataGradient = 1, kWeightGradient = 2 };
 
 // What a call computes.
 struct Spec {
   int64_t kind, groups;
-  bool weights_last, packed, bias, sum;
+  bool weights_last, packed, bias, sum, relu;
   Dims source, destination;  // (batch, channel, *spatial)
   Dims kernel, stride, dilate, pad_before, pad_after;
 
@@ -57,7 +62,7 @@ struct Spec {
     const int64_t axes = *next++;
     kind = *next++;
     groups = *next++;
-    for (bool* flag : {&weights_last, &packed, &bias, &sum}) *flag = *next++ != 0;
+    for (bool* flag : {&weights_last, &packed, &bias, &sum, &relu}) *flag = *next++ != 0;
     auto take = [&](int64_t count) {
       Dims taken(next, next + count);
       next += count;
@@ -216,6 +221,7 @@ class Plan {
                                              : dnnl::prop_kind::forward_training;
     dnnl::post_ops steps;
     if (spec_.sum) steps.append_binary(dnnl::algorithm::binary_add, destination);
+    if (spec_.relu) steps.append_eltwise(dnnl::algorithm::eltwise_hardswish, kSlope, 1.f);
     dnnl::primitive_attr attributes;
     attributes.set_post_ops(steps);
     const auto forward = std::make_from_tuple<typename Forward::primitive_desc>(

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, cast
 
 from hybridnet.base.attrs import Platform, Range, Shape
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
 
 from . import _conv_pool
@@ -111,18 +112,27 @@ def convolution(
     )
 
 
-# Convolution and a sum --------------------------------------------------------------------------
+# Convolution and what follows it ------------------------------------------------------------------
+
+
+def _fused_inputs(*, with_addend: bool, **_: Any) -> Sequence[str]:
+    return ("data", "weight", "bias", "addend") if with_addend else ("data", "weight", "bias")
 
 
 def _fused_check(*types: TensorType, **params: Any) -> None:
+    names = _fused_inputs(**params)
+    if len(types) != len(names):
+        raise ParameterError(f"_fused_convolution: requires {', '.join(names)}, got {len(types)}")
     _CONVOLUTION.check(*types[:3], **params, no_bias=False)
-    (output,) = _CONVOLUTION.infer(types[0], **params)
-    require_shape("_fused_convolution", "addend", types[3], output.shape, "what it is added to")
-    require_one_dtype("_fused_convolution", ("data", "addend"), (types[0], types[3]))
+    if params["with_addend"]:
+        (output,) = _CONVOLUTION.infer(types[0], **params)
+        require_shape("_fused_convolution", "addend", types[3], output.shape, "what it is added to")
+        require_one_dtype("_fused_convolution", ("data", "addend"), (types[0], types[3]))
 
 
 @operator(
     "_fused_convolution",
+    takes=_fused_inputs,
     check=_fused_check,
     infer=_CONVOLUTION.infer,
     cost=_convolution_cost,
@@ -131,7 +141,7 @@ def fused_convolution(
     data: Any,
     weight: Any,
     bias: Any,
-    addend: Any,
+    addend: Any = None,
     *,
     kernel: Shape,
     stride: Shape = (),
@@ -140,9 +150,11 @@ def fused_convolution(
     num_filter: Annotated[int, Range(1)],
     num_group: Annotated[int, Range(1)] = 1,
     layout: Layout | None = None,
+    with_addend: bool = False,
+    relu: bool = False,
     platform: Platform,
 ) -> Any:
-    """Convolution, then a sum: what libraries of kernels do in one go.
+    """Convolution, then a sum, then ReLU: what libraries of kernels do in one go.
 
     The pass ``epilogue`` makes it where there is such a library.
 
@@ -150,7 +162,7 @@ def fused_convolution(
         data: see `Convolution`, like all that is not said here.
         weight: as there.
         bias: as there, always taken.
-        addend: of the shape of the result, added to it.
+        addend: of the shape of the result, added to it; taken with `with_addend`.
         kernel: the window's size along each spatial axis.
         stride: the distance of two windows, default 1 everywhere.
         dilate: the distance of two taps of a window, default 1 everywhere.
@@ -158,6 +170,8 @@ def fused_convolution(
         num_filter: how many channels the output has.
         num_group: how many groups of channels there are, each with its own filters.
         layout: NCW, NCHW or NCDHW (the defaults), or NWC, NHWC or NDHWC.
+        with_addend: whether something is added.
+        relu: whether negative results become 0.
 
     Returns:
         (batch, num_filter, *output) in the layout and dtype of `data`.
@@ -174,7 +188,9 @@ def fused_convolution(
         layout=layout,
         platform=cast("_conv_pool.Platform", platform),
     )
-    return y + addend
+    if with_addend:
+        y = y + addend
+    return jax.nn.relu(y) if relu else y
 
 
 # Deconvolution ----------------------------------------------------------------------------------

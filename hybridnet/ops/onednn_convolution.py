@@ -70,10 +70,11 @@ class _Window(NamedTuple):
         packed: bool = False,
         bias: bool = False,
         addend: bool = False,
+        relu: bool = False,
     ) -> list[int]:
         """Returns it as `onednn.cc` reads it."""
         axes = len(self.kernel)
-        flags = (self.weights_last, packed, bias, addend)
+        flags = (self.weights_last, packed, bias, addend, relu)
         sizes = (self.source, self.destination)
         windows = (self.kernel, self.stride, self.dilate, self.before, self.after)
         return [axes, kind, self.groups, *map(int, flags), *sum((*sizes, *windows), ())]
@@ -223,15 +224,25 @@ def _infers(site: Site) -> bool:
 @alternative("Convolution", PACKED, applies=applies_packed, tolerance=_TOLERANCE)
 @alternative("_fused_convolution", PACKED, applies=applies_packed, tolerance=_TOLERANCE)
 def _packed_convolution(
-    data: Any, weight: Any, bias: Any = None, addend: Any = None, **params: Any
+    data: Any,
+    weight: Any,
+    bias: Any = None,
+    addend: Any = None,
+    *,
+    relu: bool = False,
+    **params: Any,
 ) -> Any:
-    """Convolution of (batch, *spatial, channel), and what is added; params are the operator's."""
+    """Convolution of (batch, *spatial, channel), and what follows it; params are the operator's."""
     window = _convolution_window(data, weight, **params)
-    return _packed(window, data, weight, bias, addend)
+    return _packed(window, data, weight, bias, addend, relu)
 
 
-def _packed(window: _Window, data: Any, weight: Any, bias: Any, addend: Any = None) -> Any:
-    spec = window.spec(_FORWARD, packed=True, bias=bias is not None, addend=addend is not None)
+def _packed(
+    window: _Window, data: Any, weight: Any, bias: Any, addend: Any = None, relu: bool = False
+) -> Any:
+    spec = window.spec(
+        _FORWARD, packed=True, bias=bias is not None, addend=addend is not None, relu=relu
+    )
     arrays = _given(data, onednn.pack(spec, weight), bias, addend)
     return onednn.convolve(spec, [window.destination_last], *arrays)[0]
 

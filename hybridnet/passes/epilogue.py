@@ -1,8 +1,7 @@
-"""Epilogue: a convolution computes the sum that follows it.
+"""Epilogue: a convolution computes what follows it: a sum of two arrays, and ReLU.
 
 It is no pass that runs by default: XLA fuses such operators itself, and only kernels that XLA does
-not know (`hybridnet.native`) gain by being told. ReLU is not among what they are told: oneDNN makes
-0 of NaN, and nothing was gained.
+not know (`hybridnet.native`) gain by being told.
 """
 
 from __future__ import annotations
@@ -25,12 +24,21 @@ _FUSED: Final = "_fused_convolution"
 _SUMMED: Final = Rule(
     "sum_into_convolution",
     "add(Convolution(x, w, b), y)",
-    "_fused_convolution(x, w, b, y)",
+    "_fused_convolution(x, w, b, y, with_addend=True)",
     where="both terms have one shape; the convolution has its channels last, and is used here only",
     written=True,
 )
-RULES: Final = (_SUMMED,)
+_RECTIFIED: Final = Rule(
+    "relu_into_convolution",
+    "relu(Convolution(x, w, b))",
+    "_fused_convolution(x, w, b, relu=True)",
+    where="the convolution has its channels last, and is used here only; also of Activation, and "
+    "after a sum that the convolution computes",
+    written=True,
+)
+RULES: Final = (_SUMMED, _RECTIFIED)
 
+_CONVOLUTIONS: Final = ("Convolution", _FUSED)
 # Parameters of Convolution that the fused operator has, too.
 _SHARED: Final = ("kernel", "stride", "dilate", "pad", "num_filter", "num_group", "layout")
 
@@ -41,31 +49,55 @@ def run(graph: Graph, context: PassContext) -> Graph:
 
 
 def _params(rewriter: Rewriter, edge: Edge, into: Node) -> dict[str, Any] | None:
-    """Returns the parameters of a convolution that may add something; None where it may not."""
+    """Returns the parameters of a convolution that may compute more; None where it may not."""
     node, call = edge.node, edge.node.call
     if (
-        op_name(node) != "Convolution"
+        op_name(node) not in _CONVOLUTIONS
         or rewriter.uses(edge) != 1
         or not rewriter.may_absorb(node, into)
     ):
         return None
     assert type(call) is OpCall
     attrs = call.attrs
-    if not str(attrs["layout"]).endswith("C") or attrs["no_bias"]:
+    if not str(attrs["layout"]).endswith("C") or attrs.get("no_bias") or attrs.get("relu"):
         return None
-    return {name: attrs[name] for name in _SHARED}
+    shared = {name: attrs[name] for name in _SHARED}
+    return {**shared, "with_addend": attrs.get("with_addend", False)}
 
 
 def _summed(rewriter: Rewriter, node: Node) -> Edge | None:
     """Lets a convolution add what is added to its result."""
     for before, addend in (node.inputs, node.inputs[::-1]):
         params = _params(rewriter, before, node)
-        if params is not None and rewriter.type(before) == rewriter.type(addend):
+        if (
+            params is not None
+            and not params["with_addend"]
+            and rewriter.type(before) == rewriter.type(addend)
+        ):
             inputs = (*before.node.inputs, addend)
+            params["with_addend"] = True
             return rewriter.make(_FUSED, inputs, params, of=node, whole=True)
     return None
 
 
+def _rectified(rewriter: Rewriter, node: Node) -> Edge | None:
+    """Lets a convolution set its negative results to 0."""
+    call, before = node.call, node.inputs[0]
+    assert type(call) is OpCall
+    if call.attrs.get("act_type", "relu") != "relu":
+        return None
+    params = _params(rewriter, before, node)
+    if params is None:
+        return None
+    return rewriter.make(_FUSED, before.node.inputs, {**params, "relu": True}, of=node, whole=True)
+
+
 @cache
 def _steps() -> Mapping[str, tuple[Step, ...]]:
-    return indexed([Step(_SUMMED, FAMILIES["add"], _summed, frozenset({"Convolution"}))])
+    convolutions = frozenset(_CONVOLUTIONS)
+    return indexed(
+        [
+            Step(_SUMMED, FAMILIES["add"], _summed, convolutions),
+            Step(_RECTIFIED, ("relu", "Activation"), _rectified, convolutions),
+        ]
+    )
