@@ -6,7 +6,10 @@ above 32 MiB anew and unmaps it when it is freed, and M_MMAP_THRESHOLD cannot be
 training step spends 21 of 37 ms in that on a virtual machine. Blocks of the heap keep their pages.
 
 There is one heap, for all threads. Else XLA's threads have heaps of their own, of 64 MB each, which
-are unmapped when they are empty: 38,000 page faults and 50 of 560 ms a step of ResNet-18.
+are unmapped when they are empty, and blocks above 64 MB are mapped anew in spite of the above:
+38,000 page faults and 20 to 50 of 560 ms a step of ResNet-18, 65,000 and 60 of 440 of AlexNet. It
+has its price: threads wait for its lock. A training step of three small dense layers takes 0.22 ms
+and 0.12 with heaps of their own, LeNet's 11.1 and 9.5.
 """
 
 from __future__ import annotations
