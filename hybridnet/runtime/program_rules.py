@@ -7,12 +7,12 @@ that is wrong for a program as a whole, it is said here.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from hybridnet.ops.alternatives import PLAIN, Site
 from hybridnet.ops.onednn_convolution import NAME as _BY_ONEDNN
+from hybridnet.ops.onednn_convolution import multiplications
 
 __all__ = ["picks_for"]
 
@@ -53,10 +53,7 @@ def _has_images(site: Site) -> bool:
 
 
 def _is_small_product(site: Site) -> bool:
-    if site.call.name != "FullyConnected":
-        return False
-    data, weight = (one.shape for one in site.operands[:2])
-    return bool(math.prod(data) * weight[0] < _LARGE)
+    return site.call.name == "FullyConnected" and multiplications(site) < _LARGE
 
 
 def _is_depthwise_gradient(site: Site) -> bool:

@@ -347,13 +347,11 @@ class ProgramCache:
             executable: what `compile_code` made.
         """
         program = self._find(code)
-        outer, inner = None, program.compiled
-        while isinstance(inner, _AROUND):
-            outer, inner = inner, inner.whole
-        if outer is None:
+        around = _around(program.compiled)
+        if around is None:
             program.compiled = executable
         else:
-            outer.whole = executable
+            around.whole = executable
         replaced[0] += 1
         self._store.save(code, recipe, executable)
 
@@ -540,10 +538,17 @@ def _weight(code: Code) -> int:
     return sum(call.weight for call, _ in code.instructions)
 
 
-def _whole(compiled: Any) -> Any:
+def _around(compiled: Any) -> Settled | Turns | None:
+    """Returns what stands right before an executable; None where nothing does."""
+    found = None
     while isinstance(compiled, _AROUND):
-        compiled = compiled.whole
-    return compiled
+        found, compiled = compiled, compiled.whole
+    return found
+
+
+def _whole(compiled: Any) -> Any:
+    around = _around(compiled)
+    return compiled if around is None else around.whole
 
 
 def _since(started: float) -> str:

@@ -27,7 +27,7 @@ from .segment import Code
 __all__ = ["lower_settled"]
 
 _FILTERS: Final = frozenset({"Convolution", "Deconvolution", "FullyConnected"})
-# The pass that gains on CPUs alone, and the one that does where oneDNN is there.
+# All passes but the one that gains where oneDNN is there, and but the one that gains on CPUs.
 _WITHOUT_ONEDNN: Final = [one for one in PIPELINE if one.name != "epilogue"]
 _NOT_ON_CPUS: Final = [one for one in _WITHOUT_ONEDNN if one.name != "layout"]
 
