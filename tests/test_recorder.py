@@ -458,13 +458,13 @@ def test_asnumpy_does_not_stop_reuse_nor_change():
 
 
 def hold_in_array(w):
-    held = nd.zeros((5000,))
+    held = nd.zeros(w.shape)
     held[:] = w
     return held.asnumpy
 
 
 def hold_on_tape(w):
-    x = nd.ones((5000,))
+    x = nd.ones(w.shape)
     x.attach_grad()
     with autograd.record():
         y = x * w
@@ -521,7 +521,7 @@ def hold_in_recording(w):
 
 def hold_for_a_host_task(w):
     gate = threading.Event()
-    late = host_task(np.ones(5000, np.float32), gate)
+    late = host_task(np.ones(w.shape, np.float32), gate)
     y = w * late
 
     def read():
@@ -532,25 +532,25 @@ def hold_for_a_host_task(w):
 
 
 def hold_for_iteration(w):
-    rows = list(w.reshape((5, 1000)))
+    rows = list(w.reshape((5, -1)))
     joined = nd.concat(*rows, dim=0)
     return joined.asnumpy
 
 
-@pytest.mark.parametrize(
-    "hold",
-    [
-        hold_in_array,
-        hold_on_tape,
-        hold_in_another_segment,
-        hold_as_export,
-        hold_as_jax_array,
-        hold_for_another_context,
-        hold_in_recording,
-        hold_for_a_host_task,
-        hold_for_iteration,
-    ],
-)
+HOLDS = [
+    hold_in_array,
+    hold_on_tape,
+    hold_in_another_segment,
+    hold_as_export,
+    hold_as_jax_array,
+    hold_for_another_context,
+    hold_in_recording,
+    hold_for_a_host_task,
+    hold_for_iteration,
+]
+
+
+@pytest.mark.parametrize("hold", HOLDS)
 def test_memory_that_somebody_holds_is_not_reused(hold):
     w = nd.zeros((5000,))
 
@@ -569,6 +569,74 @@ def test_memory_that_somebody_holds_is_not_reused(hold):
     for _ in range(3):
         expected = (expected + 1) * 2
     np.testing.assert_array_equal(w.asnumpy(), expected)
+
+
+# Of a mebibyte: what is smaller is not worth being taken over by what does not read it.
+LARGE = (5 << 16,)
+
+
+def counting():
+    """An array of ones, two, ..., and what overwrites another with twice these, unread."""
+    count = nd.zeros(LARGE)
+    written = nd.zeros(LARGE)
+
+    def step():
+        count.__iadd__(1)
+        written[:] = count * 2
+
+    return count, written, step
+
+
+def test_what_is_overwritten_unread_gives_its_memory():
+    count, written, step = counting()
+    heat(step)
+    place = address(written)
+    for _ in range(5):
+        step()
+        assert address(written) == place
+    assert (written.asnumpy() == 2 * count.asnumpy()).all()
+
+
+def test_what_is_overwritten_often_gives_its_memory():
+    count, written, _ = counting()
+
+    def step():
+        count.__iadd__(1)
+        written[:] = 0
+        written[:] = count + 1
+        written[:] = count * 2
+
+    heat(step)
+    place = address(written)
+    step()
+    assert address(written) == place
+    assert (written.asnumpy() == 2 * count.asnumpy()).all()
+
+
+@pytest.mark.parametrize("hold", HOLDS)
+def test_memory_overwritten_unread_that_somebody_holds_is_not_reused(hold):
+    count, written, step = counting()
+    heat(step)
+    assert_hot(step)
+    expected = written.asnumpy()
+    read = hold(written)
+    for _ in range(3):
+        step()
+        recorder.mark()
+    np.testing.assert_array_equal(read(), expected)
+    np.testing.assert_array_equal(written.asnumpy(), 2 * count.asnumpy())
+
+
+def test_an_array_that_is_overwritten_is_dropped_where_nothing_runs():
+    """A failure, and a launch step by step, keep nothing of what was overwritten."""
+    written = nd.zeros(LARGE)
+    written.wait_to_read()
+    old = weakref.ref(written.read().array)
+    written[:] = failing()(nd.ones(LARGE))
+    with pytest.raises(OpError):
+        written.wait_to_read()
+    gc.collect()
+    assert old() is None
 
 
 def test_two_arrays_with_one_value_are_updated_apart():

@@ -51,6 +51,10 @@ class Training:
         return [one.data().asnumpy() for one in self.net.collect_params().values()]
 
 
+def address(array):
+    return array.storage.value.array.unsafe_buffer_pointer()
+
+
 def sgd():
     return optimizer.SGD(learning_rate=0.1)
 
@@ -148,6 +152,39 @@ def test_a_step_gives_the_memory_of_old_weights_and_states_to_new_ones():
     found = [one for one in cache._programs if one.instructions[0][0].name == "giving_step"]
     assert [len(one.donated) for one in found] == [overwritten]
     np.testing.assert_array_equal(data.asnumpy(), before)
+
+
+def test_large_gradients_take_the_memory_of_those_before():
+    weight = nd.array(np.ones((600, 600), np.float32))
+    weight.attach_grad()
+    data = [nd.array(np.full((4, 600), number, np.float32)) for number in range(5)]
+
+    @hn.function
+    def step(data):
+        with autograd.record():
+            loss = (nd.dot(data, weight) ** 2).sum()
+        loss.backward()
+        weight[:] = weight - 1e-6 * weight.grad
+        return loss
+
+    def gradient(weight, data):
+        return 2 * data.T @ (data @ weight)
+
+    expected, places = weight.asnumpy(), []
+    for batch in data:
+        step(batch)
+        given = gradient(expected, batch.asnumpy())
+        np.testing.assert_allclose(weight.grad.asnumpy(), given, 1e-4)
+        expected = expected - 1e-6 * given
+        places.append([address(weight), address(weight.grad)])
+    np.testing.assert_allclose(weight.asnumpy(), expected, 1e-4)
+    assert len({*map(tuple, places[1:])}) == 1
+    # Who holds an old gradient keeps it.
+    held = weight.grad.to_jax()
+    before = np.array(held)
+    step(data[1])
+    assert (weight.grad.asnumpy() != before).any()
+    np.testing.assert_array_equal(held, before)
 
 
 def test_a_thousand_steps_keep_nothing():

@@ -5,11 +5,12 @@ above 32 MiB anew and unmaps it when it is freed, and M_MMAP_THRESHOLD cannot be
 (mallopt(3)); so a step that needs 40 MB has the kernel clear ten thousand pages each time. LeNet's
 training step spends 21 of 37 ms in that on a virtual machine. Blocks of the heap keep their pages.
 
-There is one heap, for all threads. Else XLA's threads have heaps of their own, of 64 MB each, which
-are unmapped when they are empty, and blocks above 64 MB are mapped anew in spite of the above:
-38,000 page faults and 20 to 50 of 560 ms a step of ResNet-18, 65,000 and 60 of 440 of AlexNet. It
-has its price: threads wait for its lock. A training step of three small dense layers takes 0.22 ms
-and 0.12 with heaps of their own, LeNet's 11.1 and 9.5.
+Threads other than the first have heaps of their own, of 64 MiB each; so have XLA's, which ask for
+that memory. A heap that is empty is unmapped, unless M_TOP_PAD is as much as two of them. Blocks
+that fit into none are mapped anew in spite of all this, so programs ask for smaller ones
+(`hybridnet.runtime.compile_options`). Together that saves ResNet-18 36,000 page faults a training
+step, some 40 of 650 ms. One heap for all threads (M_ARENA_MAX) would do as well, but threads wait
+for its lock: a step of three small dense layers then takes 0.22 ms, and 0.12 with several.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ __all__ = ["keep_memory", "release_memory"]
 
 # Parameters of mallopt, from malloc.h.
 _M_TRIM_THRESHOLD: Final = -1
+_M_TOP_PAD: Final = -2
 _M_MMAP_MAX: Final = -4
-_M_ARENA_MAX: Final = -8
 # The most that mallopt takes.
 _LARGEST: Final = (1 << 31) - 1
+# Of the heap of a thread other than the first, on 64 bits.
+_HEAP: Final = 64 << 20
 
 
 def _glibc() -> ctypes.CDLL | None:
@@ -59,7 +62,7 @@ def keep_memory() -> bool:
     if library is None:
         return False
     trim = library.mallopt(_M_TRIM_THRESHOLD, min(limit, _LARGEST))
-    library.mallopt(_M_ARENA_MAX, 1)
+    library.mallopt(_M_TOP_PAD, min(limit, 2 * _HEAP))
     return bool(trim and library.mallopt(_M_MMAP_MAX, 0))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain
 from typing import Any, Final
 
 from hybridnet.base import config
@@ -18,7 +19,7 @@ from hybridnet.ops.alternatives import Site
 from .program_log import log
 from .recipe import Options
 
-__all__ = ["candidates", "is_known", "options_for", "options_in_place"]
+__all__ = ["candidates", "is_known", "options_for", "options_for_memory"]
 
 _FUSION: Final = "xla_cpu_experimental_ynn_fusion_type"
 _TYPES: Final = (
@@ -54,6 +55,13 @@ _ORDERED: Final[Options] = {"xla_cpu_copy_insertion_use_region_analysis": True}
 _LEAST_OVERWRITTEN: Final = 1 << 20
 _LOOPS: Final = frozenset({"scan", "while"})
 
+# The temporary memory of a run is asked for in blocks of some such size, not as one: glibc's heaps
+# of threads other than the first hold 64 MiB, and what fits into none is mapped anew, and cleared
+# by the kernel, at each run (`hybridnet.base.allocator`). XLA warns of arrays that are larger.
+_BLOCKS: Final = "xla_multiheap_size_constraint_per_heap"
+_BLOCK: Final = 24 << 20
+_LARGEST_BLOCK: Final = 60 << 20
+
 _CANDIDATES: Final[dict[str, tuple[Options, ...]]] = {
     "cpu": (_NONE, *({_FUSION: one} for one in _TYPES), _ONEDNN),
 }
@@ -81,17 +89,24 @@ def options_for(platform: str, sites: Iterable[Site]) -> Options:
     return options if _are_known(platform, options) else _NONE
 
 
-def options_in_place(platform: str, overwritten: int, jaxpr: Any) -> Options:
-    """Returns what a program is compiled with beside a recipe's options, as it writes in place.
+def options_for_memory(platform: str, overwritten: int, jaxpr: Any) -> Options:
+    """Returns what a program is compiled with beside a recipe's options: how it uses memory.
 
     Args:
         platform: where it will run.
         overwritten: bytes of the inputs whose memory outputs take over.
         jaxpr: the program.
     """
-    if platform != "cpu" or overwritten < _LEAST_OVERWRITTEN or config.tuning() == "off":
+    if platform != "cpu" or config.tuning() == "off":
         return _NONE
-    return _ORDERED if not _has_loop(jaxpr) and _are_known(platform, _ORDERED) else _NONE
+    options: Options = {}
+    sizes = [*_sizes(jaxpr)]
+    # What XLA makes of an array on its way, padded ones above all, is not twice as large.
+    block = max(_BLOCK, 2 * max(sizes, default=0))
+    if block <= _LARGEST_BLOCK and sum(sizes) > _BLOCK and is_known(platform, _BLOCKS, _BLOCK):
+        options = {_BLOCKS: block}
+    orders = overwritten >= _LEAST_OVERWRITTEN and not _has_loop(jaxpr)
+    return {**options, **_ORDERED} if orders and _are_known(platform, _ORDERED) else options
 
 
 def _has_loop(jaxpr: Any) -> bool:
@@ -99,6 +114,18 @@ def _has_loop(jaxpr: Any) -> bool:
         equation.primitive.name in _LOOPS or any(map(_has_loop, _within(equation)))
         for equation in jaxpr.eqns
     )
+
+
+def _sizes(jaxpr: Any) -> Iterator[int]:
+    """Yields the bytes of each array that a program reads or makes."""
+    variables = chain(jaxpr.invars, *(equation.outvars for equation in jaxpr.eqns))
+    for one in variables:
+        kind = one.aval
+        if hasattr(kind, "size"):
+            yield kind.size * kind.dtype.itemsize
+    for equation in jaxpr.eqns:
+        for inner in _within(equation):
+            yield from _sizes(inner)
 
 
 def _within(equation: Any) -> Iterator[Any]:

@@ -16,7 +16,7 @@ from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
 from hybridnet.ops.alternatives import Site, picking
 
-from .compile_options import options_for, options_in_place
+from .compile_options import options_for, options_for_memory
 from .devices import device_of, platform_of, sharding_of
 from .program_rules import picks_for
 from .recipe import BY_RULES, Options, Recipe
@@ -26,6 +26,7 @@ __all__ = [
     "compile_code",
     "executable_from",
     "lower",
+    "options_beside",
     "options_of",
     "result_types",
     "shapes_of",
@@ -90,14 +91,21 @@ def compile_code(code: Code, recipe: Recipe = BY_RULES) -> Executable:
         Exception: whatever a lowering or XLA has against it.
     """
     traced, sites = _traced(code, recipe)
-    overwritten = sum(code.input_types[slot].nbytes for slot in code.donated)
-    options = {
-        **options_in_place(platform_of(code.ctx), overwritten, traced.jaxpr.jaxpr),
-        **_options(code, recipe, sites),
-    }
+    options = {**options_beside(code, traced.jaxpr), **_options(code, recipe, sites)}
     with jax.enable_x64(True):
         made: Executable = traced.lower().compile(compiler_options=options)
     return made
+
+
+def options_beside(code: Code, closed: Any) -> Options:
+    """Returns the compile options that a structure has by any recipe.
+
+    Args:
+        code: the structure.
+        closed: what it was traced to, the whole or a part of it.
+    """
+    overwritten = sum(code.input_types[slot].nbytes for slot in code.donated)
+    return options_for_memory(platform_of(code.ctx), overwritten, closed.jaxpr)
 
 
 def options_of(code: Code, recipe: Recipe = BY_RULES) -> Options:

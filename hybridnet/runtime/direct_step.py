@@ -77,7 +77,7 @@ class DirectStep:
         self._operands = list(operands)
         self._donated = code.donated
         call = code.instructions[0][0]
-        self._types = call.infer(code.input_types)
+        self._types = call.infer(code.input_types[: len(code.instructions[0][1])])
         self._outputs = code.outputs
         self._writes = list(writes)
 
@@ -109,9 +109,14 @@ class DirectStep:
         places = code.instructions[0][1]
         if len({*places}) != len(places) or len(places) != len(operands):
             return None  # one array in two places
-        slots: list[Storage | None] = [None] * len(places)
+        slots: list[Storage | None] = [None] * len(code.input_types)
         for place, storage in zip(places, operands, strict=True):
             slots[~place] = storage
+        # What is there for its memory alone is what the output overwrites that takes it over.
+        heirs = dict(zip(code.donated, code.outputs, strict=False))
+        overwriting = {number: storage for storage, number in writes}
+        for slot in range(len(places), len(slots)):
+            slots[slot] = overwriting.get(heirs[slot])
         written = {storage for storage, _ in writes}
         if any(slots[slot] is None or slots[slot] not in written for slot in code.donated):
             return None

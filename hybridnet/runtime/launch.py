@@ -184,6 +184,8 @@ def _execute(segment: Segment, values: list[Value]) -> None:
         )
         error.__cause__ = caught
         arrays = [Failed(error)] * len(values)
+        for value in values:
+            value.spare = None
     finally:
         inputs.clear()
     failed = False

@@ -44,6 +44,7 @@ class Value:
         var: the engine's Var of the task that will make it; None when no task will.
         error: why it could not be made.
         over: the `id` of the array that it overwrote, if it overwrote one.
+        spare: that array, until this is launched, where its memory is worth being taken over.
         shared: None, or what shows XLA that somebody else (DLPack, a JAX user) uses the array's
             memory, too; such memory is never donated, neither here nor there.
     """
@@ -56,6 +57,7 @@ class Value:
     var: Any = None
     error: BaseException | None = None
     over = 0
+    spare: Any = None
     shared: Any = None
 
     def __init__(self, type: TensorType, array: Any = None, *, shared: Any = None) -> None:
@@ -78,7 +80,8 @@ class Code(NamedTuple):
         instructions: in program order; the results are numbered through.
         input_types: of the inputs.
         outputs: the numbers of the results that somebody still refers to.
-        donated: inputs that nobody refers to any more and whose memory an output takes over.
+        donated: inputs that nobody refers to any more and whose memory an output takes over. Those
+            that no instruction reads are there for their memory alone.
     """
 
     ctx: Context
@@ -298,11 +301,13 @@ class Segment:
     def code(self, outputs: list[Value]) -> Code:
         """Returns the segment's structure with these results as its outputs.
 
-        Inputs that nobody else holds are donated: an output takes over their memory. XLA matches
+        Inputs that nobody else holds are donated: an output takes over their memory; so are large
+        arrays that an output overwrites, which become inputs for that. XLA matches
         the donated inputs of a type with the outputs of that type in order, so the outputs are put
         in an order, in place, in which an array that was overwritten meets what overwrote it; any
         other match would make XLA copy.
         """
+        self._take_spares(outputs)
         donated = self._dead()
         if donated:
             heirs = self._heirs(donated, outputs)
@@ -317,6 +322,25 @@ class Segment:
             tuple([one.index for one in outputs]),
             tuple(donated),
         )
+
+    def _take_spares(self, outputs: list[Value]) -> None:
+        """Makes inputs of the arrays that outputs overwrite and nobody holds or reads.
+
+        Else their memory would be freed, and as much allocated for the output: at each training
+        step that of all gradients.
+        """
+        inputs = self.inputs
+        for value in outputs:
+            if value.spare is None:
+                continue
+            slot = len(inputs)
+            inputs.append(value.spare)
+            del value.spare  # the class has None
+            if id(inputs[slot]) in self._slots or sys.getrefcount(inputs[slot]) > _OURS:
+                inputs.pop()
+            else:
+                self._slots[id(inputs[slot])] = slot
+                self.input_types.append(value.type)
 
     def _dead(self) -> list[int]:
         """Returns the inputs that nobody holds but this."""

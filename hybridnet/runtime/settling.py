@@ -21,7 +21,7 @@ from hybridnet.ops.alternatives import picking
 from hybridnet.passes.context import TOLERANCE
 
 from .background import is_ending
-from .compiling import lower, options_of, shapes_of
+from .compiling import lower, options_beside, options_of, shapes_of
 from .constants import Narrow, Settled
 from .devices import sharding_of
 from .program_log import describe, explaining, log, say
@@ -161,11 +161,11 @@ def made_for(code: Code, whole: Any, constant: Sequence[int], narrow: Narrow) ->
             keep_unused=True,
             out_shardings=sharding,
         ).trace(*(shapes[slot] for slot in parts.takes), *made)
-        options = options_of(code, recipe)
+        options = {**options_beside(code, main.jaxpr), **options_of(code, recipe)}
         return Settled(
             whole,
             _prologue(parts, shapes, sharding),
-            main.lower().compile(compiler_options=dict(options)),
+            main.lower().compile(compiler_options=options),
             constant,
             parts.reads,
             parts.takes,

@@ -73,7 +73,14 @@ class Storage:
         trace = thread.trace
         if trace is None or self.owner is trace:
             old = self.value
-            value.over = old.over if old.array is None else id(old.array)
+            if old.array is None:
+                value.over = old.over
+                if old.spare is not None:
+                    value.spare, old.spare = old.spare, None
+            else:
+                value.over = id(old.array)
+                if old.type.mebibytes and value.segment is not None and old.shared is None:
+                    value.spare = old.array
             self.value = value
         else:
             trace.write(self, value, handle)
