@@ -304,9 +304,10 @@ def multiplications(site: Site) -> int:
 
 @builtin_choice("FullyConnected")
 def _choose_product(site: Site) -> str:
-    # Milliseconds forward and of both gradients, XLA's and this: 16 x 9216 x 4096 23.3, 27.7, 42.6
-    # and 21.1, 15.7, 40.7; 16 x 4096 x 4096 6.9, 9.5, 20.0 and 8.8, 5.7, 18.5; 64 x 800 x 500 0.35,
-    # 0.48, 0.34 and 0.28, 0.31, 0.24; 128 x 784 x 512 0.52, 0.50, 0.60 and 0.41, 0.41, 0.49.
+    # Milliseconds forward and of both gradients, XLA's and this (Intel, gradients; both, forward):
+    # 16 x 9216 x 4096 23 to 29, 27.7, 42.6 and 14, 15.7, 40.7; 16 x 4096 x 4096 7 to 12, 9.5, 20.0
+    # and 6, 5.7, 18.5; 64 x 800 x 500 0.4 to 0.7, 0.48, 0.34 and 0.3 to 0.45, 0.31, 0.24;
+    # 128 x 784 x 512 0.5 to 1.1, 0.50, 0.60 and 0.4 to 0.8, 0.41, 0.49.
     if not site.is_static or multiplications(site) < _LEAST_PRODUCT:
         return PLAIN
     return NAME if applies(site) else PLAIN
