@@ -370,6 +370,17 @@ def test_a_number_reaches_float64_arrays_whole():
         nd.waitall()
 
 
+def test_numbers_that_come_again_are_told_apart():
+    """Each of them twice in a row, and among more than are remembered."""
+    x = nd.array([1.0, -2.0], dtype="float64")
+    for number in (0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, True, *range(300), 0.0, -0.0, 299):
+        for _ in range(2):
+            given = x.asnumpy() * number
+            found = (x * number).asnumpy()
+            np.testing.assert_array_equal(found, given)
+            np.testing.assert_array_equal(np.signbit(found), np.signbit(given))
+
+
 def code_of(size: int, count: int) -> Code:
     """The structure of adding 1 to an array of some size, some times over."""
     segment = Segment(cpu(0))

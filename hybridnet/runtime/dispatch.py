@@ -16,8 +16,13 @@ from .devices import sharding_of
 __all__ = ["dispatch"]
 
 _FLOAT64: Final = np.dtype(np.float64)
-# What programs without scalars are given for them, by context.
-_nothing: Final[dict[Context, Any]] = {}
+# The scalars that programs were given, as bytes, by context: the array on the device that holds
+# them, or None of those that came once. A program is handed such an array in half the time that
+# NumPy's takes (47 us and 80 with 13 inputs and outputs), and most come again and again: rates of
+# learning, and none at all. To make one takes 100 us, which would be lost on those that never do.
+_known: Final[dict[Context, dict[bytes, Any]]] = {}
+_NEVER: Final = object()
+_MOST: Final = 256
 
 
 def dispatch(ctx: Context, compiled: Any, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
@@ -29,21 +34,27 @@ def dispatch(ctx: Context, compiled: Any, inputs: list[Any], scalars: list[Any])
         inputs: JAX arrays on the context.
         scalars: numbers, for its last argument.
     """
+    known = _known.get(ctx)
+    if known is None:
+        known = _known.setdefault(ctx, {})
     outputs: Sequence[Any]
-    if scalars:
-        numbers = np.array(scalars, _FLOAT64)
+    numbers = np.array(scalars, _FLOAT64)
+    key = numbers.tobytes()
+    held = known.get(key, _NEVER)
+    if held is _NEVER:
+        if len(known) >= _MOST:
+            known.clear()
+        known[key] = None
         # Only here do they enter JAX, which would narrow them to float32 outside this scope.
         with jax.enable_x64(True):
             outputs = compiled(*inputs, numbers)
-    else:
-        nothing = _nothing.get(ctx)
-        if nothing is None:
-            with jax.enable_x64(True):
-                nothing = jax.device_put(np.empty(0, _FLOAT64), sharding_of(ctx))
-            nothing = _nothing.setdefault(ctx, nothing)
-        outputs = compiled(*inputs, nothing)
+        return outputs
+    if held is None:
+        with jax.enable_x64(True):
+            held = known[key] = jax.device_put(numbers, sharding_of(ctx))
+    outputs = compiled(*inputs, held)
     return outputs
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_nothing.clear)
+    os.register_at_fork(after_in_child=_known.clear)

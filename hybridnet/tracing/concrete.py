@@ -120,7 +120,10 @@ class ConcreteFunction:
         """
         for ref, wanted in self._handles:
             one = ref()
-            if one is None or on_tape(one) is not wanted:
+            if one is None:
+                return False
+            edge = one._edge  # as `on_tape` says; asked at each call, for each parameter
+            if (edge is not None and edge.node.wanted) is not wanted:
                 return False
         return True
 
@@ -319,6 +322,12 @@ class ConcreteFunction:
         for source, stand_ins in self._sources:
             numbers.update(zip(stand_ins, host_scalars(source, len(stand_ins)), strict=True))
         return tuple(numbers[x] if type(x) is HostScalar else x for x in self.scalars)
+
+    @property
+    def shown(self) -> list[int]:
+        """The outputs of its call that its results are made of."""
+        parts = [one for one in self._results if type(one) is Part]
+        return [self._number(one.source) for one in parts if type(one.source) is Output]
 
     def _number(self, output: Output) -> int:
         return output.index if output.tracked else self._num_tracked + output.index

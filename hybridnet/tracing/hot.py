@@ -164,7 +164,7 @@ class HotStep:
         written: the storages that it overwrites.
     """
 
-    __slots__ = ("_admit", "_concrete", "_ctx", "_direct", "_order", "_written")
+    __slots__ = ("_admit", "_concrete", "_ctx", "_direct", "_order", "_shown", "_written")
 
     def __init__(
         self,
@@ -179,6 +179,7 @@ class HotStep:
         self._admit = admit
         self._order = list(order)
         self._written = written
+        self._shown = concrete.shown
         self._ctx = direct.ctx
 
     @classmethod
@@ -191,13 +192,8 @@ class HotStep:
     ) -> HotStep | None:
         """Returns the short way; None where there is none yet. See `short_way`."""
         writes = concrete.overwritten
-        needed = [
-            one.source.index
-            for one in concrete.results
-            if type(one) is Part and type(one.source) is Output
-        ]
         operands = [None if isinstance(one, int) else one for one in sources]
-        direct = DirectStep.of(concrete.call, operands, writes, needed)
+        direct = DirectStep.of(concrete.call, operands, writes, concrete.shown)
         admit = None if direct is None else Admission.of(concrete, given, function)
         if direct is None or admit is None:
             return None
@@ -225,7 +221,9 @@ class HotStep:
         concrete = self._concrete
         if not concrete.results:
             return unflatten(concrete.tree, [])
-        outputs: list[Any] = [
-            None if one is None else NDArray.from_value(one, self._ctx) for one in values
-        ]
+        outputs: list[Any] = [None] * len(values)
+        for number in self._shown:
+            value = values[number]
+            assert value is not None
+            outputs[number] = NDArray.from_value(value, self._ctx)
         return unflatten(concrete.tree, concrete.leaves(admitted, outputs))
