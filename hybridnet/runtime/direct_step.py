@@ -116,7 +116,9 @@ class DirectStep:
         heirs = dict(zip(code.donated, code.outputs, strict=False))
         overwriting = {number: storage for storage, number in writes}
         for slot in range(len(places), len(slots)):
-            slots[slot] = overwriting.get(heirs[slot])
+            slots[slot] = overwriting.get(heirs.get(slot, -1))
+            if slots[slot] is None:
+                return None
         written = {storage for storage, _ in writes}
         if any(slots[slot] is None or slots[slot] not in written for slot in code.donated):
             return None

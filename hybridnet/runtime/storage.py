@@ -79,7 +79,13 @@ class Storage:
                     value.spare, old.spare = old.spare, None
             else:
                 value.over = id(old.array)
-                if old.type.mebibytes and value.segment is not None and old.shared is None:
+                home = value.segment
+                if (
+                    old.type.mebibytes  # else it would cost more than it saves
+                    and home is not None
+                    and home.ctx == self.ctx
+                    and old.shared is None
+                ):
                     value.spare = old.array
             self.value = value
         else:
