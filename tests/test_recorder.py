@@ -587,7 +587,7 @@ LARGE = (5 << 16,)
 
 
 def counting():
-    """An array of ones, two, ..., and what overwrites another with twice these, unread."""
+    """Two arrays, and a step that adds one to the first and overwrites the second with twice it."""
     count = nd.zeros(LARGE)
     written = nd.zeros(LARGE)
 
@@ -639,7 +639,7 @@ def test_memory_overwritten_unread_that_somebody_holds_is_not_reused(hold):
 
 
 def test_an_array_that_is_overwritten_is_dropped_where_nothing_runs():
-    """A failure, and a launch step by step, keep nothing of what was overwritten."""
+    """A failure keeps nothing of what was overwritten."""
     written = nd.zeros(LARGE)
     written.wait_to_read()
     old = weakref.ref(written.read().array)

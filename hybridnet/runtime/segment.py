@@ -302,10 +302,10 @@ class Segment:
         """Returns the segment's structure with these results as its outputs.
 
         Inputs that nobody else holds are donated: an output takes over their memory; so are large
-        arrays that an output overwrites, which become inputs for that. XLA matches
-        the donated inputs of a type with the outputs of that type in order, so the outputs are put
-        in an order, in place, in which an array that was overwritten meets what overwrote it; any
-        other match would make XLA copy.
+        arrays that an output overwrites, which become inputs for that. XLA matches the donated
+        inputs of a type with the outputs of that type in order, so the outputs are put in an order,
+        in place, in which an array that was overwritten meets what overwrote it; any other match
+        would make XLA copy.
         """
         self._take_spares(outputs)
         donated = self._dead()
