@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,7 +16,7 @@ os.environ.setdefault("HYBRIDNET_NUM_CPU_DEVICES", "2")
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "2")
 # What one test compiled must not be found by another; tests of the folder make their own.
 os.environ["HYBRIDNET_CACHE_DIR"] = "off"
-# The lowerings that every installation has; test_onednn.py is about the others.
+# The lowerings that every installation has; test_onednn.py and test_winograd.py are about others.
 os.environ["HYBRIDNET_ONEDNN"] = "0"
 
 # Programs that a test may compile without the cache's dropping any.
@@ -56,3 +57,16 @@ def own_programs(request: pytest.FixtureRequest) -> None:
     is_other = hurry(not optimized)
     if is_other or cache.statistics().size > cache._capacity - _ROOM:
         cache.clear()
+
+
+@pytest.fixture
+def with_onednn(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """oneDNN is used, and no program is that was made without it."""
+    from hybridnet.native import onednn
+    from hybridnet.runtime import programs
+
+    monkeypatch.setenv("HYBRIDNET_ONEDNN", "1")
+    assert onednn.load(), onednn.state()
+    programs.cache.clear()
+    yield
+    programs.cache.clear()

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from helpers import run_op, run_script, thorough
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
+from onednn_checks import assert_same, chosen, close, layouts, lowering, plainly, random, shaped
 
 import hybridnet as hn
 from hybridnet import autograd, nd
@@ -48,96 +49,8 @@ from hybridnet.runtime.compiling import executable_from
 from hybridnet.runtime.constants import Settled
 from hybridnet.runtime.tuning.timing import Comparison
 
-with pytest.MonkeyPatch.context() as _patch:
-    _patch.setenv("HYBRIDNET_ONEDNN", "1")
-    if onednn.name() is None:
-        pytest.skip("oneDNN is not installed", allow_module_level=True)
-if not os.environ.get("CXX") and not any(map(shutil.which, ("c++", "g++", "clang++"))):
-    pytest.skip("there is no C++ compiler to build the calls of oneDNN", allow_module_level=True)
-
 NAME, PACKED = onednn_convolution.NAME, onednn_convolution.PACKED
-#: The greatest difference, as a share of the greatest magnitude.
-TOLERANCE = 1e-5
-
-
-@pytest.fixture(autouse=True)
-def wanted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """oneDNN is used, and no program is that was made without it."""
-    monkeypatch.setenv("HYBRIDNET_ONEDNN", "1")
-    assert onednn.load(), onednn.state()
-    programs.cache.clear()
-    yield
-    programs.cache.clear()
-
-
-def random(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
-    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
-
-
-def close(found: Any, wanted: Any, tolerance: float = TOLERANCE) -> None:
-    found, wanted = np.asarray(found, np.float64), np.asarray(wanted, np.float64)
-    assert found.shape == wanted.shape
-    largest = np.abs(wanted).max(initial=1e-6)
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=tolerance * largest)
-
-
-def lowering(operator: str, name: str) -> Callable[..., Any]:
-    alternatives = alternatives_of(operator)
-    assert alternatives is not None
-    return alternatives.by_name[name].lowering
-
-
-def assert_same(found: Any, reference: Any, arrays: Sequence[Any]) -> None:
-    """Compares values and gradients by all arrays; the reference computes in float64."""
-
-    def run(function: Any, arrays: Sequence[Any]) -> list[Any]:
-        y, pull = jax.vjp(function, *arrays)
-        # The same for both, and of sums that are not small against what is summed.
-        head = (1.5 + np.cos(np.arange(y.size, dtype=np.float32))).reshape(y.shape).astype(y.dtype)
-        return [y, *pull(jnp.asarray(head))]
-
-    def both(arrays: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        return run(found, arrays), run(reference, [one.astype("float64") for one in arrays])
-
-    with jax.enable_x64(True):
-        for one, other in zip(*jax.jit(both)(arrays), strict=True):
-            assert one.dtype == np.float32
-            close(one, other)
-
-
-def chosen(call: Any, arrays: Sequence[Any], settled: bool = False) -> tuple[Any, str]:
-    """Runs a call as its program would; returns its first output and the lowering's name."""
-    seen: dict[Any, str] = {}
-
-    def run(*arrays: Any) -> Any:
-        with picking({}, seen):
-            if not settled:
-                return call.lower("cpu", arrays, ())[0]
-            with settled_weights():
-                return call.lower("cpu", arrays, ())[0]
-
-    with jax.enable_x64(True):
-        made = jax.jit(run)(*arrays)
-    (name,) = seen.values()
-    return made, name
-
-
-def plainly(call: Any, arrays: Sequence[Any]) -> Any:
-    """Runs a call's own lowering in float64; of alternatives, none is asked."""
-    with jax.enable_x64(True), pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HYBRIDNET_TUNE", "off")
-        wide = [np.asarray(one, np.float64) for one in arrays]
-        return jax.jit(lambda *arrays: call.lower("cpu", arrays, ())[0])(*wide)
-
-
-def layouts(axes: int, last: bool) -> tuple[str, str]:
-    """Returns the layout of data and of weights."""
-    names = "DHW"[-axes:]
-    return (f"N{names}C", f"O{names}I") if last else (f"NC{names}", f"OI{names}")
-
-
-def shaped(outer: int, channels: int, spatial: Sequence[int], last: bool) -> tuple[int, ...]:
-    return (outer, *spatial, channels) if last else (outer, channels, *spatial)
+pytestmark = pytest.mark.usefixtures("with_onednn")
 
 
 # Convolution --------------------------------------------------------------------------------------
@@ -701,7 +614,7 @@ def test_two_threads_at_once() -> None:
 def impossible() -> Any:
     """Returns a window whose result is larger than its data allow."""
     ones, zeros = (1, 1), (0, 0)
-    make = onednn_convolution._Window
+    make = onednn_convolution.Window
     return make(1, False, (1, 3, 5, 5), (1, 4, 9, 9), (3, 3), ones, ones, zeros, zeros)
 
 

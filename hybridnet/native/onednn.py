@@ -28,6 +28,7 @@ from hybridnet.base import config
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.files import atomic_write, is_own, read_own
 from hybridnet.base.lazy import jax
+from hybridnet.base.processor import processor
 
 __all__ = ["CONVOLVE", "PACK", "PREFIX", "clear", "convolve", "load", "name", "pack", "state"]
 
@@ -40,6 +41,7 @@ PREFIX: Final = b"hybridnet_onednn_"
 _LIBRARY: Final = "onednn-cpu-gomp"
 _HEADERS: Final = "onednn-devel-cpu-gomp"
 _SOURCE: Final = Path(__file__).with_name("onednn.cc")
+_INCLUDED: Final = Path(__file__).with_name("winograd.h")
 _COMPILERS: Final = ("c++", "g++", "clang++")
 # Seconds; on a busy machine it has taken 20.
 _PATIENCE: Final = 300
@@ -142,8 +144,9 @@ def _load() -> Any:
 
 def _open(package: _Package) -> ctypes.CDLL:
     """Returns the compiled custom calls, from the cache folder where they are there."""
-    source = _SOURCE.read_bytes()
-    facts = (source, package, metadata.version("jaxlib"), jax.ffi.include_dir())
+    sources = [one.read_bytes() for one in (_SOURCE, _INCLUDED)]
+    # It is compiled for all that the processor can do, and other machines may have the same folder.
+    facts = (sources, package, metadata.version("jaxlib"), jax.ffi.include_dir(), processor())
     digest = hashlib.blake2b(repr(facts).encode(), digest_size=16).hexdigest()
     folder = _folder()
     if folder is not None:
@@ -223,7 +226,8 @@ def _compiled(package: _Package, file: Path) -> str:
         call = [
             compiler,
             *options,
-            "-O2",
+            "-O3",
+            "-march=native",
             "-std=c++17",
             "-shared",
             "-fPIC",

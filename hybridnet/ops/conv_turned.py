@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from hybridnet.base.lazy import jax, jnp, lax
 
-from . import _conv_pool, onednn_convolution
+from . import _conv_pool, onednn_convolution, winograd
 from ._channels_last import plus_bias, row_sum, turns
 from ._conv_pool import convolved_size
 from .alternatives import PLAIN, Site, alternative, builtin_choice
@@ -135,7 +135,7 @@ def _choose_convolution(site: Site) -> str:
     # The price: gradients of depthwise and 1x1 convolutions by turns, (16, 64, 28, 28), 48 and 177;
     # 383 if the depthwise ones alone are plain.
     if onednn_convolution.applies(site):
-        return onednn_convolution.NAME
+        return winograd.NAME if winograd.pays(site) else onednn_convolution.NAME
     return NAME if turns(site.attrs["num_filter"]) else PLAIN
 
 

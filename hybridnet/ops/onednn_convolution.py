@@ -24,7 +24,17 @@ from ._channels_last import plus_bias
 from ._conv_pool import convolved_size, deconvolution_padding
 from .alternatives import PLAIN, Site, alternative, builtin_choice, settled_choice
 
-__all__ = ["NAME", "PACKED", "applies", "applies_packed", "multiplications"]
+__all__ = [
+    "NAME",
+    "PACKED",
+    "Window",
+    "applies",
+    "applies_packed",
+    "convolution",
+    "convolution_window",
+    "multiplications",
+    "packed_convolution",
+]
 
 #: What the alternatives are called.
 NAME: Final = "onednn"
@@ -42,7 +52,7 @@ _DATA_GRADIENT: Final = 1
 _WEIGHT_GRADIENT: Final = 2
 
 
-class _Window(NamedTuple):
+class Window(NamedTuple):
     """What is convolved, all but the numbers; see `onednn.cc`.
 
     Attributes:
@@ -51,6 +61,7 @@ class _Window(NamedTuple):
         source: the shape of the data, (batch, channel, *spatial).
         destination: that of the result.
         kernel, stride, dilate, before, after: by spatial axis; the latter are zeros at the ends.
+        winograd: by Winograd's method, see `winograd.py`.
     """
 
     groups: int
@@ -62,6 +73,7 @@ class _Window(NamedTuple):
     dilate: tuple[int, ...]
     before: tuple[int, ...]
     after: tuple[int, ...]
+    winograd: bool = False
 
     def spec(
         self,
@@ -74,7 +86,7 @@ class _Window(NamedTuple):
     ) -> list[int]:
         """Returns it as `onednn.cc` reads it."""
         axes = len(self.kernel)
-        flags = (self.weights_last, packed, bias, addend, relu)
+        flags = (self.weights_last, packed, bias, addend, relu, self.winograd)
         sizes = (self.source, self.destination)
         windows = (self.kernel, self.stride, self.dilate, self.before, self.after)
         return [axes, kind, self.groups, *map(int, flags), *sum((*sizes, *windows), ())]
@@ -108,16 +120,16 @@ def _linear() -> tuple[Any, Any, Any]:
     """
 
     @partial(jax.custom_vjp, nondiff_argnums=(0,))
-    def forward(window: _Window, x: Any, weights: Any) -> Any:
+    def forward(window: Window, x: Any, weights: Any) -> Any:
         spec = window.spec(_FORWARD, bias=len(weights) > 1)
         return onednn.convolve(spec, [window.destination_last], x, *weights)[0]
 
     @partial(jax.custom_vjp, nondiff_argnums=(0,))
-    def data_gradient(window: _Window, w: Any, dy: Any) -> Any:
+    def data_gradient(window: Window, w: Any, dy: Any) -> Any:
         return onednn.convolve(window.spec(_DATA_GRADIENT), [window.source_last], w, dy)[0]
 
     @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-    def weight_gradient(window: _Window, with_bias: bool, x: Any, dy: Any) -> Any:
+    def weight_gradient(window: Window, with_bias: bool, x: Any, dy: Any) -> Any:
         shapes = [window.weight, window.destination[1:2]]
         spec = window.spec(_WEIGHT_GRADIENT, bias=with_bias)
         return tuple(onednn.convolve(spec, shapes[: 1 + with_bias], x, dy))
@@ -176,7 +188,7 @@ def applies(site: Site) -> bool:
 # Convolution ------------------------------------------------------------------------------------
 
 
-def _convolution_window(
+def convolution_window(
     data: Any,
     weight: Any,
     *,
@@ -186,8 +198,10 @@ def _convolution_window(
     pad: Sequence[int],
     num_group: int,
     layout: str | None,
+    winograd: bool = False,
     **_: Any,
-) -> _Window:
+) -> Window:
+    """Returns what a convolution is; params are those of `convolution`."""
     axes = len(kernel)
     stride, dilate, pad = (
         _per_axis(given, default, axes) for given, default in ((stride, 1), (dilate, 1), (pad, 0))
@@ -196,13 +210,16 @@ def _convolution_window(
     source = _first(data.shape, is_last)
     sizes = map(convolved_size, source[2:], kernel, stride, dilate, pad)
     destination = (source[0], weight.shape[0], *sizes)
-    return _Window(num_group, is_last, source, destination, tuple(kernel), stride, dilate, pad, pad)
+    kernel = tuple(kernel)
+    return Window(
+        num_group, is_last, source, destination, kernel, stride, dilate, pad, pad, winograd
+    )
 
 
 @alternative("Convolution", NAME, applies=applies, tolerance=_TOLERANCE)
-def _convolution(data: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
-    """Convolution with the channels last; params are the operator's."""
-    window = _convolution_window(data, weight, **params)
+def convolution(data: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
+    """Convolution with the channels last; params are the operator's, and `Window`'s `winograd`."""
+    window = convolution_window(data, weight, **params)
     forward, _data_gradient, _weight_gradient = _linear()
     x = data if window.weights_last else jnp.moveaxis(data, 1, -1)
     y = forward(window, x, _given(weight, bias))
@@ -223,7 +240,7 @@ def _infers(site: Site) -> bool:
 
 @alternative("Convolution", PACKED, applies=applies_packed, tolerance=_TOLERANCE)
 @alternative("_fused_convolution", PACKED, applies=applies_packed, tolerance=_TOLERANCE)
-def _packed_convolution(
+def packed_convolution(
     data: Any,
     weight: Any,
     bias: Any = None,
@@ -232,24 +249,19 @@ def _packed_convolution(
     relu: bool = False,
     **params: Any,
 ) -> Any:
-    """Convolution of (batch, *spatial, channel), and what follows it; params are the operator's."""
-    window = _convolution_window(data, weight, **params)
+    """Convolution of (batch, *spatial, channel), and what follows it; params as `convolution`'s."""
+    window = convolution_window(data, weight, **params)
     return _packed(window, data, weight, bias, addend, relu)
 
 
 def _packed(
-    window: _Window, data: Any, weight: Any, bias: Any, addend: Any = None, relu: bool = False
+    window: Window, data: Any, weight: Any, bias: Any, addend: Any = None, relu: bool = False
 ) -> Any:
     spec = window.spec(
         _FORWARD, packed=True, bias=bias is not None, addend=addend is not None, relu=relu
     )
     arrays = _given(data, onednn.pack(spec, weight), bias, addend)
     return onednn.convolve(spec, [window.destination_last], *arrays)[0]
-
-
-@settled_choice("_fused_convolution")
-def _choose_fused(site: Site) -> str | None:
-    return PACKED
 
 
 @alternative("FullyConnected", PACKED, applies=_infers, tolerance=_TOLERANCE)
@@ -274,11 +286,11 @@ def _choose_packed_product(site: Site) -> str | None:
 
 def _product_window(
     data: Any, weight: Any, *, num_hidden: int, flatten: bool, **_: Any
-) -> tuple[_Window, tuple[int, ...]]:
+) -> tuple[Window, tuple[int, ...]]:
     """Returns a dense layer as a convolution without spatial axes, and the axes of its rows."""
     lead = tuple(data.shape[:1] if flatten else data.shape[:-1])
     rows = math.prod(lead)
-    window = _Window(1, False, (rows, weight.shape[1]), (rows, num_hidden), (), (), (), (), ())
+    window = Window(1, False, (rows, weight.shape[1]), (rows, num_hidden), (), (), (), (), ())
     return window, lead
 
 
@@ -329,7 +341,7 @@ def _deconvolution_window(
     num_group: int,
     layout: str | None,
     **_: Any,
-) -> _Window:
+) -> Window:
     """Returns the convolution whose gradient of the data it is."""
     axes = len(kernel)
     stride, dilate, pad, adj = (
@@ -348,7 +360,7 @@ def _deconvolution_window(
     ]
     after = tuple(total - size - cut for total, size, cut in zip(whole, sizes, before, strict=True))
     source = (given[0], channels, *sizes)
-    return _Window(num_group, is_last, source, given, tuple(kernel), stride, dilate, before, after)
+    return Window(num_group, is_last, source, given, tuple(kernel), stride, dilate, before, after)
 
 
 def _is_whole(site: Site) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, Final
 from hybridnet.base.dtype import FLOAT32, FLOAT64
 from hybridnet.base.lazy import jnp, lax
 
-from . import _conv_pool, conv_turned, onednn_convolution
+from . import _conv_pool, conv_turned, onednn_convolution, winograd
 from ._conv_pool import convolved_size
 from .alternatives import Site, alternative, settled_choice
 
@@ -151,7 +151,7 @@ def _pooling(
 
 @settled_choice("Convolution")
 def _choose_convolution(site: Site) -> str | None:
-    return onednn_convolution.PACKED if onednn_convolution.applies_packed(site) else _NAME
+    return winograd.packed_choice(site) if onednn_convolution.applies_packed(site) else _NAME
 
 
 @settled_choice("Pooling")

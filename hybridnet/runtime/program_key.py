@@ -18,6 +18,7 @@ from typing import Any, Final
 from hybridnet.base.config import tuning
 from hybridnet.base.context import Context
 from hybridnet.base.lazy import jax
+from hybridnet.base.processor import processor
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
 from hybridnet.ops.fingerprint import SIZE, fingerprint
@@ -32,6 +33,7 @@ __all__ = ["key_of", "source_digest"]
 _FORMAT: Final = 1
 # The parts of hybridnet that decide what a call is lowered to.
 _SOURCES: Final = ("autograd", "base", "graph", "native", "ndarray", "ops", "runtime")
+_SUFFIXES: Final = (".py", ".cc", ".h")
 # JAX's settings that change programs and that a `with` can change for one thread alone.
 _OF_THREAD: Final = (
     "jax_debug_infs",
@@ -111,7 +113,9 @@ def source_digest() -> bytes:
     package = Path(__file__).parent.parent
     digest = hashlib.blake2b(digest_size=SIZE)
     for folder in _SOURCES:
-        for path in sorted((package / folder).glob("*.[pc][yc]")):
+        for path in sorted((package / folder).iterdir()):
+            if path.suffix not in _SUFFIXES:
+                continue
             data = path.read_bytes()
             digest.update(f"{folder}/{path.name} {len(data)}\n".encode())
             digest.update(data)
@@ -124,13 +128,7 @@ def _host() -> tuple[str, str, int]:
 
     XLA compiles for all features of the processor, and splits work by the number.
     """
-    features = platform.processor()
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        wanted = ("flags", "Features", "model name", "CPU part")
-        features = "\n".join(sorted({one for one in lines if one.startswith(wanted)}))
-    except OSError:
-        pass  # not Linux
+    features = processor()
     if hasattr(os, "sched_getaffinity"):
         return platform.machine(), features, len(os.sched_getaffinity(0))
     return platform.machine(), features, os.cpu_count() or 1

@@ -146,9 +146,7 @@ def made_for(code: Code, whole: Any, constant: Sequence[int], narrow: Narrow) ->
         shapes = shapes_of(code)
         program = lower_settled(code, constant) or lower(code)
         closed = jax.jit(program).trace(*shapes).jaxpr
-        given_bytes = sum(code.input_types[slot].nbytes for slot in constant)
-        limit = min(config.constants_size(), given_bytes)
-        parts = split(closed, constant, limit)
+        parts = split(closed, constant, config.constants_size())
         if parts is None or parts.nbytes < _LEAST_MADE:
             return None
         made = [

@@ -1,0 +1,20 @@
+"""What kind of processor this is."""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+from pathlib import Path
+
+__all__ = ["processor"]
+
+
+@cache
+def processor() -> str:
+    """Returns the model of the processor and all that it can do, as the system describes it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:  # not Linux
+        return platform.processor()
+    wanted = ("flags", "Features", "model name", "CPU part")
+    return "\n".join(sorted({one for one in lines if one.startswith(wanted)}))
