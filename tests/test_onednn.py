@@ -611,6 +611,68 @@ def test_two_threads_at_once() -> None:
     assert not wrong
 
 
+def test_callbacks_between_convolutions_run_programs_that_convolve() -> None:
+    """The thread that computes convolutions goes on with the program, and waits in its callback."""
+    data, weight = random(2, 4, 9, 9), random(4, 4, 3, 3)
+    attrs = {"kernel": (3, 3), "stride": (), "dilate": (), "pad": (1, 1), "num_group": 1}
+
+    @jax.jit
+    def convolve(x: Any, w: Any) -> Any:
+        return lowering("Convolution", NAME)(x, w, **attrs, layout=None)
+
+    depth = 3
+
+    def nested(level: int, x: Any, w: Any) -> Any:
+        """Convolves, has a callback do so one level deeper, and convolves what that gives."""
+
+        def inner(y: Any) -> Any:
+            y = np.asarray(y)
+            return np.asarray(nested(level - 1, y, w) if level else convolve(y, w))
+
+        @jax.jit
+        def both(x: Any, w: Any) -> Any:
+            y = convolve(x, w)
+            return convolve(jax.pure_callback(inner, jax.ShapeDtypeStruct(y.shape, y.dtype), y), w)
+
+        return both(x, w)
+
+    found = nested(depth - 1, data, weight / 3)
+    wanted = data.astype(np.float64)
+    for _ in range(2 * depth + 1):
+        wanted = lax.conv_general_dilated(
+            wanted, (weight / 3).astype(np.float64), (1, 1), [(1, 1)] * 2
+        )
+    close(found, wanted)
+    close(convolve(data, weight), plain_convolution(data, weight))
+
+
+def plain_convolution(data: Any, weight: Any) -> Any:
+    return lax.conv_general_dilated(data, weight, (1, 1), [(1, 1)] * 2)
+
+
+def test_a_process_may_end_while_convolutions_are_computed(tmp_path: Path) -> None:
+    script = """
+        import os, sys
+        import numpy as np
+        from hybridnet import autograd, nd
+
+        x = nd.array(np.ones((8, 16, 32, 32)))
+        w = nd.array(np.ones((16, 16, 3, 3)) / 144)
+        w.attach_grad()
+        for _ in range(20):
+            with autograd.record():
+                y = x
+                for _ in range(4):
+                    y = nd.Convolution(y, w, kernel=(3, 3), pad=(1, 1), num_filter=16, no_bias=True)
+            y.backward()
+            w -= 0.001 * w.grad
+        print("left", w.shape)
+        """
+    environ = {"HYBRIDNET_ONEDNN": "1", "HYBRIDNET_CACHE_DIR": str(tmp_path)}
+    for _ in range(3):
+        assert run_script(script, **environ).startswith("left")
+
+
 def impossible() -> Any:
     """Returns a window whose result is larger than its data allow."""
     ones, zeros = (1, 1), (0, 0)
