@@ -25,7 +25,7 @@ def few_old_objects():
 
 @pytest.mark.parametrize("block", range(10))
 def test_however_they_are_run(block):
-    for seed in range(50 * block, 50 * block + 50):
+    for seed in range(50 * block, 50 * block + thorough(50, 30)):
         check_stepwise(make_program(seed), 4 + seed % 60)
 
 
@@ -75,7 +75,7 @@ def test_many_programs():
 
 @pytest.mark.slow
 def test_long_programs():
-    for seed in range(thorough(30, 3)):
+    for seed in range(thorough(30, 2)):
         program = make_program(20000 + seed, 150)
         wanted = check_stepwise(program, 50)
         for _ in range(3):

@@ -1,10 +1,11 @@
-// oneDNN's convolutions and products as custom calls of XLA:CPU.
+// oneDNN's convolutions, products and LSTMs as custom calls of XLA:CPU.
 //
 // Activations have their channels last, (batch, *spatial, channel); weights are in MXNet's order,
 // (filter, channel / group, *kernel) or (filter, *kernel, channel / group), or packed as oneDNN
 // likes them best. A product is a convolution without spatial axes. Convolutions by Winograd's method
-// are transforms of our own (winograd.h) around oneDNN's product of matrices. A call is described by
-// a list of integers, which `Window.spec` in ops/onednn_convolution.py writes.
+// are transforms of our own (winograd.h) around oneDNN's product of matrices, and so are the steps of
+// an LSTM (lstm.h). A call is described by a list of integers, which `Window.spec` in
+// ops/onednn_convolution.py writes, and ops/onednn_lstm.py.
 //
 // All of oneDNN runs on one thread of its own, the `Worker`, and on the OpenMP threads under it.
 // OpenMP keeps a team of threads for each thread that asks for one, and XLA calls from any thread
@@ -32,6 +33,8 @@
 #include <vector>
 
 #include "dnnl.hpp"
+#include "lstm.h"
+#include "parallel.h"
 #include "winograd.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -58,9 +61,15 @@ constexpr int kAddend = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1;
 // what is infinite and negative it makes NaN, where 0 is right.
 constexpr float kSlope = 0x1p126f;
 
-enum Kind : int64_t { kForward = 0, kDataGradient = 1, kWeightGradient = 2 };
+enum Kind : int64_t {
+  kForward = 0,
+  kDataGradient = 1,
+  kWeightGradient = 2,
+  kLstm = 3,
+  kLstmGradient = 4
+};
 
-// What a call computes.
+// What a convolution is.
 struct Spec {
   int64_t kind, groups;
   bool weights_last, packed, bias, sum, relu, winograd;
@@ -149,13 +158,13 @@ class Plan {
  public:
   virtual ~Plan() = default;
 
-  // How large packed weights are.
-  virtual size_t PackedBytes() const = 0;
+  // How large packed weights are; 0 where none are.
+  virtual size_t PackedBytes() const { return 0; }
 
   // Turns weights into the order of the kernel.
-  virtual void Pack(dnnl::stream& stream, void* weights, void* packed) = 0;
+  virtual void Pack(dnnl::stream&, void*, void*) {}
 
-  // Computes the results; all are in the order that `convolve` in onednn.py says.
+  // Computes the results; all are in the order that `compute` in onednn.py says.
   virtual void Run(dnnl::stream& stream, Arena& arena, const std::vector<void*>& inputs,
                    const std::vector<void*>& results) = 0;
 };
@@ -503,7 +512,121 @@ class Winograd final : public Plan {
   Product product_, sum_;
 };
 
-std::unique_ptr<Plan> MakePlan(const dnnl::engine& engine, const Spec& spec) {
+// All steps of a layer of an LSTM, or their gradient.
+class Lstm final : public Plan {
+ public:
+  // The numbers: what convolutions have there, kind, steps, batch, hidden size, and whether it begins
+  // with the last step.
+  Lstm(const dnnl::engine& engine, const Numbers& numbers)
+      : forward_(numbers[1] == kLstm),
+        steps_(numbers[2]),
+        batch_(numbers[3]),
+        hidden_(numbers[4]),
+        reverse_((numbers[5] != 0) == forward_) {
+    // Forward each step has the product of the hidden state and the turned weights, (4 hidden,
+    // hidden); backward that of the gradient of the sums for the gates and the weights.
+    const int64_t gates = 4 * hidden_;
+    const auto matrix = [](int64_t rows, int64_t columns) {
+      return memory::desc({rows, columns}, kType, memory::format_tag::ab);
+    };
+    const auto from = matrix(batch_, forward_ ? hidden_ : gates);
+    const auto to = matrix(batch_, forward_ ? gates : hidden_);
+    const auto plain = forward_ ? matrix(gates, hidden_).permute_axes({1, 0})
+                                : matrix(gates, hidden_);
+    const memory::desc any(plain.get_dims(), kType, memory::format_tag::any);
+    const dnnl::matmul::primitive_desc made(engine, from, any, to);
+    product_ = dnnl::matmul(made);
+    plain_ = memory(plain, engine, nullptr);
+    packed_ = memory(made.weights_desc(), engine, nullptr);
+    turn_ = dnnl::reorder(plain_, packed_);
+    arguments_ = {{DNNL_ARG_SRC, memory(from, engine, nullptr)},
+                  {DNNL_ARG_WEIGHTS, packed_},
+                  {DNNL_ARG_DST, memory(to, engine, nullptr)}};
+  }
+
+  void Run(dnnl::stream& stream, Arena& arena, const std::vector<void*>& inputs,
+           const std::vector<void*>& results) override {
+    const auto in = [&](size_t i) { return static_cast<float*>(inputs[i]); };
+    const auto out = [&](size_t i) { return static_cast<float*>(results[i]); };
+    const int64_t size = batch_ * hidden_;
+    auto* packed = static_cast<float*>(
+        arena.Get(packed_.get_desc().get_size() + size * sizeof(float)));
+    plain_.set_data_handle(inputs[forward_ ? 3 : 6]);
+    packed_.set_data_handle(packed);
+    turn_.execute(stream, plain_, packed_);
+    if (forward_) {
+      Forward(stream, in(0), in(1), in(2), out(0), out(1), out(2));
+      return;
+    }
+    // The gradients of the states go from step to step; they end as those of the first ones.
+    std::copy_n(in(4), size, out(1));
+    std::copy_n(in(5), size, out(2));
+    Backward(stream, in(0), in(1), in(2), in(3), out(0), out(1), out(2));
+  }
+
+ private:
+  // A place in the order of the steps.
+  int64_t StepAt(int64_t number) const { return reverse_ ? steps_ - 1 - number : number; }
+
+  void Multiply(dnnl::stream& stream, float* from, float* to) {
+    arguments_.at(DNNL_ARG_SRC).set_data_handle(from);
+    arguments_.at(DNNL_ARG_DST).set_data_handle(to);
+    product_.execute(stream, arguments_);
+    stream.wait();
+  }
+
+  void Forward(dnnl::stream& stream, const float* x, float* first_hidden, const float* first_cell,
+               float* hidden, float* gates, float* cell) {
+    const int64_t size = batch_ * hidden_, width = hidden_;
+    float* before_hidden = first_hidden;
+    const float* before_cell = first_cell;
+    for (int64_t number = 0; number < steps_; ++number) {
+      const int64_t step = StepAt(number);
+      const float* given = x + step * 4 * size;
+      float* made = gates + step * 4 * size;
+      Multiply(stream, before_hidden, made);
+      float *next_hidden = hidden + step * size, *next_cell = cell + step * size;
+      parallel::ForEach(batch_, [=](int64_t row) {
+        const int64_t at = row * width;
+        lstm::Step(given + 4 * at, made + 4 * at, before_cell + at, next_cell + at, next_hidden + at, width);
+      });
+      before_hidden = next_hidden;
+      before_cell = next_cell;
+    }
+  }
+
+  void Backward(dnnl::stream& stream, const float* output_grad, const float* gates,
+                const float* cell, const float* first_cell, float* sums_grad, float* hidden_grad,
+                float* cell_grad) {
+    const int64_t size = batch_ * hidden_, width = hidden_;
+    for (int64_t number = 0; number < steps_; ++number) {
+      const int64_t step = StepAt(number);
+      const float* before =
+          number + 1 < steps_ ? cell + StepAt(number + 1) * size : first_cell;
+      float* sums = sums_grad + step * 4 * size;
+      parallel::ForEach(batch_, [=](int64_t row) {
+        const int64_t at = row * width, here = step * size + at;
+        lstm::StepGradient(gates + 4 * here, before + at, cell + here, output_grad + here,
+                           hidden_grad + at, cell_grad + at, sums + 4 * at, width);
+      });
+      Multiply(stream, sums, hidden_grad);
+    }
+  }
+
+  bool forward_;
+  int64_t steps_, batch_, hidden_;
+  bool reverse_;  // whether this goes from the last step to the first
+  dnnl::matmul product_;
+  memory plain_, packed_;
+  dnnl::reorder turn_;
+  std::unordered_map<int, memory> arguments_;
+};
+
+std::unique_ptr<Plan> MakePlan(const dnnl::engine& engine, const Numbers& numbers) {
+  if (numbers[1] == kLstm || numbers[1] == kLstmGradient) {
+    return std::make_unique<Lstm>(engine, numbers);
+  }
+  const Spec spec(numbers);
   if (spec.winograd) return std::make_unique<Winograd>(engine, spec);
   return std::make_unique<Kernel>(engine, spec);
 }
@@ -515,7 +638,7 @@ class Bench {
     auto found = plans_.find(numbers);
     if (found == plans_.end()) {
       if (plans_.size() >= kMostPlans) plans_.clear();
-      found = plans_.emplace(numbers, MakePlan(engine_, Spec(numbers))).first;
+      found = plans_.emplace(numbers, MakePlan(engine_, numbers)).first;
     }
     return *found->second;
   }
@@ -654,7 +777,7 @@ ffi::Future Start(Job job) {
   }
 }
 
-ffi::Future Convolve(ffi::RemainingArgs arguments, ffi::RemainingRets returned,
+ffi::Future Compute(ffi::RemainingArgs arguments, ffi::RemainingRets returned,
                      ffi::Span<const int64_t> spec) {
   std::vector<void*> inputs(arguments.size()), results(returned.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -678,7 +801,7 @@ ffi::Future Pack(ffi::AnyBuffer weights, ffi::Result<ffi::AnyBuffer> result,
 
 }  // namespace
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(HybridnetConvolve, Convolve,
+XLA_FFI_DEFINE_HANDLER_SYMBOL(HybridnetCompute, Compute,
                               ffi::Ffi::Bind()
                                   .RemainingArgs()
                                   .RemainingRets()
@@ -694,7 +817,7 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(HybridnetPack, Pack,
 extern "C" int64_t HybridnetPackedBytes(const int64_t* spec, int64_t length) {
   try {
     const auto plan =
-        MakePlan(dnnl::engine(dnnl::engine::kind::cpu, 0), Spec(Numbers(spec, spec + length)));
+        MakePlan(dnnl::engine(dnnl::engine::kind::cpu, 0), Numbers(spec, spec + length));
     return static_cast<int64_t>(plan->PackedBytes());
   } catch (const std::exception&) {
     return -1;

@@ -30,10 +30,10 @@ from hybridnet.base.files import atomic_write, is_own, read_own
 from hybridnet.base.lazy import jax
 from hybridnet.base.processor import processor
 
-__all__ = ["CONVOLVE", "PACK", "PREFIX", "clear", "convolve", "load", "name", "pack", "state"]
+__all__ = ["COMPUTE", "PACK", "PREFIX", "clear", "compute", "load", "name", "pack", "state"]
 
 #: The custom calls by their names in programs, and how these names begin, in executables' bytes.
-CONVOLVE: Final = "hybridnet_onednn_convolve"
+COMPUTE: Final = "hybridnet_onednn_compute"
 PACK: Final = "hybridnet_onednn_pack"
 PREFIX: Final = b"hybridnet_onednn_"
 
@@ -41,7 +41,7 @@ PREFIX: Final = b"hybridnet_onednn_"
 _LIBRARY: Final = "onednn-cpu-gomp"
 _HEADERS: Final = "onednn-devel-cpu-gomp"
 _SOURCE: Final = Path(__file__).with_name("onednn.cc")
-_INCLUDED: Final = Path(__file__).with_name("winograd.h")
+_INCLUDED: Final = tuple(map(Path(__file__).with_name, ("lstm.h", "parallel.h", "winograd.h")))
 _COMPILERS: Final = ("c++", "g++", "clang++")
 # Seconds; on a busy machine it has taken 20.
 _PATIENCE: Final = 300
@@ -133,7 +133,7 @@ def _load() -> Any:
         library = _open(package)
         library.HybridnetPackedBytes.restype = ctypes.c_int64
         library.HybridnetPackedBytes.argtypes = [ctypes.POINTER(ctypes.c_int64), ctypes.c_int64]
-        functions = {CONVOLVE: library.HybridnetConvolve, PACK: library.HybridnetPack}
+        functions = {COMPUTE: library.HybridnetCompute, PACK: library.HybridnetPack}
         for target, one in functions.items():
             jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(one), platform="cpu")
     except (OSError, AttributeError, RuntimeError, ValueError) as error:
@@ -144,7 +144,7 @@ def _load() -> Any:
 
 def _open(package: _Package) -> ctypes.CDLL:
     """Returns the compiled custom calls, from the cache folder where they are there."""
-    sources = [one.read_bytes() for one in (_SOURCE, _INCLUDED)]
+    sources = [one.read_bytes() for one in (_SOURCE, *_INCLUDED)]
     # It is compiled for all that the processor can do, and other machines may have the same folder.
     facts = (sources, package, metadata.version("jaxlib"), jax.ffi.include_dir(), processor())
     digest = hashlib.blake2b(repr(facts).encode(), digest_size=16).hexdigest()
@@ -253,17 +253,21 @@ def _compiled(package: _Package, file: Path) -> str:
 # Calls ------------------------------------------------------------------------------------------
 
 
-def convolve(spec: Sequence[int], shapes: Sequence[Sequence[int]], *arrays: Any) -> Sequence[Any]:
-    """Calls a convolution or product, or one of its gradients, in a program that is traced.
+def compute(spec: Sequence[int], shapes: Sequence[Sequence[int]], *arrays: Any) -> Sequence[Any]:
+    """Calls a convolution or product, an LSTM's layer, or a gradient of these, in a traced program.
 
     Args:
         spec: what to compute, see `onednn.cc`.
-        shapes: of the results, in float32: one; with the gradient of the weights, that of a bias
-            comes second where there is one.
+        shapes: of the results, in float32. Convolutions have one; with the gradient of the weights,
+            that of a bias comes second where there is one. LSTMs: the hidden states, the gates and
+            the cell states of all steps; gradient: those of what the inputs make of the gates, and
+            of both first states.
         arrays: forward: data, weights, and bias and addend where there are such; gradient of the
-            data: weights and the gradient; of the weights: data and the gradient.
+            data: weights and the gradient; of the weights: data and the gradient. LSTMs: what the
+            inputs make of the gates, both first states, weights; gradient: that of the outputs,
+            gates, cell states, the first cell state, gradients of both last states, weights.
     """
-    results: Sequence[Any] = _call(CONVOLVE, spec, shapes, *arrays)
+    results: Sequence[Any] = _call(COMPUTE, spec, shapes, *arrays)
     return results
 
 

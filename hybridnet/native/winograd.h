@@ -20,6 +20,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "parallel.h"
+
 namespace winograd {
 
 // What a tile is long, what of the data it sees, the planes, and the weights.
@@ -123,27 +125,6 @@ inline void Square(const Lanes* from, Lanes* to) {
   for (int j = 0; j < Line::kOut; ++j) Line::Apply(half + j, Line::kOut, to + j, Line::kOut);
 }
 
-// Calls body(i) for i < count on the threads that oneDNN computes with: it has them from libgomp,
-// whose function this is that GCC's "omp parallel" comes to. No other compiler knows these threads.
-extern "C" void GOMP_parallel(void (*)(void*), void*, unsigned threads, unsigned flags);
-extern "C" int omp_get_thread_num(void);
-extern "C" int omp_get_num_threads(void);
-
-template <class Body>
-void ForEach(int64_t count, const Body& body) {
-  struct Shared {
-    const Body& body;
-    int64_t count;
-  } shared{body, count};
-  const auto part = [](void* data) {
-    const auto& all = *static_cast<Shared*>(data);
-    const int64_t threads = omp_get_num_threads(), thread = omp_get_thread_num();
-    const int64_t end = all.count * (thread + 1) / threads;
-    for (int64_t i = all.count * thread / threads; i < end; ++i) all.body(i);
-  };
-  GOMP_parallel(part, &shared, 0, 0);
-}
-
 // Images, channels last, and where tiles lie on them.
 struct Images {
   int64_t batch, rows, columns, channels;
@@ -188,7 +169,7 @@ void ToPlanes(const float* data, const Images& images, const Tiles& tiles, int64
               int64_t count, int64_t before_rows, int64_t before_columns, float* planes) {
   constexpr int size = Line::kIn;
   const int64_t channels = images.channels, step = count * channels;
-  ForEach(count, [=](int64_t number) {
+  parallel::ForEach(count, [=](int64_t number) {
     float* to = planes + number * channels;
     std::array<const float*, size * size> places{};
     if (first + number < tiles.Count()) {
@@ -213,7 +194,7 @@ inline void FromPlanes(const float* planes, const Images& images, const Tiles& t
                        int64_t first, int64_t count, const float* bias, const float* addend,
                        bool relu, float* results) {
   const int64_t channels = images.channels, step = count * channels;
-  ForEach(std::min(count, tiles.Count() - first), [=](int64_t number) {
+  parallel::ForEach(std::min(count, tiles.Count() - first), [=](int64_t number) {
     const float* from = planes + number * channels;
     const auto places = tiles.Places<kTile>(results, images, first + number, 0, 0);
     for (int64_t c = 0; c < channels; c += kLanes) {
@@ -265,7 +246,7 @@ inline void WeightsToPlanes(const float* data, const Weights& weights, float* pl
   constexpr int64_t most = 64;
   const int64_t width = WidthOf(weights.outputs), step = weights.outputs * weights.inputs;
   const int64_t down = weights.inputs / kLanes;
-  ForEach(weights.outputs / width * down, [=](int64_t number) {
+  parallel::ForEach(weights.outputs / width * down, [=](int64_t number) {
     const int64_t output = number / down * width, input = number % down * kLanes;
     alignas(sizeof(Lanes)) float block[kPlanes][kLanes * most];
     const auto taps = weights.Taps();
@@ -291,7 +272,7 @@ inline void WeightsToPlanes(const float* data, const Weights& weights, float* pl
 // Transforms the planes of the weights' gradient, (kPlanes, input, output), into that.
 inline void WeightGradientFromPlanes(const float* planes, const Weights& weights, float* data) {
   const int64_t step = weights.outputs * weights.inputs, across = weights.outputs / kLanes;
-  ForEach(weights.inputs / kLanes * across, [=](int64_t number) {
+  parallel::ForEach(weights.inputs / kLanes * across, [=](int64_t number) {
     const int64_t output = number % across * kLanes, first = number / across * kLanes;
     const auto taps = weights.Taps();
     for (int64_t input = first; input < first + kLanes; ++input) {
@@ -312,7 +293,7 @@ inline void WeightGradientFromPlanes(const float* planes, const Weights& weights
 // Sums images over all but the channels. `partial` has room for a row of channels a row of images.
 inline void SumChannels(const float* data, const Images& images, float* partial, float* sums) {
   const int64_t rows = images.batch * images.rows, channels = images.channels;
-  ForEach(rows, [=](int64_t row) {
+  parallel::ForEach(rows, [=](int64_t row) {
     const float* from = data + row * images.columns * channels;
     for (int64_t c = 0; c < channels; c += kLanes) {
       Lanes sum{};

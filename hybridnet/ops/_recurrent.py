@@ -18,12 +18,30 @@ import numpy as np
 
 from hybridnet.base.lazy import jax, jnp, lax
 
-__all__ = ["GATES", "KEPT", "Layer", "remembered", "scan", "weight_gradient"]
+from . import onednn_convolution, onednn_lstm
+
+__all__ = ["GATES", "KEPT", "SCANNED", "Layer", "Way", "remembered", "scan", "weight_gradient"]
 
 #: How many gates a cell computes at each step.
 GATES: Final = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 #: How many arrays `scan` keeps for the gradient.
 KEPT: Final = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 3, "gru": 3}
+
+
+class Way(NamedTuple):
+    """How steps are computed.
+
+    Attributes:
+        parts: into how many parts the batch is cut, which take each step beside each other.
+        native: whether oneDNN computes them, which it can where `onednn_lstm.applies`.
+    """
+
+    parts: int = 1
+    native: bool = False
+
+
+#: One by one, each as one.
+SCANNED: Final = Way()
 
 
 class Layer(NamedTuple):
@@ -34,11 +52,13 @@ class Layer(NamedTuple):
         reverse: whether it begins with the last step.
         clip: the bounds that an LSTM's cell state is held within, and whether NaN becomes 0;
             None for no bounds.
+        way: how its steps are computed.
     """
 
     mode: str
     reverse: bool
     clip: tuple[float, float, bool] | None = None
+    way: Way = SCANNED
 
 
 def scan(
@@ -49,7 +69,6 @@ def scan(
     bias: Any,
     projection: Any,
     valid: Any,
-    parts: int = 1,
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """Runs a layer.
 
@@ -61,12 +80,15 @@ def scan(
         bias: (hidden,), of a GRU: what is added to the hidden state's part of the last gate.
         projection: (projected, hidden) or None: the hidden state is multiplied by it.
         valid: (time, batch, 1) bool or None: where it is False the state stays and the output is 0.
-        parts: into how many parts the batch is cut, which take each step beside each other.
 
     Returns:
         The outputs (time, batch, hidden), the last state, and what `remembered` needs.
     """
-    cell = _CELLS[layer.mode]
+    if layer.way.native:
+        h, gates, c = onednn_lstm.steps(x, state, weight, layer.reverse)
+        last = 0 if layer.reverse else -1
+        return h, (h[last], c[last]), (h, gates, c)
+    cell, parts = _CELLS[layer.mode], layer.way.parts
     turned = weight.T
 
     def one_step(before: tuple[Any, ...], now: Any) -> Any:
@@ -204,6 +226,11 @@ def _backward(
 ) -> tuple[Any, tuple[Any, ...], Any, Any]:
     """Returns the gradients of x, state, weight and bias."""
     h = _before(kept[0], state[0], valid, layer.reverse)
+    if layer.way.native:
+        x_grad, first = onednn_lstm.steps_gradient(
+            grad, kept, state[1], state_grads, weight, layer.reverse
+        )
+        return x_grad, first, onednn_convolution.product_weight_gradient(h, x_grad), bias
     c = _before(kept[2], state[1], valid, layer.reverse) if layer.mode == "lstm" else None
     local, rule = _RULES[layer.mode](kept, h, c)
 

@@ -34,6 +34,8 @@ __all__ = [
     "convolution_window",
     "multiplications",
     "packed_convolution",
+    "product",
+    "product_weight_gradient",
 ]
 
 #: What the alternatives are called.
@@ -122,17 +124,17 @@ def _linear() -> tuple[Any, Any, Any]:
     @partial(jax.custom_vjp, nondiff_argnums=(0,))
     def forward(window: Window, x: Any, weights: Any) -> Any:
         spec = window.spec(_FORWARD, bias=len(weights) > 1)
-        return onednn.convolve(spec, [window.destination_last], x, *weights)[0]
+        return onednn.compute(spec, [window.destination_last], x, *weights)[0]
 
     @partial(jax.custom_vjp, nondiff_argnums=(0,))
     def data_gradient(window: Window, w: Any, dy: Any) -> Any:
-        return onednn.convolve(window.spec(_DATA_GRADIENT), [window.source_last], w, dy)[0]
+        return onednn.compute(window.spec(_DATA_GRADIENT), [window.source_last], w, dy)[0]
 
     @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
     def weight_gradient(window: Window, with_bias: bool, x: Any, dy: Any) -> Any:
         shapes = [window.weight, window.destination[1:2]]
         spec = window.spec(_WEIGHT_GRADIENT, bias=with_bias)
-        return tuple(onednn.convolve(spec, shapes[: 1 + with_bias], x, dy))
+        return tuple(onednn.compute(spec, shapes[: 1 + with_bias], x, dy))
 
     forward.defvjp(
         lambda window, x, weights: (forward(window, x, weights), (x, weights)),
@@ -261,7 +263,7 @@ def _packed(
         _FORWARD, packed=True, bias=bias is not None, addend=addend is not None, relu=relu
     )
     arrays = _given(data, onednn.pack(spec, weight), bias, addend)
-    return onednn.convolve(spec, [window.destination_last], *arrays)[0]
+    return onednn.compute(spec, [window.destination_last], *arrays)[0]
 
 
 @alternative("FullyConnected", PACKED, applies=_infers, tolerance=_TOLERANCE)
@@ -300,6 +302,27 @@ def _product(data: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
     window, lead = _product_window(data, weight, **params)
     forward, _data_gradient, _weight_gradient = _linear()
     return forward(window, data.reshape(window.source), _given(weight, bias)).reshape(*lead, -1)
+
+
+def product(x: Any, weight: Any) -> Any:
+    """Returns ``x @ weight.T`` in float32 for an x of any rank; its gradients are oneDNN's, too."""
+    window, lead = _product_window(x, weight, num_hidden=weight.shape[0], flatten=False)
+    forward, _data_gradient, _weight_gradient = _linear()
+    return forward(window, x.reshape(window.source), (weight,)).reshape(*lead, -1)
+
+
+def product_weight_gradient(x: Any, grad: Any) -> Any:
+    """Returns the gradient of `weight` in `product`.
+
+    Args:
+        x: (..., inputs).
+        grad: (..., outputs), that of the product.
+    """
+    source = (math.prod(x.shape[:-1]), x.shape[-1])
+    destination = (source[0], grad.shape[-1])
+    window = Window(1, False, source, destination, (), (), (), (), ())
+    _forward, _data_gradient, weight_gradient = _linear()
+    return weight_gradient(window, False, x.reshape(source), grad.reshape(destination))[0]
 
 
 def _rows(site: Site) -> int:

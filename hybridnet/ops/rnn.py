@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal, final
 
 import numpy as np
@@ -16,10 +17,10 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
-from . import _recurrent
+from . import _recurrent, onednn_convolution, onednn_lstm
 from ._checks import fill, require_floats, require_one_dtype, require_shape, wide
 from ._random_state import keep_mask, next_key
-from ._recurrent import GATES, KEPT, Layer
+from ._recurrent import GATES, KEPT, SCANNED, Layer, Way
 from .alternatives import PLAIN, Site, alternative, builtin_choice
 from .backward import vjp_gradient
 from .call import Backward
@@ -234,7 +235,7 @@ def _run(
     lengths: Any,
     drop: Callable[[Any], Any] | None,
     kept: Sequence[Any] = (),
-    parts: int = 1,
+    way: Way = SCANNED,
 ) -> tuple[Any, list[Any], list[Any]]:
     """Runs all layers.
 
@@ -246,7 +247,7 @@ def _run(
         lengths: (batch,), the number of valid steps; or None.
         drop: applied to what one layer gives to the next.
         kept: what an earlier run kept; then this one is to be differentiated only.
-        parts: into how many the batch is cut.
+        way: how the steps are computed.
 
     Returns:
         The outputs, the last states, and what is kept for the gradient.
@@ -264,10 +265,10 @@ def _run(
             x = drop(x)
         outputs = []
         for number in range(index, index + net.directions):
-            layer = Layer(net.mode, number > index, net.clip)
+            layer = Layer(net.mode, number > index, net.clip, way)
             first = tuple(one[number] for one in states)
             old = tuple(kept[number * KEPT[net.mode] :][: KEPT[net.mode]])
-            output, end, mine = _one(layer, x, first, blocks[number], valid, old, parts)
+            output, end, mine = _one(layer, x, first, blocks[number], valid, old)
             outputs.append(output)
             ends.append(end)
             new_kept.extend(mine)
@@ -282,7 +283,6 @@ def _one(
     block: tuple[Any, ...],
     valid: Any,
     kept: tuple[Any, ...],
-    parts: int,
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """Runs one layer in one direction, or gives what it kept."""
     input_weight, weight, *projection, input_bias, state_bias = block
@@ -291,13 +291,16 @@ def _one(
         size = weight.shape[1]
         inner = state_bias[2 * size :]
         state_bias = jnp.concatenate([state_bias[: 2 * size], jnp.zeros_like(inner)])
-    product = _product(x, input_weight) if kept else x @ input_weight.T
+    if layer.way.native:
+        product = onednn_convolution.product(x, input_weight)
+    else:
+        product = _product(x, input_weight) if kept else x @ input_weight.T
     x = product + (input_bias + state_bias)
     if kept:
         output, end = _recurrent.remembered(layer, x, state, weight, inner, valid, kept)
         return output, end, ()
     projected = projection[0] if projection else None
-    return _recurrent.scan(layer, x, state, weight, inner, projected, valid, parts)
+    return _recurrent.scan(layer, x, state, weight, inner, projected, valid)
 
 
 def _product(x: Any, weight: Any) -> Any:
@@ -424,7 +427,7 @@ def rnn(
         gradient needs.
     """
     return _lowering(
-        1,
+        SCANNED,
         (data, parameters, state, state_cell, sequence_length),
         generator,
         train,
@@ -443,7 +446,7 @@ def rnn(
 
 
 def _lowering(
-    parts: int,
+    way: Way,
     inputs: Sequence[Any],
     generator: Any,
     train: bool,
@@ -453,7 +456,7 @@ def _lowering(
     use_sequence_length: bool,
     **params: Any,
 ) -> Sequence[Any]:
-    """Runs the network with the batch in so many parts."""
+    """Runs the network, its steps in some way."""
     net = _net(**params)
     data, parameters, state, state_cell, sequence_length = inputs
     # A call without a cell state has the lengths in its place.
@@ -462,7 +465,7 @@ def _lowering(
     dtype = data.dtype
     drop, random = _dropout(p, train, generator)
     arrays = [one.astype(wide(dtype)) for one in (data, parameters, *states)]
-    outputs, ends, kept = _run(net, arrays[0], arrays[1], arrays[2:], lengths, drop, parts=parts)
+    outputs, ends, kept = _run(net, arrays[0], arrays[1], arrays[2:], lengths, drop, way=way)
     found = [outputs, *ends] if state_outputs else [outputs]
     made = [one.astype(dtype) for one in found]
     if net.num_kept:
@@ -488,7 +491,23 @@ def _in_halves(
 ) -> Sequence[Any]:
     """Runs each half of the batch beside the other, step by step."""
     inputs = (data, parameters, state, state_cell, sequence_length)
-    return _lowering(2, inputs, generator, train, **params)
+    return _lowering(Way(parts=2), inputs, generator, train, **params)
+
+
+@alternative("RNN", onednn_lstm.NAME, applies=onednn_lstm.applies, tolerance=1e-5)
+def _by_onednn(
+    data: Any,
+    parameters: Any,
+    state: Any,
+    state_cell: Any,
+    *,
+    generator: Any = None,
+    train: bool,
+    **params: Any,
+) -> Sequence[Any]:
+    """Runs all steps of a layer as one call."""
+    inputs = (data, parameters, state, state_cell, None)
+    return _lowering(Way(native=True), inputs, generator, train, **params)
 
 
 @builtin_choice("RNN")
@@ -501,6 +520,8 @@ def _choose(site: Site) -> str:
     18.6/16.5; 10x128x512 28.2/27.3, 27.4/26.9. What a training pass keeps must be joined again,
     which costs what is won; other cells differ by less than they vary.
     """
+    if onednn_lstm.pays(site):
+        return onednn_lstm.NAME
     batch = site.operands[0].shape[1]
     wins = site.attrs["mode"] == "lstm" and not site.call.train and 8 <= batch < 128
     return "halves" if wins else PLAIN
@@ -515,6 +536,7 @@ def _backward_lowering(
     wanted: tuple[int, ...],
     given: tuple[int, ...],
     train: bool,
+    way: Way = SCANNED,
     **params: Any,
 ) -> Sequence[Any]:
     net, p = _net(**params), params["p"]
@@ -530,7 +552,7 @@ def _backward_lowering(
             every[index] = value
         lengths = every.pop() if params["use_sequence_length"] else None
         data, parameters, *states = (one.astype(wide(dtype)) for one in every)
-        outputs, ends, _ = _run(net, data, parameters, states, lengths, drop, kept)
+        outputs, ends, _ = _run(net, data, parameters, states, lengths, drop, kept, way)
         made = [outputs, *ends]
         return [made[index] for index in given]
 
@@ -561,6 +583,16 @@ Args:
     given: the outputs whose gradients are given, by number.
 """,
 )(signed(_backward_lowering, ("*arrays",), _backward_keywords()))
+
+
+alternative("_backward_RNN", onednn_lstm.NAME, applies=onednn_lstm.applies, tolerance=1e-5)(
+    partial(_backward_lowering, way=Way(native=True))
+)
+
+
+@builtin_choice("_backward_RNN")
+def _choose_gradient(site: Site) -> str:
+    return onednn_lstm.NAME if onednn_lstm.pays(site) else PLAIN
 
 
 def _joined_type(*data: TensorType, dim: int, **_: Any) -> tuple[TensorType]:
