@@ -1,5 +1,5 @@
-// The steps of an LSTM's layer but for the product: Hochreiter and Schmidhuber (1997), with the gates
-// in the order input, forget, cell, output.
+// The steps of an LSTM's layer but for the product: Hochreiter and Schmidhuber (1997), with the
+// gates in the order input, forget, cell, output.
 
 #ifndef HYBRIDNET_LSTM_H_
 #define HYBRIDNET_LSTM_H_
@@ -31,8 +31,9 @@ inline float Tanh(float x) {
 
 inline float Sigmoid(float x) { return 0.5f * Tanh(0.5f * x) + 0.5f; }
 
-// A step of one row of the batch. What the hidden state makes of the four gates, and what the inputs
-// do, become the gates, and with the cell state before them the new one and the hidden state.
+// A step of one row of the batch. What the hidden state makes of the four gates, and what the
+// inputs do, become the gates, and with the cell state before them the new one and the hidden
+// state.
 inline void Step(const float* x, float* gates, const float* before, float* cell, float* hidden,
                  int64_t size) {
   float *input = gates, *forget = gates + size, *fresh = gates + 2 * size;
@@ -51,8 +52,8 @@ inline void Step(const float* x, float* gates, const float* before, float* cell,
   }
 }
 
-// The gradient of the sums for the gates from those of the output and of both states after the step;
-// the cell state's becomes that before the step.
+// The gradient of the sums for the gates from those of the output and of both states after the
+// step; the cell state's becomes that before the step.
 inline void StepGradient(const float* gates, const float* before, const float* cell,
                          const float* output_grad, const float* hidden_grad, float* cell_grad,
                          float* sums_grad, int64_t size) {

@@ -2,9 +2,9 @@
 //
 // Activations have their channels last, (batch, *spatial, channel); weights are in MXNet's order,
 // (filter, channel / group, *kernel) or (filter, *kernel, channel / group), or packed as oneDNN
-// likes them best. A product is a convolution without spatial axes. Convolutions by Winograd's method
-// are transforms of our own (winograd.h) around oneDNN's product of matrices, and so are the steps of
-// an LSTM (lstm.h). A call is described by a list of integers, which `Window.spec` in
+// likes them best. A product is a convolution without spatial axes. Convolutions by Winograd's
+// method are transforms of our own (winograd.h) around oneDNN's product of matrices, and so are the
+// steps of an LSTM (lstm.h). A call is described by a list of integers, which `Window.spec` in
 // ops/onednn_convolution.py writes, and ops/onednn_lstm.py.
 //
 // All of oneDNN runs on one thread of its own, the `Worker`, and on the OpenMP threads under it.
@@ -243,10 +243,10 @@ class Kernel final : public Plan {
 
  private:
   // Whether it is a product that is computed as a product of matrices, which reads the weights as
-  // they come. oneDNN's "inner product" reads them so, too; milliseconds of both for rows x inputs x
-  // filters, two cores of an AMD EPYC with AVX-512: 1 x 4096 x 4096 2.3, 4.2; 2 rows 2.3, 4.7;
-  // 8 rows 6.4, 4.2; 16 rows 26, 5.1; 32 rows 33, 8.0; 4 x 25088 x 4096 24.8, 21.7;
-  // 16 x 9216 x 4096 63, 12; 128 x 784 x 512 0.58, 0.48.
+  // they come. oneDNN's "inner product" reads them so, too; milliseconds of both for rows x inputs
+  // x filters, two cores of an AMD EPYC with AVX-512: 1 x 4096 x 4096 2.3, 4.2; 2 rows 2.3, 4.7; 8
+  // rows 6.4, 4.2; 16 rows 26, 5.1; 32 rows 33, 8.0; 4 x 25088 x 4096 24.8, 21.7; 16 x 9216 x 4096
+  // 63, 12; 128 x 784 x 512 0.58, 0.48.
   bool IsPlainProduct() const {
     return spec_.kernel.empty() && spec_.kind == kForward && !spec_.packed &&
            spec_.source[0] >= kManyRows;
@@ -400,10 +400,11 @@ class Winograd final : public Plan {
 
   void Run(dnnl::stream& stream, Arena& arena, const std::vector<void*>& inputs,
            const std::vector<void*>& results) override {
-    const size_t count = spec_.packed ? 0 : PackedBytes() / sizeof(float);
+    // The planes of the weights, or of their gradient, then those of a block of tiles.
     const int64_t tile = winograd::kPlanes * (data_.channels + results_.channels);
-    auto* scratch = static_cast<float*>(arena.Get((count + tile * block_) * sizeof(float)));
-    float* seen = scratch + count;
+    const size_t bytes = (spec_.packed ? 0 : PackedBytes()) + tile * block_ * sizeof(float);
+    auto* planes = static_cast<float*>(arena.Get(bytes));
+    float* seen = planes + (spec_.packed ? 0 : PackedBytes() / sizeof(float));
     float* made = seen + winograd::kPlanes * block_ * data_.channels;
     std::vector<float*> in(inputs.size());
     std::transform(inputs.begin(), inputs.end(), in.begin(), [](void* one) {
@@ -411,27 +412,23 @@ class Winograd final : public Plan {
     });
     auto* result = static_cast<float*>(results[0]);
     if (spec_.kind == kWeightGradient) {
-      Gather(stream, in[0], in[1], seen, made, scratch);
-      winograd::WeightGradientFromPlanes(scratch, weights_, result);
-      if (spec_.bias) {
-        auto* partial = static_cast<float*>(
-            arena.Get(results_.batch * results_.rows * results_.channels * sizeof(float)));
-        winograd::SumChannels(in[1], results_, partial, static_cast<float*>(results[1]));
-      }
+      SumTiles(stream, in[0], in[1], seen, made, planes);
+      winograd::WeightGradientFromPlanes(planes, weights_, result);
+      if (spec_.bias) SumBias(arena, in[1], static_cast<float*>(results[1]));
       return;
     }
     if (spec_.kind == kDataGradient) std::swap(in[0], in[1]);
-    float* weights = in[1];
-    if (!spec_.packed) {
-      weights = scratch;
-      winograd::WeightsToPlanes(in[1], weights_, weights);
+    if (spec_.packed) {
+      planes = in[1];
+    } else {
+      winograd::WeightsToPlanes(in[1], weights_, planes);
     }
     auto next = in.begin() + 2;
     const float* bias = spec_.bias ? *next++ : nullptr;
     const float* addend = spec_.sum ? *next++ : nullptr;
     for (int64_t first = 0; first < tiles_.Count(); first += block_) {
       See(in[0], first, seen);
-      product_.Run(stream, seen, weights, made);
+      product_.Run(stream, seen, planes, made);
       winograd::FromPlanes(made, results_, tiles_, first, block_, bias, addend, spec_.relu, result);
     }
   }
@@ -462,7 +459,8 @@ class Winograd final : public Plan {
       left_.set_data_handle(left);
       right_.set_data_handle(right);
       to_.set_data_handle(to);
-      product_.execute(stream, {{DNNL_ARG_SRC, left_}, {DNNL_ARG_WEIGHTS, right_}, {DNNL_ARG_DST, to_}});
+      product_.execute(
+          stream, {{DNNL_ARG_SRC, left_}, {DNNL_ARG_WEIGHTS, right_}, {DNNL_ARG_DST, to_}});
       stream.wait();
     }
 
@@ -493,14 +491,20 @@ class Winograd final : public Plan {
   }
 
   // Sums the planes of the weights' gradient over all tiles.
-  void Gather(dnnl::stream& stream, const float* data, const float* gradient, float* seen,
-              float* made, float* planes) {
+  void SumTiles(dnnl::stream& stream, const float* data, const float* gradient, float* seen,
+                float* made, float* planes) {
     for (int64_t first = 0; first < tiles_.Count(); first += block_) {
       See(data, first, seen);
       winograd::ToPlanes<winograd::ResultGradientLine>(gradient, results_, tiles_, first, block_, 0,
                                                        0, made);
       (first == 0 ? product_ : sum_).Run(stream, seen, made, planes);
     }
+  }
+
+  void SumBias(Arena& arena, const float* gradient, float* result) const {
+    const int64_t rows = results_.batch * results_.rows;
+    auto* partial = static_cast<float*>(arena.Get(rows * results_.channels * sizeof(float)));
+    winograd::SumChannels(gradient, results_, partial, result);
   }
 
   Spec spec_;
@@ -515,8 +519,8 @@ class Winograd final : public Plan {
 // All steps of a layer of an LSTM, or their gradient.
 class Lstm final : public Plan {
  public:
-  // The numbers: what convolutions have there, kind, steps, batch, hidden size, and whether it begins
-  // with the last step.
+  // The numbers: 0, where convolutions have their axes; the kind; steps, batch and hidden size; and
+  // whether it begins with the last step.
   Lstm(const dnnl::engine& engine, const Numbers& numbers)
       : forward_(numbers[1] == kLstm),
         steps_(numbers[2]),
@@ -549,10 +553,8 @@ class Lstm final : public Plan {
     const auto in = [&](size_t i) { return static_cast<float*>(inputs[i]); };
     const auto out = [&](size_t i) { return static_cast<float*>(results[i]); };
     const int64_t size = batch_ * hidden_;
-    auto* packed = static_cast<float*>(
-        arena.Get(packed_.get_desc().get_size() + size * sizeof(float)));
     plain_.set_data_handle(inputs[forward_ ? 3 : 6]);
-    packed_.set_data_handle(packed);
+    packed_.set_data_handle(arena.Get(packed_.get_desc().get_size()));
     turn_.execute(stream, plain_, packed_);
     if (forward_) {
       Forward(stream, in(0), in(1), in(2), out(0), out(1), out(2));
@@ -588,7 +590,8 @@ class Lstm final : public Plan {
       float *next_hidden = hidden + step * size, *next_cell = cell + step * size;
       parallel::ForEach(batch_, [=](int64_t row) {
         const int64_t at = row * width;
-        lstm::Step(given + 4 * at, made + 4 * at, before_cell + at, next_cell + at, next_hidden + at, width);
+        lstm::Step(given + 4 * at, made + 4 * at, before_cell + at, next_cell + at,
+                   next_hidden + at, width);
       });
       before_hidden = next_hidden;
       before_cell = next_cell;
@@ -658,8 +661,8 @@ using Job = std::function<void(Bench&)>;
 // The thread that runs oneDNN.
 //
 // It also goes on with the program: XLA runs what comes after a call on the thread that says that
-// the call is done, so that the next call finds itself on this thread already, and is computed there
-// and then. Waking another thread and being woken by it takes 0.1 ms on a virtual machine.
+// the call is done, so that the next call finds itself on this thread already, and is computed
+// there and then. Waking another thread and being woken by it takes 0.1 ms on a virtual machine.
 //
 // What comes after may wait for something itself, such as a callback into Python that runs another
 // program. If calls wait meanwhile and nothing moves, another thread takes over as the worker.

@@ -240,8 +240,8 @@ inline int64_t WidthOf(int64_t outputs) {
   return outputs % 64 == 0 ? 64 : outputs % 32 == 0 ? 32 : kLanes;
 }
 
-// Transforms weights, by blocks that are copied plane by plane: the same place of all planes is often
-// the same line of a cache.
+// Transforms weights, by blocks that are copied plane by plane: the same place of all planes is
+// often the same line of a cache.
 inline void WeightsToPlanes(const float* data, const Weights& weights, float* planes) {
   constexpr int64_t most = 64;
   const int64_t width = WidthOf(weights.outputs), step = weights.outputs * weights.inputs;
