@@ -12,6 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import hybridnet as hn
+from hybridnet import autograd, nd
 from hybridnet.native import onednn
 from hybridnet.ops.alternatives import alternatives_of, picking, settled_weights
 
@@ -94,3 +96,18 @@ def layouts(axes: int, last: bool) -> tuple[str, str]:
 
 def shaped(outer: int, channels: int, spatial: Sequence[int], last: bool) -> tuple[int, ...]:
     return (outer, *spatial, channels) if last else (outer, channels, *spatial)
+
+
+def losses_of(net: Any, x: Any, labels: Any, rate: float) -> list[float]:
+    """Trains a network for six steps; returns the loss of each."""
+    net.hybridize()
+    trainer = hn.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": rate})
+    entropy = hn.gluon.loss.SoftmaxCrossEntropyLoss()
+    found = []
+    for _ in range(6):
+        with autograd.record():
+            loss = entropy(net(nd.array(x)), nd.array(labels)).mean()
+        loss.backward()
+        trainer.step(1)
+        found.append(float(loss.asscalar()))
+    return found

@@ -27,7 +27,17 @@ from helpers import run_op, run_script, thorough
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
-from onednn_checks import assert_same, chosen, close, layouts, lowering, plainly, random, shaped
+from onednn_checks import (
+    assert_same,
+    chosen,
+    close,
+    layouts,
+    losses_of,
+    lowering,
+    plainly,
+    random,
+    shaped,
+)
 
 import hybridnet as hn
 from hybridnet import autograd, nd
@@ -551,18 +561,7 @@ def test_training_goes_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def losses() -> list[float]:
         programs.cache.clear()
-        net = network()
-        net.hybridize()
-        trainer = hn.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.02})
-        entropy = hn.gluon.loss.SoftmaxCrossEntropyLoss()
-        found = []
-        for _ in range(6):
-            with autograd.record():
-                loss = entropy(net(nd.array(x)), nd.array(labels)).mean()
-            loss.backward()
-            trainer.step(1)
-            found.append(float(loss.asscalar()))
-        return found
+        return losses_of(network(), x, labels, 0.02)
 
     found = losses()
     monkeypatch.setenv("HYBRIDNET_ONEDNN", "0")

@@ -13,10 +13,19 @@ from helpers import thorough
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
-from onednn_checks import assert_same, chosen, close, layouts, lowering, plainly, random, shaped
+from onednn_checks import (
+    assert_same,
+    chosen,
+    close,
+    layouts,
+    losses_of,
+    lowering,
+    plainly,
+    random,
+    shaped,
+)
 
 import hybridnet as hn
-from hybridnet import autograd, nd
 from hybridnet.gluon import nn
 from hybridnet.native import onednn
 from hybridnet.ops import onednn_convolution, winograd
@@ -238,17 +247,7 @@ def test_training_goes_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
             nn.Dense(10, in_units=64),
         )
         net.initialize(hn.init.Xavier())
-        net.hybridize()
-        trainer = hn.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.3})
-        entropy = hn.gluon.loss.SoftmaxCrossEntropyLoss()
-        found = []
-        for _ in range(6):
-            with autograd.record():
-                loss = entropy(net(nd.array(x)), nd.array(labels)).mean()
-            loss.backward()
-            trainer.step(1)
-            found.append(float(loss.asscalar()))
-        return found
+        return losses_of(net, x, labels, 0.3)
 
     seen: list[Any] = []
     compute = onednn.compute

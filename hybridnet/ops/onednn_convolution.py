@@ -306,9 +306,7 @@ def _product(data: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
 
 def product(x: Any, weight: Any) -> Any:
     """Returns ``x @ weight.T`` in float32 for an x of any rank; its gradients are oneDNN's, too."""
-    window, lead = _product_window(x, weight, num_hidden=weight.shape[0], flatten=False)
-    forward, _data_gradient, _weight_gradient = _linear()
-    return forward(window, x.reshape(window.source), (weight,)).reshape(*lead, -1)
+    return _product(x, weight, num_hidden=weight.shape[0], flatten=False)
 
 
 def product_weight_gradient(x: Any, grad: Any) -> Any:
