@@ -670,7 +670,11 @@ class Worker {
  public:
   // Never deleted: a process may end while it waits.
   static Worker& Get() {
-    static Worker* worker = new Worker();
+    static Worker* worker = [] {
+      auto* made = new Worker();
+      made->Begin();  // if there is no second thread to be had, the first one still has its memory
+      return made;
+    }();
     return *worker;
   }
 
@@ -696,7 +700,7 @@ class Worker {
   // After this long without a move another thread is the worker.
   static constexpr std::chrono::milliseconds kPatience{300};
 
-  Worker() {
+  void Begin() {
     std::lock_guard lock(mutex_);
     Appoint();
     std::thread([this] { Watch(); }).detach();
