@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from hybridnet import nd
@@ -51,9 +52,12 @@ class Adam(Optimizer):
         """Returns the running means of the gradient and its square: zeros like the weight."""
         return (zeros_like(weight), zeros_like(weight))
 
-    def _effective_lr(self, index: Index, lr: float) -> float:
-        t = self._index_update_count[index]
-        return lr * math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
+    def _effective_lrs(self, indices: Sequence[Index], lrs: list[float]) -> list[float]:
+        steps = [self._index_update_count[index] for index in indices]
+        return [
+            lr * math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
+            for lr, t in zip(lrs, steps, strict=True)
+        ]
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""

@@ -51,8 +51,9 @@ class Adamax(Optimizer):
         """Returns the running mean and maximum: zeros of the weight's shape and dtype."""
         return (zeros_like(weight), zeros_like(weight))
 
-    def _effective_lr(self, index: Index, lr: float) -> float:
-        return lr / float(1 - self.beta1 ** self._index_update_count[index])
+    def _effective_lrs(self, indices: Sequence[Index], lrs: list[float]) -> list[float]:
+        steps = [self._index_update_count[index] for index in indices]
+        return [lr / float(1 - self.beta1**t) for lr, t in zip(lrs, steps, strict=True)]
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""

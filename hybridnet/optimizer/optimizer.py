@@ -282,18 +282,20 @@ class Optimizer:
         attrs, names = self.sym_info
         return {name: float(attrs[name][key]) for name in names if key in attrs.get(name, ())}
 
-    def _multiplier(self, index: Index, mults: Mapping[Any, float], attribute: str) -> float:
-        if index in self.param_dict:
-            found: float = getattr(self.param_dict[index], attribute)
-            return found
-        if index in mults:
-            return mults[index]
-        return mults.get(self.idx2name.get(index), 1.0)
+    def _multiplier(self, index: Index, mults: Mapping[Any, float]) -> float:
+        """Returns the multiplier of a weight that is no parameter."""
+        return mults[index] if index in mults else mults.get(self.idx2name.get(index), 1.0)
+
+    # The numbers of all weights are asked for at each step: these are loops without calls.
 
     def _get_lrs(self, indices: Sequence[Index]) -> list[float]:
         """Returns the learning rates of weights; asks the scheduler once."""
-        lr = self.learning_rate
-        return [lr * self._multiplier(index, self.lr_mult, "lr_mult") for index in indices]
+        lr, params, found = self.learning_rate, self.param_dict, []
+        for index in indices:
+            one = params.get(index)
+            mult = self._multiplier(index, self.lr_mult) if one is None else one.lr_mult
+            found.append(lr * mult)
+        return found
 
     def _get_lr(self, index: Index) -> float:
         """Returns the learning rate of a weight."""
@@ -301,7 +303,12 @@ class Optimizer:
 
     def _get_wds(self, indices: Sequence[Index]) -> list[float]:
         """Returns the weight decays of weights."""
-        return [self.wd * self._multiplier(index, self.wd_mult, "wd_mult") for index in indices]
+        wd, params, found = self.wd, self.param_dict, []
+        for index in indices:
+            one = params.get(index)
+            mult = self._multiplier(index, self.wd_mult) if one is None else one.wd_mult
+            found.append(wd * mult)
+        return found
 
     def _get_wd(self, index: Index) -> float:
         """Returns the weight decay of a weight."""
@@ -321,25 +328,26 @@ class Optimizer:
 
     def _update_count(self, index: Any) -> None:
         """Counts an update of a weight, or of each of a list of them."""
-        counts = self._index_update_count
+        counts, before, latest = self._index_update_count, self.begin_num_update, self.num_update
         for one in index if isinstance(index, (list, tuple)) else [index]:
-            counts[one] = counts.get(one, self.begin_num_update) + 1
-            self.num_update = max(self.num_update, counts[one])
+            count = counts[one] = counts.get(one, before) + 1
+            if count > latest:
+                latest = count
+        self.num_update = latest
 
     # -- the steps of an update --------------------------------------------------------------
 
-    def _effective_lr(self, index: Index, lr: float) -> float:
-        """Returns the rate that the operator is given, from the scheduled one.
+    def _effective_lrs(self, indices: Sequence[Index], lrs: list[float]) -> list[float]:
+        """Returns the rates that the operators are given, from the scheduled ones.
 
         A subclass corrects for bias here; ``self._index_update_count[index]`` is the step, from 1.
         """
-        return lr
+        return lrs
 
     def _step_scalars(self, indices: Sequence[Index]) -> list[float]:
         """Counts an update, and returns its numbers: rescale_grad, rates, and decays."""
         self._update_count(indices)
-        pairs = zip(indices, self._get_lrs(indices), strict=True)
-        rates = [self._effective_lr(index, lr) for index, lr in pairs]
+        rates = self._effective_lrs(indices, self._get_lrs(indices))
         return [self.rescale_grad, *rates, *self._get_wds(indices)]
 
     def step_numbers(self, indices: Sequence[Index]) -> tuple[Any, list[Any], list[Any]]:

@@ -38,7 +38,10 @@ def _is_alone() -> bool:
     The engine's own threads hold what they were given, and look for nothing else.
     """
     this = threading.current_thread()
-    return all(one is this or one.name.startswith("hybridnet-") for one in threading.enumerate())
+    for one in threading.enumerate():
+        if one is not this and not one.name.startswith("hybridnet-"):
+            return False
+    return True
 
 
 @final
@@ -49,14 +52,15 @@ class DirectStep:
         code: the structure, as it was launched before.
         operands: the storages of the inputs; None for what a caller gives each time.
         writes: which storage becomes which output of the call.
+        needed: the outputs that are wanted besides.
     """
 
     __slots__ = (
         "_code",
         "_donated",
         "_forks",
+        "_needed",
         "_operands",
-        "_outputs",
         "_program",
         "_types",
         "_writes",
@@ -69,6 +73,7 @@ class DirectStep:
         code: Code,
         operands: Sequence[Storage | None],
         writes: Sequence[tuple[Storage, int]],
+        needed: Sequence[int],
     ) -> None:
         self.ctx = code.ctx
         self._program = program
@@ -77,9 +82,12 @@ class DirectStep:
         self._operands = list(operands)
         self._donated = code.donated
         call = code.instructions[0][0]
-        self._types = call.infer(code.input_types[: len(code.instructions[0][1])])
-        self._outputs = code.outputs
-        self._writes = list(writes)
+        types = call.infer(code.input_types[: len(code.instructions[0][1])])
+        self._types = [types[number] for number in code.outputs]
+        # Where an output of the call is among those of the program.
+        place = code.outputs.index
+        self._writes = [(storage, place(number)) for storage, number in writes]
+        self._needed = [place(number) for number in needed]
 
     @classmethod
     def of(
@@ -124,7 +132,7 @@ class DirectStep:
             return None
         if not {*needed, *(number for _, number in writes)} <= {*code.outputs}:
             return None
-        return cls(program, code, slots, writes)
+        return cls(program, code, slots, writes, needed)
 
     def order(self, call: Call) -> list[int]:
         """Returns which of the call's inputs are given each time, in the order of the program."""
@@ -134,7 +142,7 @@ class DirectStep:
 
     def __call__(
         self, given: Sequence[Storage], numbers: Callable[[], Sequence[float]]
-    ) -> list[Value | None] | None:
+    ) -> list[Value] | None:
         """Starts the program, and overwrites what it overwrites.
 
         Args:
@@ -142,9 +150,9 @@ class DirectStep:
             numbers: returns the scalars; it is called once it is sure that the program runs.
 
         Returns:
-            The outputs of the call, by number, None for one that the program does not give; nothing
-            at all where the call has to be recorded: an input is not there, somebody else holds
-            what it would consume, or somebody wants to see what is launched.
+            The outputs that are wanted; None where the call has to be recorded: an input is not
+            there, somebody else holds what it would consume, or somebody wants to see what is
+            launched.
         """
         if observe.observer is not None or recorder.is_special() or self._forks != forks[0]:
             return None
@@ -175,7 +183,7 @@ class DirectStep:
                 arrays = [jnp.copy(recorder.ready_array(one)) for one in held]
             return self._run(arrays, scalars)
 
-    def _run(self, arrays: list[Any], scalars: list[float]) -> list[Value | None]:
+    def _run(self, arrays: list[Any], scalars: list[float]) -> list[Value]:
         code, program = self._code, self._program
         cache.dispatched += 1
         program.runs += 1
@@ -183,18 +191,18 @@ class DirectStep:
             cache.look_at(code, program, arrays, scalars)
         program.used = True
         journal.launches.append(journal.Launch(code, scalars))
-        made = {number: Value(self._types[number]) for number in self._outputs}
+        types = self._types
         try:
             outputs = dispatch(code.ctx, program.compiled, arrays, scalars)
         except Exception as caught:
             name = code.instructions[0][0].name
             error = OpError(f"{name} on {code.ctx} failed: {caught}")
             error.__cause__ = caught
-            fail([*made.values()], error)
+            made = [Value(one) for one in types]
+            fail(made, error)
         else:
-            for value, array in zip(made.values(), outputs, strict=True):
-                value.array = array
+            made = [Value(one, array) for one, array in zip(types, outputs, strict=True)]
             note_dispatched(code.ctx, outputs[0])
-        for storage, number in self._writes:
-            storage.value = made[number]
-        return [made.get(number) for number in range(len(self._types))]
+        for storage, place in self._writes:
+            storage.value = made[place]
+        return [made[place] for place in self._needed]

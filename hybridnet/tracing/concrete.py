@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
@@ -61,8 +62,10 @@ class ConcreteFunction:
         "_handles",
         "_key",
         "_kinds",
+        "_known",
         "_num_tracked",
         "_outside",
+        "_places",
         "_reader",
         "_results",
         "_sources",
@@ -104,6 +107,10 @@ class ConcreteFunction:
         self.tree = plan.tree
         self._writes = plan.writes
         self._sources = plan.sources
+        #: The numbers that stay the same; those that are asked for come behind them.
+        self._known = [one for one in self.scalars if type(one) is not HostScalar]
+        #: Where each scalar is among all these.
+        self._places = self._places_of_scalars()
         self._num_tracked = plan.num_tracked
         self.ctx = plan.ctx
         outside = [one for one in plan.inputs if isinstance(one, Outside)]
@@ -318,10 +325,16 @@ class ConcreteFunction:
         """Asks for the numbers of this call."""
         if not self._sources:
             return self.scalars
-        numbers: dict[HostScalar, Any] = {}
+        known = self._known.copy()
         for source, stand_ins in self._sources:
-            numbers.update(zip(stand_ins, host_scalars(source, len(stand_ins)), strict=True))
-        return tuple(numbers[x] if type(x) is HostScalar else x for x in self.scalars)
+            known += host_scalars(source, len(stand_ins))
+        return tuple([known[place] for place in self._places])
+
+    def _places_of_scalars(self) -> list[int]:
+        same = itertools.count()
+        asked = itertools.chain(*(stand_ins for _, stand_ins in self._sources))
+        places = dict(zip(asked, itertools.count(len(self._known))))
+        return [places[x] if type(x) is HostScalar else next(same) for x in self.scalars]
 
     @property
     def shown(self) -> list[int]:

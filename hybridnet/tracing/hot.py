@@ -74,7 +74,6 @@ class Hot:
         "_kind",
         "_order",
         "_outside",
-        "_single",
         "_types",
     )
 
@@ -96,10 +95,7 @@ class Hot:
         self._outside = outside
         self._types = concrete.call.output_types
         self._ctx = direct.ctx
-        parts = concrete.results
-        one = parts[0] if len(parts) == 1 and concrete.tree is None else None
-        self._single = type(one) is Part and type(one.source) is Output and one.offset is None
-        self._kind: type[NDArray] = one.kind if self._single and type(one) is Part else NDArray
+        self._kind = _kind_of_single(concrete)
 
     @classmethod
     def of(
@@ -140,7 +136,7 @@ class Hot:
         made = self._direct(arrays)
         if made is None:
             return MISS
-        if self._single and len(made) == 1:
+        if self._kind is not None and len(made) == 1:
             value = _new(Value)
             value.type = self._types[0]
             value.array = made[0]
@@ -164,7 +160,7 @@ class HotStep:
         written: the storages that it overwrites.
     """
 
-    __slots__ = ("_admit", "_concrete", "_ctx", "_direct", "_order", "_shown", "_written")
+    __slots__ = ("_admit", "_concrete", "_ctx", "_direct", "_kind", "_order", "_shown", "_written")
 
     def __init__(
         self,
@@ -180,6 +176,7 @@ class HotStep:
         self._order = list(order)
         self._written = written
         self._shown = concrete.shown
+        self._kind = _kind_of_single(concrete)
         self._ctx = direct.ctx
 
     @classmethod
@@ -218,12 +215,19 @@ class HotStep:
         values = self._direct(given, self._concrete.numbers)
         if values is None:
             return MISS
+        if self._kind is not None:
+            return self._kind.from_value(values[0], self._ctx)
         concrete = self._concrete
-        if not concrete.results:
-            return unflatten(concrete.tree, [])
-        outputs: list[Any] = [None] * len(values)
-        for number in self._shown:
-            value = values[number]
-            assert value is not None
+        outputs: list[Any] = [None] * len(concrete.call.output_types)
+        for number, value in zip(self._shown, values, strict=True):
             outputs[number] = NDArray.from_value(value, self._ctx)
         return unflatten(concrete.tree, concrete.leaves(admitted, outputs))
+
+
+def _kind_of_single(concrete: ConcreteFunction) -> type[NDArray] | None:
+    """Returns the class of a result that is one array, an output and nothing else; else None."""
+    if concrete.tree is not None or len(concrete.results) != 1:
+        return None
+    one = concrete.results[0]
+    whole = type(one) is Part and type(one.source) is Output and one.offset is None
+    return one.kind if whole else None
