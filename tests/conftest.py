@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
+import textwrap
 from collections.abc import Iterator
 
 import pytest
@@ -59,13 +61,40 @@ def own_programs(request: pytest.FixtureRequest) -> None:
         cache.clear()
 
 
+@pytest.fixture(scope="session")
+def compiler(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A C++ compiler that compiles once, for all processes of this run, and then copies."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # all workers'
+    made = folder / "onednn.so"
+    real = os.environ.get("CXX") or next(filter(shutil.which, ("c++", "g++", "clang++")))
+    script = tmp_path_factory.mktemp("compiler") / "c++"
+    script.write_text(
+        textwrap.dedent(
+            f"""\
+            #!/bin/sh
+            for one; do case "$one" in -o*) out="${{one#-o}}";; esac; done
+            if [ ! -f "{made}" ]; then
+              {real} "$@" || exit
+              cp "$out" "{made}.$$" && mv "{made}.$$" "{made}"
+            fi
+            cp "{made}" "$out"
+            """
+        )
+    )
+    script.chmod(0o700)
+    return str(script)
+
+
 @pytest.fixture
-def with_onednn(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def with_onednn(monkeypatch: pytest.MonkeyPatch, compiler: str) -> Iterator[None]:
     """oneDNN is used, and no program is that was made without it."""
     from hybridnet.native import onednn
     from hybridnet.runtime import programs
 
     monkeypatch.setenv("HYBRIDNET_ONEDNN", "1")
+    monkeypatch.setenv("CXX", compiler)
     assert onednn.load(), onednn.state()
     programs.cache.clear()
     yield

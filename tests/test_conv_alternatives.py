@@ -179,12 +179,19 @@ def test_turned_batch_norm(shape, axis, fix_gamma, by_batch, far, seed):
         normal = (data - along(mean)) / jnp.sqrt(along(var) + 1e-3)
         return normal * (1 if fix_gamma else along(gamma)) + along(beta)
 
-    with jax.enable_x64(True):
-        y, used, inverse, new_mean, new_var = turned(*arrays, **forward)
+    backward = lowering("_backward_BatchNorm", "turned")
+
+    @jax.jit
+    def both(head, *arrays):
+        y, used, inverse, *moved = turned(*arrays, **forward)
         wanted, pull = jax.vjp(reference, *arrays)
-        head = draw.standard_normal(shape)
-        found = lowering("_backward_BatchNorm", "turned")(head, data, gamma, used, inverse, **attrs)
-        gradients = pull(jnp.asarray(head))[:3]
+        found = backward(head, *arrays[:2], used, inverse, **attrs)
+        return y, wanted, moved, found, pull(head)[:3]
+
+    with jax.enable_x64(True):
+        y, wanted, (new_mean, new_var), found, gradients = both(
+            draw.standard_normal(shape), *arrays
+        )
     np.testing.assert_allclose(y, wanted, rtol=0, atol=1e-6 if far else 1e-10)
     moved = [data.mean(others), data.var(others)] if by_batch else arrays[3:]
     for one, old, new in zip((new_mean, new_var), arrays[3:], moved, strict=True):

@@ -55,6 +55,7 @@ def hurry(on: bool) -> bool:
             return compiled(lowered, options)
 
         jax.stages.Lowered.compile = compile  # type: ignore[method-assign]
+    jax.config.update("jax_disable_most_optimizations", on)  # of what the tests compile themselves
     was, _Compiling.hurries = _Compiling.hurries, on
     return was != on
 
