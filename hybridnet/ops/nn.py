@@ -113,8 +113,10 @@ def fully_connected(
         data = data.reshape(data.shape[0], math.prod(data.shape[1:]))
     last = data.ndim - 1
     output = lax.dot_general(data, weight, (((last,), (1,)), ((), ())))
-    output = apart(output, platform)
-    return output if bias is None else output + bias
+    if bias is not None:
+        output = output + bias
+    # (With the bias: all gradients then begin with one array.)
+    return apart(output, platform)
 
 
 def _mask_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
