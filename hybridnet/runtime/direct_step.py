@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any, Final, final
 
 from hybridnet.base.errors import OpError
 from hybridnet.base.lazy import jnp
@@ -26,6 +26,8 @@ from .segment import Code, Value
 from .storage import Storage, in_place
 
 __all__ = ["DirectStep"]
+
+_new: Final = object.__new__
 
 # References to a Value, or an array, that nobody but its storage holds: the storage's (the
 # Value's), that of a list here, and the one that `getrefcount` itself is given.
@@ -141,7 +143,7 @@ class DirectStep:
         return [inputs[slot] for slot, one in enumerate(self._operands) if one is None]
 
     def __call__(
-        self, given: Sequence[Storage], numbers: Callable[[], Sequence[float]]
+        self, given: Sequence[Storage], numbers: Callable[[], list[float]]
     ) -> list[Value] | None:
         """Starts the program, and overwrites what it overwrites.
 
@@ -176,7 +178,7 @@ class DirectStep:
                     or held[slot].shared is not None
                 ):
                     return None
-            scalars = list(numbers())
+            scalars = numbers()
             if [one.value for one in storages] != held:
                 # To ask for the numbers has changed an array: nothing is known of it any more.
                 held = [one.value for one in storages]
@@ -201,7 +203,12 @@ class DirectStep:
             made = [Value(one) for one in types]
             fail(made, error)
         else:
-            made = [Value(one, array) for one, array in zip(types, outputs, strict=True)]
+            made = []
+            for one, array in zip(types, outputs, strict=True):
+                value = _new(Value)  # without a call of its __init__
+                value.type = one
+                value.array = array
+                made.append(value)
             note_dispatched(code.ctx, outputs[0])
         for storage, place in self._writes:
             storage.value = made[place]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -38,19 +39,20 @@ def dispatch(ctx: Context, compiled: Any, inputs: list[Any], scalars: list[Any])
     if known is None:
         known = _known.setdefault(ctx, {})
     outputs: Sequence[Any]
-    numbers = np.array(scalars, _FLOAT64)
-    key = numbers.tobytes()
+    key = array("d", scalars).tobytes()
     held = known.get(key, _NEVER)
     if held is _NEVER:
         if len(known) >= _MOST:
             known.clear()
         known[key] = None
+        numbers = np.array(scalars, _FLOAT64)
         # Only here do they enter JAX, which would narrow them to float32 outside this scope.
         with jax.enable_x64(True):
             outputs = compiled(*inputs, numbers)
         return outputs
     if held is None:
         with jax.enable_x64(True):
+            numbers = np.array(scalars, _FLOAT64)
             held = known[key] = jax.device_put(numbers, sharding_of(ctx))
     outputs = compiled(*inputs, held)
     return outputs

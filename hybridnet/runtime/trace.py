@@ -305,7 +305,7 @@ def host_scalars(source: Callable[[], Sequence[float]], count: int) -> list[Any]
     if trace is not None:
         made: list[Any] = trace.host_scalars(source, count)
         return made
-    numbers = [float(one) for one in source()]
+    numbers = [*map(float, source())]
     if len(numbers) != count:
         raise MXNetError(f"host_scalars: expected {count} numbers, got {len(numbers)}")
     return numbers

@@ -195,7 +195,7 @@ class ConcreteFunction:
         trace = recorder.current_trace()
         if trace is not None:
             trace.depend([ref() for ref, _ in self._handles])
-        scalars = self.numbers()
+        scalars = tuple(self.numbers())
         # What the function recorded is on the caller's tape, and nothing else.
         _tape.state.recording = self._num_tracked > 0
         try:
@@ -321,14 +321,14 @@ class ConcreteFunction:
             for one in self.inputs
         ]
 
-    def numbers(self) -> tuple[Any, ...]:
+    def numbers(self) -> list[Any]:
         """Asks for the numbers of this call."""
         if not self._sources:
-            return self.scalars
+            return list(self.scalars)
         known = self._known.copy()
         for source, stand_ins in self._sources:
             known += host_scalars(source, len(stand_ins))
-        return tuple([known[place] for place in self._places])
+        return [known[place] for place in self._places]
 
     def _places_of_scalars(self) -> list[int]:
         same = itertools.count()
