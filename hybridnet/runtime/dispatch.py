@@ -43,7 +43,9 @@ def dispatch(ctx: Context, compiled: Any, inputs: list[Any], scalars: list[Any])
     held = known.get(key, _NEVER)
     if held is _NEVER:
         if len(known) >= _MOST:
+            none = known.get(b"")
             known.clear()
+            known[b""] = none  # programs without scalars come again and again
         known[key] = None
         numbers = np.array(scalars, _FLOAT64)
         # Only here do they enter JAX, which would narrow them to float32 outside this scope.
