@@ -282,20 +282,24 @@ class Optimizer:
         attrs, names = self.sym_info
         return {name: float(attrs[name][key]) for name in names if key in attrs.get(name, ())}
 
-    def _multiplier(self, index: Index, mults: Mapping[Any, float]) -> float:
-        """Returns the multiplier of a weight that is no parameter."""
-        return mults[index] if index in mults else mults.get(self.idx2name.get(index), 1.0)
-
-    # The numbers of all weights are asked for at each step: these are loops without calls.
+    def _multipliers(
+        self, indices: Sequence[Index], mults: Mapping[Any, float], attribute: str
+    ) -> list[float]:
+        """Returns the multipliers of weights: a parameter's own, else by index, else by name."""
+        params, found = self.param_dict, []
+        for index in indices:  # asked at each step, of all weights: a loop that calls nothing
+            if index in params:
+                found.append(getattr(params[index], attribute))
+            elif index in mults:
+                found.append(mults[index])
+            else:
+                found.append(mults.get(self.idx2name.get(index), 1.0))
+        return found
 
     def _get_lrs(self, indices: Sequence[Index]) -> list[float]:
         """Returns the learning rates of weights; asks the scheduler once."""
-        lr, params, found = self.learning_rate, self.param_dict, []
-        for index in indices:
-            one = params.get(index)
-            mult = self._multiplier(index, self.lr_mult) if one is None else one.lr_mult
-            found.append(lr * mult)
-        return found
+        lr = self.learning_rate
+        return [lr * one for one in self._multipliers(indices, self.lr_mult, "lr_mult")]
 
     def _get_lr(self, index: Index) -> float:
         """Returns the learning rate of a weight."""
@@ -303,12 +307,8 @@ class Optimizer:
 
     def _get_wds(self, indices: Sequence[Index]) -> list[float]:
         """Returns the weight decays of weights."""
-        wd, params, found = self.wd, self.param_dict, []
-        for index in indices:
-            one = params.get(index)
-            mult = self._multiplier(index, self.wd_mult) if one is None else one.wd_mult
-            found.append(wd * mult)
-        return found
+        wd = self.wd
+        return [wd * one for one in self._multipliers(indices, self.wd_mult, "wd_mult")]
 
     def _get_wd(self, index: Index) -> float:
         """Returns the weight decay of a weight."""

@@ -51,7 +51,7 @@ _ONEDNN: Final[Options] = {
 # dense layers 0.97 and 0.96, ResNet-18 0.93 (45 MB); two LSTM layers, which are loops, 1.05 and
 # 1.04, and no copy less that counts. Three small dense layers (64-128-128-10, 104 KB): 0.97.
 _ORDERED: Final[Options] = {"xla_cpu_copy_insertion_use_region_analysis": True}
-# Copies of less than this take no time that could be told: each is a step of the program, though.
+# Where all that is overwritten is less than this, its copies take no time that could be told.
 _LEAST_OVERWRITTEN: Final = 1 << 14
 _LOOPS: Final = frozenset({"scan", "while"})
 
