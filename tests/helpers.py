@@ -260,5 +260,5 @@ def run_script(script: str, *, timeout: float = 120, **environ: str) -> str:
         check=False,
     )
     assert not done.stderr, done.stderr
-    assert done.returncode == 0
+    assert done.returncode == 0, f"ended with {done.returncode}"
     return done.stdout

@@ -15,6 +15,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -24,6 +25,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -666,19 +668,18 @@ using Job = std::function<void(Bench&)>;
 //
 // What comes after may wait for something itself, such as a callback into Python that runs another
 // program. If calls wait meanwhile and nothing moves, another thread takes over as the worker.
+//
+// A process that ends destroys what oneDNN and XLA hold, so that nothing may be computed any more
+// by then: it first waits for the worker and does without it (`Close`), then ends all (`Leave`).
 class Worker {
  public:
-  // Never deleted: a process may end while it waits.
+  // Never deleted: the thread waits for jobs while the process ends.
   static Worker& Get() {
-    static Worker* worker = [] {
-      auto* made = new Worker();
-      made->Begin();  // if there is no second thread to be had, the first one still has its memory
-      return made;
-    }();
+    static auto* worker = new Worker();
     return *worker;
   }
 
-  // Begins a job; on the thread itself it is done when this returns.
+  // Begins a job; on the thread itself, and without it, it is done when this returns.
   ffi::Future Start(Job job) {
     ffi::Promise promise;
     ffi::Future future(promise);
@@ -688,32 +689,66 @@ class Worker {
       ++moves_;
       lock.unlock();
       Finish(promise, job, bench);
-      return future;
+    } else if (closed_) {
+      lock.unlock();
+      Bench bench;
+      Finish(promise, job, bench);
+    } else {
+      Begin();
+      jobs_.emplace_back(std::move(job), std::move(promise));
+      begin_.notify_one();
+      if (!idle_ && !watched_) watch_.notify_one();
     }
-    jobs_.emplace_back(std::move(job), std::move(promise));
-    begin_.notify_one();
-    if (!idle_ && !watched_) watch_.notify_one();
     return future;
+  }
+
+  // Does without the thread from the next moment on when it has nothing to do.
+  //
+  // Returns false if there is no such moment until patience is over.
+  bool Close(std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    const auto is_free = [&] { return busy_ == 0 && jobs_.empty(); };
+    if (!closed_ && !free_.wait_for(lock, patience, is_free)) return false;
+    closed_ = true;
+    return true;
+  }
+
+  // Waits for the jobs that have begun; those that come now fail.
+  void Leave() {
+    left_ = true;
+    while (running_ != 0) std::this_thread::yield();
   }
 
  private:
   // After this long without a move another thread is the worker.
   static constexpr std::chrono::milliseconds kPatience{300};
 
+  // Begins the threads that have not begun: there may have been none to be had before.
   void Begin() {
-    std::lock_guard lock(mutex_);
-    Appoint();
+    if (worker_ == std::thread::id()) Appoint();
+    if (watches_) return;
     std::thread([this] { Watch(); }).detach();
+    watches_ = true;
   }
 
   // Does a job, and says so; then this thread may go on with a program.
-  static void Finish(ffi::Promise& promise, const Job& job, Bench& bench) {
+  void Finish(ffi::Promise& promise, const Job& job, Bench& bench) {
     try {
-      job(bench);
+      Run(job, bench);
     } catch (const std::exception& error) {
       return promise.SetError(ffi::Error::Internal(std::string("oneDNN: ") + error.what()));
     }
     promise.SetAvailable();
+  }
+
+  void Run(const Job& job, Bench& bench) {
+    struct Running {
+      std::atomic<int>& count;
+      explicit Running(std::atomic<int>& count) : count(count) { ++count; }
+      ~Running() { --count; }
+    } running(running_);
+    if (left_) throw std::runtime_error("the process is at its end");
+    job(bench);
   }
 
   // Makes a new thread the worker; the one before ends when it comes back.
@@ -738,9 +773,11 @@ class Worker {
       auto [job, promise] = std::move(jobs_.front());
       jobs_.pop_front();
       ++moves_;
+      ++busy_;
       lock.unlock();
       Finish(promise, job, bench);
       lock.lock();
+      if (--busy_ == 0) free_.notify_all();
     }
   }
 
@@ -762,13 +799,18 @@ class Worker {
   }
 
   std::mutex mutex_;
-  std::condition_variable begin_, watch_;
+  std::condition_variable begin_, watch_, free_;
   std::deque<std::pair<Job, ffi::Promise>> jobs_;
   std::thread::id worker_;
   Bench* bench_ = nullptr;  // the worker's own
   bool idle_ = false;       // the worker waits for jobs
+  bool watches_ = false;    // there is a thread that watches
   bool watched_ = false;    // it is being looked whether anything moves
+  bool closed_ = false;     // jobs are done without the worker
   int64_t moves_ = 0;       // jobs begun
+  int busy_ = 0;            // threads that do a job, or what comes after it
+  std::atomic<int> running_ = 0;  // jobs
+  std::atomic<bool> left_ = false;
 };
 
 // Begins a job on the worker.
@@ -830,3 +872,17 @@ extern "C" int64_t HybridnetPackedBytes(const int64_t* spec, int64_t length) {
     return -1;
   }
 }
+
+// Does without threads of our own from now on, as before the end of the process.
+//
+// Returns 0 if they are still at work after as many milliseconds.
+extern "C" int32_t HybridnetClose(int64_t milliseconds) {
+  const bool is_closed = Worker::Get().Close(std::chrono::milliseconds(milliseconds));
+  // Here and not earlier: what is registered last is called first, and some of what oneDNN destroys
+  // at the end it makes at first use. If there is no room to register it, only this safety is lost.
+  [[maybe_unused]] static const int kFailed = std::atexit([] { Worker::Get().Leave(); });
+  return is_closed;
+}
+
+// Lets what computes come to its end, and whatever calls from now on fail.
+extern "C" void HybridnetLeave() { Worker::Get().Leave(); }

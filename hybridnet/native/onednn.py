@@ -7,6 +7,7 @@ something is missing, a line of the logger ``hybridnet.native`` says what, and p
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
 import logging
@@ -45,6 +46,8 @@ _INCLUDED: Final = tuple(map(Path(__file__).with_name, ("lstm.h", "parallel.h", 
 _COMPILERS: Final = ("c++", "g++", "clang++")
 # Seconds; on a busy machine it has taken 20.
 _PATIENCE: Final = 300
+# Milliseconds in which Python does not see Ctrl-C.
+_STEP: Final = 100
 
 _log: Final = logging.getLogger("hybridnet.native")
 _lock: Final = threading.Lock()
@@ -133,13 +136,32 @@ def _load() -> Any:
         library = _open(package)
         library.HybridnetPackedBytes.restype = ctypes.c_int64
         library.HybridnetPackedBytes.argtypes = [ctypes.POINTER(ctypes.c_int64), ctypes.c_int64]
+        library.HybridnetClose.argtypes = [ctypes.c_int64]
+        library.HybridnetLeave.restype = None
         functions = {COMPUTE: library.HybridnetCompute, PACK: library.HybridnetPack}
         for target, one in functions.items():
             jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(one), platform="cpu")
     except (OSError, AttributeError, RuntimeError, ValueError) as error:
         # ValueError: CXX holds an open quote; RuntimeError: XLA will not have them.
         raise _Unusable(str(error)) from None
+    atexit.register(_close, library)
+    if hasattr(os, "register_at_fork"):  # a forked child cannot compute, and has nobody to wait for
+        os.register_at_fork(after_in_child=lambda: atexit.unregister(_close))
     return library
+
+
+def _close(library: ctypes.CDLL) -> None:
+    """Waits for what computes; after Ctrl-C for the present calls only, and the next ones fail.
+
+    JAX and the C++ libraries take their things down after this, and nobody may use them then.
+    """
+    try:
+        while not library.HybridnetClose(_STEP):
+            pass
+    except KeyboardInterrupt:
+        library.HybridnetLeave()
+        while not library.HybridnetClose(_STEP):
+            pass
 
 
 def _open(package: _Package) -> ctypes.CDLL:
