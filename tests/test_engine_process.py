@@ -418,7 +418,7 @@ def test_very_many_pushes_leave_memory_flat(kind):
         gc.collect()
         before, objects = tracemalloc.get_traced_memory()[0], len(gc.get_objects())
         tracemalloc.stop()  # tracing a million pushes takes minutes; the objects count all the same
-        soak(engine, thorough(1_000_000, 250_000))
+        soak(engine, thorough(1_000_000, 120_000))
         tracemalloc.start()
         soak(engine, 10_000)
         gc.collect()

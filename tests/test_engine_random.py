@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hybridnet.engine import LANES, Engine, ManualPool, NaiveEngine, TaskError, ThreadedEngine
 
 SLOTS = 6  # few, so that tasks conflict
-PROGRAMS = thorough(10_000, 5_000)
+PROGRAMS = thorough(10_000, 3_000)
 
 
 @dataclass
