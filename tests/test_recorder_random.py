@@ -16,7 +16,7 @@ from hybridnet import nd
 
 @pytest.mark.parametrize("block", range(10))
 def test_however_they_are_run(block):
-    for seed in range(50 * block, 50 * block + thorough(50, 15)):
+    for seed in range(50 * block, 50 * block + thorough(50, 12)):
         check_stepwise(make_program(seed), 4 + seed % 60)
 
 
