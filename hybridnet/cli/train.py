@@ -225,7 +225,7 @@ def _score(
     scores = np.concatenate([one.asnumpy() for one in outputs]).astype(np.float64)
     labels = digits.test_labels.astype(int)
     accuracy = float((scores.argmax(axis=1) == labels).mean())
-    if np.allclose(scores.sum(axis=1), 1, atol=1e-3) and scores.min() >= 0:
+    if np.allclose(scores.sum(axis=1), 1, atol=1e-3) and (scores >= 0).all():
         scores = np.log(np.maximum(scores, 1e-38))
     shifted = scores - scores.max(axis=1, keepdims=True)
     log_softmax = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))

@@ -134,7 +134,7 @@ def _is_program(param: Any) -> bool:
     """Whether a parameter of a primitive is a program itself, as that of a loop is."""
     if isinstance(param, (tuple, list)):
         return any(map(_is_program, param))
-    return isinstance(param, (jax_core.ClosedJaxpr, jax_core.Jaxpr))
+    return hasattr(param, "eqns")  # closed or not: newer JAX has one class for both
 
 
 @dataclass(frozen=True, eq=False, slots=True)
