@@ -674,6 +674,37 @@ def test_a_process_may_end_while_convolutions_are_computed(tmp_path: Path, compi
         assert run_script(script, **environ).startswith("left")
 
 
+def test_exit_handlers_may_compute(tmp_path: Path, compiler: str) -> None:
+    """What runs after the process has begun to end does without the thread, and at last fails."""
+    script = """
+        import atexit
+        import numpy as np
+        from hybridnet import nd
+        from hybridnet.base.errors import MXNetError
+        from hybridnet.native import onednn
+
+        x = nd.array(np.arange(8 * 16 * 9 * 9).reshape(8, 16, 9, 9) % 7)
+        w = nd.array(np.ones((16, 16, 3, 3)))
+
+        def convolve():
+            return nd.Convolution(x, w, kernel=(3, 3), num_filter=16, no_bias=True).asnumpy()
+
+        def last():
+            print("closed", np.array_equal(convolve(), wanted))
+            onednn._loaded()[0].HybridnetLeave()
+            try:
+                convolve()
+            except MXNetError as error:
+                print("left", "the process is at its end" in str(error))
+
+        atexit.register(last)  # called after those that are registered later
+        wanted = convolve()
+        print(onednn.state().startswith("onednn"))
+        """
+    environ = {"HYBRIDNET_CACHE_DIR": str(tmp_path), "CXX": compiler}
+    assert run_script(script, **environ).split() == ["True", "closed", "True", "left", "True"]
+
+
 class Busy:
     """A library whose worker never comes to an end until it must."""
 
