@@ -30,6 +30,14 @@ def _abs_gradient(back: Backward) -> Sequence[Any]:
     return [back.grads[0] * sign[0]]
 
 
+def _arccosh_gradient(back: Backward) -> Sequence[Any]:
+    """1 / sqrt(x^2 - 1), below -1 too, as in MXNet; JAX has NaN there, or 0 for large x."""
+    (size,) = back.apply(get("abs").bind({})[0], [back.inputs[0]])
+    rsqrt = get("rsqrt").bind({})[0]
+    (low,), (high,) = back.apply(rsqrt, [size - 1.0]), back.apply(rsqrt, [size + 1.0])
+    return [back.grads[0] * low * high]
+
+
 def _round_half_away(x: Any) -> Any:
     whole = jnp.trunc(x)
     return whole + jnp.sign(x) * (jnp.abs(x - whole) >= 0.5)
@@ -110,7 +118,8 @@ unary("sinh", lambda x: jnp.sinh(x), "Hyperbolic sine.")
 unary("cosh", lambda x: jnp.cosh(x), "Hyperbolic cosine.")
 unary("tanh", lambda x: jnp.tanh(x), "Hyperbolic tangent.", gradient=by_output("tanh"))
 unary("arcsinh", lambda x: jnp.arcsinh(x), "Inverse hyperbolic sine.")
-unary("arccosh", lambda x: jnp.arccosh(x), "Inverse hyperbolic cosine, of numbers from 1 on.")
+unary("arccosh", lambda x: jnp.arccosh(x), "Inverse hyperbolic cosine, of numbers from 1 on.",
+      gradient=_arccosh_gradient)
 unary("arctanh", lambda x: jnp.arctanh(x), "Inverse hyperbolic tangent, of numbers from -1 to 1.")
 unary("degrees", lambda x: jnp.rad2deg(x), "Radians to degrees.")
 unary("radians", lambda x: jnp.deg2rad(x), "Degrees to radians.")
