@@ -20,7 +20,7 @@ from hybridnet.runtime import journal
 
 pytestmark = pytest.mark.optimized
 
-_STEPS = thorough(10_000, 2000)
+_STEPS = thorough(10_000, 3000)
 _PERIOD = 1000  # steps between two looks at the process
 _READ_EVERY = 50  # steps between two losses that are read, as a progress bar does
 _BATCH, _INPUTS, _CLASSES = 16, 12, 4
