@@ -14,7 +14,7 @@ from hybridnet.base.lazy import jax
 
 from .devices import sharding_of
 
-__all__ = ["dispatch"]
+__all__ = ["dispatch", "known_scalars", "put_scalars"]
 
 _FLOAT64: Final = np.dtype(np.float64)
 # The scalars that programs were given, as bytes, by context: the array on the device that holds
@@ -35,10 +35,27 @@ def dispatch(ctx: Context, compiled: Any, inputs: list[Any], scalars: list[Any])
         inputs: JAX arrays on the context.
         scalars: numbers, for its last argument.
     """
+    numbers = known_scalars(ctx, scalars)
+    outputs: Sequence[Any]
+    if type(numbers) is np.ndarray:
+        # Only here do they enter JAX, which would narrow them to float32 outside this scope.
+        with jax.enable_x64(True):
+            outputs = compiled(*inputs, numbers)
+    else:
+        outputs = compiled(*inputs, numbers)
+    return outputs
+
+
+def known_scalars(ctx: Context, scalars: Sequence[Any]) -> Any:
+    """Returns numbers as a program takes them: on the device, if they came before.
+
+    Returns:
+        A JAX array of float64, or one of NumPy's, with which a program must be called while JAX
+        knows 64 bits.
+    """
     known = _known.get(ctx)
     if known is None:
         known = _known.setdefault(ctx, {})
-    outputs: Sequence[Any]
     key = array("d", scalars).tobytes()
     held = known.get(key, _NEVER)
     if held is _NEVER:
@@ -47,17 +64,16 @@ def dispatch(ctx: Context, compiled: Any, inputs: list[Any], scalars: list[Any])
             known.clear()
             known[b""] = none  # programs without scalars come again and again
         known[key] = None
-        numbers = np.array(scalars, _FLOAT64)
-        # Only here do they enter JAX, which would narrow them to float32 outside this scope.
-        with jax.enable_x64(True):
-            outputs = compiled(*inputs, numbers)
-        return outputs
+        return np.array(scalars, _FLOAT64)
     if held is None:
-        with jax.enable_x64(True):
-            numbers = np.array(scalars, _FLOAT64)
-            held = known[key] = jax.device_put(numbers, sharding_of(ctx))
-    outputs = compiled(*inputs, held)
-    return outputs
+        held = known[key] = put_scalars(ctx, scalars)
+    return held
+
+
+def put_scalars(ctx: Context, scalars: Sequence[Any]) -> Any:
+    """Returns numbers on the device, as programs take them: a JAX array of float64."""
+    with jax.enable_x64(True):
+        return jax.device_put(np.array(scalars, _FLOAT64), sharding_of(ctx))
 
 
 if hasattr(os, "register_at_fork"):

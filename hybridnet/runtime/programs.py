@@ -136,8 +136,9 @@ class _Program:
 class _Thread(threading.local):
     """What this thread has launched, and what became of the wholes that were compiled for it."""
 
-    #: What it launched last.
+    #: What it launched last, and its structure.
     last: _Program | None = None
+    code: Code | None = None
     #: Instructions in those that did not run again, less twice those that did.
     unused = 0
     told = False
@@ -333,6 +334,10 @@ class ProgramCache:
             return None
         return ProgramState(program.compiled is not None, program.runs, program.launches)
 
+    def last_code(self) -> Code | None:
+        """Returns the structure that this thread launched last."""
+        return self._thread.code
+
     def compiled(self, code: Code) -> _Program | None:
         """Returns the program of a structure, for who runs it by itself; None if it has none."""
         program = self._programs.get(code)
@@ -392,7 +397,7 @@ class ProgramCache:
             program = self._find(code)
             if last is not None:
                 last.then = (code, program)
-        thread.last = program
+        thread.last, thread.code = program, code
         return program
 
     def _find(self, code: Code) -> _Program:

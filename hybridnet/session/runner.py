@@ -28,6 +28,7 @@ from hybridnet.runtime import generator, recorder
 from hybridnet.runtime.host_task import awaited
 from hybridnet.runtime.segment import Value
 
+from .dispatch import dispatch
 from .metadata import Trace
 from .stages import Stages, run_stages, stages_of
 from .step import Program, Request, Step, make_program, make_step, unwritten
@@ -153,7 +154,7 @@ class Runner:
         given += feeds
         program = self._program(step, given, held)
         state = self._random_state(program.ctx) if program.draws else None
-        made = program.shortcut.run(program, given, state) if trace is None else None
+        made = dispatch(program, given, state) if trace is None else None
         if made is None:
             pairs = zip(program.reads, program.contexts, strict=False)
             values = [_on(ctx, given[number]) for number, ctx in pairs]

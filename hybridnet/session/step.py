@@ -27,9 +27,9 @@ from hybridnet.passes.settle import is_unsettled, needed_values, settle
 from hybridnet.runtime.device import device_at, find_device, full_name, list_devices, sites_of
 from hybridnet.runtime.graph_call import GraphCall, shared_call
 from hybridnet.runtime.partitioned import PartitionedCall
+from hybridnet.runtime.prepared import PreparedCall
 
 from .held import asking, settled_held
-from .shortcut import Shortcut
 
 __all__ = ["Program", "Request", "Step", "make_program", "make_step", "unwritten"]
 
@@ -75,7 +75,7 @@ class Step:
     programs: dict[Any, Program] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Program:
     """What runs.
 
@@ -91,7 +91,8 @@ class Program:
         contexts: of its inputs.
         results: the contexts of its outputs.
         parts: what runs it on several devices; None on one.
-        shortcut: the short way to run it again.
+        prepared: what runs it again, once it is compiled.
+        takes_arrays_of_numpy: whether it is given these as they are.
     """
 
     call: GraphCall
@@ -104,7 +105,8 @@ class Program:
     contexts: tuple[Context, ...]
     results: tuple[Context, ...]
     parts: PartitionedCall | None
-    shortcut: Shortcut = field(default_factory=Shortcut)
+    prepared: PreparedCall | None = None
+    takes_arrays_of_numpy: bool = True
 
 
 class _Where(NamedTuple):

@@ -1,6 +1,7 @@
-"""`Admission`: whether a call of a trace is one that its short way is for.
+"""`Admission`: whether a call is one for a trace that is known already.
 
-What has to hold is written down once, at an earlier call, so that a call compares a few lists.
+Everything that the key of a trace holds was written down at an earlier call, so that a call
+compares a few lists, where making the key anew takes a walk over the function's names.
 """
 
 from __future__ import annotations
@@ -13,37 +14,41 @@ import numpy as np
 
 from hybridnet.base.context import current_context
 from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray._tape import Leaf
 
 from .concrete import ConcreteFunction
 from .environment import guards_of
 from .given import Given
 from .guards import Guards
-from .structure import Identity, flatten, static_key
+from .structure import Identity, flatten, requirement, static_key
 
 __all__ = ["Admission"]
 
 
 @final
 class Admission:
-    """The arguments that are let in, and what the function's names must mean.
+    """The calls that are of one trace, as far as that can be told quickly.
 
     Args:
         concrete: the trace.
         guards: what its function's names must mean.
-        arrays: the arguments of an earlier call; the others must be of their types and classes.
+        arrays: the arguments of an earlier call; others must be like them, each for each.
         owner: refers to the object that comes before the arrays, where the function is a method.
     """
 
     __slots__ = (
         "_classes",
+        "_contexts",
         "_current",
         "_fits",
         "_guards",
-        "_kinds",
+        "_on_tape",
         "_owner",
-        "_plain",
+        "_recording",
+        "_tracked",
         "_training",
-        "count",
+        "_types",
+        "concrete",
     )
 
     def __init__(
@@ -53,15 +58,18 @@ class Admission:
         arrays: Sequence[NDArray],
         owner: Callable[[], Any] | None,
     ) -> None:
+        self.concrete = concrete
         self._owner = owner
         self._fits = concrete.fits if concrete.reads_outside else None
         self._guards = guards if guards else None
-        self._kinds = [one.type for one in arrays]
+        self._types = [one.type for one in arrays]
         # Those with NumPy's semantics make such.
         self._classes = [type(one) for one in arrays]
-        #: The number of arrays.
-        self.count = len(arrays)
-        self._plain = [None] * len(arrays)
+        self._contexts = [one.context for one in arrays]
+        # Whether they are results on the tape.
+        self._tracked = [one.edge is not None for one in arrays]
+        self._on_tape = [number for number, is_on in enumerate(self._tracked) if is_on]
+        self._recording = _tape.state.recording
         self._training = _tape.state.training
         self._current = current_context()
 
@@ -80,29 +88,37 @@ class Admission:
         owner = None
         if args and _is_object(args[0]):
             owner, args = weakref.ref(args[0]), args[1:]
-        simple = all(isinstance(one, NDArray) and one.edge is None for one in args)
+        simple = all(
+            isinstance(one, NDArray) and requirement(one) in (None, "recorded") for one in args
+        )
         if not simple or len(arrays) != len(args):
             return None
         guards = guards_of(function, given.args)
         return None if guards is None else cls(concrete, guards, arrays, owner)
 
     def __call__(self, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Returns the arrays among the arguments of a call; None where it goes the long way."""
+        """Returns the arrays among the arguments of a call; None where it is not admitted."""
         state = _tape.state
-        if state.recording or state.training is not self._training:
+        if state.recording is not self._recording or state.training is not self._training:
             return None
         if self._owner is not None:
             if not args or args[0] is None or args[0] is not self._owner():
                 return None
             args = args[1:]
-        try:
-            # (Comprehensions are what Python is quickest at: twice as quick as `map` here.)
-            if [x._type for x in args] != self._kinds or [x._edge for x in args] != self._plain:
-                return None
-            if [type(x) for x in args] != self._classes:
-                return None
-        except AttributeError:  # not an array
+        # (Comprehensions are what Python is quickest at: twice as quick as `map` here.)
+        if [type(x) for x in args] != self._classes:
             return None
+        if [x._type for x in args] != self._types:
+            return None
+        if [x._storage.ctx for x in args] != self._contexts:
+            return None
+        if [x._edge is not None for x in args] != self._tracked:
+            return None
+        for number in self._on_tape:
+            if type(args[number]._edge.node) is Leaf:
+                return None  # a variable, which may get a gradient
+        if len(args) > 1 and len({id(x) for x in args}) < len(args):
+            return None  # one array as two arguments is traced as one
         if current_context() is not self._current:
             return None
         if self._guards is not None and not self._guards.hold():

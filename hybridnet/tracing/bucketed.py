@@ -133,13 +133,13 @@ class Bucketed:
         )
         arguments, concrete = self._find(call, sizes)
         if sizes == call.lengths:
-            return concrete.run(arguments)
+            return concrete.run(arguments.arrays)
         if concrete.written & call.padded_numbers(arguments):
             raise PaddingError(_WRITTEN.format(name=self.name))
         if self._strict and not concrete.is_repeatable:
             raise PaddingError(_STRICT.format(name=self.name))
         cuts = self._examined(call, sizes, arguments, concrete)
-        leaves, tree = flatten(concrete.run(arguments))
+        leaves, tree = flatten(concrete.run(arguments.arrays))
         made = [
             self._cut(one, [cut[number] for cut in cuts], call.lengths)
             for number, one in enumerate(leaves)

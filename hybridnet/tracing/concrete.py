@@ -15,8 +15,9 @@ from hybridnet.ndarray import NDArray, _tape
 from hybridnet.runtime import recorder
 from hybridnet.runtime.graph_call import shared_call
 from hybridnet.runtime.partitioned import PartitionedCall
+from hybridnet.runtime.prepared import PreparedCall
 from hybridnet.runtime.segment import Value
-from hybridnet.runtime.storage import Storage
+from hybridnet.runtime.storage import Storage, in_place
 from hybridnet.runtime.trace import host_scalars
 
 from .build import Output, Outside, Part, build, on_tape
@@ -24,10 +25,13 @@ from .given import Given, Reader
 from .host_call import settle_world
 from .retracing import argument_names, described
 from .spread import Spread, spread
-from .structure import Arguments, unflatten
+from .structure import unflatten
 
 __all__ = ["ConcreteFunction"]
 
+# Runs after which a call is prepared for the next: there is none before it has a program, and for
+# many there is none at all.
+_TRIES: Final = 8
 # Stands for a number that only Python knows, such as a learning rate, where any will do.
 _ANY_NUMBER: Final = 0.5
 
@@ -60,16 +64,22 @@ class ConcreteFunction:
     __slots__ = (
         "__weakref__",
         "_handles",
+        "_is_dispatched",
+        "_is_update",
         "_key",
         "_kinds",
         "_known",
         "_num_tracked",
         "_outside",
+        "_overwritten",
         "_places",
+        "_prepared",
         "_reader",
         "_results",
+        "_single",
         "_sources",
         "_spread",
+        "_tries",
         "_writes",
         "call",
         "captured",
@@ -77,7 +87,9 @@ class ConcreteFunction:
         "graph",
         "inputs",
         "scalars",
+        "shown",
         "tree",
+        "written",
     )
 
     def __init__(
@@ -119,6 +131,28 @@ class ConcreteFunction:
         self.captured = list(self._outside.values())
         # Arrays that were made and dropped while tracing are not expected back.
         self._handles = tuple(one for one in plan.handles if one[0]() is not None)
+        #: The arguments that it overwrites, by number, and the storages outside.
+        self.written = {one.target for one in plan.writes if isinstance(one.target, int)}
+        overwritten = (one.target for one in plan.writes if type(one.target) is Outside)
+        self._overwritten = frozenset(one.memory.storage for one in overwritten)
+        #: What changes arrays, and is recorded in one go.
+        self._is_update = bool(plan.writes) and not (self.call.on_host or self._spread)
+        #: Whether its program can be dispatched as it is: gradients are none of its affair, it is
+        #: on one device, and all that it changes is arrays outside, as a whole.
+        self._is_dispatched = not (self._num_tracked or self._spread or self.call.on_host) and all(
+            type(one.target) is Outside
+            and one.target.memory.offset is None
+            and type(one.output) is Output
+            and not one.output.tracked
+            for one in plan.writes
+        )
+        self._prepared: PreparedCall | None = None
+        self._tries = _TRIES
+        #: The outputs of its call that its results are made of.
+        parts = [one for one in self._results if type(one) is Part]
+        self.shown = [self._number(one.source) for one in parts if type(one.source) is Output]
+        #: The class of a result that is one array, an output and nothing else; else None.
+        self._single = parts[0].kind if len(parts) == 1 and _is_output(self, parts[0]) else None
 
     def fits(self) -> bool:
         """Whether the arrays it found outside are still there, and gradients as wanted as then.
@@ -149,7 +183,7 @@ class ConcreteFunction:
                 f"{self.call.name}: an array that it read from outside was replaced since it was "
                 "traced; call get_concrete_function() again"
             )
-        return self.run(given.arguments)
+        return self.run(given.arguments.arrays)
 
     def _difference(self, given: Given) -> str:
         """Says how arguments differ from those that it was made for."""
@@ -181,25 +215,105 @@ class ConcreteFunction:
             result = f"({result})"
         return f"{self.call.name}({takes}) -> {result}"
 
-    def run(self, arguments: Arguments) -> Any:
-        """Records the graph as one call on these arguments; returns what the function returned."""
-        arrays = arguments.arrays
+    def run(self, arrays: Sequence[NDArray]) -> Any:
+        """Runs the graph on arrays; returns what the function returned.
+
+        Args:
+            arrays: as in `Arguments.arrays`.
+        """
         if self._writes:
             self._refuse_shared(arrays)
+        # First: it may run user's code, which may change any array.
+        scalars = self.numbers()
+        if self._is_dispatched and not _tape.state.recording:
+            prepared = self._prepared
+            if prepared is not None:
+                given = [x._storage.value.array for x in arrays if x._offset is None]
+                if len(given) == len(arrays):
+                    values = prepared(given, scalars)
+                    if values is not None:
+                        return self._returned(arrays, values)
+            elif self._tries:
+                return self._prepare(arrays, scalars)
+        return self._record(arrays, scalars)
+
+    def _returned(self, arrays: Sequence[NDArray], values: Sequence[Value]) -> Any:
+        """Returns what the function returned, of the outputs in `shown`."""
+        assert self.ctx is not None
+        if self._single is not None:
+            return self._single.from_value(values[0], self.ctx)
+        outputs: list[Any] = [None] * len(self.call.output_types)
+        for number, value in zip(self.shown, values, strict=True):
+            outputs[number] = NDArray.from_value(value, self.ctx)
+        return unflatten(self.tree, self.leaves(arrays, outputs))
+
+    def _prepare(self, arrays: Sequence[NDArray], scalars: Sequence[Any]) -> Any:
+        """Does what `_record` does, and prepares the next calls, if that can be done by now."""
+        result = self._record(arrays, scalars)
+        self._tries -= 1
+        # At the first call arrays are held that are made for it, and the program is another one.
+        sources = self._whole_sources() if self._tries < _TRIES - 1 else None
+        if sources is None or self.ctx is None or recorder.current_trace() is not None:
+            return result
+        count = len(arrays)
+        if self._writes:
+            writes = [
+                (one.target.memory.storage, one.output.index)
+                for one in self._writes
+                if type(one.target) is Outside and type(one.output) is Output
+            ]
+            self._prepared = PreparedCall.repeating(self.call, count, sources, writes, self.shown)
+        else:
+            numbers = None if self._sources else self.scalars
+            types = self.call.input_types
+            self._prepared = PreparedCall.pure(self.ctx, self.call, types, numbers, count, sources)
+        return result
+
+    def _whole_sources(self) -> list[int | Storage] | None:
+        """Returns where the inputs come from; None if one is a part of an array."""
+        sources: list[int | Storage] = []
+        for one in self.inputs:
+            if isinstance(one, int):
+                sources.append(one)
+                continue
+            memory = _memory(one)
+            if memory.offset is not None:
+                return None
+            sources.append(memory.storage)
+        return sources
+
+    def _record(self, arrays: Sequence[NDArray], scalars: Sequence[Any]) -> Any:
+        """Records the graph as one call; returns what the function returned."""
         recording = _tape.state.recording
         if not recording:
             # A unit of work that the user named: it begins here, and starts as it ends, whatever
             # follows. While recording, the backward pass belongs to it.
             recorder.mark()
-        operands = self._operands(arrays)
         trace = recorder.current_trace()
         if trace is not None:
             trace.depend([ref() for ref, _ in self._handles])
-        scalars = tuple(self.numbers())
+        if self._is_update:
+            if recorder.several:
+                recorder.settle([*arrays, *self._outside])
+            with in_place:
+                leaves = self._applied(arrays, scalars)
+        else:
+            leaves = self._applied(arrays, scalars)
+        if not recording:
+            recorder.mark()
+        if self.call.on_host and trace is None:
+            for storage in self._outside:
+                settle_world(storage)
+        return unflatten(self.tree, leaves)
+
+    def _applied(self, arrays: Sequence[NDArray], scalars: Sequence[Any]) -> list[Any]:
+        """Records the graph, and writes what it overwrites; returns the leaves of the result."""
+        recording = _tape.state.recording
+        operands = self._operands(arrays)
         # What the function recorded is on the caller's tape, and nothing else.
         _tape.state.recording = self._num_tracked > 0
         try:
-            outputs = self._apply(operands, scalars)
+            outputs = self._apply(operands, tuple(scalars))
             for one in outputs[self._num_tracked :]:
                 one.set_edge(None)
             for write in self._writes:
@@ -214,15 +328,9 @@ class ConcreteFunction:
                 array.write(value.read())
                 if output.tracked:
                     array.set_edge(value.edge)
-            leaves = self.leaves(arrays, outputs)
+            return self.leaves(arrays, outputs)
         finally:
             _tape.state.recording = recording
-        if not recording:
-            recorder.mark()
-        if self.call.on_host and trace is None:
-            for storage in self._outside:
-                settle_world(storage)
-        return unflatten(self.tree, leaves)
 
     def _apply(self, operands: list[NDArray], scalars: tuple[Any, ...]) -> list[NDArray]:
         """Records the graph as one call; returns its outputs."""
@@ -263,11 +371,6 @@ class ConcreteFunction:
         return self._results
 
     @property
-    def written(self) -> set[int]:
-        """The arguments that it overwrites, by number."""
-        return {one.target for one in self._writes if isinstance(one.target, int)}
-
-    @property
     def partitioned(self) -> PartitionedCall | None:
         """What each device does, if it runs on several; None if on one."""
         return None if self._spread is None else self._spread.partitioned
@@ -276,34 +379,6 @@ class ConcreteFunction:
     def reads_outside(self) -> bool:
         """Whether `fits` has something to look at."""
         return bool(self._handles)
-
-    @property
-    def is_pure(self) -> bool:
-        """Whether all that it does is in its result, and gradients are none of its affair."""
-        return not (self._writes or self._sources or self._num_tracked or self._spread)
-
-    @property
-    def is_step(self) -> bool:
-        """Whether all that it changes is arrays outside, as a whole, on the one device it is on.
-
-        Gradients are none of its affair then, and what it gives is not on the tape.
-        """
-        return not (self._num_tracked or self._spread) and all(
-            type(one.target) is Outside
-            and one.target.get().offset is None
-            and type(one.output) is Output
-            and not one.output.tracked
-            for one in self._writes
-        )
-
-    @property
-    def overwritten(self) -> list[tuple[Storage, int]]:
-        """Of a trace that `is_step`: the storages that it overwrites, each with its output."""
-        return [
-            (one.target.memory.storage, one.output.index)
-            for one in self._writes
-            if type(one.target) is Outside and type(one.output) is Output
-        ]
 
     @property
     def is_repeatable(self) -> bool:
@@ -336,12 +411,6 @@ class ConcreteFunction:
         places = dict(zip(asked, itertools.count(len(self._known))))
         return [places[x] if type(x) is HostScalar else next(same) for x in self.scalars]
 
-    @property
-    def shown(self) -> list[int]:
-        """The outputs of its call that its results are made of."""
-        parts = [one for one in self._results if type(one) is Part]
-        return [self._number(one.source) for one in parts if type(one.source) is Output]
-
     def _number(self, output: Output) -> int:
         return output.index if output.tracked else self._num_tracked + output.index
 
@@ -366,15 +435,19 @@ class ConcreteFunction:
 
     def _refuse_shared(self, arrays: Sequence[NDArray]) -> None:
         """Raises if memory that is written can be reached in another way too."""
-        storages = [one.storage for one in arrays]
-        for write in self._writes:
-            if isinstance(write.target, int):
-                storage = storages[write.target]
-                shared = storage in self._outside or storages.count(storage) > 1
-            else:
-                shared = write.target.memory.storage in storages
-            if shared:
-                raise MXNetError(_SHARED.format(name=self.call.name))
+        storages = [one._storage for one in arrays]
+        shared = not self._overwritten.isdisjoint(storages)
+        for target in self.written:
+            storage = storages[target]
+            shared = shared or storage in self._outside or storages.count(storage) > 1
+        if shared:
+            raise MXNetError(_SHARED.format(name=self.call.name))
+
+
+def _is_output(concrete: ConcreteFunction, part: Part) -> bool:
+    """Whether a part is a whole output, and the whole result."""
+    whole = type(part.source) is Output and part.offset is None
+    return whole and concrete.tree is None
 
 
 def _memory(one: Outside | NDArray) -> NDArray:

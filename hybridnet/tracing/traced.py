@@ -18,6 +18,7 @@ from hybridnet.graph.node import Graph
 from hybridnet.ndarray import _tape
 from hybridnet.runtime import recorder
 
+from .admission import Admission
 from .autograph import converted
 from .bucketed import Bucketed
 from .buckets import Buckets
@@ -25,7 +26,6 @@ from .concrete import ConcreteFunction
 from .environment import environment_key
 from .first_call import FirstCall
 from .given import Given, Reader
-from .hot import MISS, Hot, HotStep, short_way
 from .relaxed import Relaxed
 from .retracing import Watch
 
@@ -33,9 +33,6 @@ __all__ = ["CacheInfo", "Function"]
 
 # Traces kept for one function; the least recently used is dropped.
 _CAPACITY: Final = 256
-# Calls of a trace in a row at which a short way to it is looked for: there is none before it has a
-# program, and for many there is none at all.
-_TRIES: Final = 8
 # One thread traces at a time: two that trace functions that call each other would wait for ever if
 # each function had a lock of its own. Re-entrant, since a function may call another one.
 _tracing: Final = threading.RLock()
@@ -117,20 +114,20 @@ class Function:
         self._hits = 0
         self._count = 0
         self._watch = Watch(self.name, python_function)
-        # The short way to the last trace; it is made at its second call in a row.
-        self._hot: Hot | HotStep | None = None
+        # What admits calls to the last trace; it is made at its second call in a row.
+        self._admission: Admission | None = None
         self._last: weakref.ref[ConcreteFunction] | None = None
-        self._tries = _TRIES
+        self._is_admissible = True
         self._relaxed = Relaxed(self) if reduce_retracing else None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the function: traces it if these arguments are of a new kind."""
-        hot = self._hot
-        if hot is not None and not kwargs:
-            result = hot(args)
-            if result is not MISS:
+        admission = self._admission
+        if admission is not None and not kwargs:
+            arrays = admission(args)
+            if arrays is not None:
                 self._hits += 1
-                return result
+                return admission.concrete.run(arrays)
         given = self.read(args, kwargs)
         if self._relaxed is not None:
             return self._relaxed(given)
@@ -143,15 +140,15 @@ class Function:
         except MakesState:
             with self._device or nullcontext():
                 return self.python_function(*given.args, **given.kwargs)
-        result = concrete.run(given.arguments)
+        result = concrete.run(given.arguments.arrays)
         if given.moved:
             _move_back(concrete, given)
-        elif self._last is not None and self._last() is concrete:
-            if self._hot is None and self._tries and not given.kwargs:
-                self._tries -= 1
-                self._hot = short_way(concrete, given, self.python_function)
-        else:
-            self._last, self._hot, self._tries = weakref.ref(concrete), None, _TRIES
+        elif self._last is None or self._last() is not concrete:
+            self._last, self._admission = weakref.ref(concrete), None
+            self._is_admissible = True
+        elif self._admission is None and self._is_admissible and not given.kwargs:
+            self._admission = Admission.of(concrete, given, self.python_function)
+            self._is_admissible = self._admission is not None
         return result
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -257,8 +254,8 @@ class Function:
         """Drops the traces that can never be used again; the lock is held."""
         while self._dead:
             one = self._dead.popleft()()
-            if self._hot is not None and self._hot.concrete is one:
-                self._hot = None
+            if self._admission is not None and self._admission.concrete is one:
+                self._admission = None
             for key in [key for key, trace in self._traces.items() if trace is one]:
                 del self._traces[key]
 
