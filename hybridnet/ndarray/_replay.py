@@ -22,8 +22,10 @@ from ._tape import Edge, Leaf, TapeNode
 
 __all__ = ["Replay", "accumulate", "apply_rule", "replay_of", "taken"]
 
-#: The known passes by their structure; None for one whose rules must run each time.
-_known: Final[dict[tuple[Any, ...], Replay | None]] = {}
+#: Passes by their structure; None for one whose rules must run each time.
+_Replays = dict[tuple[Any, ...], "Replay | None"]
+#: The known passes over operators. Those over a graph are kept by its call.
+_known: Final[_Replays] = {}
 # A program has a handful of them. One that makes ever new ones begins afresh now and then.
 _CAPACITY: Final = 512
 
@@ -161,28 +163,37 @@ def replay_of(nodes: Sequence[TapeNode], ends: Sequence[Edge]) -> Replay | None:
     """
     if any(type(node) is Leaf for node, _ in ends):
         return None
-    key = _structure(nodes, ends)
+    known, key = _structure(nodes, ends)
     if key is None:
         return None
     try:
-        return _known[key]
+        return known[key]
     except KeyError:
         pass
     made = _Maker(nodes, ends).make()
-    if len(_known) >= _CAPACITY:
-        _known.clear()
-    return _known.setdefault(key, made)
+    if len(known) >= _CAPACITY:
+        known.clear()
+    return known.setdefault(key, made)
 
 
-def _structure(nodes: Sequence[TapeNode], ends: Sequence[Edge]) -> tuple[Any, ...] | None:
-    """Returns everything that the rules can depend on, without the Values and scalars."""
+def _structure(
+    nodes: Sequence[TapeNode], ends: Sequence[Edge]
+) -> tuple[_Replays, tuple[Any, ...] | None]:
+    """Returns everything that the rules can depend on, without the Values and scalars.
+
+    Returns:
+        Where replays of such passes are kept, and the structure; None for one that has no replay.
+    """
+    known = _known
     ctx = nodes[0].ctx if nodes else None
     numbers: dict[Any, int] = {node: number for number, node in enumerate(nodes)}
     key: list[Any] = [revision.number]
     for node in nodes:
         call = node.call
         if not call.symbolic_rule or node.ctx is not ctx or node.input_ctx is not ctx:
-            return None
+            return known, None
+        if call.replays is not None:
+            known = call.replays
         key.append(call)
         key.append(node.types)
         inputs = node.inputs or ()
@@ -196,13 +207,13 @@ def _structure(nodes: Sequence[TapeNode], ends: Sequence[Edge]) -> tuple[Any, ..
                 number = numbers.get(source)
                 if number is None:
                     if source.summed or source.sparse:
-                        return None
+                        return known, None
                     number = numbers[source] = len(numbers)
                 key.append(number)
                 if index:
                     key.append((index,))
     key.extend((numbers[node], index) for node, index in ends)
-    return tuple(key)
+    return known, tuple(key)
 
 
 @final

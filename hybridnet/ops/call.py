@@ -45,6 +45,8 @@ class Call(ABC):
             them before in the same run; others as they were when it began.
         symbolic_rule: whether what `gradient` does depends on types alone, so that it can be run
             once, on handles that stand for values, for all calls.
+        replays: the passes back that have run over it, by their structure, where they go when it
+            does; None where they are kept with those of the operators.
         weight: how many operators compiling it is like compiling.
         may_keep: whether `keeping` may return another call.
         on_host: whether it runs Python code on the host, and so by `run_apart`.
@@ -63,6 +65,7 @@ class Call(ABC):
     mutates: Mapping[int, int] = _NOTHING
     reads_now: frozenset[int] = _NONE
     symbolic_rule: bool = True
+    replays: dict[Any, Any] | None = None
     weight: int = 1
     may_keep: bool = False
     on_host: bool = False

@@ -64,12 +64,10 @@ class GraphCall(Call):
         "on_host",
         "optimized",
         "output_types",
+        "replays",
         "split",
         "weight",
     )
-    # It is one step for the tape as it is, and who remembers its rule would keep it alive.
-    symbolic_rule = False
-
     def __init__(
         self,
         graph: Graph,
@@ -90,6 +88,8 @@ class GraphCall(Call):
         self.num_visible = self.num_outputs if num_visible is None else num_visible
         self.num_scalars = len(self.hosts)
         self.takes_state = False
+        # Here, since the tape's own would keep it alive.
+        self.replays: dict[Any, Any] = {}
         types = infer_types(graph, input_types)
         self.output_types: Types = tuple(types[e.node][e.index] for e in graph.outputs)
         self.optimized = passes_enabled() if optimized is None else optimized
