@@ -661,7 +661,7 @@ def test_repeated_calls_of_methods_see_all_that_changes():
     Scaled.kind = 1.0
 
 
-def test_a_dropped_model_is_let_go_by_the_short_way():
+def test_a_dropped_model_is_let_go_by_what_is_prepared():
     one, x = Scaled(), arr(1, 2)
     for _ in range(5):
         one(x)

@@ -14,7 +14,6 @@ from hybridnet.ops.state_ops import ASSIGN, NO_OP, READ
 from hybridnet.runtime import recorder
 from hybridnet.session import FeedError, MissingFeedError, RunMetadata, RunOptions
 from hybridnet.session.runner import Runner
-from hybridnet.session.shortcut import Shortcut
 from hybridnet.session.step import Request, make_step
 from hybridnet.symbol import Symbol
 
@@ -145,7 +144,7 @@ def test_an_interrupt_leaves_variables_as_they_were(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Shortcut, "run", lambda *_: None)
+        patch.setattr("hybridnet.session.runner.dispatch", lambda *_: None)
         patch.setattr(recorder, "flush", interrupted)  # all is recorded, nothing runs
         with pytest.raises(KeyboardInterrupt):
             session.run(step)
@@ -204,7 +203,7 @@ def heated(runner, request, feeds):
         hn.nd.waitall()
     (step,) = runner._steps.values()
     (program,) = step.programs.values()
-    assert program.shortcut._direct is not None
+    assert program.prepared is not None
     return [one.asnumpy() for one in outputs]
 
 

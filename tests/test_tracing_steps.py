@@ -1,7 +1,7 @@
-"""Traced functions that overwrite arrays outside: the short way of a training step.
+"""Traced functions that overwrite arrays outside: training steps, which are prepared calls.
 
 The reference is the same Python, not traced, on arrays of its own. Between the calls things happen
-that the short way must notice: somebody else holds the old weights, or overwrites them, or reads
+that a prepared call must notice: somebody else holds the old weights, or overwrites them, or reads
 them in another thread.
 """
 
@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import hybridnet as hn
 from hybridnet import engine, nd
+from hybridnet.runtime import prepared as prepared_module
 from hybridnet.runtime.programs import cache
 from hybridnet.runtime.trace import host_scalars
-from hybridnet.tracing.hot import HotStep
 
 SIZE = 6
 
@@ -129,12 +129,19 @@ def test_steps_are_those_of_plain_python(events):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
+def prepared(function):
+    """The prepared call of the last trace of a function."""
+    found = function._last()._prepared
+    assert found is not None
+    return found
+
+
 def hot(world):
-    """Makes a world whose step takes the short way."""
+    """Makes a world whose step is prepared."""
     for _ in range(6):
         world.step(nd.ones((SIZE,)))
         nd.waitall()
-    assert isinstance(world.step._hot, HotStep)
+    assert prepared(world.step).dispatched
     return world
 
 
@@ -148,12 +155,13 @@ def bound(world):
 def test_a_hot_step_is_one_dispatch_and_asks_for_its_numbers_once():
     world = hot(bound(World(lambda f: f)))
     before, count = cache.statistics(), next(world.numbers)
+    dispatched = prepared(world.step).dispatched
     for _ in range(5):
         world.step(nd.ones((SIZE,)))
     after = cache.statistics()
     assert next(world.numbers) == count + 6
     assert (after.cold, after.compilations) == (before.cold, before.compilations)
-    assert isinstance(world.step._hot, HotStep)
+    assert prepared(world.step).dispatched == dispatched + 5
 
 
 def test_the_old_memory_becomes_the_new():
@@ -178,27 +186,216 @@ def test_an_argument_that_is_a_weight_is_refused_in_every_call():
             world.step(world.w)
 
 
-def test_a_step_that_fails_leaves_arrays_that_say_so(monkeypatch):
-    world = hot(bound(World(lambda f: f)))
-    program = world.step._hot._direct._program
+@pytest.mark.parametrize("kind", [RuntimeError, MemoryError, KeyboardInterrupt])
+def test_a_step_that_is_not_dispatched_leaves_all_as_it_was(kind):
+    """Out of memory, or Ctrl-C: nothing has been consumed, and the next call goes on."""
+    world, same = hot(bound(World(lambda f: f))), bound(World(lambda f: f))
+    for _ in range(6):
+        same.step(nd.ones((SIZE,)))
+    call = prepared(world.step)
+    compiled = call._compiled
 
     def fails(*arguments):
-        raise RuntimeError("no memory")
+        raise kind("no memory")
 
-    compiled = program.compiled
-    program.compiled = fails
-    try:
-        made = world.step(nd.ones((SIZE,)))
-    finally:
-        program.compiled = compiled
-    with pytest.raises(hn.MXNetError, match=r"on cpu\(0\) failed: no memory"):
-        made.asnumpy()
-    with pytest.raises(hn.MXNetError, match="no memory"):
-        world.w.asnumpy()
+    call._compiled = fails
+    expected = kind if kind is KeyboardInterrupt else hn.MXNetError
+    with pytest.raises(expected, match="no memory"):
+        world.step(nd.ones((SIZE,)))
+    next(same.numbers)  # it had been asked for
+    call._compiled = compiled
+    np.testing.assert_array_equal(world.w.asnumpy(), same.w.asnumpy())
+    got, wanted = world.step(nd.ones((SIZE,))), same.step(nd.ones((SIZE,)))
+    np.testing.assert_array_equal(got.asnumpy(), wanted.asnumpy())
+    np.testing.assert_array_equal(world.v.asnumpy(), same.v.asnumpy())
+    nd.waitall()
+
+
+def test_a_step_that_fails_with_the_memory_says_what_is_lost():
+    world = hot(bound(World(lambda f: f)))
+    call = prepared(world.step)
+    compiled = call._compiled
+
+    def fails(*arguments):
+        compiled(*arguments)
+        raise RuntimeError("the device is gone")
+
+    call._compiled = fails
+    lost = r" on cpu\(0\) failed: the device is gone.*no value any more.*float32\[6\]"
+    with pytest.raises(hn.MXNetError, match=lost):
+        world.step(nd.ones((SIZE,)))
+    call._compiled = compiled
+    for one in (world.w, world.v):
+        with pytest.raises(hn.MXNetError, match="no value any more until they are assigned one"):
+            one.asnumpy()
     world.w[:] = 1.0
     world.v[:] = 0.0
     assert np.isfinite(world.step(nd.ones((SIZE,))).asscalar())
     nd.waitall()
+
+
+def test_a_ctrl_c_after_the_dispatch_loses_nothing():
+    """The signal arrives when XLA has the arrays already: what it made is put in their place."""
+    world, same = hot(bound(World(lambda f: f))), hot(bound(World(lambda f: f)))
+    call = prepared(world.step)
+    note = prepared_module.note_dispatched
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    prepared_module.note_dispatched = interrupted
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            world.step(nd.ones((SIZE,)))
+    finally:
+        prepared_module.note_dispatched = note
+    same.step(nd.ones((SIZE,)))
+    assert prepared(world.step) is call
+    np.testing.assert_array_equal(world.w.asnumpy(), same.w.asnumpy())
+    np.testing.assert_array_equal(world.v.asnumpy(), same.v.asnumpy())
+
+
+@pytest.mark.parametrize("change", ["cpu(1)", "view"])
+def test_data_that_is_elsewhere_changes_no_weight_wrongly(change):
+    """A batch on another context is refused as at first; a view with an offset is computed with."""
+    w = nd.ones((2, 3))
+
+    @hn.function
+    def step(x):
+        w[:] = w - 0.5 * x
+        return (w * x).sum()
+
+    plain = np.ones((2, 3), "float32")
+    x = nd.array(np.arange(6.0).reshape(2, 3))
+    for _ in range(5):
+        step(x)
+        plain -= 0.5 * x.asnumpy()
+    assert prepared(step).dispatched
+    if change == "view":
+        batches = nd.array(np.arange(18.0).reshape(3, 2, 3))
+        for number in (2, 1, 0):
+            made = step(batches[number])
+            plain -= 0.5 * batches.asnumpy()[number]
+            np.testing.assert_allclose(made.asscalar(), (plain * batches.asnumpy()[number]).sum())
+    else:
+        with pytest.raises(hn.MXNetError, match="one context"):
+            step(x.as_in_context(hn.cpu(1)))
+        np.testing.assert_array_equal(w.asnumpy(), plain)
+        step(x)
+        plain -= 0.5 * x.asnumpy()
+    np.testing.assert_array_equal(w.asnumpy(), plain)
+
+
+def test_a_pure_function_is_traced_for_each_context_and_computes_with_views():
+    scaled = hn.function(lambda x, y: x * 2 + y)
+    x, y = nd.array(np.arange(12.0).reshape(4, 3)), nd.ones((2, 3))
+    for _ in range(4):
+        scaled(x[:2], y)
+    for start in (0, 1, 2):
+        got = scaled(x[start : start + 2], y).asnumpy()
+        np.testing.assert_array_equal(got, x.asnumpy()[start : start + 2] * 2 + 1)
+    there = hn.cpu(1)
+    made = scaled(x[:2].as_in_context(there), y.as_in_context(there))
+    assert made.context == there
+    np.testing.assert_array_equal(scaled(y, y).asnumpy(), np.full((2, 3), 3.0))
+
+
+def test_a_schedule_that_raises_changes_nothing():
+    world = hot(bound(World(lambda f: f)))
+    before = world.w.asnumpy(), world.v.asnumpy()
+    numbers = world.numbers
+
+    def broken():
+        raise ValueError("no rate for this step")
+
+    world.numbers = type("Broken", (), {"__next__": lambda self: broken()})()
+    with pytest.raises(ValueError, match="no rate for this step"):
+        world.step(nd.ones((SIZE,)))
+    np.testing.assert_array_equal(world.w.asnumpy(), before[0])
+    np.testing.assert_array_equal(world.v.asnumpy(), before[1])
+    world.numbers = numbers
+    assert np.isfinite(world.step(nd.ones((SIZE,))).asscalar())
+
+
+@pytest.mark.parametrize("how", ["reads", "copies", "writes", "calls"])
+def test_a_schedule_may_compute_with_the_arrays(how):
+    """What it does to them counts for the step that asks it, as in plain Python."""
+
+    def made(decorate):
+        world = World(decorate)
+
+        def rate():
+            if how == "reads":
+                return [0.1 * abs(float(world.w.sum().asscalar()))]
+            if how == "copies":
+                world.kept[:] = [world.w.copy()]
+                return [0.1]
+            if how == "writes":
+                world.w[:] = world.w * 0.5
+                return [0.1]
+            return [0.1 * float(inner(world.w).asscalar())]
+
+        inner = decorate(lambda w: (w * w).mean())
+        world._rate = rate
+        for _ in range(8):
+            world.step(nd.ones((SIZE,)))
+        return arrays([world.w, world.v])
+
+    # (A trace reads its arrays when the numbers are known; eager code computes the gradient first.)
+    got, wanted = made(lambda f: hn.function(lambda *x: f(*x))), made(lambda f: f)
+    if how == "writes":
+        assert all(np.isfinite(one).all() for one in got)
+        return
+    for one, other in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+@pytest.mark.parametrize("start", ["cold", "hot"])
+def test_two_threads_that_make_one_step_both_take_effect(start):
+    count = nd.zeros((3,))
+    total = nd.zeros((3,))
+
+    @hn.function
+    def step(x):
+        count[:] = count + x
+        total[:] = total + count * 0 + 2
+
+    one = nd.ones((3,))
+    done = 6 if start == "hot" else 0
+    for _ in range(done):
+        step(one)
+    failed = []
+
+    def run():
+        try:
+            for _ in range(10_000):
+                step(one)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert count.asnumpy().tolist() == [20_000 + done] * 3
+    assert total.asnumpy().tolist() == [2 * (20_000 + done)] * 3
+
+
+def test_an_idle_thread_of_the_users_changes_nothing():
+    world = hot(bound(World(lambda f: f)))
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    try:
+        before = prepared(world.step).dispatched
+        for _ in range(20):
+            world.step(nd.ones((SIZE,)))
+        assert prepared(world.step).dispatched == before + 20
+    finally:
+        over.set()
+        thread.join()
 
 
 def test_another_thread_reads_what_is_stepped():

@@ -68,6 +68,7 @@ class GraphCall(Call):
         "split",
         "weight",
     )
+
     def __init__(
         self,
         graph: Graph,

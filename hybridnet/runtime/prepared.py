@@ -113,7 +113,7 @@ class PreparedCall:
         "_types",
         "_writes",
         "ctx",
-        "written",
+        "dispatched",
     )
 
     def __init__(
@@ -134,8 +134,8 @@ class PreparedCall:
         types = call.infer(code.input_types[: len(operands)])
         self._types = [types[number] for number in code.outputs]
         self._results = list(results)
-        #: The storages that it overwrites.
-        self.written = frozenset(storage for storage, _ in writes)
+        #: How often it was dispatched.
+        self.dispatched = 0
         # Those it reads, then those it overwrites unread.
         read = [one for one in sources if isinstance(one, Storage)]
         self._storages = list(dict.fromkeys([*read, *(storage for storage, _ in writes)]))
@@ -248,6 +248,8 @@ class PreparedCall:
     ) -> list[Value] | None:
         """Starts the program, and overwrites what it overwrites.
 
+        The caller has launched what its thread had recorded (`recorder.mark`).
+
         Args:
             arrays: the JAX arrays that are its arguments, none of which is of a storage that it
                 overwrites; None for one that is not there yet. A pure call also takes NumPy
@@ -267,7 +269,6 @@ class PreparedCall:
             return None
         if self._replaced != replaced[0]:
             self._take()
-        recorder.mark()
         if self._writes:
             return self._overwrite(arrays, scalars)
         inputs = self._inputs(arrays, [one.value.array for one in self._storages])
@@ -375,6 +376,7 @@ class PreparedCall:
                 outputs.extend(starmap(self._compiled, (inputs,)))
         else:
             outputs.extend(starmap(self._compiled, (inputs,)))
+        self.dispatched += 1
         if outputs[0]:
             note_dispatched(self.ctx, outputs[0][0])
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from hybridnet.base.lazy import jax
 from hybridnet.ndarray import array
+from hybridnet.runtime import recorder
 from hybridnet.runtime.prepared import PreparedCall
 from hybridnet.runtime.segment import Value
 
@@ -46,6 +47,7 @@ def dispatch(program: Program, given: Sequence[Any], state: Value | None) -> lis
     prepared = program.prepared or _prepare(program)
     if prepared is None:
         return None
+    recorder.mark()
     arrays: list[Any] = []
     hosts = wide = False
     for number in program.reads:

@@ -228,6 +228,7 @@ class ConcreteFunction:
         if self._is_dispatched and not _tape.state.recording:
             prepared = self._prepared
             if prepared is not None:
+                recorder.mark()
                 given = [x._storage.value.array for x in arrays if x._offset is None]
                 if len(given) == len(arrays):
                     values = prepared(given, scalars)
