@@ -25,6 +25,7 @@ from hybridnet.runtime import generator, recorder
 from hybridnet.runtime.graph_programs import GraphPrograms, Run
 from hybridnet.runtime.partitioned import PartitionedCall
 from hybridnet.runtime.placed import OnOneDevice, OnSeveralDevices
+from hybridnet.runtime.prepared import PreparedCall
 from hybridnet.runtime.segment import Value
 
 __all__ = ["Executor"]
@@ -34,6 +35,9 @@ _DRAWS_ANEW: Final = (
     "computing it again would draw other random numbers (Dropout and the like); call "
     "forward(is_train=True) before each backward()"
 )
+
+# Forwards outside training after which the next are prepared; see `tracing.concrete`.
+_TRIES: Final = 8
 
 Monitor = Callable[[str, NDArray], Any]
 
@@ -122,6 +126,9 @@ class Executor:
         # What the next backward starts from: the run, and the first operands of its gradient.
         self._kept: tuple[Run, list[Value]] | None = None
         self._monitor: tuple[Monitor, list[str]] | None = None
+        # What repeats a forward outside training, once it has run twice.
+        self._prepared: PreparedCall | None = None
+        self._tries = _TRIES
         self._programs.inference(self._types)  # raises now where the arrays do not fit
 
     # -- results -----------------------------------------------------------------------------
@@ -171,6 +178,9 @@ class Executor:
             self._feed(name, value)
         self._kept = None
         run = self._run(is_train)
+        if not is_train and self._prepared is not None and not recorder.thread.segments:
+            if self._prepared([], run.scalars) is not None:
+                return self._outputs
         values, made = self._compute(run)
         if is_train and self._wanted:
             self._kept = run, self._operands(run, values, made)
@@ -187,7 +197,25 @@ class Executor:
                 callback(name, NDArray.from_value(made[number], places[number]))
         if not is_train:
             recorder.mark()  # a unit of work: what is predicted starts now
+            if self._tries and self._prepared is None:
+                self._tries -= 1
+                self._prepared = self._prepare(run)
         return self._outputs
+
+    def _prepare(self, run: Run) -> PreparedCall | None:
+        """Returns what repeats the forward that has just run; None where there is no such."""
+        special = self._monitor is not None or recorder.current_trace() is not None
+        parts = any(one.offset is not None for one in (*self._inputs, *self._outputs))
+        # The first outputs are made by their forward; the others overwrite these.
+        if special or parts or self._devices is not None or self._tries == _TRIES - 1:
+            return None
+        sources = [one.storage for one in self._inputs]
+        if run.draws:
+            sources.append(generator.state_of(self._ctx))
+        numbers = range(run.num_heads, run.num_results)
+        writes = [(sources[i], number) for i, number in zip(run.writes, numbers, strict=True)]
+        writes += [(one.storage, number) for number, one in enumerate(self._outputs)]
+        return PreparedCall.repeating(run.call, 0, sources, writes, ())
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
         """Computes the gradients of the arguments, from what the last forward kept.
@@ -423,7 +451,7 @@ class Executor:
             callback: gets the output's name (``fc1_output``) and an NDArray; None ends it.
             monitor_all: also variables.
         """
-        self._kept = self._monitor = None
+        self._kept = self._monitor = self._prepared = None
         self._programs = self._unwatched
         if callback is None:
             return

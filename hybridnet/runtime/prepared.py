@@ -148,7 +148,7 @@ class PreparedCall:
         self._order = None if order == list(range(first + len(self._storages))) else order
         #: What is consumed: the number of the input, and that of its storage.
         self._donated = [(slot, order[slot] - first) for slot in code.donated]
-        self._scalars = scalars
+        self._scalars = None if scalars is None else list(scalars)
         self._numbers = None if scalars is None else put_scalars(self.ctx, scalars)
         self._take()
 
@@ -356,19 +356,17 @@ class PreparedCall:
         Ctrl-C may come right after a call has returned, before what it gave has a name; so it is
         put into the list by what calls it.
         """
-        numbers = self._numbers
-        if numbers is None:
-            assert scalars is not None
-            numbers = known_scalars(self.ctx, scalars)
-        else:
-            scalars = self._scalars
+        numbers, taken = self._numbers, self._scalars
+        if taken is None:
+            taken = list(scalars or ())
+            numbers = known_scalars(self.ctx, taken)
         code, program = self._code, self._program
         cache.dispatched += 1
         program.runs += 1
         if program.runs >= program.look:
-            cache.look_at(code, program, inputs, scalars)
+            cache.look_at(code, program, inputs, taken)
         program.used = True
-        journal.launches.append(journal.Launch(code, scalars))
+        journal.launches.append(journal.Launch(code, taken))
         inputs.append(numbers)
         if type(numbers) is np.ndarray:
             # Only here do they enter JAX, which would narrow them to float32 outside this scope.

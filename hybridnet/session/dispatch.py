@@ -66,7 +66,7 @@ def dispatch(program: Program, given: Sequence[Any], state: Value | None) -> lis
         arrays.append(state.array)
     with jax.enable_x64(True) if wide else nullcontext():
         made = prepared(arrays)
-    if made is None and hosts and None not in map(type, arrays):
+    if made is None and hosts:
         program.takes_arrays_of_numpy = False
     return made
 
