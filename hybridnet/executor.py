@@ -178,9 +178,9 @@ class Executor:
             self._feed(name, value)
         self._kept = None
         run = self._run(is_train)
-        if not is_train and self._prepared is not None and not recorder.thread.segments:
-            if self._prepared([], run.scalars) is not None:
-                return self._outputs
+        prepared = None if is_train or recorder.thread.segments else self._prepared
+        if prepared is not None and prepared([], run.scalars) is not None:
+            return self._outputs
         values, made = self._compute(run)
         if is_train and self._wanted:
             self._kept = run, self._operands(run, values, made)

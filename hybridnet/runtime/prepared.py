@@ -103,12 +103,12 @@ class PreparedCall:
         "_compiled",
         "_donated",
         "_forks",
+        "_launch",
         "_numbers",
         "_order",
         "_program",
         "_replaced",
         "_results",
-        "_scalars",
         "_storages",
         "_types",
         "_writes",
@@ -148,16 +148,20 @@ class PreparedCall:
         self._order = None if order == list(range(first + len(self._storages))) else order
         #: What is consumed: the number of the input, and that of its storage.
         self._donated = [(slot, order[slot] - first) for slot in code.donated]
-        self._scalars = None if scalars is None else list(scalars)
+        # Its numbers, if they are the same at each call, and what the journal keeps of it then.
         self._numbers = None if scalars is None else put_scalars(self.ctx, scalars)
+        self._launch = None if scalars is None else journal.Launch(code, list(scalars))
         self._take()
 
-    def _take(self) -> None:
-        """Takes the program's executable as it is now."""
+    def _take(self) -> bool:
+        """Takes the program's executable as it is now; False if it is another process's."""
+        if self._forks != _forks[0]:
+            return False
         self._replaced = replaced[0]
         compiled = self._program.compiled
         # What JAX's own object hands on to, once it has been called, is called without it.
         self._compiled = getattr(compiled, "_call", None) or compiled
+        return True
 
     # -- preparing ---------------------------------------------------------------------------
 
@@ -265,24 +269,31 @@ class PreparedCall:
             OpError: the program could not be dispatched. What it was to overwrite is as it was, or
                 raises the same when it is read.
         """
-        if observe.observer is not None or recorder.is_special() or self._forks != _forks[0]:
+        if observe.observer is not None or recorder.is_special():
             return None
-        if self._replaced != replaced[0]:
-            self._take()
+        if self._replaced != replaced[0] and not self._take():
+            return None
         if self._writes:
             return self._overwrite(arrays, scalars)
-        inputs = self._inputs(arrays, [one.value.array for one in self._storages])
-        if inputs is None:
-            return None
-        outputs: list[Sequence[Any]] = []
+        if self._storages:
+            arrays = arrays + [one.value.array for one in self._storages]
+        if self._order is not None:
+            arrays = [arrays[number] for number in self._order]
+        numbers = self._note(arrays, scalars)
         try:
-            self._dispatch(inputs, scalars, outputs)
-        except (TypeError, ValueError):  # inputs that are not the program's: nothing has run
+            if type(numbers) is np.ndarray:
+                with jax.enable_x64(True):
+                    outputs = self._compiled(*arrays, numbers)
+            else:
+                outputs = self._compiled(*arrays, numbers)
+        except (TypeError, ValueError):  # inputs that are not the program's, or not there
             return None
         except Exception as error:
             raise OpError(self._failed(error)) from error
+        if outputs:
+            note_dispatched(self.ctx, outputs[0])
         made = []
-        for kind, array in zip(self._types, outputs[0], strict=True):
+        for kind, array in zip(self._types, outputs, strict=True):
             value = _new(Value)  # without a call of its __init__
             value.type = kind
             value.array = array
@@ -348,6 +359,27 @@ class PreparedCall:
                 return True
         return False
 
+    def _note(self, inputs: list[Any], scalars: Sequence[float] | None) -> Any:
+        """Notes that the program runs now; returns its numbers, as it takes them."""
+        launch = self._launch
+        if launch is None:
+            numbers = known_scalars(self.ctx, scalars or ())
+            journal.launches.append(journal.Launch(self._code, list(scalars or ())))
+        else:
+            numbers = self._numbers
+            launches = journal.launches
+            if not launches or launches[-1] is not launch:
+                launches.append(launch)
+        cache.dispatched += 1
+        self.dispatched += 1
+        program = self._program
+        program.used = True
+        program.runs += 1
+        if program.runs >= program.look:
+            taken = scalars if launch is None else launch.scalars
+            cache.look_at(self._code, program, inputs, taken or ())
+        return numbers
+
     def _dispatch(
         self, inputs: list[Any], scalars: Sequence[float] | None, outputs: list[Sequence[Any]]
     ) -> None:
@@ -356,17 +388,7 @@ class PreparedCall:
         Ctrl-C may come right after a call has returned, before what it gave has a name; so it is
         put into the list by what calls it.
         """
-        numbers, taken = self._numbers, self._scalars
-        if taken is None:
-            taken = list(scalars or ())
-            numbers = known_scalars(self.ctx, taken)
-        code, program = self._code, self._program
-        cache.dispatched += 1
-        program.runs += 1
-        if program.runs >= program.look:
-            cache.look_at(code, program, inputs, taken)
-        program.used = True
-        journal.launches.append(journal.Launch(code, taken))
+        numbers = self._note(inputs, scalars)
         inputs.append(numbers)
         if type(numbers) is np.ndarray:
             # Only here do they enter JAX, which would narrow them to float32 outside this scope.
@@ -374,9 +396,7 @@ class PreparedCall:
                 outputs.extend(starmap(self._compiled, (inputs,)))
         else:
             outputs.extend(starmap(self._compiled, (inputs,)))
-        self.dispatched += 1
-        if outputs[0]:
-            note_dispatched(self.ctx, outputs[0][0])
+        note_dispatched(self.ctx, outputs[0][0])
 
     def _land(self, made: list[Value], before: list[Value], outputs: list[Sequence[Any]]) -> None:
         """Gives the new Values their arrays: the program's outputs, else those of the old ones.
@@ -414,6 +434,7 @@ def _is_consumed(values: Sequence[Value]) -> bool:
 
 def _after_fork_in_child() -> None:
     _forks[0] += 1
+    replaced[0] += 1
 
 
 if hasattr(os, "register_at_fork"):

@@ -42,8 +42,9 @@ class Admission:
         "_current",
         "_fits",
         "_guards",
-        "_on_tape",
+        "_overwrites",
         "_owner",
+        "_plain",
         "_recording",
         "_tracked",
         "_training",
@@ -68,7 +69,8 @@ class Admission:
         self._contexts = [one.context for one in arrays]
         # Whether they are results on the tape.
         self._tracked = [one.edge is not None for one in arrays]
-        self._on_tape = [number for number, is_on in enumerate(self._tracked) if is_on]
+        self._plain = None if any(self._tracked) else [None] * len(arrays)
+        self._overwrites = bool(concrete.written)
         self._recording = _tape.state.recording
         self._training = _tape.state.training
         self._current = current_context()
@@ -112,13 +114,16 @@ class Admission:
             return None
         if [x._storage.ctx for x in args] != self._contexts:
             return None
-        if [x._edge is not None for x in args] != self._tracked:
+        if [x._edge for x in args] != self._plain:
+            for x, is_result in zip(args, self._tracked, strict=True):
+                edge = x._edge
+                if (edge is not None) is not is_result:
+                    return None
+                if edge is not None and type(edge.node) is Leaf:
+                    return None  # a variable, which may get a gradient
+        # One array as two arguments is traced as one; that differs only where it is overwritten.
+        if self._overwrites and len({id(x) for x in args}) < len(args):
             return None
-        for number in self._on_tape:
-            if type(args[number]._edge.node) is Leaf:
-                return None  # a variable, which may get a gradient
-        if len(args) > 1 and len({id(x) for x in args}) < len(args):
-            return None  # one array as two arguments is traced as one
         if current_context() is not self._current:
             return None
         if self._guards is not None and not self._guards.hold():

@@ -224,7 +224,7 @@ class ConcreteFunction:
         if self._writes:
             self._refuse_shared(arrays)
         # First: it may run user's code, which may change any array.
-        scalars = self.numbers()
+        scalars = self.numbers() if self._sources else self.scalars
         if self._is_dispatched and not _tape.state.recording:
             prepared = self._prepared
             if prepared is not None:
@@ -233,6 +233,8 @@ class ConcreteFunction:
                 if len(given) == len(arrays):
                     values = prepared(given, scalars)
                     if values is not None:
+                        if self._single is not None:
+                            return self._single.from_value(values[0], prepared.ctx)
                         return self._returned(arrays, values)
             elif self._tries:
                 return self._prepare(arrays, scalars)
@@ -241,8 +243,6 @@ class ConcreteFunction:
     def _returned(self, arrays: Sequence[NDArray], values: Sequence[Value]) -> Any:
         """Returns what the function returned, of the outputs in `shown`."""
         assert self.ctx is not None
-        if self._single is not None:
-            return self._single.from_value(values[0], self.ctx)
         outputs: list[Any] = [None] * len(self.call.output_types)
         for number, value in zip(self.shown, values, strict=True):
             outputs[number] = NDArray.from_value(value, self.ctx)
