@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 #: Contestants that a worker with this process's interpreter runs, hybridnet and JAX in one.
-JAX_PROCESS = ("hybridnet", "jit", "jax")
+JAX_PROCESS = ("hybridnet", "eager", "jit", "jax")
 TITLES = {
     "hybridnet": "hybridnet",
+    "eager": "its eager loop",
     "jit": "jax.jit",
     "jax": "JAX op by op",
     "torch": "PyTorch eager",
@@ -21,7 +22,7 @@ TITLES = {
     "jit, other JAX": "jax.jit, other JAX",
 }
 #: The contestants of ``eager.py``, and the other frameworks of ``nets.py``.
-EAGER = ("hybridnet", "jit", "jax", "torch", "mxnet", "mxnet hybridized")
+EAGER = ("hybridnet", "eager", "jit", "jax", "torch", "mxnet", "mxnet hybridized")
 PEERS = ("torch", "torch.compile", "mxnet hybridized", "mxnet optimized", "tensorflow")
 #: The fastest of these in a row, in a `Target`.
 BEST_PEER = "best peer"
@@ -81,6 +82,7 @@ class Row:
 
 _FASTER = 0.999  # "faster than", as a bound
 _STEP = "a step"
+_AS_EAGER = (Target(1.05, "eager"),)
 
 ROWS = (
     Row(
@@ -129,6 +131,16 @@ ROWS = (
         tolerance=2e-3,
     ),
     Row("lstm", "LSTM 2x200, 35 steps, batch 20", "ms", _STEP, (Target(1.1, "jit"),)),
+    Row("mlp-hybridized", "MLP 64-128-128-10, hybridized", "ms", _STEP, _AS_EAGER),
+    Row("lenet-hybridized", "LeNet, hybridized", "ms", _STEP, _AS_EAGER),
+    Row(
+        "resnet-hybridized",
+        "ResNet-18, hybridized",
+        "ms",
+        _STEP,
+        _AS_EAGER,
+        tolerance=2e-3,
+    ),
     Row("write", "x[3] = 1 on 100 MB", "us", "a write", (Target(100),)),
     Row(
         "memory",

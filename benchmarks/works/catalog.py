@@ -22,7 +22,7 @@ from works.lstm import LSTM
 from works.mlp import MLP
 from works.resnet import ResNet18
 from works.runner import Runner
-from works.training import Network, contestants
+from works.training import Network, contestants, hybridized
 
 Contestants = Mapping[str, Callable[[], Runner]]
 
@@ -85,6 +85,9 @@ def contestants_of(work: str) -> Contestants:
     """
     if work in NETWORKS:
         return contestants(NETWORKS[work]())
+    name, _, way = work.rpartition("-")
+    if way == "hybridized":
+        return hybridized(NETWORKS[name]())
     for table, made in ((INFERENCE, _INFER), (TRAINING, _TRAIN)):
         if work in table:
             return {name: partial(_run, make, table[work]) for name, make in made.items()}

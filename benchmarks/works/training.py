@@ -85,6 +85,14 @@ def contestants(network: Network) -> dict[str, Callable[[], Runner]]:
     }
 
 
+def hybridized(network: Network) -> dict[str, Callable[[], Runner]]:
+    """The same step of a hybridized block, against the eager loop."""
+    return {
+        "hybridnet": partial(_ours, network, hybridized=True),
+        "eager": partial(_ours, network),
+    }
+
+
 # gluon --------------------------------------------------------------------------------------------
 
 
@@ -125,10 +133,10 @@ def gluon_step(
     return step, wait
 
 
-def _ours(network: Network) -> Runner:
+def _ours(network: Network, hybridized: bool = False) -> Runner:
     import hybridnet as hn
 
-    step, wait = gluon_step(network, hn)
+    step, wait = gluon_step(network, hn, hybridized)
     return hybrid(waited(step, wait), lambda: losses(lambda: step().asnumpy()))
 
 
