@@ -335,14 +335,12 @@ class PreparedCall:
         return [made[number] for number in self._results]
 
     def _inputs(self, arrays: list[Any], held: list[Any]) -> list[Any] | None:
-        """Returns the program's inputs in their order; None if one is not there."""
+        """Returns the program's inputs in their order; None if an array is not there."""
         inputs = arrays + held
-        if self._order is not None:
-            inputs = [inputs[number] for number in self._order]
         for array in inputs:
             if array is None:
                 return None
-        return inputs
+        return inputs if self._order is None else [inputs[number] for number in self._order]
 
     def _is_held(self, before: list[Value], inputs: list[Any]) -> bool:
         """Whether somebody else holds what the program would consume.
@@ -411,15 +409,14 @@ class PreparedCall:
                 value.array = array
                 value.segment = None
         elif before:
-            for storage, output, number in self._writes:
+            for _, output, number in self._writes:
                 value, old = made[output], before[number]
-                if storage.value is not old:  # else it did not come to that
-                    value.shared = old.shared
-                    if old.array.is_deleted():
-                        value.error = OpError(self._failed("it did not run", before))
-                    else:
-                        value.array = old.array
-                    value.segment = None
+                value.shared = old.shared
+                if old.array.is_deleted():
+                    value.error = OpError(self._failed("it did not run", before))
+                else:
+                    value.array = old.array
+                value.segment = None
 
     def _failed(self, error: object, before: Sequence[Value] = ()) -> str:
         """Says why the program was not dispatched, and what was lost by that."""
