@@ -1,7 +1,7 @@
 """One LeNet training step as a single hand-written ``jax.jit``: the mark the framework is held to.
 
 ``naive`` uses JAX's convolution and window reduction as they come; ``ours`` uses the lowerings of
-``hybridnet.ops._conv_pool``. Both are the same network: convolution 5x5x20, tanh, max pooling 2,
+``hybridnet.ops.nn.conv.lowerings``. Both are the same network: convolution 5x5x20, tanh, max pooling 2,
 convolution 5x5x50, tanh, max pooling 2, dense 500, tanh, dense 10, softmax cross entropy, trained
 by gradient descent with momentum and weight decay. Parameters and momenta are donated.
 
@@ -22,7 +22,7 @@ import numpy as np
 from jax import lax
 
 from hybridnet.base.allocator import keep_memory
-from hybridnet.ops import _conv_pool
+from hybridnet.ops.nn.conv import lowerings as _conv_pool
 
 SHAPES = {
     "conv1_weight": (20, 1, 5, 5),

@@ -16,7 +16,7 @@ import numpy as np
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
 from hybridnet.base.lazy import jax
-from hybridnet.ops.call import Call, Types
+from hybridnet.ops.core.call import Call, Types
 
 from . import journal, observe, recorder
 from .devices import sharding_of

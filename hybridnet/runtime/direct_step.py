@@ -15,7 +15,7 @@ from typing import Any, Final, final
 
 from hybridnet.base.errors import OpError
 from hybridnet.base.lazy import jnp
-from hybridnet.ops.call import Call
+from hybridnet.ops.core.call import Call
 
 from . import journal, observe, recorder
 from .direct import forks

@@ -18,7 +18,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.by_value import Unsettled
 from hybridnet.graph.transform import STATE
-from hybridnet.ops.call import Call
+from hybridnet.ops.core.call import Call
 
 __all__ = ["Kind", "infer_kinds"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hybridnet.graph.gradient import EdgeHandle
-from hybridnet.ops.state_ops import ASSIGN, READ
+from hybridnet.ops.state.variables import ASSIGN, READ
 
 from .building import compose
 from .control import group, name_scope

@@ -19,9 +19,9 @@ from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import MXNetError
 from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.graph.node import Edge, Node
-from hybridnet.ops import registry
-from hybridnet.ops.call import Call
-from hybridnet.ops.state_ops import NO_OP, READ
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.call import Call
+from hybridnet.ops.state.variables import NO_OP, READ
 from hybridnet.symbol._compose import scope_attributes
 
 from ._infer import Kind, infer_kinds

@@ -14,7 +14,7 @@ from hybridnet.attribute import AttrScope
 from hybridnet.graph.cond import open_cond
 from hybridnet.graph.node import Edge
 from hybridnet.graph.while_loop import open_while
-from hybridnet.ops.call import Call
+from hybridnet.ops.core.call import Call
 from hybridnet.symbol._inside import Inside, joined
 
 from . import dtypes

@@ -9,8 +9,8 @@ import numpy as np
 
 from hybridnet.base.dtype import CODE_OF, is_float
 from hybridnet.graph.node import Node
-from hybridnet.ops import registry
-from hybridnet.ops.operator import OpCall
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.operator import OpCall
 
 from . import dtypes
 from .building import add_node, apply, apply_call

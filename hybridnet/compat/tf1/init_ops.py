@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.ops import registry
+from hybridnet.ops.core import registry
 
 from . import dtypes
 from .building import compose

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hybridnet.graph.gradient import EdgeHandle
-from hybridnet.ops import registry
+from hybridnet.ops.core import registry
 
 from . import dtypes
 from .building import apply, compose

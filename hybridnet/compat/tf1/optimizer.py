@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 from hybridnet.graph.gradient import EdgeHandle
-from hybridnet.ops.state_ops import ASSIGN, READ
+from hybridnet.ops.state.variables import ASSIGN, READ
 
 from .building import compose
 from .control import control_dependencies, group, name_scope

@@ -9,7 +9,7 @@ import numpy as np
 
 from hybridnet.graph.by_value import ByValue
 from hybridnet.graph.gradient import EdgeHandle
-from hybridnet.ops import registry
+from hybridnet.ops.core import registry
 
 from ._infer import Kind
 from .arguments import as_shape, fused, known_numbers, op, static_value

@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from hybridnet.ops.state_ops import NO_OP
+from hybridnet.ops.state.variables import NO_OP
 
 from . import dtypes
 from .building import apply_call

@@ -7,7 +7,7 @@ from typing import Any
 
 from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.graph.node import Node
-from hybridnet.ops.state_ops import ASSIGN, READ
+from hybridnet.ops.state.variables import ASSIGN, READ
 from hybridnet.session.held import IS_HELD, VALUE_OR
 
 from .building import COPY, add_node, apply_call, compose

@@ -1,0 +1,1 @@
+"""What all operators stand on: the registry and its rows, calls, gradients, alternatives, shared rules."""

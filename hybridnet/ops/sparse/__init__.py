@@ -1,0 +1,3 @@
+"""What sparse arrays are computed with: operators on the dense arrays that they are made of."""
+
+from . import storage as storage
