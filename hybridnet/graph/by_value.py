@@ -114,7 +114,7 @@ class ByValue(Unsettled):
 
 @final
 class _Gradient(Unsettled):
-    """The vector-Jacobian product of an unsettled call; as `hybridnet.ops.core.backward.VjpCall`."""
+    """The vector-Jacobian product of an unsettled call; as `ops.core.backward.VjpCall`."""
 
     __slots__ = ("given", "of", "wanted")
 

@@ -15,7 +15,8 @@ operator's lowerings stand beside it.
     nn          layers of networks; conv: windows that slide over images; rnn: recurrent networks
     vision      images, boxes, regions
 
-Families import from the core; besides, numpy and nn from random and math, and vision from all three.
+All families import from the core; besides, numpy and nn from math and random, and vision from
+random and nn. `alternatives` is for users who write their own.
 """
 
 from . import linalg as linalg

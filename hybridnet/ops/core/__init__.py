@@ -1,1 +1,1 @@
-"""What all operators stand on: the registry and its rows, calls, gradients, alternatives, shared rules."""
+"""What all operators stand on: the registry, calls, gradients, alternatives, shared rules."""

@@ -8,4 +8,3 @@ from . import histogram as histogram
 from . import matrix as matrix
 from . import reduce as reduce
 from . import running as running
-from . import special as special

@@ -125,9 +125,11 @@ unary("degrees", lambda x: jnp.rad2deg(x), "Radians to degrees.")
 unary("radians", lambda x: jnp.deg2rad(x), "Degrees to radians.")
 
 unary("erf", lambda x: lax.erf(x), "Error function.")
+unary("_erfc", lambda x: lax.erfc(x), "1 - erf(x), exact where that is small.")
 unary("erfinv", lambda x: lax.erf_inv(x), "Inverse of the error function, of numbers from -1 to 1.")
 unary("gamma", lambda x: jax.scipy.special.gamma(x), "Gamma function.")
 unary("gammaln", lambda x: jax.scipy.special.gammaln(x), "log |gamma(x)|.")
+unary("_digamma", lambda x: lax.digamma(x), "The derivative of log |gamma(x)|.")
 unary("sigmoid", lambda x: lax.logistic(x), "1 / (1 + exp(-x)).", gradient=by_output("sigmoid"))
 unary("softsign", lambda x: x / (1 + jnp.abs(x)), "x / (1 + |x|).")
 

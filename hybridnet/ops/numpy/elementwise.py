@@ -1,7 +1,7 @@
 """NumPy's elementwise functions, where they differ from the older operators of the same meaning.
 
 Comparisons give bool, ``/`` of integers gives float32, and two bool arrays can be combined. What
-does not differ (``_npi_exp`` is ``exp``) is another name of that operator: see `numpy_names`.
+does not differ (``_npi_exp`` is ``exp``) is another name of that operator: see `names`.
 """
 
 from __future__ import annotations

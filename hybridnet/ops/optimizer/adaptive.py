@@ -1,4 +1,4 @@
-"""Updates whose step adapts to each element's past gradients. See `optimizer_ops` for the rules."""
+"""Updates whose step adapts to each element's past gradients. See `updates` for the rules."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -196,3 +196,33 @@ def amp_multicast(*data: Any, num_outputs: _Number, cast_narrow: bool = False) -
     """
     dtype = _common(data, cast_narrow)
     return tuple(one.astype(dtype) if is_float(np.dtype(one.dtype)) else one for one in data)
+
+
+def _overwritten(*, num_arrays: int) -> Mapping[int, int]:
+    return {i: i for i in range(num_arrays)}
+
+
+def _check_reset(*types: TensorType, num_arrays: int) -> None:
+    if num_arrays != len(types):
+        raise ParameterError(
+            f"reset_arrays: num_arrays must be the number of arrays, {len(types)}, got {num_arrays}"
+        )
+
+
+@operator(
+    "reset_arrays",
+    outputs=lambda *, num_arrays: num_arrays,
+    visible=0,
+    mutates=_overwritten,
+    check=_check_reset,
+    infer=lambda *types, num_arrays: types,
+    no_gradient=UPDATE,
+)
+def reset_arrays(*data: Any, num_arrays: _Number) -> Any:
+    """Overwrites arrays with zeros; ``x[:] = 0`` does so too.
+
+    Args:
+        data: the arrays.
+        num_arrays: how many there are.
+    """
+    return tuple(jnp.zeros_like(one) for one in data)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from hybridnet.base.attrs import Range, Shape
+from hybridnet.base.attrs import Shape
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from ..core.operator import describe
 from ..core.registry import operator
-from ..optimizer.updates import UPDATE
 from .indexing import whole
 
 __all__: list[str] = []
@@ -94,33 +92,3 @@ def fill_element_0index(lhs: Any, mhs: Any, rhs: Any) -> Any:
         rhs: (rows,), their columns.
     """
     return lhs.at[jnp.arange(lhs.shape[0]), whole(rhs)].set(mhs.astype(lhs.dtype))
-
-
-def _overwritten(*, num_arrays: int) -> Mapping[int, int]:
-    return {i: i for i in range(num_arrays)}
-
-
-def _check_reset(*types: TensorType, num_arrays: int) -> None:
-    if num_arrays != len(types):
-        raise ParameterError(
-            f"reset_arrays: num_arrays must be the number of arrays, {len(types)}, got {num_arrays}"
-        )
-
-
-@operator(
-    "reset_arrays",
-    outputs=lambda *, num_arrays: num_arrays,
-    visible=0,
-    mutates=_overwritten,
-    check=_check_reset,
-    infer=lambda *types, num_arrays: types,
-    no_gradient=UPDATE,
-)
-def reset_arrays(*data: Any, num_arrays: Annotated[int, Range(1)]) -> Any:
-    """Overwrites arrays with zeros; ``x[:] = 0`` does so too.
-
-    Args:
-        data: the arrays.
-        num_arrays: how many there are.
-    """
-    return tuple(jnp.zeros_like(one) for one in data)

@@ -1,4 +1,4 @@
-"""Convolution and deconvolution: parameters, types and costs. `_conv_pool` computes them."""
+"""Convolution and deconvolution: parameters, types and costs. `lowerings` computes them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hybridnet.base.tensor_type import TensorType
 
 from ...core.checks import require_one_dtype, require_shape
 from ...core.registry import operator
-from . import lowerings as _conv_pool
+from . import lowerings
 from ._rules import (
     Filters,
     filter_inputs,
@@ -103,7 +103,7 @@ def convolution(
         (batch, num_filter, *output) in the layout and dtype of `data`, where an output size is
         ``(size + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1``.
     """
-    return _conv_pool.convolution(
+    return lowerings.convolution(
         data,
         weight,
         bias,
@@ -113,7 +113,7 @@ def convolution(
         pad=pad,
         num_group=num_group,
         layout=layout,
-        platform=cast("_conv_pool.Platform", platform),
+        platform=cast("lowerings.Platform", platform),
     )
 
 
@@ -181,7 +181,7 @@ def fused_convolution(
     Returns:
         (batch, num_filter, *output) in the layout and dtype of `data`.
     """
-    y = _conv_pool.convolution(
+    y = lowerings.convolution(
         data,
         weight,
         bias,
@@ -191,7 +191,7 @@ def fused_convolution(
         pad=pad,
         num_group=num_group,
         layout=layout,
-        platform=cast("_conv_pool.Platform", platform),
+        platform=cast("lowerings.Platform", platform),
     )
     if with_addend:
         y = y + addend
@@ -295,7 +295,7 @@ def deconvolution(
         (batch, num_filter, *output) in the layout and dtype of `data`, where an output size is
         ``stride * (size - 1) + dilate * (kernel - 1) + 1 - 2 * pad + adj``.
     """
-    return _conv_pool.deconvolution(
+    return lowerings.deconvolution(
         data,
         weight,
         bias,
@@ -307,5 +307,5 @@ def deconvolution(
         target_shape=target_shape,
         num_group=num_group,
         layout=layout,
-        platform=cast("_conv_pool.Platform", platform),
+        platform=cast("lowerings.Platform", platform),
     )

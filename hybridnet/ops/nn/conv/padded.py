@@ -1,7 +1,7 @@
 """Convolution and pooling whose padding is a rule, not a number: what TensorFlow calls SAME, VALID.
 
 The padding may differ at the two ends of an axis, and follows from the size of the data; filters
-are (*kernel, channel, filter). What is computed, and how, is the business of `_conv_pool`.
+are (*kernel, channel, filter). What is computed, and how, is the business of `lowerings`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 from ...core.checks import require_one_dtype
 from ...core.operator import describe
 from ...core.registry import operator
-from . import lowerings as _conv_pool
+from . import lowerings
 from ._rules import check_data, joined, split
 from ._sliding import WindowAxis, max_windows, sum_windows
 from .convolution import Layout
@@ -138,7 +138,7 @@ def _convolved(data: Any, filters: Any, params: Mapping[str, Any], platform: Any
     weight = jnp.moveaxis(filters, -1, 0)
     if not last:
         weight = jnp.moveaxis(weight, -1, 1)
-    return _conv_pool.convolution(
+    return lowerings.convolution(
         data,
         weight,
         kernel=kernel,
@@ -147,7 +147,7 @@ def _convolved(data: Any, filters: Any, params: Mapping[str, Any], platform: Any
         pad=[low for low, _ in pads],
         num_group=params["num_group"],
         layout=layout,
-        platform=cast("_conv_pool.Platform", platform),
+        platform=cast("lowerings.Platform", platform),
     )
 
 
@@ -315,7 +315,7 @@ def padded_pooling(
             sizes, kernel, strides, _pads(sizes, kernel, params), outputs, strict=True
         )
     ]
-    where = cast("_conv_pool.Platform", platform)
+    where = cast("lowerings.Platform", platform)
     if pool_type == "max":
         return max_windows(data, axes, last, where)
     counts: Any = np.ones(())

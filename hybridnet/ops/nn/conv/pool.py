@@ -1,4 +1,4 @@
-"""Pooling: parameters, types and costs. `_conv_pool` computes it."""
+"""Pooling: parameters, types and costs. `lowerings` computes it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from ...core.registry import operator
-from . import lowerings as _conv_pool
+from . import lowerings
 from ._rules import (
     check_data,
     check_kernel,
@@ -108,7 +108,7 @@ def pooling(
         (batch, channel, *output) in the layout and dtype of `data`. The gradient of a maximum
         goes to the first of several greatest elements of a window.
     """
-    return _conv_pool.pooling(
+    return lowerings.pooling(
         data,
         kernel=kernel,
         pool_type=pool_type,
@@ -119,5 +119,5 @@ def pooling(
         p_value=p_value,
         count_include_pad=count_include_pad is not False,
         layout=layout,
-        platform=cast("_conv_pool.Platform", platform),
+        platform=cast("lowerings.Platform", platform),
     )

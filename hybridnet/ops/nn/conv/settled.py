@@ -19,18 +19,7 @@ from hybridnet.base.dtype import FLOAT32, FLOAT64
 from hybridnet.base.lazy import jnp, lax
 
 from ...core.alternatives import Site, alternative, settled_choice
-from . import (
-    lowerings as _conv_pool,
-)
-from . import (
-    onednn as onednn_convolution,
-)
-from . import (
-    turned as conv_turned,
-)
-from . import (
-    winograd,
-)
+from . import lowerings, onednn, turned, winograd
 from .lowerings import convolved_size
 
 __all__: list[str] = []
@@ -87,18 +76,18 @@ def _convolution(
     stride, dilate, pad = (
         given or (default,) * n for given, default in ((stride, 1), (dilate, 1), (pad, 0))
     )
-    turned = jnp.moveaxis(weight, 0, -1)
+    ordered = jnp.moveaxis(weight, 0, -1)
     if num_group > 1:
-        y = _depthwise(data, turned, kernel, stride, dilate, pad)
+        y = _depthwise(data, ordered, kernel, stride, dilate, pad)
     elif math.prod(kernel) == 1 and not any(pad):
         steps = (slice(None), *(slice(None, None, one) for one in stride))
-        matrix = turned.reshape(turned.shape[n:])
+        matrix = ordered.reshape(ordered.shape[n:])
         y = lax.dot_general(data[steps], matrix, (((n + 1,), (0,)), ((), ())))
     else:
         axes = layout[1:-1]
         y = lax.conv_general_dilated(
             data,
-            turned,
+            ordered,
             stride,
             [(one, one) for one in pad],
             rhs_dilation=dilate,
@@ -147,7 +136,7 @@ def _pooling(
     if global_pool:
         reduced: dict[str, Any] = {"max": jnp.max, "avg": jnp.mean, "sum": jnp.sum}
         return reduced[pool_type](data, tuple(range(1, data.ndim - 1)), keepdims=True)
-    return _conv_pool.pooling(
+    return lowerings.pooling(
         data,
         kernel=kernel,
         pool_type=pool_type,
@@ -162,7 +151,7 @@ def _pooling(
 
 @settled_choice("Convolution")
 def _choose_convolution(site: Site) -> str | None:
-    return winograd.packed_choice(site) if onednn_convolution.applies_packed(site) else _NAME
+    return winograd.packed_choice(site) if onednn.applies_packed(site) else _NAME
 
 
 @settled_choice("Pooling")
@@ -170,4 +159,4 @@ def _choose_pooling(site: Site) -> str | None:
     # By slices and by XLA's reduction: all of VGG-11 with 1 image 85.3 and 89.6 ms, with 4 and by
     # oneDNN's convolutions 214 and 223; ResNet-50 59.7 and 61.7.
     by_slices = site.attrs["pool_type"] == "max" and not site.attrs["global_pool"]
-    return conv_turned.NAME if by_slices else _NAME
+    return turned.NAME if by_slices else _NAME

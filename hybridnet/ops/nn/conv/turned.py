@@ -5,7 +5,7 @@ every operator between two convolutions works in that order too, nothing is turn
 `_channels_last.turns`).
 
 Against the plain lowerings (patches and elements of the window with the batch last, see
-`_conv_pool`), convolutions of a single element are products of rows, which takes half the time for
+`lowerings`), convolutions of a single element are products of rows, which takes half the time for
 the gradient of a weight at stride 2, and the gradient of a bias is a `row_sum`.
 """
 
@@ -26,9 +26,7 @@ from ...core.alternatives import (
     alternative,
     builtin_choice,
 )
-from . import lowerings as _conv_pool
-from . import onednn as onednn_convolution
-from . import winograd
+from . import lowerings, onednn, winograd
 from .channels_last import plus_bias, row_sum, turns
 from .lowerings import convolved_size
 
@@ -141,8 +139,8 @@ def _choose_convolution(site: Site) -> str:
     # make no whole vectors, batch 64: 19.0 and 24.1 / 17.3 and 22.6; with 24 and 48: 24.8 and 22.4.
     # The price: gradients of depthwise and 1x1 convolutions by turns, (16, 64, 28, 28), 48 and 177;
     # 383 if the depthwise ones alone are plain.
-    if onednn_convolution.applies(site):
-        return winograd.NAME if winograd.pays(site) else onednn_convolution.NAME
+    if onednn.applies(site):
+        return winograd.NAME if winograd.pays(site) else onednn.NAME
     return NAME if turns(site.attrs["num_filter"]) else PLAIN
 
 
@@ -169,7 +167,7 @@ def _pooling(
     **_: Any,
 ) -> Any:
     """Pooling by strided slices, in which the channels are the innermost axis."""
-    return _conv_pool.pooling(
+    return lowerings.pooling(
         data,
         kernel=kernel,
         pool_type=pool_type,

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from ...core.alternatives import Site, alternative, settled_choice
-from . import onednn as onednn_convolution
+from . import onednn
 from .onednn import Window
 
 __all__ = ["NAME", "PACKED", "packed_choice", "pays"]
@@ -41,12 +41,12 @@ _LEAST_GAIN: Final = 0.8
 
 def _window(site: Site) -> Window:
     data, weight = site.operands[:2]
-    return onednn_convolution.convolution_window(data, weight, **site.attrs)
+    return onednn.convolution_window(data, weight, **site.attrs)
 
 
 def _is_small(site: Site) -> bool:
     """Whether a convolution is of 3x3, with nothing between, and of whole vectors of channels."""
-    if len(site.attrs["kernel"]) != 2 or not onednn_convolution.applies(site):
+    if len(site.attrs["kernel"]) != 2 or not onednn.applies(site):
         return False
     window = _window(site)
     ones = window.groups, *window.stride, *window.dilate
@@ -55,7 +55,7 @@ def _is_small(site: Site) -> bool:
 
 
 def _is_packed(site: Site) -> bool:
-    return onednn_convolution.applies_packed(site) and _is_small(site)
+    return onednn.applies_packed(site) and _is_small(site)
 
 
 def pays(site: Site) -> bool:
@@ -73,15 +73,15 @@ def pays(site: Site) -> bool:
 
 
 alternative("Convolution", NAME, applies=_is_small, tolerance=_TOLERANCE)(
-    partial(onednn_convolution.convolution, winograd=True)
+    partial(onednn.convolution, winograd=True)
 )
 for _operator in ("Convolution", "_fused_convolution"):
     alternative(_operator, PACKED, applies=_is_packed, tolerance=_TOLERANCE)(
-        partial(onednn_convolution.packed_convolution, winograd=True)
+        partial(onednn.packed_convolution, winograd=True)
     )
 
 
 @settled_choice("_fused_convolution")
 def packed_choice(site: Site) -> str:
     """Returns how oneDNN computes a convolution whose weights stay the same."""
-    return PACKED if pays(site) else onednn_convolution.PACKED
+    return PACKED if pays(site) else onednn.PACKED

@@ -18,8 +18,8 @@ import numpy as np
 
 from hybridnet.base.lazy import jax, jnp, lax
 
-from ..conv import onednn as onednn_convolution
-from . import onednn as onednn_lstm
+from ..conv.onednn import product_weight_gradient
+from . import onednn
 
 __all__ = ["GATES", "KEPT", "SCANNED", "Layer", "Way", "remembered", "scan", "weight_gradient"]
 
@@ -34,7 +34,7 @@ class Way(NamedTuple):
 
     Attributes:
         parts: into how many parts the batch is cut, which take each step beside each other.
-        native: whether oneDNN computes them, which it can where `onednn_lstm.applies`.
+        native: whether oneDNN computes them, which it can where `onednn.applies`.
     """
 
     parts: int = 1
@@ -86,7 +86,7 @@ def scan(
         The outputs (time, batch, hidden), the last state, and what `remembered` needs.
     """
     if layer.way.native:
-        h, gates, c = onednn_lstm.steps(x, state, weight, layer.reverse)
+        h, gates, c = onednn.steps(x, state, weight, layer.reverse)
         last = 0 if layer.reverse else -1
         return h, (h[last], c[last]), (h, gates, c)
     cell, parts = _CELLS[layer.mode], layer.way.parts
@@ -228,10 +228,10 @@ def _backward(
     """Returns the gradients of x, state, weight and bias."""
     h = _before(kept[0], state[0], valid, layer.reverse)
     if layer.way.native:
-        x_grad, first = onednn_lstm.steps_gradient(
+        x_grad, first = onednn.steps_gradient(
             grad, kept, state[1], state_grads, weight, layer.reverse
         )
-        return x_grad, first, onednn_convolution.product_weight_gradient(h, x_grad), bias
+        return x_grad, first, product_weight_gradient(h, x_grad), bias
     c = _before(kept[2], state[1], valid, layer.reverse) if layer.mode == "lstm" else None
     local, rule = _RULES[layer.mode](kept, h, c)
 

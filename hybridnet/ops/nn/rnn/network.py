@@ -37,9 +37,8 @@ from ...core.operator import Shapes, describe
 from ...core.registry import get, operator
 from ...core.rules import one_axis, promote_types
 from ...random.state import keep_mask, next_key
-from ..conv import onednn as onednn_convolution
-from . import _layer as _recurrent
-from . import onednn as onednn_lstm
+from ..conv.onednn import product as onednn_product
+from . import _layer, onednn
 from ._layer import (
     GATES,
     KEPT,
@@ -311,19 +310,19 @@ def _one(
         inner = state_bias[2 * size :]
         state_bias = jnp.concatenate([state_bias[: 2 * size], jnp.zeros_like(inner)])
     if layer.way.native:
-        product = onednn_convolution.product(x, input_weight)
+        product = onednn_product(x, input_weight)
     else:
         product = _product(x, input_weight) if kept else x @ input_weight.T
     x = product + (input_bias + state_bias)
     if kept:
-        output, end = _recurrent.remembered(layer, x, state, weight, inner, valid, kept)
+        output, end = _layer.remembered(layer, x, state, weight, inner, valid, kept)
         return output, end, ()
     projected = projection[0] if projection else None
-    return _recurrent.scan(layer, x, state, weight, inner, projected, valid)
+    return _layer.scan(layer, x, state, weight, inner, projected, valid)
 
 
 def _product(x: Any, weight: Any) -> Any:
-    """Returns ``x @ weight.T``, differentiated as `_recurrent.weight_gradient` says."""
+    """Returns ``x @ weight.T``, differentiated as `_layer.weight_gradient` says."""
 
     @jax.custom_vjp
     def product(x: Any, weight: Any) -> Any:
@@ -331,7 +330,7 @@ def _product(x: Any, weight: Any) -> Any:
 
     def backward(saved: tuple[Any, Any], grad: Any) -> tuple[Any, Any]:
         x, weight = saved
-        return grad @ weight, _recurrent.weight_gradient(grad, x)
+        return grad @ weight, _layer.weight_gradient(grad, x)
 
     product.defvjp(lambda x, weight: (x @ weight.T, (x, weight)), backward)
     return product(x, weight)
@@ -513,7 +512,7 @@ def _in_halves(
     return _lowering(Way(parts=2), inputs, generator, train, **params)
 
 
-@alternative("RNN", onednn_lstm.NAME, applies=onednn_lstm.applies, tolerance=1e-5)
+@alternative("RNN", onednn.NAME, applies=onednn.applies, tolerance=1e-5)
 def _by_onednn(
     data: Any,
     parameters: Any,
@@ -539,8 +538,8 @@ def _choose(site: Site) -> str:
     18.6/16.5; 10x128x512 28.2/27.3, 27.4/26.9. What a training pass keeps must be joined again,
     which costs what is won; other cells differ by less than they vary.
     """
-    if onednn_lstm.pays(site):
-        return onednn_lstm.NAME
+    if onednn.pays(site):
+        return onednn.NAME
     batch = site.operands[0].shape[1]
     wins = site.attrs["mode"] == "lstm" and not site.call.train and 8 <= batch < 128
     return "halves" if wins else PLAIN
@@ -604,14 +603,14 @@ Args:
 )(signed(_backward_lowering, ("*arrays",), _backward_keywords()))
 
 
-alternative("_backward_RNN", onednn_lstm.NAME, applies=onednn_lstm.applies, tolerance=1e-5)(
+alternative("_backward_RNN", onednn.NAME, applies=onednn.applies, tolerance=1e-5)(
     partial(_backward_lowering, way=Way(native=True))
 )
 
 
 @builtin_choice("_backward_RNN")
 def _choose_gradient(site: Site) -> str:
-    return onednn_lstm.NAME if onednn_lstm.pays(site) else PLAIN
+    return onednn.NAME if onednn.pays(site) else PLAIN
 
 
 def _joined_type(*data: TensorType, dim: int, **_: Any) -> tuple[TensorType]:

@@ -1,4 +1,4 @@
-"""Functions of numbers that MXNet lacks and other systems' graphs have; samples of any shape."""
+"""Samples of distributions without parameters, of any shape: what other systems' graphs draw."""
 
 from __future__ import annotations
 
@@ -13,16 +13,10 @@ from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from ..core.checks import wide
-from ..core.families import unary
 from ..core.registry import operator
-from ..random.state import next_key, normals, uniforms
+from .state import next_key, normals, uniforms
 
 __all__: list[str] = []
-
-# fmt: off
-unary("_digamma", lambda x: lax.digamma(x), "The derivative of log |gamma(x)|.")
-unary("_erfc", lambda x: lax.erfc(x), "1 - erf(x), exact where that is small.")
-# fmt: on
 
 #: The truncated normal distribution's bound, in standard deviations.
 _BOUND: Final = 2.0
