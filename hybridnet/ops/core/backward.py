@@ -16,12 +16,7 @@ from hybridnet.base.dtype import is_float
 from hybridnet.base.lazy import jax, jnp
 
 from .alternatives import differentiating
-from .call import (
-    MAKING,
-    Backward,
-    Call,
-    Types,
-)
+from .call import MAKING, Backward, Call, Types
 
 __all__ = ["VjpCall", "vjp_call", "vjp_gradient"]
 

@@ -13,24 +13,13 @@ import numpy as np
 
 from hybridnet.base.attrs import HostScalar, Param, parse_params
 from hybridnet.base.dtype import is_float, promote
-from hybridnet.base.errors import (
-    DTypeError,
-    GraphError,
-    MXNetError,
-    ParameterError,
-    ShapeError,
-)
+from hybridnet.base.errors import DTypeError, GraphError, MXNetError, ParameterError, ShapeError
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from .alternatives import lowering_of
 from .backward import vjp_gradient
-from .call import (
-    MAKING,
-    Backward,
-    Call,
-    Types,
-)
+from .call import MAKING, Backward, Call, Types
 
 __all__ = ["OpCall", "Operator", "Shapes", "check_input_count", "describe"]
 

@@ -28,13 +28,7 @@ from ..core.families import (
     scalar_form,
 )
 from ..core.registry import operator
-from ..core.rules import (
-    check_same_shape,
-    promote_types,
-    refuse_bool,
-    scalar_dtype,
-    unify,
-)
+from ..core.rules import check_same_shape, promote_types, refuse_bool, scalar_dtype, unify
 
 __all__ = ["add_gradient", "multiply_gradient", "subtract_gradient"]
 

@@ -19,12 +19,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from ..core.families import STEP, convert
 from ..core.registry import operator
-from ..core.rules import (
-    one_axis,
-    reduced_axes,
-    reduced_shape,
-    refuse_bool,
-)
+from ..core.rules import one_axis, reduced_axes, reduced_shape, refuse_bool
 
 __all__ = ["extreme"]
 

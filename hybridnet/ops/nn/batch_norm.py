@@ -9,21 +9,9 @@ from hybridnet.base.attrs import Train
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
-from ..core.alternatives import (
-    PLAIN,
-    Site,
-    alternative,
-    builtin_choice,
-)
+from ..core.alternatives import PLAIN, Site, alternative, builtin_choice
 from ..core.call import Backward
-from ..core.checks import (
-    along,
-    fill,
-    others,
-    require_floats,
-    require_shape,
-    wide,
-)
+from ..core.checks import along, fill, others, require_floats, require_shape, wide
 from ..core.operator import Shapes
 from ..core.registry import get, operator
 from ..core.rules import one_axis

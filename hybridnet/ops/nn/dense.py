@@ -15,13 +15,7 @@ from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from ..core.call import Backward
-from ..core.checks import (
-    fill,
-    require_floats,
-    require_one_dtype,
-    require_shape,
-    wide,
-)
+from ..core.checks import fill, require_floats, require_one_dtype, require_shape, wide
 from ..core.operator import Shapes, describe
 from ..core.registry import get, operator
 from ..core.rules import one_axis, same_type

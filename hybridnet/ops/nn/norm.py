@@ -10,14 +10,7 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
-from ..core.checks import (
-    along,
-    fill,
-    require_floats,
-    require_one_dtype,
-    require_shape,
-    wide,
-)
+from ..core.checks import along, fill, require_floats, require_one_dtype, require_shape, wide
 from ..core.operator import Shapes
 from ..core.registry import operator
 from ..core.rules import one_axis, same_type

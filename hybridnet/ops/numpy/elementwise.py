@@ -17,13 +17,7 @@ from hybridnet.base.errors import DTypeError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
-from ..core.families import (
-    STEP,
-    broadcast,
-    convert,
-    operands_of_scalar_form,
-    scalar_form,
-)
+from ..core.families import STEP, broadcast, convert, operands_of_scalar_form, scalar_form
 from ..core.operator import describe
 from ..core.registry import operator
 from ..core.rules import broadcast_shape, promote_types, same_type

@@ -23,12 +23,7 @@ from ..core.families import signed
 from ..core.registry import operator
 from ..core.rules import broadcast_shape
 from ..random.distributions import gamma_samples
-from ..random.state import (
-    children,
-    next_key,
-    normals,
-    uniforms,
-)
+from ..random.state import children, next_key, normals, uniforms
 from .elementwise import quotient_dtype
 
 __all__: list[str] = []

@@ -24,12 +24,7 @@ from ..core.families import signed
 from ..core.operator import describe
 from ..core.registry import operator
 from ..core.rules import same_type
-from .state import (
-    children,
-    next_key,
-    normals,
-    uniforms,
-)
+from .state import children, next_key, normals, uniforms
 
 __all__ = ["gamma_samples"]
 

@@ -15,12 +15,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 from ..core.families import promoted
 from ..core.operator import describe
 from ..core.registry import operator
-from ..core.rules import (
-    check_same_shape,
-    one_axis,
-    promote_types,
-    unify,
-)
+from ..core.rules import check_same_shape, one_axis, promote_types, unify
 
 __all__: list[str] = []
 

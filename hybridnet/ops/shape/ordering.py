@@ -11,12 +11,7 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
-from ..core.alternatives import (
-    PLAIN,
-    Site,
-    alternative,
-    builtin_choice,
-)
+from ..core.alternatives import PLAIN, Site, alternative, builtin_choice
 from ..core.registry import operator
 from ..core.rules import one_axis, refuse_bool
 from ._sort_keys import order, plain_zeros, sorted_floats

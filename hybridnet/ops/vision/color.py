@@ -23,12 +23,7 @@ from ..core.checks import wide
 from ..core.families import signed
 from ..core.registry import operator
 from ..core.rules import same_type
-from ..random.state import (
-    children,
-    next_key,
-    normals,
-    uniforms,
-)
+from ..random.state import children, next_key, normals, uniforms
 from .image import image_names, require_image
 
 __all__: list[str] = []

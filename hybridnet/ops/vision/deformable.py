@@ -14,12 +14,7 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
-from ..core.checks import (
-    fill,
-    require_one_dtype,
-    require_shape,
-    wide,
-)
+from ..core.checks import fill, require_one_dtype, require_shape, wide
 from ..core.operator import Shapes, describe
 from ..core.registry import operator
 from .resize import require_images

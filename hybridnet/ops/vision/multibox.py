@@ -19,13 +19,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 from ..core.checks import require_floats, require_one_dtype
 from ..core.operator import describe
 from ..core.registry import operator
-from ._detection import (
-    as_format,
-    corners,
-    greedy_matching,
-    kept_boxes,
-    overlaps,
-)
+from ._detection import as_format, corners, greedy_matching, kept_boxes, overlaps
 
 __all__: list[str] = []
 

@@ -13,12 +13,7 @@ from hybridnet.base.attrs import Shape
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
-from ...core.checks import (
-    fill,
-    require_floats,
-    require_one_dtype,
-    require_shape,
-)
+from ...core.checks import fill, require_floats, require_one_dtype, require_shape
 from ...core.operator import Shapes, describe
 
 __all__ = [

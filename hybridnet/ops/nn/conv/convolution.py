@@ -13,12 +13,7 @@ from hybridnet.base.tensor_type import TensorType
 from ...core.checks import require_one_dtype, require_shape
 from ...core.registry import operator
 from . import lowerings
-from ._rules import (
-    Filters,
-    filter_inputs,
-    per_axis,
-    split,
-)
+from ._rules import Filters, filter_inputs, per_axis, split
 from .lowerings import convolved_size, deconvolution_padding
 
 __all__ = ["Layout"]

@@ -20,13 +20,7 @@ from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.lazy import jax, jnp
 from hybridnet.native import onednn
 
-from ...core.alternatives import (
-    PLAIN,
-    Site,
-    alternative,
-    builtin_choice,
-    settled_choice,
-)
+from ...core.alternatives import PLAIN, Site, alternative, builtin_choice, settled_choice
 from .channels_last import plus_bias
 from .lowerings import convolved_size, deconvolution_padding
 

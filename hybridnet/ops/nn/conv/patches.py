@@ -14,12 +14,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from ...core.checks import require_floats
 from ...core.registry import operator
-from ._rules import (
-    check_data,
-    check_kernel,
-    check_sizes,
-    per_axis,
-)
+from ._rules import check_data, check_kernel, check_sizes, per_axis
 
 __all__: list[str] = []
 

@@ -12,14 +12,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from ...core.registry import operator
 from . import lowerings
-from ._rules import (
-    check_data,
-    check_kernel,
-    check_sizes,
-    joined,
-    per_axis,
-    split,
-)
+from ._rules import check_data, check_kernel, check_sizes, joined, per_axis, split
 from .convolution import Layout
 from .lowerings import pooled_size
 

@@ -20,12 +20,7 @@ from typing import Any, Final
 
 from hybridnet.base.lazy import jax, jnp, lax
 
-from ...core.alternatives import (
-    PLAIN,
-    Site,
-    alternative,
-    builtin_choice,
-)
+from ...core.alternatives import PLAIN, Site, alternative, builtin_choice
 from . import lowerings, onednn, winograd
 from .channels_last import plus_bias, row_sum, turns
 from .lowerings import convolved_size

@@ -17,21 +17,10 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
-from ...core.alternatives import (
-    PLAIN,
-    Site,
-    alternative,
-    builtin_choice,
-)
+from ...core.alternatives import PLAIN, Site, alternative, builtin_choice
 from ...core.backward import vjp_gradient
 from ...core.call import Backward
-from ...core.checks import (
-    fill,
-    require_floats,
-    require_one_dtype,
-    require_shape,
-    wide,
-)
+from ...core.checks import fill, require_floats, require_one_dtype, require_shape, wide
 from ...core.families import keywords_of, signed
 from ...core.operator import Shapes, describe
 from ...core.registry import get, operator
@@ -39,13 +28,7 @@ from ...core.rules import one_axis, promote_types
 from ...random.state import keep_mask, next_key
 from ..conv.onednn import product as onednn_product
 from . import _layer, onednn
-from ._layer import (
-    GATES,
-    KEPT,
-    SCANNED,
-    Layer,
-    Way,
-)
+from ._layer import GATES, KEPT, SCANNED, Layer, Way
 
 __all__ = ["parameter_size"]
 
