@@ -1,9 +1,10 @@
 """One LeNet training step as a single hand-written ``jax.jit``: the mark the framework is held to.
 
 ``naive`` uses JAX's convolution and window reduction as they come; ``ours`` uses the lowerings of
-``hybridnet.ops._conv_pool``. Both are the same network: convolution 5x5x20, tanh, max pooling 2,
-convolution 5x5x50, tanh, max pooling 2, dense 500, tanh, dense 10, softmax cross entropy, trained
-by gradient descent with momentum and weight decay. Parameters and momenta are donated.
+``hybridnet.ops.nn.conv.lowerings``. Both are the same network: convolution 5x5x20, tanh, max
+pooling 2, convolution 5x5x50, tanh, max pooling 2, dense 500, tanh, dense 10, softmax cross
+entropy, trained by gradient descent with momentum and weight decay. Parameters and momenta are
+donated.
 
     python benchmarks/lenet_jit.py --batch-size 64
 """
@@ -22,7 +23,7 @@ import numpy as np
 from jax import lax
 
 from hybridnet.base.allocator import keep_memory
-from hybridnet.ops import _conv_pool
+from hybridnet.ops.nn.conv import lowerings
 
 SHAPES = {
     "conv1_weight": (20, 1, 5, 5),
@@ -52,11 +53,11 @@ def naive_pooling(x: jax.Array) -> jax.Array:
 
 
 def our_convolution(x: jax.Array, weight: jax.Array, bias: jax.Array) -> jax.Array:
-    return _conv_pool.convolution(x, weight, bias, kernel=(5, 5), platform=jax.default_backend())
+    return lowerings.convolution(x, weight, bias, kernel=(5, 5), platform=jax.default_backend())
 
 
 def our_pooling(x: jax.Array) -> jax.Array:
-    return _conv_pool.pooling(x, kernel=(2, 2), stride=(2, 2), platform=jax.default_backend())
+    return lowerings.pooling(x, kernel=(2, 2), stride=(2, 2), platform=jax.default_backend())
 
 
 LOWERINGS = {

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hybridnet.ops._conv_pool import convolution, pooling
+from hybridnet.ops.nn.conv.lowerings import convolution, pooling
 
 KEEP_CONVOLUTIONS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
 

@@ -24,7 +24,7 @@ from works.catalog import INFERENCE, contestants_of
 import hybridnet as hn
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.evaluate import infer_types
-from hybridnet.ops.call import Call, Types
+from hybridnet.ops.core.call import Call, Types
 from hybridnet.passes import PassContext, optimize
 from hybridnet.passes.context import TOLERANCE
 from hybridnet.passes.pipeline import PIPELINE

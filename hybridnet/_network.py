@@ -14,7 +14,7 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.graph.attributes import stored_name
 from hybridnet.graph.node import Edge, Node, topological
 from hybridnet.graph.shapes import is_known
-from hybridnet.ops.operator import OpCall
+from hybridnet.ops.core.operator import OpCall
 from hybridnet.symbol import Symbol
 
 __all__ = [

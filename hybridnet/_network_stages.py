@@ -9,7 +9,7 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.executor import Executor
 from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 from hybridnet.passes.partition import Part, RecvCall, SendCall, Transfer
 from hybridnet.passes.pipeline import PIPELINE, optimize, passes_by_name
 from hybridnet.passes.report import size_of

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple, TypeVar
 from hybridnet.base.attrs import REQUIRED
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.unsupported import missing
-from hybridnet.ops import registry
-from hybridnet.ops.custom import PROPS
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.custom import PROPS
 
 __all__ = [
     "CustomOp",

@@ -19,9 +19,9 @@ from traced import Traced, quick
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops._random_state import initial_state
-from hybridnet.ops.call import Backward, Call
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.call import Backward, Call
+from hybridnet.ops.core.registry import get
+from hybridnet.ops.random.state import initial_state
 
 __all__ = ["Difference", "differences"]
 

@@ -20,7 +20,7 @@ from eager_maker import Program, Step
 import hybridnet as hn
 from hybridnet import autograd, cpu, nd
 from hybridnet.base.errors import OpError
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.core.call import Backward, Call, Types
 from hybridnet.runtime import recorder
 
 __all__ = [

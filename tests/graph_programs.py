@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hybridnet import nd
 from hybridnet.graph.node import Edge, Graph, Node, variable
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 
 SHAPE = (2, 3)
 

@@ -18,10 +18,10 @@ from traced import Traced, quick, types_of
 
 from hybridnet import nd
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops._random_state import initial_state
-from hybridnet.ops.call import Backward, Call
-from hybridnet.ops.handle import Operand
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.call import Backward, Call
+from hybridnet.ops.core.handle import Operand
+from hybridnet.ops.core.registry import get
+from hybridnet.ops.random.state import initial_state
 from hybridnet.runtime import recorder
 
 

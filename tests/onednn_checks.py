@@ -15,7 +15,7 @@ import pytest
 import hybridnet as hn
 from hybridnet import autograd, nd
 from hybridnet.native import onednn
-from hybridnet.ops.alternatives import alternatives_of, picking, settled_weights
+from hybridnet.ops.core.alternatives import alternatives_of, picking, settled_weights
 
 with pytest.MonkeyPatch.context() as _patch:
     _patch.setenv("HYBRIDNET_ONEDNN", "1")

@@ -13,7 +13,7 @@ from hybridnet import passes, sym
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.evaluate import evaluate
 from hybridnet.graph.node import Graph
-from hybridnet.ops.registry import REGISTRY
+from hybridnet.ops.core.registry import REGISTRY
 from hybridnet.passes.pattern import FAMILIES
 
 #: Numbers at which rules of algebra tend to fail. There are none below the normal ones: XLA takes

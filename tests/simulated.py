@@ -15,7 +15,7 @@ import numpy as np
 
 import hybridnet as hn
 from hybridnet import engine
-from hybridnet.ops.call import Call
+from hybridnet.ops.core.call import Call
 from hybridnet.runtime.device import _registered
 from hybridnet.runtime.segment import Code
 

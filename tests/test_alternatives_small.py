@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hybridnet as hn
-from hybridnet.ops.alternatives import Operand, Site, alternatives_of
-from hybridnet.ops.registry import get
-from hybridnet.ops.rnn import parameter_size
+from hybridnet.ops.core.alternatives import Operand, Site, alternatives_of
+from hybridnet.ops.core.registry import get
+from hybridnet.ops.nn.rnn.network import parameter_size
 
 
 def _assert_same(operator, name, arrays, attrs, by):

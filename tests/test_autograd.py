@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hybridnet import autograd, cpu, nd
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
-from hybridnet.ops.registry import get, register_gradient
+from hybridnet.ops.core.registry import get, register_gradient
 
 
 def variable(values, dtype="float32", req="write"):

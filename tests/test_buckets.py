@@ -529,7 +529,7 @@ def test_who_compiles_for_many_shapes_is_told_once(caplog: pytest.LogCaptureFixt
 
 def _chain(size: int) -> Any:
     from hybridnet.base.tensor_type import tensor_type
-    from hybridnet.ops.registry import get
+    from hybridnet.ops.core.registry import get
     from hybridnet.runtime.segment import Code
 
     calls = [get(name).bind({})[0] for name in ("tanh", "sin")]

@@ -19,8 +19,8 @@ import hybridnet as hn
 from hybridnet import autograd, nd
 from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.gluon import nn
-from hybridnet.ops.alternatives import picking, settled_weights
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.alternatives import picking, settled_weights
+from hybridnet.ops.core.registry import get
 from hybridnet.runtime import constants, programs, settling
 from hybridnet.runtime.constants import Settled, Watch, memory
 from hybridnet.runtime.splitting import split

@@ -6,7 +6,7 @@ import pytest
 import hybridnet as mx
 from hybridnet.base.errors import GraphError, ParameterError, ShapeError
 from hybridnet.base.unsupported import UNSUPPORTED, NotSupportedError, missing
-from hybridnet.ops.registry import REGISTRY
+from hybridnet.ops.core.registry import REGISTRY
 
 
 def test_namespaces_hold_every_contrib_operator():

@@ -26,7 +26,7 @@ from hybridnet.base.errors import GraphError, OpError, ParameterError, ShapeErro
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.engine import ManualPool, NaiveEngine, ThreadedEngine
 from hybridnet.graph.node import Edge, Graph, Node, variable
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 from hybridnet.runtime.graph_call import GraphCall
 from hybridnet.runtime.partitioned import PartitionedCall
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from jax import lax
 
 import hybridnet as hn
-from hybridnet.ops import _channels_last
-from hybridnet.ops.alternatives import PLAIN, alternatives_of, picking
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.alternatives import PLAIN, alternatives_of, picking
+from hybridnet.ops.core.registry import get
+from hybridnet.ops.nn.conv import channels_last as _channels_last
 
 #: By dtype: the greatest difference, as a share of the greatest magnitude.
 TOLERANCE = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-5, "float64": 1e-12}

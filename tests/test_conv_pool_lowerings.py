@@ -10,8 +10,8 @@ from traced import quick
 
 from hybridnet import autograd, nd
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.ops import _conv_pool
-from hybridnet.ops._conv_pool import (
+from hybridnet.ops.nn.conv import lowerings as _conv_pool
+from hybridnet.ops.nn.conv.lowerings import (
     convolution,
     convolved_size,
     deconvolution,

@@ -20,7 +20,7 @@ import hybridnet as hn
 from hybridnet import autograd, engine, nd
 from hybridnet.base.errors import OpError, ParameterError
 from hybridnet.graph.parse import parse
-from hybridnet.ops.call import Call
+from hybridnet.ops.core.call import Call
 from hybridnet.runtime import journal, observe
 from hybridnet.runtime.host_task import push_task
 

@@ -16,7 +16,7 @@ from hybridnet import autograd, nd
 from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.node import Edge, Graph, Node, variable
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 from hybridnet.runtime import graph_call, recorder
 from hybridnet.runtime.graph_call import GraphCall, shared_call
 from hybridnet.runtime.programs import cache

@@ -17,8 +17,8 @@ from hybridnet.graph.evaluate import evaluate, infer_types
 from hybridnet.graph.gradient import REROUTED, EdgeHandle, gradients
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.graph.split import differentiate, joint_gradient, narrowed
-from hybridnet.ops.call import Call
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.call import Call
+from hybridnet.ops.core.registry import get
 
 FLOAT64 = np.dtype(np.float64)
 TYPE = tensor_type(gp.SHAPE, FLOAT64)

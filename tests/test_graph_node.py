@@ -12,7 +12,7 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.evaluate import evaluate, host_scalars_of, infer_types
 from hybridnet.graph.node import Edge, Graph, Node, topological, variable
 from hybridnet.graph.structure import structure_of, with_open_scalars
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 
 
 def node(op, *inputs, name=None, scalars=None, **attrs):

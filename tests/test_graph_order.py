@@ -17,7 +17,7 @@ from hybridnet.graph.node import Edge, Graph, Node, topological, variable
 from hybridnet.graph.parse import parse, same_graph
 from hybridnet.graph.structure import structure_of
 from hybridnet.graph.transform import prepare
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 
 FLOAT = tensor_type((2,), np.dtype("float32"))
 

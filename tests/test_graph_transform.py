@@ -14,7 +14,7 @@ from hybridnet.graph.parse import same_graph
 from hybridnet.graph.shapes import infer_shapes
 from hybridnet.graph.text import to_text
 from hybridnet.graph.transform import prepare, with_train
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 
 
 def test_a_graph_without_effects_stays_as_it_is():

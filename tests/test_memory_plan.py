@@ -16,7 +16,7 @@ from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Edge, Graph, Node, topological, variable
-from hybridnet.ops.registry import REGISTRY, get
+from hybridnet.ops.core.registry import REGISTRY, get
 from hybridnet.passes import memory_inplace
 from hybridnet.passes.memory import STRATEGIES, plan_memory
 from hybridnet.passes.memory_arena import Arena

@@ -43,8 +43,7 @@ from hybridnet import autograd, nd
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.gluon import nn
 from hybridnet.native import onednn
-from hybridnet.ops import onednn_convolution
-from hybridnet.ops.alternatives import (
+from hybridnet.ops.core.alternatives import (
     PLAIN,
     Operand,
     Site,
@@ -52,7 +51,8 @@ from hybridnet.ops.alternatives import (
     picking,
     settled_weights,
 )
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
+from hybridnet.ops.nn.conv import onednn as onednn_convolution
 from hybridnet.runtime import constants, programs, settling
 from hybridnet.runtime.compiling import executable_from
 from hybridnet.runtime.constants import Settled

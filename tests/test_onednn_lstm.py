@@ -14,10 +14,10 @@ from onednn_checks import close, lowering, random
 
 from hybridnet import autograd, nd
 from hybridnet.native import onednn
-from hybridnet.ops import onednn_lstm
-from hybridnet.ops.alternatives import Operand, Site, alternatives_of
-from hybridnet.ops.registry import get
-from hybridnet.ops.rnn import parameter_size
+from hybridnet.ops.core.alternatives import Operand, Site, alternatives_of
+from hybridnet.ops.core.registry import get
+from hybridnet.ops.nn.rnn import onednn as onednn_lstm
+from hybridnet.ops.nn.rnn.network import parameter_size
 from hybridnet.runtime import programs
 
 pytestmark = pytest.mark.usefixtures("with_onednn")

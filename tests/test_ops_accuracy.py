@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 
 pytestmark = pytest.mark.optimized
 

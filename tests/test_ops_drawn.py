@@ -14,7 +14,7 @@ from drawn_ops import differences, matches
 from oracle.drawn import load
 
 from hybridnet.compat_report import read_checklist
-from hybridnet.ops.registry import REGISTRY
+from hybridnet.ops.core.registry import REGISTRY
 
 pytestmark = pytest.mark.slow
 

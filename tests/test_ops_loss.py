@@ -9,7 +9,7 @@ from helpers import run_gradient, run_op
 import hybridnet as hn
 from hybridnet.base.errors import DTypeError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 
 
 def _array(*shape, dtype="float32", seed=0):

@@ -12,7 +12,7 @@ import hybridnet as hn
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.graph.parse import parse, same_graph
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 
 _SHAPE = (4, 5)
 

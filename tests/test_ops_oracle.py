@@ -20,9 +20,9 @@ from traced import Traced, quick, types_of
 
 from hybridnet import autograd, nd
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops._random_state import initial_state
-from hybridnet.ops.call import Backward, Call
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.call import Backward, Call
+from hybridnet.ops.core.registry import get
+from hybridnet.ops.random.state import initial_state
 
 _TOLERANCE = {"float64": (1e-9, 1e-9), "float32": (2e-5, 2e-6), "float16": (2e-3, 1e-3)}
 

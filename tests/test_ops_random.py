@@ -14,8 +14,14 @@ from scipy import stats
 
 import hybridnet as hn
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
-from hybridnet.ops._random_state import initial_state, keep_mask, next_key, normals, uniforms
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
+from hybridnet.ops.random.state import (
+    initial_state,
+    keep_mask,
+    next_key,
+    normals,
+    uniforms,
+)
 
 _COUNT = 20000
 _LEAST = 1e-3  # the least p-value that counts as agreement

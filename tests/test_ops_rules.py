@@ -15,9 +15,9 @@ from op_samples import NOT_THE_DERIVATIVE, SAMPLES, Sample
 
 from hybridnet.base.errors import DTypeError, MXNetError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops._random_state import initial_state
-from hybridnet.ops.documentation import documentation, signature_of
-from hybridnet.ops.registry import REGISTRY, get, operator
+from hybridnet.ops.core.documentation import documentation, signature_of
+from hybridnet.ops.core.registry import REGISTRY, get, operator
+from hybridnet.ops.random.state import initial_state
 
 _ROWS = {name: row for name, row in REGISTRY.items() if name == row.name}
 # Gradients that are operators of their own are tried by differentiating their operator.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, basic_indices
 
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.ops.reshape import reshaped
+from hybridnet.ops.shape.reshape import reshaped
 
 _CUBE = np.arange(24.0).reshape(2, 3, 4)
 

@@ -20,7 +20,7 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.engine import ManualPool, NaiveEngine, ThreadedEngine
 from hybridnet.graph.evaluate import evaluate, infer_types
 from hybridnet.graph.node import Edge, Graph, Node, variable
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 from hybridnet.passes.partition import RecvCall, SendCall, partition
 from hybridnet.passes.pieces import pieces_of
 from hybridnet.passes.place import on_devices

@@ -6,8 +6,8 @@ from passes_samples import assert_same_bits, context_of, run
 
 from hybridnet import passes
 from hybridnet.graph.node import Edge, Graph, Node, variable
-from hybridnet.ops.call import Call
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.call import Call
+from hybridnet.ops.core.registry import get
 
 
 def graph_of(call: Call, scalars, arrays) -> tuple[Graph, dict[str, np.ndarray]]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from passes_samples import assert_same_bits, context_of, positive, run, size, special
 
 from hybridnet import passes, sym
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 
 SHAPES = [(3, 4), (1, 4), (3, 1), (4,), (1, 1)]
 FULL = (3, 4)

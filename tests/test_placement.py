@@ -23,7 +23,7 @@ from hybridnet.base.errors import GraphError, MXNetError, OpError, ParameterErro
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Edge, Graph, Node, variable
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 from hybridnet.passes.cost import CostModel, DeviceCost, LinkCost, operations
 from hybridnet.passes.place import Site, place
 from hybridnet.runtime import calibrate

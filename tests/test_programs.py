@@ -15,7 +15,7 @@ from hybridnet import cpu, engine
 from hybridnet.base import config
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 from hybridnet.runtime import programs
 from hybridnet.runtime.programs import Failed, ProgramCache
 from hybridnet.runtime.segment import Code

@@ -26,9 +26,9 @@ from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.ndarray._advanced import Gather, Scatter, Window, WindowAssign
-from hybridnet.ops.backward import vjp_call
-from hybridnet.ops.call import Call
-from hybridnet.ops.registry import REGISTRY, get, operator
+from hybridnet.ops.core.backward import vjp_call
+from hybridnet.ops.core.call import Call
+from hybridnet.ops.core.registry import REGISTRY, get, operator
 from hybridnet.runtime import compiling, disk, program_key, programs
 from hybridnet.runtime.disk import ProgramFolder
 from hybridnet.runtime.graph_call import GraphCall

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from hybridnet import autograd, cpu, nd
 from hybridnet.base.errors import MXNetError, OpError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.call import Backward, Call, Types
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.registry import get
 from hybridnet.runtime import programs, recorder, storage
 from hybridnet.runtime.host_task import push_task
 from hybridnet.runtime.period import period_of

@@ -10,7 +10,7 @@ import pytest
 
 import hybridnet as hn
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.state_ops import ASSIGN, NO_OP, READ
+from hybridnet.ops.state.variables import ASSIGN, NO_OP, READ
 from hybridnet.runtime import recorder
 from hybridnet.session import FeedError, MissingFeedError, RunMetadata, RunOptions
 from hybridnet.session.runner import Runner

@@ -12,7 +12,7 @@ from hybridnet.graph.by_value import ByValue
 from hybridnet.graph.evaluate import evaluate, infer_types
 from hybridnet.graph.gradient import gradients
 from hybridnet.graph.node import Edge, Graph, Node, variable
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 from hybridnet.passes.settle import needed_values, settle
 
 

@@ -14,7 +14,7 @@ from oracle.sparse_cases import CASES, make, run
 import hybridnet as hn
 from hybridnet import nd
 from hybridnet.base.errors import MXNetError
-from hybridnet.ops import registry
+from hybridnet.ops.core import registry
 
 _ANSWERS = json.loads((Path(__file__).parent / "oracle" / "sparse.json").read_text())
 _OPERATORS = sorted({case[0] for case in CASES.values()})

@@ -4,7 +4,7 @@ import pytest
 
 import hybridnet.compat.tf1 as tf
 from hybridnet.base.errors import FormatError
-from hybridnet.compat.tf1.events import Event, Summary, Value, record
+from hybridnet.compat.tf1.summaries.events import Event, Summary, Value, record
 
 #: What TensorFlow 2.21 writes for `EVENT`.
 WRITTEN = bytes.fromhex(

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.ops import alternatives
-from hybridnet.ops.alternatives import PLAIN, alternative, builtin_choice
+from hybridnet.ops.core import alternatives
+from hybridnet.ops.core.alternatives import PLAIN, alternative, builtin_choice
 from hybridnet.runtime import compile_options
 from hybridnet.runtime.compiling import compile_code, options_of, sites_of
 from hybridnet.runtime.disk import ProgramFolder

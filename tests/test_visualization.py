@@ -18,7 +18,7 @@ from hybridnet import sym, viz
 from hybridnet._network import FAMILIES
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.graph.node import Edge
-from hybridnet.ops.registry import REGISTRY
+from hybridnet.ops.core.registry import REGISTRY
 
 matplotlib.use("agg")
 

@@ -28,9 +28,10 @@ from onednn_checks import (
 import hybridnet as hn
 from hybridnet.gluon import nn
 from hybridnet.native import onednn
-from hybridnet.ops import onednn_convolution, winograd
-from hybridnet.ops.alternatives import Operand, Site, alternatives_of
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.alternatives import Operand, Site, alternatives_of
+from hybridnet.ops.core.registry import get
+from hybridnet.ops.nn.conv import onednn as onednn_convolution
+from hybridnet.ops.nn.conv import winograd
 from hybridnet.runtime import programs
 from hybridnet.runtime.splitting import split
 

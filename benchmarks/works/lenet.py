@@ -40,7 +40,7 @@ class LeNet(Network):
         import jax
         import jax.numpy as jnp
 
-        from hybridnet.ops._conv_pool import convolution, pooling
+        from hybridnet.ops.nn.conv.lowerings import convolution, pooling
 
         platform: Any = jax.default_backend()
         h = data

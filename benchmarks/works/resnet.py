@@ -76,7 +76,7 @@ class ResNet18(Network):
     def jax(self, params: dict[str, Any], moving: list[Any], data: Any) -> tuple[Any, list[Any]]:
         import jax
 
-        from hybridnet.ops._conv_pool import convolution, pooling
+        from hybridnet.ops.nn.conv.lowerings import convolution, pooling
 
         platform: Any = jax.default_backend()
         old, new = iter(moving), []

@@ -203,7 +203,7 @@ def jax_normalize(
     data: Any, gamma: Any, beta: Any, moving: tuple[Any, Any]
 ) -> tuple[Any, tuple[Any, Any]]:
     """hybridnet's batch normalization: the output, and the new moving statistics."""
-    from hybridnet.ops.batch_norm import batch_norm
+    from hybridnet.ops.nn.batch_norm import batch_norm
 
     output, _, _, mean, var = batch_norm(
         data, gamma, beta, *moving, eps=EPSILON, momentum=KEEP, fix_gamma=False, train=True

@@ -11,7 +11,7 @@ from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.nested import leaves_of, with_leaves
 from hybridnet.graph.node import Graph
 from hybridnet.ndarray import NDArray, _tape
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.core.call import Backward, Call, Types
 from hybridnet.runtime import recorder
 from hybridnet.runtime.graph_call import GraphCall
 from hybridnet.runtime.segment import Value

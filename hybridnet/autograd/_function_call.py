@@ -9,7 +9,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph.node import Graph
 from hybridnet.ndarray import NDArray, _tape
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.core.call import Backward, Call, Types
 from hybridnet.runtime.graph_call import GraphCall
 from hybridnet.runtime.trace import GraphBuilder, Trace
 

@@ -18,7 +18,7 @@ from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Edge, Node
 from hybridnet.name import NameManager
-from hybridnet.ops.call import MAKERS, Backward, Call, Types
+from hybridnet.ops.core.call import MAKERS, Backward, Call, Types
 from hybridnet.symbol import Symbol
 from hybridnet.symbol._compose import scope_attributes, user_attributes
 

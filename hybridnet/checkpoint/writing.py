@@ -17,7 +17,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.dtype import INT64
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 from hybridnet.runtime.devices import device_of
 from hybridnet.runtime.host_task import push_task
 from hybridnet.runtime.segment import Value

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from hybridnet.ops.registry import REGISTRY
+from hybridnet.ops.core.registry import REGISTRY
 
 from .rows import Row
 

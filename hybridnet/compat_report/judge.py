@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-from hybridnet.ops.registry import REGISTRY
+from hybridnet.ops.core.registry import REGISTRY
 
 from .differences import reason
 from .evidence import answered, is_testable, is_tested

@@ -15,8 +15,8 @@ from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray, array
 from hybridnet.ndarray._copy import put
-from hybridnet.ops._random_state import initial_state
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.random.state import initial_state
 from hybridnet.runtime.trace import init_scope
 
 from . import archive

@@ -16,7 +16,7 @@ import numpy as np
 
 from hybridnet.base.errors import FormatError
 from hybridnet.base.lazy import jax, jnp
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 
 from .manifest import Argument, Manifest
 

@@ -12,8 +12,8 @@ from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph.node import Edge, Graph, Moves, Node, variable
 from hybridnet.graph.transform import updates_of
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.call import Types
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.call import Types
+from hybridnet.ops.core.registry import get
 from hybridnet.runtime import generator
 from hybridnet.runtime.graph_call import GraphCall
 from hybridnet.runtime.graph_programs import GraphPrograms

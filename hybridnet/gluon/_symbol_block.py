@@ -12,7 +12,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
 from hybridnet.graph.node import Edge, topological
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.operator import OpCall
+from hybridnet.ops.core.operator import OpCall
 
 from ._hybrid_block import HybridBlock
 from ._parameter_dict import ParameterDict

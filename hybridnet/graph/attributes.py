@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hybridnet.base.attrs import REQUIRED, HostScalar
 from hybridnet.base.errors import GraphError
-from hybridnet.ops.custom import CustomCall
-from hybridnet.ops.operator import OpCall
+from hybridnet.ops.core.custom import CustomCall
+from hybridnet.ops.core.operator import OpCall
 
 if TYPE_CHECKING:  # graphs import this module to print themselves
     from .node import Node

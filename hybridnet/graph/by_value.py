@@ -15,9 +15,9 @@ from typing import Any, NoReturn, final
 import numpy as np
 
 from hybridnet.base.errors import GraphError
-from hybridnet.ops.backward import vjp_call
-from hybridnet.ops.call import Backward, Call, Types
-from hybridnet.ops.operator import Operator
+from hybridnet.ops.core.backward import vjp_call
+from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.operator import Operator
 
 __all__ = ["ByValue", "Unsettled"]
 
@@ -114,7 +114,7 @@ class ByValue(Unsettled):
 
 @final
 class _Gradient(Unsettled):
-    """The vector-Jacobian product of an unsettled call; as `hybridnet.ops.backward.VjpCall`."""
+    """The vector-Jacobian product of an unsettled call; as `ops.core.backward.VjpCall`."""
 
     __slots__ = ("given", "of", "wanted")
 

@@ -12,8 +12,8 @@ from typing import Any, final
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import GraphError, ShapeError
 from hybridnet.base.lazy import jnp, lax
-from hybridnet.ops.call import Backward, Types
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.call import Backward, Types
+from hybridnet.ops.core.registry import get
 
 from .evaluate import infer_types
 from .node import Edge, Graph, Node

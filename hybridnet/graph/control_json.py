@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import FormatError, GraphError
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 
 from .cond import CondCall, open_cond
 from .foreach import ForeachCall, open_foreach

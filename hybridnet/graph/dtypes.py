@@ -16,10 +16,10 @@ import numpy as np
 from hybridnet.base.dtype import FLOAT32, FLOAT64, as_dtype
 from hybridnet.base.errors import DTypeError, MXNetError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops._checks import wide
-from hybridnet.ops.call import Call
-from hybridnet.ops.operator import OpCall
-from hybridnet.ops.rules import promote_types
+from hybridnet.ops.core.call import Call
+from hybridnet.ops.core.checks import wide
+from hybridnet.ops.core.operator import OpCall
+from hybridnet.ops.core.rules import promote_types
 
 from .control_infer import insides
 from .node import Edge, Node

@@ -9,7 +9,7 @@ from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 
 from .node import Graph, Node
 

@@ -15,8 +15,8 @@ from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import GraphError, ShapeError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.call import Backward, Types
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.call import Backward, Types
+from hybridnet.ops.core.registry import get
 
 from .evaluate import infer_types
 from .node import Edge, Graph, Node, variable

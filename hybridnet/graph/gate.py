@@ -13,7 +13,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet.base.lazy import jnp, lax
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.core.call import Backward, Call, Types
 
 __all__ = ["gate", "is_gate"]
 

@@ -13,10 +13,10 @@ import numpy as np
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError, ShapeError
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.call import Backward, Call, Types
-from hybridnet.ops.methods import FluentMethods
-from hybridnet.ops.operator import Operator
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.methods import FluentMethods
+from hybridnet.ops.core.operator import Operator
+from hybridnet.ops.core.registry import get
 
 from .node import Edge, Graph, Node
 

@@ -14,9 +14,9 @@ from typing import Any, Final, final
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.backward import vjp_gradient
-from hybridnet.ops.call import MAKING, Backward, Call, Types
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.backward import vjp_gradient
+from hybridnet.ops.core.call import MAKING, Backward, Call, Types
+from hybridnet.ops.core.registry import get
 
 from .by_value import Unsettled
 from .evaluate import evaluate

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from hybridnet.base.errors import FormatError, GraphError, MXNetError
-from hybridnet.ops.custom import CustomCall, custom_call
-from hybridnet.ops.operator import OpCall, Operator, check_input_count
-from hybridnet.ops.registry import REGISTRY
+from hybridnet.ops.core.custom import CustomCall, custom_call
+from hybridnet.ops.core.operator import OpCall, Operator, check_input_count
+from hybridnet.ops.core.registry import REGISTRY
 
 from . import control_json
 from .attributes import HIDDEN, attributes_of, stored_name

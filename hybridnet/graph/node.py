@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, final
 
 from hybridnet import engine
 from hybridnet.base.errors import GraphError
-from hybridnet.ops.call import Call
+from hybridnet.ops.core.call import Call
 
 from .text import to_text
 

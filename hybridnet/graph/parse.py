@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from hybridnet.base.errors import FormatError, MXNetError
-from hybridnet.ops.backward import VjpCall, vjp_call
-from hybridnet.ops.call import MAKERS, Call
-from hybridnet.ops.registry import REGISTRY
+from hybridnet.ops.core.backward import VjpCall, vjp_call
+from hybridnet.ops.core.call import MAKERS, Call
+from hybridnet.ops.core.registry import REGISTRY
 
 from .gradient import REROUTED
 from .node import Edge, Graph, Node, topological, variable

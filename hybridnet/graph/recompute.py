@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 
 from .gate import gate
 from .node import Edge, Graph, Node, variable

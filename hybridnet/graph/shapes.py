@@ -19,10 +19,10 @@ import numpy as np
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import MXNetError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.call import Call, Types
-from hybridnet.ops.custom import CustomCall
-from hybridnet.ops.operator import OpCall
-from hybridnet.ops.rules import same_type, unify
+from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.core.custom import CustomCall
+from hybridnet.ops.core.operator import OpCall
+from hybridnet.ops.core.rules import same_type, unify
 
 from .control_infer import insides
 from .node import Edge, Node

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 
 from .evaluate import infer_types
 from .gradient import gradients

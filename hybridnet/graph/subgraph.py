@@ -28,8 +28,8 @@ from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.call import Call, Types
-from hybridnet.ops.state_ops import READ
+from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.state.variables import READ
 
 from .evaluate import evaluate, host_scalars_of, infer_types
 from .node import Edge, Graph, Node, variable

@@ -23,9 +23,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from hybridnet.base.attrs import HostScalar
-from hybridnet.ops.backward import VjpCall
-from hybridnet.ops.call import Call, Types
-from hybridnet.ops.operator import OpCall
+from hybridnet.ops.core.backward import VjpCall
+from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.core.operator import OpCall
 
 from .attributes import parameters_of
 

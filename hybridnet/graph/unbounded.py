@@ -15,7 +15,7 @@ from typing import Any, final
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import GraphError, InternalError
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.core.call import Backward, Call, Types
 
 from .evaluate import infer_types
 from .node import Edge, Graph, Node, variable

@@ -13,8 +13,8 @@ from typing import Any, final
 from hybridnet.base.errors import GraphError, ShapeError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.call import Backward, Call, Types
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.registry import get
 
 from .cond import CondCall
 from .foreach import ForeachCall, Loop, gradient_of_kept

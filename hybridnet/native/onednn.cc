@@ -5,7 +5,7 @@
 // likes them best. A product is a convolution without spatial axes. Convolutions by Winograd's
 // method are transforms of our own (winograd.h) around oneDNN's product of matrices, and so are the
 // steps of an LSTM (lstm.h). A call is described by a list of integers, which `Window.spec` in
-// ops/onednn_convolution.py writes, and ops/onednn_lstm.py.
+// ops/nn/conv/onednn.py writes, and ops/nn/rnn/onednn.py.
 //
 // All of oneDNN runs on one thread of its own, the `Worker`, and on the OpenMP threads under it.
 // OpenMP keeps a team of threads for each thread that asks for one, and XLA calls from any thread

@@ -16,9 +16,9 @@ import numpy as np
 from hybridnet.base.errors import ShapeError
 from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.backward import vjp_gradient
-from hybridnet.ops.call import Backward, Call, Types
-from hybridnet.ops.families import convert
+from hybridnet.ops.core.backward import vjp_gradient
+from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.families import convert
 
 __all__ = ["Gather", "Scatter", "Window", "WindowAssign"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
-from hybridnet.ops.call import Call, Types
-from hybridnet.ops.operator import OpCall
+from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.core.operator import OpCall
 from hybridnet.runtime import generator, recorder
 from hybridnet.runtime.segment import Value
 

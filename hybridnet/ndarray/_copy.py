@@ -12,8 +12,8 @@ from hybridnet.base.dtype import CODE_OF
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.call import Backward, Call, Types
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.registry import get
 from hybridnet.runtime import recorder
 from hybridnet.runtime.devices import device_of
 from hybridnet.runtime.launch import note_dispatched

@@ -12,7 +12,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ShapeError
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.methods import FluentMethods
+from hybridnet.ops.core.methods import FluentMethods
 from hybridnet.runtime import recorder
 from hybridnet.runtime.devices import device_of
 from hybridnet.runtime.segment import Value

@@ -17,7 +17,7 @@ import numpy as np
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.reshape import reshaped
+from hybridnet.ops.shape.reshape import reshaped
 from hybridnet.runtime import recorder
 from hybridnet.runtime.segment import Value
 from hybridnet.runtime.storage import in_place

@@ -14,8 +14,8 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.graph.node import Edge as GraphEdge
 from hybridnet.graph.node import Graph, Node, variable
-from hybridnet.ops.call import Backward, Call, Types
-from hybridnet.ops.registry import revision
+from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.registry import revision
 from hybridnet.runtime import recorder
 
 from ._tape import Edge, Leaf, TapeNode

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from hybridnet.base.context import Context
-from hybridnet.ops.call import Call, Types
+from hybridnet.ops.core.call import Call, Types
 from hybridnet.runtime.segment import Value
 
 __all__ = ["Edge", "Leaf", "TapeNode", "order", "record_call", "state"]

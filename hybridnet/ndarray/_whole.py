@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hybridnet.ops import registry
+from hybridnet.ops.core import registry
 
 from .ndarray import NDArray
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hybridnet.base.context import Context
 from hybridnet.base.unsupported import missing
-from hybridnet.ops.candidates import log_uniform_candidates
+from hybridnet.ops.random.candidates import log_uniform_candidates
 
 from .control_flow import cond, foreach, while_loop
 from .functions import operator_functions as _operator_functions

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.nested import Layout, flattened, nested
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 from hybridnet.runtime import recorder
 
 from .ndarray import NDArray

@@ -10,7 +10,7 @@ import numpy as np
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import FLOAT32, as_dtype
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.ops import registry
+from hybridnet.ops.core import registry
 
 from ._copy import host_array, put
 from ._storage_types import storage_type

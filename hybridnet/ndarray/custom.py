@@ -10,8 +10,8 @@ import numpy as np
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.call import Types
-from hybridnet.ops.custom import RUNNERS, CustomBackward, CustomCall, custom_call
+from hybridnet.ops.core.call import Types
+from hybridnet.ops.core.custom import RUNNERS, CustomBackward, CustomCall, custom_call
 from hybridnet.runtime import recorder
 from hybridnet.runtime.host_task import push_task
 from hybridnet.runtime.segment import Value

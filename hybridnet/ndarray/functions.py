@@ -7,8 +7,8 @@ from collections.abc import Callable
 from numbers import Number
 from typing import Any
 
-from hybridnet.ops import registry
-from hybridnet.ops.handle import Arithmetic, binary, operator_function
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.handle import Arithmetic, binary, operator_function
 from hybridnet.runtime import recorder
 
 from .ndarray import NDArray
@@ -193,7 +193,7 @@ def operator_functions(prefix: str = "") -> dict[str, Any]:
     """Returns a function, bound to arrays, for each operator of a namespace.
 
     Args:
-        prefix: see `hybridnet.ops.registry.public_operators`.
+        prefix: see `hybridnet.ops.core.registry.public_operators`.
     """
     operators = registry.public_operators(prefix)
     return {name: operator_function(op, NDArray, name) for name, op in operators.items()}

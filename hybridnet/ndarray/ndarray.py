@@ -10,10 +10,10 @@ from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import BOOL, INT64, as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops import registry
-from hybridnet.ops.call import Call
-from hybridnet.ops.handle import Arithmetic
-from hybridnet.ops.operator import Operator
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.call import Call
+from hybridnet.ops.core.handle import Arithmetic
+from hybridnet.ops.core.operator import Operator
 from hybridnet.runtime import recorder
 from hybridnet.runtime.devices import device_of
 from hybridnet.runtime.recorder import thread as recorder_thread
@@ -108,7 +108,7 @@ class NDArray(AbstractArray):
         out: Any = None,
         ctx: Context | None = None,
     ) -> Any:
-        """Applies an operator to arrays; see `hybridnet.ops.handle.Operand`."""
+        """Applies an operator to arrays; see `hybridnet.ops.core.handle.Operand`."""
         unknown = op.sizes and recorder_thread.trace is None
         if unknown and all(isinstance(one, NDArray) for one in inputs):
             attrs = op.measured(attrs, inputs)

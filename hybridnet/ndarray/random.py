@@ -7,7 +7,7 @@ from typing import Any
 
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import FLOAT32, as_dtype
-from hybridnet.ops import registry
+from hybridnet.ops.core import registry
 
 from .functions import operator_functions as _operator_functions
 from .ndarray import NDArray

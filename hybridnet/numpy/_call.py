@@ -9,8 +9,8 @@ import numpy as onp
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
-from hybridnet.ops import registry
-from hybridnet.ops.handle import Operand
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.handle import Operand
 
 from .multiarray import array, ndarray
 

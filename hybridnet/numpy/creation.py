@@ -12,7 +12,7 @@ import numpy as onp
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.ops import registry
+from hybridnet.ops.core import registry
 
 from ._call import apply, dtype_name
 from .multiarray import ndarray

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import numpy as onp
 
-from hybridnet.ops import registry
-from hybridnet.ops.documentation import documentation
-from hybridnet.ops.handle import Arithmetic, Operand, binary
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.documentation import documentation
+from hybridnet.ops.core.handle import Arithmetic, Operand, binary
 from hybridnet.util import np_ufunc_legal_option
 
 from ._call import apply, merge, operand

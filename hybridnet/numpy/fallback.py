@@ -15,7 +15,7 @@ from hybridnet.base.dtype import CODE_OF
 from hybridnet.base.errors import GraphError, MXNetError
 from hybridnet.base.unsupported import NotSupportedError
 from hybridnet.ndarray import NDArray, _tape
-from hybridnet.ops.handle import Operand
+from hybridnet.ops.core.handle import Operand
 from hybridnet.runtime import recorder
 
 from .multiarray import array, as_host

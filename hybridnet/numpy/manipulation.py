@@ -9,7 +9,7 @@ import numpy as onp
 
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.handle import Operand
+from hybridnet.ops.core.handle import Operand
 
 from ._call import apply, apply_all, operand, shape_of
 

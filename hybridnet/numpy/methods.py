@@ -8,8 +8,8 @@ import numpy as onp
 
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
-from hybridnet.ops import registry
-from hybridnet.ops.handle import Arithmetic, Operand, binary
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.handle import Arithmetic, Operand, binary
 
 __all__ = ["NumpyMethods"]
 

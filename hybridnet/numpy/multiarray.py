@@ -16,7 +16,7 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray import _index as index
 from hybridnet.ndarray._copy import host_array, put
-from hybridnet.ops import registry
+from hybridnet.ops.core import registry
 from hybridnet.runtime import recorder
 
 from . import _protocols

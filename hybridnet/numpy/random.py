@@ -12,8 +12,8 @@ import numpy as onp
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
-from hybridnet.ops import registry
-from hybridnet.ops.handle import Operand
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.handle import Operand
 
 from ._call import apply, dtype_name, operand
 from .multiarray import array, ndarray

@@ -7,7 +7,7 @@ from typing import Any
 from hybridnet.base.dtype import BOOL
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.handle import Operand
+from hybridnet.ops.core.handle import Operand
 
 from ._call import apply, apply_all, dtype_name, operand, shape_of
 

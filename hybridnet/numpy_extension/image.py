@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hybridnet.base.unsupported import missing
-from hybridnet.ops.registry import public_operators as _public_operators
+from hybridnet.ops.core.registry import public_operators as _public_operators
 
 from .operators import operator_of_either as _operator_of_either
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 from hybridnet.ndarray import NDArray
 from hybridnet.numpy._call import operand
 from hybridnet.numpy.multiarray import ndarray
-from hybridnet.ops import registry
-from hybridnet.ops.documentation import documentation, signature_of
-from hybridnet.ops.handle import split_arguments
-from hybridnet.ops.operator import Operator
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.documentation import documentation, signature_of
+from hybridnet.ops.core.handle import split_arguments
+from hybridnet.ops.core.operator import Operator
 
 __all__ = ["OPERATORS", "functions", "operator_of_either"]
 

@@ -12,7 +12,7 @@ from hybridnet.ndarray import NDArray
 from hybridnet.numpy._call import apply, dtype_name, operand
 from hybridnet.numpy.multiarray import ndarray
 from hybridnet.numpy.random import normal, uniform
-from hybridnet.ops import registry
+from hybridnet.ops.core import registry
 from hybridnet.random import seed as _restart
 
 __all__ = ["bernoulli", "normal_n", "seed", "uniform_n"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from hybridnet import nd
 from hybridnet.ndarray import NDArray
-from hybridnet.ops import registry
+from hybridnet.ops.core import registry
 
 from .optimizer import Index, Optimizer, register, zeros_like
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from hybridnet import nd
 from hybridnet.ndarray import NDArray
-from hybridnet.ops import registry
+from hybridnet.ops.core import registry
 from hybridnet.runtime.trace import host_scalars
 
 from .adaptive import times

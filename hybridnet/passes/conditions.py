@@ -20,7 +20,7 @@ from hybridnet.base.dtype import (
 )
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.node import Edge, Node
-from hybridnet.ops.operator import OpCall
+from hybridnet.ops.core.operator import OpCall
 
 from .rewrite import Rewriter
 

@@ -17,7 +17,7 @@ from hybridnet.base.dtype import is_float
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.node import Edge, Node
-from hybridnet.ops.operator import OpCall
+from hybridnet.ops.core.operator import OpCall
 
 from .numpy_rules import NUMPY, NumpyRule
 from .rewrite import Rewriter, op_name

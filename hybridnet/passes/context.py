@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph.node import Graph, Node
 from hybridnet.graph.transform import STATE
-from hybridnet.ops.call import Call, Types
+from hybridnet.ops.core.call import Call, Types
 
 if TYPE_CHECKING:
     from .rule import Rule

@@ -14,9 +14,9 @@ from typing import Final, final
 
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.node import Graph, Node
-from hybridnet.ops.backward import VjpCall
-from hybridnet.ops.call import Call, Types
-from hybridnet.ops.operator import OpCall
+from hybridnet.ops.core.backward import VjpCall
+from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.core.operator import OpCall
 
 __all__ = ["CostModel", "DeviceCost", "LinkCost", "operations", "upward_ranks"]
 

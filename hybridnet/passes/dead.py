@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final
 
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.operator import OpCall
+from hybridnet.ops.core.operator import OpCall
 
 from .context import PassContext
 from .rewrite import Replacement, Rewriter, Step, indexed

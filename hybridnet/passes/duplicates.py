@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hybridnet.base.attrs import HostScalar
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 
 from .context import PassContext
 from .pattern import COMMUTATIVE

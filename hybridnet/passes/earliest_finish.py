@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from hybridnet.base.errors import GraphError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 
 from .cost import CostModel, upward_ranks
 

@@ -25,7 +25,7 @@ from typing import Any, Final, final
 
 from hybridnet.base.errors import InternalError
 from hybridnet.graph.node import Node
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.core.call import Backward, Call, Types
 
 __all__ = [
     "PIVOT",

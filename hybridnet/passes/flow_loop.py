@@ -7,7 +7,7 @@ from typing import final
 
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.node import Edge, Node
-from hybridnet.ops.call import Call
+from hybridnet.ops.core.call import Call
 
 from .flow import (
     PIVOT,

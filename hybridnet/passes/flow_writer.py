@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, final
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.node import Edge, Node
-from hybridnet.ops.call import Call, Types
+from hybridnet.ops.core.call import Call, Types
 
 from .flow import FlowCall, Frame, Scopes
 

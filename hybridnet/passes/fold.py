@@ -10,7 +10,7 @@ import numpy as np
 
 from hybridnet.base.dtype import INT64
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.operator import OpCall
+from hybridnet.ops.core.operator import OpCall
 
 from .constants import Constants
 from .context import PassContext

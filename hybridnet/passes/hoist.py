@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridnet.graph.node import Edge, Node
-from hybridnet.ops.operator import OpCall
+from hybridnet.ops.core.operator import OpCall
 
 from .pattern import FAMILIES, binary
 from .rewrite import Rewriter, Step, op_name

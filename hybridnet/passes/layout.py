@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any, Final, final
 
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.operator import OpCall
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.operator import OpCall
+from hybridnet.ops.core.registry import get
 
 from .context import TOLERANCE, PassContext
 from .pattern import FAMILIES

@@ -16,7 +16,7 @@ import numpy as np
 from hybridnet.base.errors import InternalError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.core.call import Backward, Call, Types
 
 __all__ = [
     "COUNTER",

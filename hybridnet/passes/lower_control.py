@@ -24,7 +24,7 @@ from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.graph.subgraph import ControlCall, Part
 from hybridnet.graph.text import to_text
 from hybridnet.graph.while_loop import WhileCall
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 
 from .flow import PIVOT, Scopes
 from .flow_choice import Choice

@@ -10,7 +10,7 @@ from hybridnet.graph.foreach import ForeachCall
 from hybridnet.graph.node import Edge, Node
 from hybridnet.graph.subgraph import ControlCall, Part
 from hybridnet.graph.while_loop import WhileCall
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 
 from .flow_loop import Loop, LoopVariable
 from .flow_writer import Reader, Scope, Writer

@@ -19,7 +19,7 @@ from typing import Final, Literal, get_args
 
 from hybridnet.base.errors import ParameterError
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 
 from .memory_arena import Arena
 from .memory_inplace import inplace_pairs

@@ -8,10 +8,10 @@ from typing import Final
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.gate import is_gate
 from hybridnet.graph.gradient import REROUTED
-from hybridnet.ops.backward import VjpCall
-from hybridnet.ops.call import Call, Types
-from hybridnet.ops.families import ELEMENTWISE
-from hybridnet.ops.operator import OpCall
+from hybridnet.ops.core.backward import VjpCall
+from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.core.families import ELEMENTWISE
+from hybridnet.ops.core.operator import OpCall
 
 __all__ = ["inplace_pairs"]
 

@@ -21,7 +21,7 @@ from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.graph.recompute import Segments, needed_again, recomputed
 from hybridnet.graph.split import GradientGraph
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 
 __all__ = ["mirror", "mirror_marks"]
 

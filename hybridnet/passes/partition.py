@@ -20,7 +20,7 @@ from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError, InternalError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.core.call import Backward, Call, Types
 
 from .flow import FlowCall, Frame, Scopes
 

@@ -31,8 +31,8 @@ from typing import Any, Final, final
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import InternalError
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.operator import OpCall, Operator
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.operator import OpCall, Operator
+from hybridnet.ops.core.registry import get
 
 from .conditions import FUNCTIONS, Value
 from .context import PassContext

@@ -14,7 +14,7 @@ from typing import Final, final
 
 from hybridnet.base.errors import GraphError, ParameterError
 from hybridnet.graph.node import Graph
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 
 from . import arithmetic, dead, duplicates, epilogue, fold, layout, prune, remap
 from .context import PassContext

@@ -20,7 +20,7 @@ from hybridnet.base.errors import GraphError
 from hybridnet.graph.attributes import stored_name
 from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.graph.subgraph import ControlCall
-from hybridnet.ops.call import Call, Types
+from hybridnet.ops.core.call import Call, Types
 
 from .cost import CostModel
 from .earliest_finish import Plan, earliest_finish

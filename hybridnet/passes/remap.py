@@ -14,7 +14,7 @@ from typing import Final
 
 from hybridnet.base.dtype import FLOAT32, FLOAT64
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.operator import OpCall
+from hybridnet.ops.core.operator import OpCall
 
 from . import siblings
 from .context import TOLERANCE, PassContext

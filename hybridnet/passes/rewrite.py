@@ -21,9 +21,9 @@ from hybridnet.base.errors import InternalError, MXNetError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.graph.transform import updates_of
-from hybridnet.ops.call import Call
-from hybridnet.ops.operator import OpCall
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.call import Call
+from hybridnet.ops.core.operator import OpCall
+from hybridnet.ops.core.registry import get
 
 from .context import PassContext, infer
 from .rule import Rule

@@ -21,8 +21,8 @@ from hybridnet.graph.by_value import Unsettled
 from hybridnet.graph.node import Edge, Graph, Moves, Node
 from hybridnet.graph.subgraph import ControlCall, Part
 from hybridnet.graph.transform import STATE
-from hybridnet.ops.call import Types
-from hybridnet.ops.operator import OpCall
+from hybridnet.ops.core.call import Types
+from hybridnet.ops.core.operator import OpCall
 
 from .numpy_rules import NUMPY
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Final, final
 
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.call import Types
-from hybridnet.ops.operator import OpCall
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.call import Types
+from hybridnet.ops.core.operator import OpCall
+from hybridnet.ops.core.registry import get
 
 from .context import PassContext
 from .rewrite import op_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hybridnet.base.context import Context
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 
 from .compiling import compile_code
 from .graph_programs import Run

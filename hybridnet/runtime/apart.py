@@ -17,8 +17,8 @@ from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.graph.structure import with_open_scalars
 from hybridnet.graph.subgraph import RUNNERS, ControlCall
 from hybridnet.graph.unbounded import UnboundedGradient
-from hybridnet.ops.call import Call, Types
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.core.registry import get
 
 from . import recorder
 from .graph_call import GraphCall

@@ -17,7 +17,7 @@ import numpy as np
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 from hybridnet.passes.cost import CostModel, DeviceCost, LinkCost
 
 from .device import Device

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from hybridnet.base import config
 from hybridnet.base.lazy import jax
-from hybridnet.ops.alternatives import Site
+from hybridnet.ops.core.alternatives import Site
 
 from .program_log import log
 from .recipe import Options
@@ -77,7 +77,7 @@ def options_for(platform: str, sites: Iterable[Site]) -> Options:
 
     Args:
         platform: where it will run.
-        sites: what `hybridnet.ops.alternatives` was asked about while it was traced.
+        sites: what `hybridnet.ops.core.alternatives` was asked about while it was traced.
     """
     if platform != "cpu" or config.tuning() == "off":
         return _NONE

@@ -14,7 +14,7 @@ import numpy as np
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
-from hybridnet.ops.alternatives import Site, picking
+from hybridnet.ops.core.alternatives import Site, picking
 
 from .compile_options import options_for, options_for_memory
 from .devices import device_of, platform_of, sharding_of

@@ -23,7 +23,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.device_name import LOCALHOST, DeviceName, device_name
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.lazy import jax
-from hybridnet.ops.call import Call
+from hybridnet.ops.core.call import Call
 from hybridnet.passes.cost import DeviceCost
 from hybridnet.passes.place import Site
 

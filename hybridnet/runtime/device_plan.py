@@ -15,7 +15,7 @@ from typing import Any, Final, final
 
 from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 from hybridnet.passes.cost import operations
 from hybridnet.passes.flow import (
     EnterCall,

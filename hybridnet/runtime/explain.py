@@ -25,7 +25,7 @@ from typing import Final, TextIO, final
 from hybridnet.base.errors import ParameterError
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.graph.text import to_text
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 
 from . import journal, recorder
 from .compiling import result_types

@@ -14,7 +14,7 @@ import numpy as np
 from hybridnet.base.context import Context
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops._random_state import initial_state
+from hybridnet.ops.random.state import initial_state
 
 from . import recorder
 from .devices import device_of

@@ -21,7 +21,7 @@ from hybridnet.graph.node import Graph
 from hybridnet.graph.recompute import renarrowed
 from hybridnet.graph.split import GradientGraph, differentiate, joint_gradient
 from hybridnet.graph.structure import structure_of, with_open_scalars
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.core.call import Backward, Call, Types
 from hybridnet.passes.context import PassContext
 from hybridnet.passes.mirror import mirror, mirror_marks
 from hybridnet.passes.pipeline import optimize

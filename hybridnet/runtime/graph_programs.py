@@ -15,7 +15,7 @@ from hybridnet.base import config
 from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.graph.structure import structure_of, with_open_scalars
 from hybridnet.graph.transform import STATE, Prepared, prepare
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 from hybridnet.passes.place import on_devices
 
 from .graph_call import GraphCall, shared_call

@@ -16,7 +16,7 @@ import numpy as np
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 
 from . import journal, recorder
 from .launch import fail

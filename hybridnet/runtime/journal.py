@@ -19,7 +19,7 @@ from hybridnet import engine
 from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.call import Call, Types
+from hybridnet.ops.core.call import Call, Types
 
 from . import observe
 from .programs import Failed, cache

@@ -19,7 +19,7 @@ from hybridnet.base.errors import GraphError, MXNetError, ParameterError
 from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Node
 from hybridnet.graph.text import to_text
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 from hybridnet.passes.cost import CostModel, upward_ranks
 from hybridnet.passes.flow import FlowCall
 from hybridnet.passes.lower_control import Lowered, lower_control

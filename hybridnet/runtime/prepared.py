@@ -32,7 +32,7 @@ from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
 from hybridnet.base.errors import OpError
 from hybridnet.base.lazy import jax
-from hybridnet.ops.call import Call, Types
+from hybridnet.ops.core.call import Call, Types
 
 from . import journal, observe, recorder
 from .dispatch import known_scalars, put_scalars

@@ -21,7 +21,7 @@ from hybridnet.base.lazy import jax
 from hybridnet.base.processor import processor
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
-from hybridnet.ops.fingerprint import SIZE, fingerprint
+from hybridnet.ops.core.fingerprint import SIZE, fingerprint
 
 from .devices import device_of
 from .recipe import BY_RULES, Recipe

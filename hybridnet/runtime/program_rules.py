@@ -1,6 +1,6 @@
 """What of an operator's lowering depends on the rest of its program.
 
-The operators' own rules (`hybridnet.ops.alternatives`) see one call. They turn images so that
+The operators' own rules (`hybridnet.ops.core.alternatives`) see one call. They turn images so that
 their channels are last, and leave dense layers to oneDNN, which is best for most networks; where
 that is wrong for a program as a whole, it is said here.
 """
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from hybridnet.ops.alternatives import PLAIN, Site
-from hybridnet.ops.onednn_convolution import NAME as _BY_ONEDNN
-from hybridnet.ops.onednn_convolution import multiplications
+from hybridnet.ops.core.alternatives import PLAIN, Site
+from hybridnet.ops.nn.conv.onednn import NAME as _BY_ONEDNN
+from hybridnet.ops.nn.conv.onednn import multiplications
 
 __all__ = ["picks_for"]
 

@@ -9,7 +9,7 @@ from hybridnet import engine
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import MXNetError, OpError
 from hybridnet.graph.node import Node
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 
 from . import journal, launch, observe, recorder
 from .device import Device, JaxDevice

@@ -2,7 +2,7 @@
 
 A structure says what is computed. XLA can be told how to go about it by compile options, which are
 given with the one program (the process's XLA_FLAGS stay as they are), and operators can have
-several lowerings (`hybridnet.ops.alternatives`). A recipe names both. What it leaves open is
+several lowerings (`hybridnet.ops.core.alternatives`). A recipe names both. What it leaves open is
 decided by rules when the program is built; `hybridnet.tune` finds better ones by measurement.
 """
 
@@ -34,7 +34,7 @@ class Recipe:
     picks: Mapping[str, str] = field(default_factory=dict)
 
     def facts(self) -> Sequence[Any]:
-        """Returns all that it says, for `hybridnet.ops.fingerprint`."""
+        """Returns all that it says, for `hybridnet.ops.core.fingerprint`."""
         return (None if self.options is None else dict(self.options), dict(self.picks))
 
     def to_json(self) -> str:

@@ -27,7 +27,7 @@ from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.call import Call, Types
+from hybridnet.ops.core.call import Call, Types
 
 from . import journal
 from .launch import INTERRUPTED, TRACED, flush_all, launch, note_open, ready_array, wait, wait_all

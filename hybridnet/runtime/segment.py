@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.call import Call, Types
+from hybridnet.ops.core.call import Call, Types
 
 __all__ = ["Code", "Instruction", "Segment", "Value"]
 

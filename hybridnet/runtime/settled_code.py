@@ -14,9 +14,9 @@ from typing import Any, Final
 from hybridnet.graph.evaluate import evaluate
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.native import onednn
-from hybridnet.ops.alternatives import settled_weights
-from hybridnet.ops.call import Types
-from hybridnet.ops.operator import OpCall
+from hybridnet.ops.core.alternatives import settled_weights
+from hybridnet.ops.core.call import Types
+from hybridnet.ops.core.operator import OpCall
 from hybridnet.passes.context import TOLERANCE, PassContext
 from hybridnet.passes.pipeline import PIPELINE, optimize
 

@@ -17,7 +17,7 @@ import numpy as np
 from hybridnet.base import config
 from hybridnet.base.dtype import is_float
 from hybridnet.base.lazy import jax, jnp
-from hybridnet.ops.alternatives import picking
+from hybridnet.ops.core.alternatives import picking
 from hybridnet.passes.context import TOLERANCE
 
 from .background import is_ending

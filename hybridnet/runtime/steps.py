@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, OpError
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.call import Call, Types
+from hybridnet.ops.core.call import Call, Types
 
 from .segment import Code
 

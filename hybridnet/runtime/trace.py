@@ -18,8 +18,8 @@ from hybridnet.base.device_name import DEVICE, DeviceName, device_name
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.node import Edge, Graph, Node, variable
-from hybridnet.ops.call import Call, Types
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.core.registry import get
 
 from . import recorder
 from .device import device_at

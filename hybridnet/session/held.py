@@ -14,9 +14,9 @@ import numpy as np
 from hybridnet.base.errors import InternalError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops import registry
-from hybridnet.ops.call import Backward, Call, Types
-from hybridnet.ops.state_ops import READ
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.state.variables import READ
 
 __all__ = ["IS_HELD", "VALUE_OR", "asking", "settled_held"]
 

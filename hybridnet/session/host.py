@@ -15,7 +15,7 @@ import numpy as np
 from hybridnet.base.errors import GraphError, MXNetError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.core.call import Backward, Call, Types
 from hybridnet.runtime import recorder
 from hybridnet.runtime.host_task import push_task
 

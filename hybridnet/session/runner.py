@@ -23,7 +23,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Node
 from hybridnet.ndarray import NDArray, array
 from hybridnet.ndarray._copy import put
-from hybridnet.ops._random_state import initial_state
+from hybridnet.ops.random.state import initial_state
 from hybridnet.runtime import generator, recorder
 from hybridnet.runtime.host_task import awaited
 from hybridnet.runtime.segment import Value

@@ -17,7 +17,7 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.graph.attributes import HIDDEN, attributes_of, stored_name
 from hybridnet.graph.node import Edge, Moves, Node, topological, variable
 from hybridnet.name import NameManager
-from hybridnet.ops.operator import OpCall, Operator
+from hybridnet.ops.core.operator import OpCall, Operator
 
 __all__ = ["annotate", "make_node", "scope_attributes", "substitute", "user_attributes"]
 

@@ -10,9 +10,9 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.gradient import gradients
 from hybridnet.graph.node import Edge, Graph, Node, topological
 from hybridnet.graph.shapes import is_known
-from hybridnet.ops.backward import VjpCall
-from hybridnet.ops.call import Types
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.backward import VjpCall
+from hybridnet.ops.core.call import Types
+from hybridnet.ops.core.registry import get
 
 from ._infer import inferred_dtypes, inferred_shapes
 

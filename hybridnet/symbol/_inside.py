@@ -14,8 +14,8 @@ from hybridnet.attribute import AttrScope
 from hybridnet.base.errors import ParameterError
 from hybridnet.graph.node import Edge, Graph, Node, topological, variable
 from hybridnet.name import NameManager
-from hybridnet.ops.call import Call
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.call import Call
+from hybridnet.ops.core.registry import get
 
 from ._compose import scope_attributes
 from .symbol import Symbol

@@ -14,7 +14,7 @@ from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Graph
 from hybridnet.graph.split import joined
 from hybridnet.graph.transform import STATE
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 from hybridnet.passes.memory import STRATEGIES, plan_memory
 from hybridnet.runtime.allocation import allocation_of
 from hybridnet.runtime.graph_programs import GraphPrograms, Run

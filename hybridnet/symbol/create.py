@@ -13,7 +13,7 @@ from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.graph import json
 from hybridnet.graph.attributes import stored_name
 from hybridnet.graph.node import Edge, variable
-from hybridnet.ops import registry
+from hybridnet.ops.core import registry
 
 from ._compose import scope_attributes
 from .symbol import Symbol

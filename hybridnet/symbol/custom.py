@@ -10,7 +10,7 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.graph.attributes import HIDDEN
 from hybridnet.graph.node import Edge, Node, variable
 from hybridnet.name import NameManager
-from hybridnet.ops.custom import custom_call
+from hybridnet.ops.core.custom import custom_call
 
 from ._compose import scope_attributes, user_attributes
 from .symbol import Symbol

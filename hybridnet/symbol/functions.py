@@ -7,10 +7,10 @@ from numbers import Number
 from typing import Any
 
 from hybridnet.base.errors import ParameterError
-from hybridnet.ops import registry
-from hybridnet.ops.documentation import documentation, signature_of
-from hybridnet.ops.handle import split_arguments
-from hybridnet.ops.operator import Operator
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.documentation import documentation, signature_of
+from hybridnet.ops.core.handle import split_arguments
+from hybridnet.ops.core.operator import Operator
 
 from .symbol import Symbol
 
@@ -139,7 +139,7 @@ def operator_functions(prefix: str = "") -> dict[str, Callable[..., Symbol]]:
     """Returns a function for each operator of a namespace.
 
     Args:
-        prefix: see `hybridnet.ops.registry.public_operators`.
+        prefix: see `hybridnet.ops.core.registry.public_operators`.
     """
     operators = registry.public_operators(prefix)
     return {name: symbol_function(op, name) for name, op in operators.items()}

@@ -7,7 +7,7 @@ from typing import Any
 
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
-from hybridnet.ops import registry
+from hybridnet.ops.core import registry
 
 from .functions import operator_functions as _operator_functions
 from .symbol import Symbol

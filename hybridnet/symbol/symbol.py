@@ -19,11 +19,11 @@ from hybridnet.graph import json
 from hybridnet.graph.attributes import attributes_of, stored_name, with_short_names
 from hybridnet.graph.node import Edge, Graph, Node, topological
 from hybridnet.graph.shapes import is_known
-from hybridnet.ops import registry
-from hybridnet.ops.call import Call
-from hybridnet.ops.custom import CustomCall
-from hybridnet.ops.methods import FluentMethods
-from hybridnet.ops.operator import OpCall, Operator
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.call import Call
+from hybridnet.ops.core.custom import CustomCall
+from hybridnet.ops.core.methods import FluentMethods
+from hybridnet.ops.core.operator import OpCall, Operator
 
 from . import _infer
 from ._arrays_only import ArraysOnly
@@ -81,7 +81,7 @@ class Symbol(ArraysOnly, FluentMethods):
         attr: Mapping[str, str] | None = None,
         hint: str | None = None,
     ) -> Symbol:
-        """Adds a node; see `hybridnet.ops.handle.Operand`.
+        """Adds a node; see `hybridnet.ops.core.handle.Operand`.
 
         Args:
             op: the operator.

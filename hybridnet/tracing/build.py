@@ -11,7 +11,7 @@ from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
 from hybridnet.graph.node import Graph
 from hybridnet.ndarray import NDArray, _tape
-from hybridnet.ops.call import Types
+from hybridnet.ops.core.call import Types
 from hybridnet.runtime.device import full_name
 from hybridnet.runtime.devices import device_of
 from hybridnet.runtime.segment import Value

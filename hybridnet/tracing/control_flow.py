@@ -19,7 +19,7 @@ from hybridnet.graph.subgraph import opened, shared
 from hybridnet.graph.while_loop import WhileCall
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.control_flow import TRACED, loop_arguments, taken_apart
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 
 from .bodies import Bodies, Body, Flow
 

@@ -22,7 +22,7 @@ from hybridnet.base.errors import DTypeError, MXNetError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.ndarray._copy import put
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.core.call import Backward, Call, Types
 from hybridnet.runtime import recorder
 from hybridnet.runtime.host_task import push_task
 from hybridnet.runtime.segment import Value

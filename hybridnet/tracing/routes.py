@@ -14,8 +14,8 @@ from typing import final
 from hybridnet.graph.gradient import REROUTED
 from hybridnet.graph.node import Edge, Node
 from hybridnet.ndarray import _tape
-from hybridnet.ops import registry
-from hybridnet.ops.call import Call
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.call import Call
 from hybridnet.runtime.segment import Value
 from hybridnet.runtime.trace import GraphBuilder, Trace
 

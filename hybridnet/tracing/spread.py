@@ -15,7 +15,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.graph.node import Graph
 from hybridnet.graph.structure import structure_of, with_open_scalars
 from hybridnet.ndarray import NDArray, _tape
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.core.call import Backward, Call, Types
 from hybridnet.runtime import recorder
 from hybridnet.runtime.graph_call import GraphCall
 from hybridnet.runtime.partitioned import PartitionedCall

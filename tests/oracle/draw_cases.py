@@ -32,7 +32,7 @@ from op_samples import SAMPLES
 
 from hybridnet.base.attrs import REQUIRED, Param
 from hybridnet.compat_report import read_checklist
-from hybridnet.ops.registry import REGISTRY, Operator, get
+from hybridnet.ops.core.registry import REGISTRY, Operator, get
 
 #: Draws of each operator, of which `make_drawn.py` keeps some; and of those that only saved
 #: symbols name, or that hardly anybody calls.

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from .init_ops import Constant as constant
-from .init_ops import GlorotNormal as glorot_normal
-from .init_ops import GlorotUniform as glorot_uniform
-from .init_ops import Identity as identity
-from .init_ops import Ones as ones
-from .init_ops import Orthogonal as orthogonal
-from .init_ops import RandomNormal as random_normal
-from .init_ops import RandomUniform as random_uniform
-from .init_ops import TruncatedNormal as truncated_normal
-from .init_ops import UniformUnitScaling as uniform_unit_scaling
-from .init_ops import VarianceScaling as variance_scaling
-from .init_ops import Zeros as zeros
-from .init_ops import he_normal as he_normal
-from .init_ops import he_uniform as he_uniform
-from .init_ops import lecun_normal as lecun_normal
-from .init_ops import lecun_uniform as lecun_uniform
-from .variable_lists import global_variables_initializer as global_variables
-from .variable_lists import local_variables_initializer as local_variables
-from .variable_lists import variables_initializer as variables
+from .variables.initial import Constant as constant
+from .variables.initial import GlorotNormal as glorot_normal
+from .variables.initial import GlorotUniform as glorot_uniform
+from .variables.initial import Identity as identity
+from .variables.initial import Ones as ones
+from .variables.initial import Orthogonal as orthogonal
+from .variables.initial import RandomNormal as random_normal
+from .variables.initial import RandomUniform as random_uniform
+from .variables.initial import TruncatedNormal as truncated_normal
+from .variables.initial import UniformUnitScaling as uniform_unit_scaling
+from .variables.initial import VarianceScaling as variance_scaling
+from .variables.initial import Zeros as zeros
+from .variables.initial import he_normal as he_normal
+from .variables.initial import he_uniform as he_uniform
+from .variables.initial import lecun_normal as lecun_normal
+from .variables.initial import lecun_uniform as lecun_uniform
+from .variables.lists import global_variables_initializer as global_variables
+from .variables.lists import local_variables_initializer as local_variables
+from .variables.lists import variables_initializer as variables
 
 __all__ = [
     "constant",

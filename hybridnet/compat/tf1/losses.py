@@ -7,18 +7,18 @@ from typing import Any
 
 from hybridnet.graph.gradient import EdgeHandle
 
-from .arguments import as_floats, axis_of, fused, renamed
-from .control import add_to_collection, get_collection, name_scope
-from .core import convert_to_tensor, require_same
-from .entropy_ops import (
+from .graph.arguments import as_floats, axis_of, fused, renamed
+from .graph.control import add_to_collection, get_collection, name_scope
+from .graph.graph import GraphKeys
+from .graph.operators import handle
+from .graph.tensor import Tensor
+from .graph.values import convert_to_tensor, require_same
+from .operations.elementwise import add_n, cast
+from .operations.nn.entropy import (
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits_v2,
     sparse_softmax_cross_entropy_with_logits,
 )
-from .graph import GraphKeys
-from .math_ops import add_n, cast
-from .operators import handle
-from .tensor import Tensor
 
 __all__ = [
     "Reduction", "absolute_difference", "add_loss", "compute_weighted_loss", "cosine_distance",

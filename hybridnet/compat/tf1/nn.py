@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .conv_ops import *  # noqa: F403
-from .entropy_ops import *  # noqa: F403
-from .gather_ops import embedding_lookup as embedding_lookup
-from .nn_ops import *  # noqa: F403
-from .norm_ops import *  # noqa: F403
-from .order_ops import in_top_k as in_top_k
-from .order_ops import top_k as top_k
-from .pool_ops import *  # noqa: F403
-from .sparse_ops import embedding_lookup_sparse as embedding_lookup_sparse
+from .operations.gathering import embedding_lookup as embedding_lookup
+from .operations.nn.activation import *  # noqa: F403
+from .operations.nn.conv import *  # noqa: F403
+from .operations.nn.entropy import *  # noqa: F403
+from .operations.nn.norm import *  # noqa: F403
+from .operations.nn.pool import *  # noqa: F403
+from .operations.ordering import in_top_k as in_top_k
+from .operations.ordering import top_k as top_k
+from .operations.sparse.functions import embedding_lookup_sparse as embedding_lookup_sparse

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from .averages import ExponentialMovingAverage as ExponentialMovingAverage
-from .coordinator import *  # noqa: F403
-from .events import summary_iterator as summary_iterator
-from .hooks import *  # noqa: F403
-from .input_ops import *  # noqa: F403
-from .monitored import *  # noqa: F403
-from .optimizer import Optimizer as Optimizer
-from .optimizers import AdadeltaOptimizer as AdadeltaOptimizer
-from .optimizers import AdagradOptimizer as AdagradOptimizer
-from .optimizers import AdamOptimizer as AdamOptimizer
-from .optimizers import FtrlOptimizer as FtrlOptimizer
-from .optimizers import GradientDescentOptimizer as GradientDescentOptimizer
-from .optimizers import MomentumOptimizer as MomentumOptimizer
-from .optimizers import RMSPropOptimizer as RMSPropOptimizer
-from .queue_runner import *  # noqa: F403
-from .rates import cosine_decay as cosine_decay
-from .rates import cosine_decay_restarts as cosine_decay_restarts
-from .rates import create_global_step as create_global_step
-from .rates import exponential_decay as exponential_decay
-from .rates import get_global_step as get_global_step
-from .rates import get_or_create_global_step as get_or_create_global_step
-from .rates import global_step as global_step
-from .rates import inverse_time_decay as inverse_time_decay
-from .rates import linear_cosine_decay as linear_cosine_decay
-from .rates import natural_exp_decay as natural_exp_decay
-from .rates import piecewise_constant as piecewise_constant
-from .rates import piecewise_constant_decay as piecewise_constant_decay
-from .rates import polynomial_decay as polynomial_decay
-from .run_hook import *  # noqa: F403
-from .saver import *  # noqa: F403
+from .queues.coordinator import *  # noqa: F403
+from .queues.inputs import *  # noqa: F403
+from .queues.runner import *  # noqa: F403
+from .summaries.events import summary_iterator as summary_iterator
+from .training.averages import ExponentialMovingAverage as ExponentialMovingAverage
+from .training.hooks import *  # noqa: F403
+from .training.monitored import *  # noqa: F403
+from .training.optimizer import Optimizer as Optimizer
+from .training.optimizers import AdadeltaOptimizer as AdadeltaOptimizer
+from .training.optimizers import AdagradOptimizer as AdagradOptimizer
+from .training.optimizers import AdamOptimizer as AdamOptimizer
+from .training.optimizers import FtrlOptimizer as FtrlOptimizer
+from .training.optimizers import GradientDescentOptimizer as GradientDescentOptimizer
+from .training.optimizers import MomentumOptimizer as MomentumOptimizer
+from .training.optimizers import RMSPropOptimizer as RMSPropOptimizer
+from .training.rates import cosine_decay as cosine_decay
+from .training.rates import cosine_decay_restarts as cosine_decay_restarts
+from .training.rates import create_global_step as create_global_step
+from .training.rates import exponential_decay as exponential_decay
+from .training.rates import get_global_step as get_global_step
+from .training.rates import get_or_create_global_step as get_or_create_global_step
+from .training.rates import global_step as global_step
+from .training.rates import inverse_time_decay as inverse_time_decay
+from .training.rates import linear_cosine_decay as linear_cosine_decay
+from .training.rates import natural_exp_decay as natural_exp_decay
+from .training.rates import piecewise_constant as piecewise_constant
+from .training.rates import piecewise_constant_decay as piecewise_constant_decay
+from .training.rates import polynomial_decay as polynomial_decay
+from .training.run_hook import *  # noqa: F403
+from .training.saver import *  # noqa: F403

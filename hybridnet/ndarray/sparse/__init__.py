@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from hybridnet.base.unsupported import missing
-from hybridnet.ops import registry
-from hybridnet.ops.handle import operator_function
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.handle import operator_function
 
 from ..ndarray import NDArray
 from . import operators as operators

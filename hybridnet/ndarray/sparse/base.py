@@ -17,10 +17,10 @@ from hybridnet.base.errors import (
     ShapeError,
 )
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops import registry
-from hybridnet.ops.call import Call
-from hybridnet.ops.handle import Arithmetic
-from hybridnet.ops.operator import Operator
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.call import Call
+from hybridnet.ops.core.handle import Arithmetic
+from hybridnet.ops.core.operator import Operator
 from hybridnet.runtime import recorder
 from hybridnet.runtime.segment import Value
 
@@ -59,7 +59,7 @@ class BaseSparseNDArray(NDArray):
     """An array of which only some elements are stored; all others are 0.
 
     It is made of dense arrays that are never changed, so two sparse arrays may share them. They
-    may have room for more than is stored (see `hybridnet.ops.sparse_ops`): then operations need
+    may have room for more than is stored (see `hybridnet.ops.sparse.storage`): then operations need
     not wait for values to know sizes. `data` and the positions that users see are exact, for
     which they wait.
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from hybridnet.base.errors import ShapeError
-from hybridnet.ops import registry
-from hybridnet.ops.operator import describe
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.operator import describe
 
 from .._storage_types import STORAGE_TYPES
 from ..ndarray import NDArray

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from hybridnet.base.errors import ShapeError
-from hybridnet.ops import registry
-from hybridnet.ops.operator import describe
+from hybridnet.ops.core import registry
+from hybridnet.ops.core.operator import describe
 
 from .._tape import Leaf
 from .base import RULES, apply

@@ -7,7 +7,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.ops import registry
+from hybridnet.ops.core import registry
 
 from ..ndarray import NDArray
 from .base import BaseSparseNDArray, apply

@@ -17,9 +17,9 @@ from hybridnet.base.context import Context
 from hybridnet.base.dtype import is_float
 from hybridnet.base.lazy import jax, jnp
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.alternatives import Site
-from hybridnet.ops.backward import vjp_call
-from hybridnet.ops.call import Call
+from hybridnet.ops.core.alternatives import Site
+from hybridnet.ops.core.backward import vjp_call
+from hybridnet.ops.core.call import Call
 
 from .. import observe
 from ..devices import sharding_of

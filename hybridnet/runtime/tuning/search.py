@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, final
 
 import numpy as np
 
-from hybridnet.ops.alternatives import PLAIN, Site, alternatives_of
+from hybridnet.ops.core.alternatives import PLAIN, Site, alternatives_of
 
 from ..compile_options import candidates
 from ..compiling import compile_code, options_of, sites_of

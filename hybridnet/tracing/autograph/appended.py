@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 
 __all__ = ["forget_rows", "note_row", "stacked"]
 

@@ -7,7 +7,7 @@ from typing import Any, final
 
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.registry import get
+from hybridnet.ops.core.registry import get
 
 from ..control_flow import row_type
 from .builtins import Together, get_item

@@ -1,0 +1,1 @@
+"""Graphs, tensors and Operations: how they are made, named, ordered, typed and differentiated."""

@@ -1,0 +1,222 @@
+"""Python's operators on tensors, and the arithmetic functions that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from hybridnet.graph.gradient import EdgeHandle
+from hybridnet.ops.core import registry
+
+from .. import dtypes
+from ..dtypes import DType
+from .building import apply, compose
+from .tensor import Tensor, overload
+from .values import convert_to_tensor, require_same
+
+__all__ = ["binary", "cast_to", "floor_div", "handle", "true_div", "unary"]
+
+#: Type of Operation -> our operator on two arrays that are broadcast against one another.
+_BINARY: Final = {
+    "Add": "broadcast_add",
+    "AddV2": "broadcast_add",
+    "Equal": "_npi_equal",
+    "FloorMod": "_npi_mod",
+    "Greater": "_npi_greater",
+    "GreaterEqual": "_npi_greater_equal",
+    "Less": "_npi_less",
+    "LessEqual": "_npi_less_equal",
+    "Maximum": "broadcast_maximum",
+    "Minimum": "broadcast_minimum",
+    "Mul": "broadcast_mul",
+    "NotEqual": "_npi_not_equal",
+    "Pow": "broadcast_power",
+    "RealDiv": "broadcast_div",
+    "Sub": "broadcast_sub",
+}
+#: What `x / y` computes in, of whole numbers.
+_QUOTIENT: Final = {
+    dtypes.int8: dtypes.float32,
+    dtypes.uint8: dtypes.float32,
+    dtypes.int32: dtypes.float64,
+    dtypes.int64: dtypes.float64,
+}
+
+
+def handle(operator: str, *inputs: EdgeHandle, **params: Any) -> EdgeHandle:
+    """Applies one of our operators inside a function that `compose` is given."""
+    made: EdgeHandle = EdgeHandle.apply_operator(registry.get(operator), inputs, params)
+    return made
+
+
+def binary(kind: str, x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Adds an Operation on two values of one dtype, which are broadcast against one another.
+
+    Args:
+        kind: its type: 'Add', 'Less', ...
+        x: a tensor or numbers.
+        y: likewise.
+        name: of the Operation; default its type.
+
+    Raises:
+        TypeError: the dtypes differ.
+        ValueError: the shapes do not fit.
+    """
+    first, second = require_same(kind, "xy", (x, y))
+    made: Tensor = apply(kind, _BINARY[kind], (first, second), name=name)
+    return made
+
+
+def unary(kind: str, operator: str, x: Any, name: str | None = None) -> Tensor:
+    """Adds an Operation on one value."""
+    made: Tensor = apply(kind, operator, (convert_to_tensor(x, name="x"),), name=name)
+    return made
+
+
+def cast_to(x: Tensor, dtype: DType, name: str = "Cast") -> Tensor:
+    """Returns a tensor in another dtype; itself if that is its own."""
+    if x.dtype.base_dtype is dtype.base_dtype:
+        return x
+    params = {"dtype": dtype.numpy.name}
+    made: Tensor = apply("Cast", "Cast", (x,), params, name=name)
+    return made
+
+
+def true_div(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns the quotient with its fraction: of whole numbers in float32 or float64."""
+    first, second = require_same("RealDiv", "xy", (x, y))
+    wanted = _QUOTIENT.get(first.dtype.base_dtype)
+    if wanted is not None:
+        first, second = cast_to(first, wanted), cast_to(second, wanted)
+    made: Tensor = apply("RealDiv", _BINARY["RealDiv"], (first, second), name=name)
+    return made
+
+
+def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns the quotient, rounded down."""
+    pair = require_same("FloorDiv", "xy", (x, y))
+    kind = pair[0].dtype
+
+    def quotient(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
+        if kind.is_integer:
+            # (x - x mod y) / y, which is whole, so that no digit of a large number is lost.
+            rest = handle("broadcast_sub", x, handle("_npi_mod", x, y))
+            return handle("broadcast_div", rest, y)
+        return handle("floor", handle("broadcast_div", x, y))
+
+    made: Tensor = compose("FloorDiv", quotient, pair, name=name)
+    return made
+
+
+def logical_not(x: Any, name: str | None = None) -> Tensor:
+    """Returns whether each element is False."""
+    made: Tensor = apply("LogicalNot", "_npi_logical_not", (_truths(x),), name=name)
+    return made
+
+
+def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns whether one of two elements is True."""
+
+    def either(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
+        return handle("_npi_bitwise_or", x, y)
+
+    made: Tensor = compose("LogicalOr", either, (_truths(x), _truths(y)), name=name)
+    return made
+
+
+def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns whether both of two elements are True."""
+    pair = (_truths(x), _truths(y))
+    made: Tensor = apply("LogicalAnd", "_npi_bitwise_and", pair, name=name)
+    return made
+
+
+def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Tensor:
+    """Returns whether just one of two elements is True."""
+    made: Tensor = apply("LogicalXor", "_npi_not_equal", (_truths(x), _truths(y)), name=name)
+    return made
+
+
+def matmul_operator(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns the matrix product of two matrices, or of stacks of them."""
+    pair = require_same("MatMul", "ab", (x, y))
+    flat = all(one.shape.ndims == 2 for one in pair)
+    made: Tensor = apply(
+        "MatMul" if flat else "BatchMatMulV2", "dot" if flat else "_npi_matmul", pair, name=name
+    )
+    return made
+
+
+def _truths(x: Any) -> Tensor:
+    made = convert_to_tensor(x) if isinstance(x, Tensor) else convert_to_tensor(x, dtypes.bool)
+    if not made.dtype.is_bool:
+        raise TypeError(f"logical operators need truth values, got {made!r}")
+    return made
+
+
+def _add_binary(method: str, name: str, function: Callable[..., Tensor]) -> None:
+    """Makes a function Python's operator `method`, and what swaps its operands ``__r*__``."""
+
+    def forward(x: Tensor, y: Any) -> Any:
+        with x.graph.as_default(), x.graph.name_scope(name) as scope:
+            try:
+                other = convert_to_tensor(y, x.dtype.base_dtype, name="y")
+            except TypeError:
+                if hasattr(type(y), f"__r{method}__") and not isinstance(y, _NUMBERS):
+                    return NotImplemented
+                raise
+            except ValueError:
+                if not isinstance(y, Tensor):
+                    raise
+                other = y  # of another dtype: the function says so in its own words
+            return function(x, other, name=scope)
+
+    def backward(y: Tensor, x: Any) -> Any:
+        with y.graph.as_default(), y.graph.name_scope(name) as scope:
+            return function(convert_to_tensor(x, y.dtype.base_dtype, name="x"), y, name=scope)
+
+    overload(f"__{method}__")(forward)
+    if method not in ("lt", "le", "gt", "ge"):
+        overload(f"__r{method}__")(backward)
+
+
+_NUMBERS: Final = (int, float, bool, list, tuple)
+
+
+def _of_kind(kind: str) -> Callable[..., Tensor]:
+    return lambda x, y, name=None: binary(kind, x, y, name)
+
+
+for _method, _name, _function in (
+    ("add", "add", _of_kind("AddV2")),
+    ("sub", "sub", _of_kind("Sub")),
+    ("mul", "mul", _of_kind("Mul")),
+    ("truediv", "truediv", true_div),
+    ("floordiv", "floordiv", floor_div),
+    ("mod", "mod", _of_kind("FloorMod")),
+    ("pow", "pow", _of_kind("Pow")),
+    ("matmul", "matmul", matmul_operator),
+    ("and", "and", logical_and),
+    ("or", "or", logical_or),
+    ("xor", "xor", logical_xor),
+    ("lt", "Less", _of_kind("Less")),
+    ("le", "LessEqual", _of_kind("LessEqual")),
+    ("gt", "Greater", _of_kind("Greater")),
+    ("ge", "GreaterEqual", _of_kind("GreaterEqual")),
+):
+    _add_binary(_method, _name, _function)
+
+
+@overload("__neg__")
+def _negative(x: Tensor) -> Tensor:
+    return unary("Neg", "negative", x)
+
+
+@overload("__abs__")
+def _absolute(x: Tensor) -> Tensor:
+    return unary("Abs", "abs", x)
+
+
+@overload("__invert__")
+def _inverted(x: Tensor) -> Tensor:
+    return logical_not(x)

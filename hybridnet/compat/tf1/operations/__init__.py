@@ -1,0 +1,1 @@
+"""What tensors are computed with: functions that add Operations to the graph."""

@@ -1,0 +1,299 @@
+"""Finding and placing elements: ``tf.gather``, ``tf.where``, ``tf.one_hot``, ``tf.scatter_nd``.
+
+An index out of range is moved to the nearest element (in a gather) or left out (in a scatter),
+where TensorFlow fails on CPUs: XLA has no errors at run time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hybridnet.graph.gradient import EdgeHandle
+
+from .. import dtypes
+from ..dtypes import DType, as_dtype
+from ..graph.arguments import (
+    apply_shaped,
+    as_shape,
+    axis_of,
+    dims_of,
+    fused,
+    known_numbers,
+    op,
+    require_kind,
+    static_value,
+    with_default,
+)
+from ..graph.control import name_scope
+from ..graph.operators import handle
+from ..graph.tensor import Tensor
+from ..graph.values import convert_to_tensor, require_same
+
+__all__ = [
+    "confusion_matrix", "embedding_lookup", "gather", "gather_nd", "invert_permutation", "one_hot",
+    "scatter_nd", "sequence_mask", "tensor_scatter_nd_add", "tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update", "where_v2",
+]  # fmt: skip
+
+
+def _is_whole(dtype: DType) -> bool:
+    return bool(dtype.is_integer)
+
+
+def _indices(kind: str, indices: Any) -> Tensor:
+    return require_kind(kind, "indices", convert_to_tensor(indices, name="indices"), _is_whole)
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    name: str | None = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+) -> Tensor:
+    """Returns slices of a tensor along an axis.
+
+    Args:
+        params: the tensor; a `Variable` may be.
+        indices: whole numbers, which slices.
+        validate_indices: without meaning here.
+        name: of the Operation.
+        axis: along which; default the first.
+        batch_dims: must be 0.
+    """
+    if batch_dims:
+        raise ValueError("gather: batch_dims must be 0; use gather_nd")
+    x, places = convert_to_tensor(params, name="params"), _indices("GatherV2", indices)
+    number = axis_of("GatherV2", with_default(axis, 0), x.shape.ndims)
+    return op("GatherV2", "take", [x, places], name=name, axis=number, mode="clip")
+
+
+def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
+    """Returns the elements or slices at tuples of indices, which the last axis of `indices` holds.
+
+    Args:
+        params: a tensor.
+        indices: (..., depth) whole numbers, for the first `depth` axes.
+        name: of the Operation.
+        batch_dims: must be 0.
+    """
+    if batch_dims:
+        raise ValueError("gather_nd: batch_dims must be 0")
+    x, places = convert_to_tensor(params, name="params"), _indices("GatherNd", indices)
+    return op("GatherNd", "_gather_tuples", [x, places], name=name)
+
+
+def embedding_lookup(
+    params: Any,
+    ids: Any,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    validate_indices: bool = True,
+    max_norm: Any = None,
+) -> Tensor:
+    """Returns rows of a table.
+
+    Args:
+        params: the table, (rows, ...); of a list of tables the only one.
+        ids: whole numbers, which rows.
+        partition_strategy: without meaning here, with one table.
+        name: of the scope.
+        validate_indices: without meaning here.
+        max_norm: what the norm of a row is clipped to, if given.
+
+    Raises:
+        ValueError: there are several tables.
+    """
+    if isinstance(params, (list, tuple)):
+        if len(params) != 1:
+            raise ValueError(f"embedding_lookup: one table is needed, got {len(params)}")
+        (params,) = params
+    with name_scope(name, "embedding_lookup"):
+        table, places = convert_to_tensor(params), _indices("GatherV2", ids)
+
+        def rows(x: EdgeHandle, places: EdgeHandle) -> EdgeHandle:
+            found = handle("take", x, places, axis=0, mode="clip")
+            if max_norm is None:
+                return found
+            total = handle("_np_sum", handle("square", found), axis=(-1,), keepdims=True)
+            length = handle("sqrt", handle("_maximum_scalar", total, scalar=1e-24))
+            longest = handle("_maximum_scalar", length, scalar=float(max_norm))
+            scaled = handle("_mul_scalar", found, scalar=float(max_norm))
+            return handle("broadcast_div", scaled, longest)
+
+        return fused("Identity", rows, [table, places], name="Identity")
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int | None = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Returns an array with one number at the places that indices say, and another elsewhere.
+
+    Args:
+        indices: whole numbers; one that is out of range has a place nowhere.
+        depth: the size of the new axis, known when the graph is built.
+        on_value: the number; default 1.
+        off_value: the other one; default 0.
+        axis: where the new axis is; default last.
+        dtype: default that of the numbers, or float32.
+        name: of the Operation.
+    """
+    places = _indices("OneHot", indices)
+    count = known_numbers(depth)
+    if not isinstance(count, int):
+        raise ValueError(f"one_hot: depth must be known when the graph is built, got {depth}")
+    given = [convert_to_tensor(one) for one in (on_value, off_value) if one is not None]
+    kind = as_dtype(dtype or (given[0].dtype if given else dtypes.float32)).base_dtype
+    on, off = (static_value(one) for one in (with_default(on_value, 1), with_default(off_value, 0)))
+    number = (
+        -1 if axis is None else axis_of("OneHot", axis, with_default(places.shape.ndims, 0) + 1)
+    )
+
+    def hot(places: EdgeHandle) -> EdgeHandle:
+        params = {"on_value": float(on), "off_value": float(off), "dtype": kind.numpy.name}
+        found = handle("one_hot", places, depth=count, **params)
+        return (
+            found if number == -1 else handle("_np_moveaxis", found, source=-1, destination=number)
+        )
+
+    with name_scope(name, "one_hot", [places]) as scope:
+        return fused("OneHot", hot, [places], name=scope)
+
+
+def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """Returns elements of `x` where a condition is True, and of `y` elsewhere; all broadcast."""
+    if x is None or y is None:
+        raise ValueError("where_v2: x and y must both be given; tf.where has another form")
+    chosen = convert_to_tensor(condition, dtypes.bool, name="condition")
+    pair = require_same("SelectV2", ("t", "e"), (x, y))
+    return op("SelectV2", "_npi_where", [chosen, *pair], name=name)
+
+
+# Placing ------------------------------------------------------------------------------------------
+
+
+def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
+    """Returns zeros to which slices are added at tuples of indices.
+
+    Args:
+        indices: (..., depth) whole numbers, for the first `depth` axes.
+        updates: (..., *rest), what is added.
+        shape: of the result: a list of numbers (some may be tensors), or a tensor.
+        name: of the Operation.
+    """
+    places, values = _indices("ScatterNd", indices), convert_to_tensor(updates, name="updates")
+    given = {"shape": as_shape(shape)}
+    return apply_shaped(
+        "ScatterNd", "_scatter_tuples", [places, values], given, {},
+        dtype=values.dtype, dims=dims_of(shape), name=name,
+    )  # fmt: skip
+
+
+def _changed(kind: str, how: str, tensor: Any, indices: Any, updates: Any, name: Any) -> Tensor:
+    x, values = require_same(kind, ("tensor", "updates"), (tensor, updates))
+    return op(kind, "_update_tuples", [x, _indices(kind, indices), values], name=name, how=how)
+
+
+def tensor_scatter_nd_update(
+    tensor: Any, indices: Any, updates: Any, name: str | None = None
+) -> Tensor:
+    """Returns a tensor with slices at tuples of indices replaced; see `scatter_nd`."""
+    return _changed("TensorScatterUpdate", "set", tensor, indices, updates, name)
+
+
+def tensor_scatter_nd_add(
+    tensor: Any, indices: Any, updates: Any, name: str | None = None
+) -> Tensor:
+    """Returns a tensor with slices added at tuples of indices; see `scatter_nd`."""
+    return _changed("TensorScatterAdd", "add", tensor, indices, updates, name)
+
+
+def tensor_scatter_nd_sub(
+    tensor: Any, indices: Any, updates: Any, name: str | None = None
+) -> Tensor:
+    """Returns a tensor with slices subtracted at tuples of indices; see `scatter_nd`."""
+    return _changed("TensorScatterSub", "sub", tensor, indices, updates, name)
+
+
+def invert_permutation(x: Any, name: str | None = None) -> Tensor:
+    """Returns where each number of a permutation of 0, 1, ... is in it."""
+    order = _indices("InvertPermutation", x)
+    kind = order.dtype.base_dtype.numpy.name
+    return op("InvertPermutation", "argsort", [order], name=name, axis=0, dtype=kind)
+
+
+def sequence_mask(
+    lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None
+) -> Tensor:
+    """Returns for each length a row whose first elements, as many as that, are True.
+
+    Args:
+        lengths: whole numbers.
+        maxlen: the length of the rows; default the largest of `lengths`, which must be known then.
+        dtype: of the result.
+        name: of the scope.
+    """
+    with name_scope(name, "SequenceMask", [lengths]):
+        rows = _indices("SequenceMask", lengths)
+        if maxlen is None:
+            known = static_value(rows)
+            maxlen = None if known is None else known.max(initial=0)
+        count = known_numbers(maxlen)
+        if not isinstance(count, int):
+            raise ValueError("sequence_mask: maxlen must be known when the graph is built")
+        kind = as_dtype(dtype).base_dtype
+
+        def mask(rows: EdgeHandle) -> EdgeHandle:
+            ones = handle("one_hot", handle("zeros_like", rows), depth=count, on_value=1.0)
+            every = handle("ones_like", ones)
+            places = handle("_running", every, axis=-1, exclusive=True)
+            wide = handle("Cast", handle("expand_dims", rows, axis=-1), dtype="float32")
+            found = handle("_npi_less", places, wide)
+            return found if kind.is_bool else handle("Cast", found, dtype=kind.numpy.name)
+
+        return fused("Less" if kind.is_bool else "Cast", mask, [rows], name="Less")
+
+
+def confusion_matrix(
+    labels: Any,
+    predictions: Any,
+    num_classes: Any = None,
+    dtype: Any = dtypes.int32,
+    name: str | None = None,
+    weights: Any = None,
+) -> Tensor:
+    """Returns how often each label was predicted as each class.
+
+    Args:
+        labels: (n,) whole numbers.
+        predictions: (n,) whole numbers.
+        num_classes: how many there are, known when the graph is built.
+        dtype: of the result.
+        name: of the scope.
+        weights: (n,) what each counts; default 1.
+
+    Returns:
+        (num_classes, num_classes): label by prediction.
+    """
+    count = known_numbers(num_classes)
+    if not isinstance(count, int):
+        raise ValueError("confusion_matrix: num_classes must be given as a known number")
+    kind = as_dtype(dtype).base_dtype
+    with name_scope(name, "confusion_matrix"):
+        pair = [_indices("ConfusionMatrix", one) for one in (labels, predictions)]
+        extra = [] if weights is None else [convert_to_tensor(weights, kind)]
+
+        def counted(labels: EdgeHandle, predictions: EdgeHandle, *each: EdgeHandle) -> EdgeHandle:
+            wide = [handle("Cast", one, dtype="int64") for one in (labels, predictions)]
+            places = handle("stack", *wide, axis=-1)
+            ones = handle("Cast", handle("ones_like", labels), dtype=kind.numpy.name)
+            return handle("_scatter_tuples", places, *(each or [ones]), shape=(count, count))
+
+        return fused("ScatterNd", counted, [*pair, *extra], name="ScatterNd")

@@ -1,0 +1,1 @@
+"""Layers of networks: activations, convolution, pooling, normalization, cross entropies."""

@@ -1,0 +1,279 @@
+"""Activations, biases, dropout: ``tf.nn.relu``, ``tf.nn.bias_add``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hybridnet.graph.gradient import EdgeHandle
+
+from ...graph.arguments import (
+    as_floats,
+    axes_of,
+    axis_of,
+    fused,
+    is_number,
+    op,
+    renamed,
+    require_kind,
+    static_value,
+    with_default,
+)
+from ...graph.control import name_scope
+from ...graph.operators import handle
+from ...graph.tensor import Tensor
+from ...graph.values import convert_to_tensor, require_same
+from ..creation import shape as shape_of
+from ..elementwise import sigmoid as sigmoid
+from ..elementwise import tanh as tanh
+from ..random import random_uniform
+
+__all__ = [
+    "bias_add", "crelu", "dropout", "elu", "l2_loss", "l2_normalize", "leaky_relu", "log_softmax",
+    "relu", "relu6", "relu_layer", "selu", "sigmoid", "silu", "softmax", "softplus", "softsign",
+    "swish", "tanh", "xw_plus_b", "zero_fraction",
+]  # fmt: skip
+
+
+# Activations --------------------------------------------------------------------------------------
+
+
+def relu(features: Any, name: str | None = None) -> Tensor:
+    """Returns max(x, 0)."""
+    x = require_kind("Relu", "features", convert_to_tensor(features, name="features"), is_number)
+    return op("Relu", "relu", [x], name=name)
+
+
+def relu6(features: Any, name: str | None = None) -> Tensor:
+    """Returns min(max(x, 0), 6)."""
+    x = require_kind("Relu6", "features", convert_to_tensor(features), is_number)
+    return op("Relu6", "clip", [x], name=name, a_min=0.0, a_max=6.0)
+
+
+def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
+    """Returns max(x, 0) and max(-x, 0), joined along an axis."""
+    x = convert_to_tensor(features, name="features")
+
+    def both(x: EdgeHandle) -> EdgeHandle:
+        return handle("relu", handle("Concat", x, handle("negative", x), dim=axis))
+
+    with name_scope(name, "CRelu", [x]):
+        return fused("Relu", both, [x])
+
+
+def _leaky(kind: str, act_type: str, features: Any, name: str | None, **params: Any) -> Tensor:
+    x = as_floats(kind, features, "features")
+    return op(kind, "LeakyReLU", [x], name=name, act_type=act_type, **params)
+
+
+def elu(features: Any, name: str | None = None) -> Tensor:
+    """Returns x, or exp(x) - 1 where x is negative."""
+    return _leaky("Elu", "elu", features, name, slope=1.0)
+
+
+def selu(features: Any, name: str | None = None) -> Tensor:
+    """Returns the scaled form of `elu` (Klambauer et al., 2017)."""
+    return _leaky("Selu", "selu", features, name)
+
+
+def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
+    """Returns x, or alpha * x where x is negative."""
+    with name_scope(name, "LeakyRelu", [features]) as scope:
+        return _leaky("LeakyRelu", "leaky", features, scope, slope=float(static_value(alpha)))
+
+
+def softplus(features: Any, name: str | None = None) -> Tensor:
+    """Returns log(1 + exp(x))."""
+    x = as_floats("Softplus", features, "features")
+    return op("Softplus", "Activation", [x], name=name, act_type="softrelu")
+
+
+def softsign(features: Any, name: str | None = None) -> Tensor:
+    """Returns x / (1 + |x|)."""
+    return op("Softsign", "softsign", [as_floats("Softsign", features, "features")], name=name)
+
+
+def swish(features: Any, beta: Any = 1.0) -> Tensor:
+    """Returns x * sigmoid(beta * x)."""
+    x = as_floats("Swish", features, "features")
+    factor = convert_to_tensor(beta, x.dtype.base_dtype, name="beta")
+
+    def gated(x: EdgeHandle, factor: EdgeHandle) -> EdgeHandle:
+        gate = handle("sigmoid", handle("broadcast_mul", x, factor))
+        return handle("broadcast_mul", x, gate)
+
+    return fused("IdentityN", gated, [x, factor], shape=x.shape)
+
+
+silu = swish
+
+
+def _softmax(kind: str, operator: str, logits: Any, axis: Any, name: str | None) -> Tensor:
+    x = as_floats(kind, logits, "logits")
+    rank = x.shape.ndims
+    number = axis_of(kind, with_default(axis, -1), rank)
+    last = rank is not None and number % rank == rank - 1
+    if number == -1 or last:
+        return op(kind, operator, [x], name=name, axis=-1)
+
+    def along(x: EdgeHandle) -> EdgeHandle:
+        return handle(operator, x, axis=number)
+
+    # TensorFlow swaps axes, and names the last of the two transpositions it needs.
+    x.graph.unique_name("transpose")
+    return fused("Transpose", along, [x], name=name or "transpose")
+
+
+def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """Returns exp(x) / sum(exp(x)) along an axis; default the last; `dim` is its older name."""
+    return _softmax("Softmax", "softmax", logits, renamed("axis", axis, "dim", dim), name)
+
+
+def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """Returns the logarithm of `softmax`; arguments as there."""
+    return _softmax("LogSoftmax", "log_softmax", logits, renamed("axis", axis, "dim", dim), name)
+
+
+# Layers -------------------------------------------------------------------------------------------
+
+
+def bias_add(
+    value: Any, bias: Any, data_format: str | None = None, name: str | None = None
+) -> Tensor:
+    """Returns a tensor with a vector added along its channels.
+
+    Args:
+        value: (..., channel), or (batch, channel, ...) by `data_format`.
+        bias: (channel,).
+        data_format: 'NHWC' (the default; 'N...C') or 'NCHW' ('NC...').
+        name: of the Operation.
+
+    Raises:
+        ValueError: the sizes differ, or `data_format` is something else.
+    """
+    if data_format not in (None, "NHWC", "NCHW", "N...C", "NC..."):
+        raise ValueError(f"`data_format` must be of the form `N...C` or `NC...`, got {data_format}")
+    first = data_format is not None and data_format.startswith("NC")
+    with name_scope(name, "BiasAdd", [value, bias]) as scope:
+        x, b = require_same("BiasAdd", ("value", "bias"), (value, bias))
+        rank, dims = x.shape.ndims, x.shape._dims
+        b.shape.assert_has_rank(1)
+        if dims is not None:
+            own, wanted = b.shape._dims, dims[1 if first else -1]
+            if wanted is not None and own and own[0] not in (None, wanted):
+                raise ValueError(
+                    "BiasAdd: bias must have as many elements as value has channels, got "
+                    f"{x.shape} and {b.shape}"
+                )
+
+        def added(x: EdgeHandle, b: EdgeHandle) -> EdgeHandle:
+            if first:
+                b = handle("_np_reshape", b, newshape=(-1, *[1] * (with_default(rank, 4) - 2)))
+            return handle("broadcast_add", x, b)
+
+        return fused("BiasAdd", added, [x, b], name=scope, shape=x.shape)
+
+
+def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """Returns matmul(x, weights) + biases."""
+    with name_scope(name, "xw_plus_b", [x]) as scope:
+        inputs = require_same("MatMul", ("x", "weights", "biases"), (x, weights, biases))
+        return fused("BiasAdd", _affine, inputs, name=scope)
+
+
+def _affine(x: EdgeHandle, w: EdgeHandle, b: EdgeHandle) -> EdgeHandle:
+    return handle("broadcast_add", handle("dot", x, w), b)
+
+
+def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """Returns relu(matmul(x, weights) + biases)."""
+    with name_scope(name, "relu_layer", [x]) as scope:
+        inputs = require_same("MatMul", ("x", "weights", "biases"), (x, weights, biases))
+        return fused("Relu", lambda *parts: handle("relu", _affine(*parts)), inputs, name=scope)
+
+
+def l2_loss(t: Any, name: str | None = None) -> Tensor:
+    """Returns sum(x^2) / 2."""
+    x = as_floats("L2Loss", t, "t")
+
+    def half(x: EdgeHandle) -> EdgeHandle:
+        return handle("_mul_scalar", handle("_np_sum", handle("square", x)), scalar=0.5)
+
+    return fused("L2Loss", half, [x], name=name, shape=())
+
+
+def l2_normalize(
+    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
+) -> Tensor:
+    """Returns x / sqrt(max(sum(x^2), epsilon)), the sum along axes; `dim` is their older name."""
+    value = as_floats("L2Normalize", x)
+    axes = axes_of("L2Normalize", renamed("axis", axis, "dim", dim), value.shape.ndims)
+
+    def normal(x: EdgeHandle) -> EdgeHandle:
+        total = handle("_np_sum", handle("square", x), axis=axes, keepdims=True)
+        least = handle("_maximum_scalar", total, scalar=float(epsilon))
+        return handle("broadcast_mul", x, handle("rsqrt", least))
+
+    with name_scope(name, "l2_normalize", [value]) as scope:
+        return fused("Mul", normal, [value], name=scope)
+
+
+def zero_fraction(value: Any, name: str | None = None) -> Tensor:
+    """Returns the part of the elements that are 0, float32."""
+    x = convert_to_tensor(value)
+
+    def part(x: EdgeHandle) -> EdgeHandle:
+        zeros = handle("_npi_equal_scalar", x, scalar=0.0)
+        return handle("_npi_mean", handle("Cast", zeros, dtype="float32"))
+
+    with name_scope(name, "zero_fraction", [x]):
+        return fused("Identity", part, [x], name="fraction", shape=())
+
+
+def dropout(
+    x: Any,
+    keep_prob: Any = None,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: Any = None,
+) -> Tensor:
+    """Returns a tensor with elements set to 0 at random, and the others scaled up.
+
+    Args:
+        x: floating point.
+        keep_prob: the part that is kept on average, a number or a tensor.
+        noise_shape: the shape of what is drawn, which broadcasts to that of `x`; default its own.
+        seed: without meaning here; see `tf.set_random_seed`.
+        name: of the scope.
+        rate: the part that is not kept: instead of `keep_prob`.
+
+    Raises:
+        ValueError: both or none of the parts are given, or one is not between 0 and 1.
+    """
+    if (keep_prob is None) == (rate is None):
+        raise ValueError("one of keep_prob and rate must be given, and not both")
+    if rate is None:
+        rate = 1 - keep_prob
+    value = as_floats("Dropout", x)
+    number = static_value(rate) if not isinstance(rate, Tensor) else None
+    if number is not None and not 0 <= number < 1:
+        raise ValueError(
+            f"`rate` must be a scalar tensor or a float in the range [0, 1), got {rate}"
+        )
+    with name_scope(name, "dropout", [value]):
+        if number == 0:
+            return value
+        part = convert_to_tensor(rate, value.dtype.base_dtype, name="rate")
+        known = value.shape.is_fully_defined()
+        drawn = (
+            noise_shape if noise_shape is not None else value.shape if known else shape_of(value)
+        )
+        noise = random_uniform(drawn, dtype=value.dtype)
+
+        def kept(x: EdgeHandle, noise: EdgeHandle, part: EdgeHandle) -> EdgeHandle:
+            mask = handle("_npi_greater_equal", noise, part)
+            rest = handle("_rminus_scalar", part, scalar=1.0)
+            scaled = handle("broadcast_div", x, rest)
+            return handle("_npi_where", mask, scaled, handle("zeros_like", scaled))
+
+        return fused("SelectV2", kept, [value, noise, part], name="SelectV2", shape=value.shape)

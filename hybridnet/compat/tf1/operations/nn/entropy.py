@@ -1,0 +1,182 @@
+"""Cross entropies: ``tf.nn.softmax_cross_entropy_with_logits`` and its kin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hybridnet.graph.gradient import EdgeHandle
+
+from ...graph.arguments import as_floats, axis_of, fused, require_kind
+from ...graph.control import name_scope
+from ...graph.operators import handle
+from ...graph.tensor import Tensor
+from ...graph.values import convert_to_tensor, require_same, stop_gradient
+
+__all__ = [
+    "sigmoid_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits_v2",
+    "sparse_softmax_cross_entropy_with_logits",
+    "weighted_cross_entropy_with_logits",
+]
+
+
+def _softmax_entropy(labels: Any, logits: Any, axis: Any, scope: str, name: Any) -> Tensor:
+    if labels is None or logits is None:
+        raise ValueError("Both `labels` and `logits` must be provided.")
+    with name_scope(name, scope, [logits, labels]):
+        x = as_floats("SoftmaxCrossEntropyWithLogits", logits, "logits")
+        kind = "SoftmaxCrossEntropyWithLogits"
+        x, y = require_same(kind, ("logits", "labels"), (x, labels))
+        rank = x.shape.ndims
+        number = axis_of(kind, axis, rank)
+
+        def entropy(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
+            if number != -1:
+                x, y = (
+                    handle("_np_moveaxis", one, source=number, destination=-1) for one in (x, y)
+                )
+            return handle("_softmax_entropy", x, y)
+
+        # TensorFlow works on a matrix: the last of its operations is the third reshape.
+        return fused("Reshape", entropy, [x, y], name="Reshape_2")
+
+
+def softmax_cross_entropy_with_logits(
+    labels: Any = None,
+    logits: Any = None,
+    dim: int = -1,
+    name: str | None = None,
+    axis: int | None = None,
+) -> Tensor:
+    """Returns the cross entropy of distributions and the softmax of logits, row by row.
+
+    Args:
+        labels: distributions along `axis`, through which no gradient goes.
+        logits: of the same shape.
+        dim: the older name of `axis`.
+        name: of the scope.
+        axis: that of the classes; default the last.
+    """
+    scope = "softmax_cross_entropy_with_logits_sg"
+    with name_scope(name, scope, [logits, labels]) as own:
+        still = stop_gradient(labels, name="labels_stop_gradient") if labels is not None else None
+        return _softmax_entropy(still, logits, dim if axis is None else axis, own, own)
+
+
+def softmax_cross_entropy_with_logits_v2(
+    labels: Any,
+    logits: Any,
+    axis: int | None = None,
+    name: str | None = None,
+    dim: int | None = None,
+) -> Tensor:
+    """As `softmax_cross_entropy_with_logits`, but gradients go through `labels`, too."""
+    number = axis if axis is not None else -1 if dim is None else dim
+    return _softmax_entropy(labels, logits, number, "softmax_cross_entropy_with_logits", name)
+
+
+def sparse_softmax_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, name: str | None = None
+) -> Tensor:
+    """Returns minus the logarithm of the softmax of logits at the label, row by row.
+
+    Args:
+        labels: (...) whole numbers from 0 to, not including, the classes.
+        logits: (..., classes).
+        name: of the scope.
+
+    Raises:
+        ValueError: the shapes do not fit.
+    """
+    kind = "SparseSoftmaxCrossEntropyWithLogits"
+    if labels is None or logits is None:
+        raise ValueError("Both `labels` and `logits` must be provided.")
+    with name_scope(name, kind, [labels, logits]):
+        rows, places = as_floats(kind, logits, "logits"), convert_to_tensor(labels)
+        own, wanted = places.shape.ndims, rows.shape.ndims
+        if own is not None and wanted is not None and own != wanted - 1:
+            raise ValueError(
+                f"`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: labels shape "
+                f"{places.shape} and logits shape {rows.shape}"
+            )
+        require_kind(kind, "labels", places, lambda dtype: dtype.is_integer)
+        if wanted is not None:
+            places.shape.assert_is_compatible_with(rows.shape[:-1])
+
+        def entropy(x: EdgeHandle, places: EdgeHandle) -> EdgeHandle:
+            found = handle("pick", handle("log_softmax", x, axis=-1), places, axis=-1)
+            return handle("negative", found)
+
+        return fused(kind, entropy, [rows, places], name=kind, shape=places.shape)
+
+
+def sigmoid_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, name: str | None = None
+) -> Tensor:
+    """Returns the cross entropy of probabilities and the sigmoid of logits, element by element.
+
+    Args:
+        labels: probabilities, of the shape of `logits`.
+        logits: floating point.
+        name: of the Operation.
+
+    Raises:
+        ValueError: the shapes differ.
+    """
+
+    def entropy(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
+        size = handle("negative", handle("abs", x))
+        rest = handle("log1p", handle("exp", size))
+        linear = handle("broadcast_sub", handle("relu", x), handle("broadcast_mul", x, y))
+        return handle("broadcast_add", linear, rest)
+
+    with name_scope(name, "logistic_loss", [logits, labels]) as scope:
+        pair = _of_one_shape(logits, labels)
+        return fused("AddV2", entropy, pair, name=scope)
+
+
+def weighted_cross_entropy_with_logits(
+    labels: Any = None,
+    logits: Any = None,
+    pos_weight: Any = None,
+    name: str | None = None,
+    targets: Any = None,
+) -> Tensor:
+    """As `sigmoid_cross_entropy_with_logits`; positive examples count `pos_weight` times.
+
+    Args:
+        labels: probabilities, of the shape of `logits`.
+        logits: floating point.
+        pos_weight: what a positive example counts.
+        name: of the Operation.
+        targets: the older name of `labels`.
+    """
+    known = targets if labels is None else labels
+
+    def entropy(x: EdgeHandle, y: EdgeHandle, weight: EdgeHandle) -> EdgeHandle:
+        more = handle("broadcast_mul", y, handle("_minus_scalar", weight, scalar=1.0))
+        factor = handle("_plus_scalar", more, scalar=1.0)
+        size = handle("negative", handle("abs", x))
+        rest = handle("log1p", handle("exp", size))
+        rest = handle("broadcast_add", rest, handle("relu", handle("negative", x)))
+        linear = handle("broadcast_mul", handle("_rminus_scalar", y, scalar=1.0), x)
+        return handle("broadcast_add", linear, handle("broadcast_mul", factor, rest))
+
+    with name_scope(name, "logistic_loss", [logits, known]) as scope:
+        x, y = _of_one_shape(logits, known)
+        weight = convert_to_tensor(pos_weight, x.dtype.base_dtype)
+        return fused("AddV2", entropy, [x, y, weight], name=scope)
+
+
+def _of_one_shape(logits: Any, labels: Any) -> list[Tensor]:
+    if labels is None or logits is None:
+        raise ValueError("Both `labels` and `logits` must be provided.")
+    x = as_floats("LogisticLoss", logits, "logits")
+    pair = require_same("LogisticLoss", ("logits", "labels"), (x, labels))
+    if not pair[0].shape.is_compatible_with(pair[1].shape):
+        raise ValueError(
+            f"`logits` and `labels` must have the same shape, received ({pair[0].shape} vs "
+            f"{pair[1].shape})."
+        )
+    return pair

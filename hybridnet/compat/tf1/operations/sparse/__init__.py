@@ -1,0 +1,1 @@
+"""Sparse tensors and what is done with them."""

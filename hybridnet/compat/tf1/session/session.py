@@ -1,0 +1,388 @@
+"""`Session`: runs tensors and Operations, and keeps the values of variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NoReturn, final
+
+from hybridnet.base.context import current_context, gpu
+from hybridnet.base.errors import MXNetError
+from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.graph.node import Edge, Node
+from hybridnet.ndarray import NDArray, array
+from hybridnet.runtime.device import list_devices
+from hybridnet.runtime.devices import num_devices
+from hybridnet.session.fetches import Fetches, Joined
+from hybridnet.session.metadata import RunMetadata, RunOptions, Trace
+from hybridnet.session.runner import Runner
+from hybridnet.session.session import fetched
+from hybridnet.session.step import Request
+
+from .. import dtypes
+from ..errors import FailedPreconditionError, InvalidArgumentError, OpError
+from ..graph.graph import Graph, default_sessions, get_default_graph
+from ..graph.graph_def import GraphDef
+from ..graph.scopes import device_text
+from ..graph.shapes import TensorShape
+from ..graph.tensor import Operation, Tensor
+from .config import DeviceAttributes
+from .feeding import as_fed
+
+__all__ = [
+    "InteractiveSession",
+    "RunMetadata",
+    "RunOptions",
+    "Session",
+    "get_default_session",
+    "register_session_run_conversion_functions",
+]
+
+
+#: Class -> (what to fetch for a value and how to put it together, what to feed for it).
+_CONVERSIONS: Final[dict[type, tuple[Callable[..., Any], Callable[..., Any] | None]]] = {}
+
+
+def register_session_run_conversion_functions(
+    tensor_type: type,
+    fetch_function: Callable[[Any], tuple[Sequence[Any], Callable[[list[Any]], Any]]],
+    feed_function: Callable[[Any, Any], Sequence[tuple[Any, Any]]] | None = None,
+    feed_function_for_partial_run: Any = None,
+) -> None:
+    """Has values of a class fetched and fed by way of tensors.
+
+    Args:
+        tensor_type: the class.
+        fetch_function: from a value to tensors, and a function from their values to the result.
+        feed_function: from a key and what it is fed to pairs of tensor and value.
+        feed_function_for_partial_run: without meaning here.
+    """
+    _CONVERSIONS[tensor_type] = fetch_function, feed_function
+
+
+def get_default_session() -> Any:
+    """Returns the session in whose block this is, or None."""
+    return default_sessions.top()
+
+
+class _BaseSession:
+    """What both kinds of sessions do; see `Session`."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f"Argument `graph` must be a tf.Graph, but got {type(graph).__name__}")
+        self._graph = get_default_graph() if graph is None else graph
+        self._target = target
+        self._config = config
+        self._closed = False
+        self._runner = Runner(
+            gpu(0) if num_devices("gpu") else current_context(),
+            self._graph.constants,
+            self._expected,
+            self._missing,
+            self._graph.seed,
+            bool(getattr(config, "allow_soft_placement", False)),
+        )
+
+    # -- what it is --------------------------------------------------------------------------
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that it runs."""
+        return self._graph
+
+    @property
+    def graph_def(self) -> GraphDef:
+        """The graph in words."""
+        return self._graph.as_graph_def()
+
+    @property
+    def sess_str(self) -> str:
+        """Where it runs: ''."""
+        return self._target
+
+    @property
+    def variables(self) -> Mapping[Node, NDArray]:
+        """The values of the variables, by our nodes; runs do not change these arrays."""
+        return self._runner.variables
+
+    def list_devices(self) -> list[DeviceAttributes]:
+        """Returns the devices of this process."""
+        return [
+            DeviceAttributes(device_text(one.name), one.context.device_type.upper())
+            for one in list_devices()
+        ]
+
+    def as_default(self) -> Any:
+        """A block in which this is the default session; it stays open after it."""
+        return _as_default(self)
+
+    def close(self) -> None:
+        """Forgets variables and programs; it cannot be used any more."""
+        self._closed = True
+        self._runner.clear()
+
+    # -- runs --------------------------------------------------------------------------------
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> Any:
+        """Computes tensors and runs Operations.
+
+        Args:
+            fetches: a tensor, an Operation, a variable or the name of one; or lists, tuples, named
+                tuples and dicts of these.
+            feed_dict: values by tensor, of any tensor; what only they need does not run.
+            options: what to note of the run.
+            run_metadata: where to note it.
+
+        Returns:
+            NumPy arrays (scalars for tensors without dimensions), nested as `fetches`; None for
+            Operations.
+
+        Raises:
+            RuntimeError: the session is closed.
+            TypeError: what is fetched or fed is nothing that can be.
+            ValueError: it is of another graph, or a value has another shape than its tensor.
+            tf.errors.FailedPreconditionError: a variable has no value yet.
+            tf.errors.InvalidArgumentError: a value is missing or does not fit; the message names
+                the Operation.
+        """
+        self._check_open()
+        feeds = self._feeds(feed_dict or {})
+        asked = Fetches(fetches, self._fetch)
+        request = Request(asked.edges, asked.targets, tuple(feeds))
+        trace = None
+        if options is not None and run_metadata is not None:
+            trace = Trace(options, run_metadata)
+        return asked.nested(self._computed(request, list(feeds.values()), trace))
+
+    def make_callable(
+        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+    ) -> Callable[..., Any]:
+        """Returns a function that runs the same again, with a value for each of some tensors.
+
+        Args:
+            fetches: as for `run`.
+            feed_list: the tensors that the function's arguments are the values of.
+            accept_options: whether the function takes ``options`` and ``run_metadata``, too.
+        """
+        self._check_open()
+        keys = list(feed_list or ())
+
+        def call(*values: Any, **keywords: Any) -> Any:
+            if len(values) != len(keys):
+                raise ValueError(
+                    f"needs {len(keys)} values, one for each fed tensor, got {len(values)}"
+                )
+            return self.run(fetches, dict(zip(keys, values, strict=True)), **keywords)
+
+        return call
+
+    def _computed(self, request: Request, feeds: Sequence[Any], trace: Trace | None) -> list[Any]:
+        try:
+            return [fetched(one) for one in self._runner.run(request, feeds, trace)]
+        except MXNetError as error:
+            _raise(error)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        if not self._graph.version:
+            raise RuntimeError(
+                "The Session graph is empty. Add operations to the graph before calling run()."
+            )
+
+    def _fetch(self, leaf: Any) -> Any:
+        """Returns what `Fetches` takes for a leaf."""
+        graph = self._graph
+        plain = type(leaf) is Tensor and leaf.op.graph is graph
+        if plain and graph.is_fetchable(leaf) and leaf.dtype is not dtypes.string:
+            return leaf.edge  # the usual case, without more ado
+        for kind, (fetch, _) in _CONVERSIONS.items():
+            if isinstance(leaf, kind):
+                parts, join = fetch(leaf)
+                return Joined([self._fetch(one) for one in parts], join)
+        try:
+            found = self._graph.as_graph_element(leaf)
+        except TypeError:
+            raise TypeError(
+                f"Fetch argument {leaf!r} has invalid type {type(leaf)}, must be a string or "
+                "Tensor. (Can not convert a "
+                f"{type(leaf).__name__} into a Tensor or Operation.)"
+            ) from None
+        except (KeyError, ValueError) as error:
+            raise ValueError(
+                f"Fetch argument {leaf!r} cannot be interpreted as a Tensor. ({error})"
+            ) from None
+        if not self._graph.is_fetchable(found):
+            raise ValueError(f"Operation {leaf!r} has been marked as not fetchable.")
+        if isinstance(found, Operation):
+            return found.node
+        if found.op.type == "Const" and found.dtype is dtypes.string:
+            value = found.op.get_attr("value")
+            return lambda: value if value.ndim else value[()]
+        return found.edge
+
+    # -- what it is given --------------------------------------------------------------------
+
+    def _feeds(self, feed_dict: Mapping[Any, Any]) -> dict[Edge, Any]:
+        found: dict[Edge, Any] = {}
+        for key, value in feed_dict.items():
+            for tensor, part in self._fed(key, value):
+                if not self._graph.is_feedable(tensor):
+                    raise ValueError(f"Tensor {tensor} may not be fed.")
+                found[tensor.edge] = as_fed(tensor, part)
+        return found
+
+    def _fed(self, key: Any, value: Any) -> list[tuple[Tensor, Any]]:
+        if type(key) is Tensor and key.op.graph is self._graph:
+            return [(key, value)]
+        if isinstance(key, (list, tuple)):
+            return [one for pair in zip(key, value, strict=True) for one in self._fed(*pair)]
+        for kind, (_, feed) in _CONVERSIONS.items():
+            if isinstance(key, kind) and feed is not None:
+                return [one for pair in feed(key, value) for one in self._fed(*pair)]
+        try:
+            found = self._graph.as_graph_element(key, allow_operation=False)
+        except (KeyError, ValueError, TypeError) as error:
+            raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error}") from None
+        assert isinstance(found, Tensor)
+        return [(found, value)]
+
+    def _operation(self, node: Node) -> Operation | None:
+        return self._graph.operation_of(node)
+
+    def _expected(self, node: Node) -> TensorType | None:
+        """Returns the type that a node's value would have, where its Operation tells."""
+        op = self._operation(node)
+        shape = None if op is None else op.get_attr("shape")
+        if op is None or not isinstance(shape, TensorShape) or not shape.is_fully_defined():
+            return None
+        return tensor_type(tuple(shape.as_list()), op.outputs[0].dtype.numpy)  # type: ignore[arg-type]
+
+    def _missing(self, node: Node) -> MXNetError:
+        op = self._operation(node)
+        title = node.title if op is None else op.title
+        name = node.name if op is None else op.name
+        if op is not None and op.type == "VariableV2":
+            return FailedPreconditionError(
+                None,
+                op,
+                f"Attempting to use uninitialized value {name}: the variable {title} has no value "
+                "in this session; run its initializer first (tf.global_variables_initializer())",
+            )
+        about = (
+            ""
+            if op is None
+            else f" with dtype {op.outputs[0].dtype.name} and shape {op.outputs[0].shape}"
+        )
+        return InvalidArgumentError(
+            None,
+            op,
+            f"You must feed a value for placeholder tensor '{name}'{about}: {title}",
+        )
+
+    # -- variables ---------------------------------------------------------------------------
+
+    def value_of(self, variable: Any) -> NDArray:
+        """Returns the value of a variable, which nothing changes (for savers).
+
+        Raises:
+            tf.errors.FailedPreconditionError: it has none yet.
+        """
+        node = variable.op.node
+        found = self._runner.variables.get(node)
+        if found is None:
+            raise self._missing(node)
+        return found
+
+    def load(self, variable: Any, value: Any) -> None:
+        """Sets a variable to a value.
+
+        Raises:
+            ValueError: the shape differs.
+        """
+        tensor = self._graph.as_graph_element(variable, allow_operation=False)
+        assert isinstance(tensor, Tensor)
+        host = as_fed(tensor, value)
+        if not isinstance(host, NDArray):
+            host = array(host, self._runner.ctx, host.dtype)
+        self._runner.set({tensor.edge.node: host})
+
+
+def _raise(error: MXNetError) -> NoReturn:
+    """Raises an error of a run as TensorFlow's kind of it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OpError):
+            raise cause
+        cause = cause.__cause__
+    raise InvalidArgumentError(None, None, str(error)) from error
+
+
+@contextmanager
+def _as_default(session: Any) -> Iterator[Any]:
+    with default_sessions.pushed(session):
+        yield session
+
+
+@final
+class Session(_BaseSession):
+    """Runs tensors and Operations of a graph, and keeps the values of variables between runs.
+
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            print(sess.run(loss, feed_dict={x: images}))
+
+    Args:
+        target: without meaning here: it runs in this process.
+        graph: what it runs; default the default graph.
+        config: a `ConfigProto`, or None.
+    """
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        self._blocks: list[Any] = []
+
+    def __enter__(self) -> Session:
+        blocks = [self._graph.as_default(), self.as_default()]
+        for block in blocks:
+            block.__enter__()
+        self._blocks += blocks
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        for _ in range(2):
+            self._blocks.pop().__exit__(*error)
+        self.close()
+
+
+@final
+class InteractiveSession(_BaseSession):
+    """A session that is the default one, and whose graph is, until it is closed.
+
+    Args:
+        target: as for `Session`.
+        graph: as for `Session`.
+        config: as for `Session`.
+    """
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        self._graph_block = self._graph.as_default() if graph is not None else None
+        if self._graph_block is not None:
+            self._graph_block.__enter__()
+        default_sessions.push(self)
+
+    def close(self) -> None:
+        """Forgets variables and programs, and is not the default session any more."""
+        super().close()
+        default_sessions.remove(self)
+        if self._graph_block is not None:
+            self._graph_block.__exit__(None, None, None)
+            self._graph_block = None

@@ -1,0 +1,1 @@
+"""Values of a run for TensorBoard, and the files that it reads."""

@@ -1,0 +1,1 @@
+"""Optimizers, learning rates, checkpoints, and sessions that are watched over."""

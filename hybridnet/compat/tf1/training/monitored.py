@@ -1,0 +1,363 @@
+"""`MonitoredTrainingSession`: a session that initializes or restores, with hooks around runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, final
+
+from ..errors import OutOfRangeError
+from ..graph.control import group
+from ..graph.graph import GraphKeys, get_default_graph
+from ..queues.coordinator import Coordinator
+from ..session.session import Session
+from ..variables.lists import (
+    global_variables,
+    global_variables_initializer,
+    local_variables_initializer,
+)
+from .hooks import CheckpointSaverHook, StepCounterHook
+from .run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
+from .saver import Saver, latest_checkpoint
+
+__all__ = [
+    "ChiefSessionCreator",
+    "MonitoredSession",
+    "MonitoredTrainingSession",
+    "Scaffold",
+    "SingularMonitoredSession",
+]
+
+#: How often checkpoints are saved unless told otherwise, in seconds.
+_SAVE_SECS: Final = 600
+_DEFAULT: Final = object()
+
+
+@final
+class Scaffold:
+    """What a monitored session is made with; what is not given is made when it is needed.
+
+    Args:
+        init_op: what initializes the variables.
+        init_feed_dict: what it is fed.
+        init_fn: called with scaffold and session after it.
+        ready_op: without meaning here.
+        ready_for_local_init_op: without meaning here.
+        local_init_op: what initializes local variables.
+        summary_op: without meaning here.
+        saver: what saves and restores.
+        copy_from_scaffold: without meaning here.
+    """
+
+    def __init__(
+        self,
+        init_op: Any = None,
+        init_feed_dict: Any = None,
+        init_fn: Callable[[Any, Any], Any] | None = None,
+        ready_op: Any = None,
+        ready_for_local_init_op: Any = None,
+        local_init_op: Any = None,
+        summary_op: Any = None,
+        saver: Saver | None = None,
+        copy_from_scaffold: Any = None,
+    ) -> None:
+        self.init_op = init_op
+        self.init_feed_dict = init_feed_dict
+        self.init_fn = init_fn
+        self.local_init_op = local_init_op
+        self.saver = saver
+
+    def finalize(self) -> Scaffold:
+        """Makes what was not given, and finalizes the graph; returns itself."""
+        graph = get_default_graph()
+        if self.init_op is None:
+            self.init_op = self.get_or_default(
+                GraphKeys.INIT_OP, lambda: group(global_variables_initializer(), name="init")
+            )
+        if self.local_init_op is None:
+            self.local_init_op = self.get_or_default(
+                GraphKeys.LOCAL_INIT_OP,
+                lambda: group(local_variables_initializer(), name="local_init"),
+            )
+        if self.saver is None and global_variables():
+            self.saver = self.get_or_default(GraphKeys.SAVERS, Saver)
+        graph.finalize()
+        return self
+
+    @staticmethod
+    def get_or_default(collection_key: str, default_constructor: Callable[[], Any]) -> Any:
+        """Returns what is first in a collection of the default graph; makes it if there is nothing.
+
+        Args:
+            collection_key: the collection.
+            default_constructor: makes what is added to it.
+        """
+        graph = get_default_graph()
+        held = graph.get_collection(collection_key)
+        if held:
+            return held[0]
+        made = default_constructor()
+        graph.add_to_collection(collection_key, made)
+        return made
+
+
+@final
+class ChiefSessionCreator:
+    """Makes sessions whose variables are initialized, or restored from the last checkpoint.
+
+    Args:
+        scaffold: with what.
+        master: without meaning here.
+        config: of the sessions.
+        checkpoint_dir: the folder of the checkpoints.
+        checkpoint_filename_with_path: or the checkpoint to restore.
+    """
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: Any = None,
+        checkpoint_filename_with_path: Any = None,
+    ) -> None:
+        self._scaffold = scaffold or Scaffold()
+        self._config = config
+        self._folder = checkpoint_dir
+        self._path = checkpoint_filename_with_path
+
+    def create_session(self) -> Session:
+        """Makes a session."""
+        scaffold = self._scaffold.finalize()
+        session = Session(config=self._config)
+        path = self._path
+        if path is None and self._folder is not None:
+            path = latest_checkpoint(self._folder)
+        if path is not None and scaffold.saver is not None:
+            scaffold.saver.restore(session, path)
+        else:
+            session.run(scaffold.init_op, scaffold.init_feed_dict)
+            if scaffold.init_fn is not None:
+                scaffold.init_fn(scaffold, session)
+        session.run(scaffold.local_init_op)
+        return session
+
+
+class _Monitored:
+    """What both kinds of monitored sessions do."""
+
+    def __init__(self, creator: Any, hooks: Sequence[SessionRunHook] | None) -> None:
+        self._hooks = list(hooks or ())
+        self._graph = get_default_graph()
+        self._coordinator = Coordinator(clean_stop_exception_types=(OutOfRangeError, StopIteration))
+        for one in self._hooks:
+            one.begin()
+        self._session: Any = (creator or ChiefSessionCreator()).create_session()
+        self._stops = False
+        for one in self._hooks:
+            one.after_create_session(self._session, self._coordinator)
+
+    @property
+    def graph(self) -> Any:
+        """The graph that it runs."""
+        return self._graph
+
+    def run(
+        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
+    ) -> Any:
+        """Runs what is asked for, and what the hooks ask for; see `Session.run`.
+
+        Raises:
+            RuntimeError: it is closed, or a hook feeds what is fed already.
+        """
+        self._check_open()
+        context = SessionRunContext(SessionRunArgs(fetches, feed_dict, options), self._session)
+        asked: dict[Any, Any] = {}
+        feeds = dict(feed_dict or {})
+        for number, one in enumerate(self._hooks):
+            wanted = one.before_run(context)
+            if wanted is None:
+                continue
+            if wanted.fetches is not None:
+                asked[number] = wanted.fetches
+            for key, value in (wanted.feed_dict or {}).items():
+                if key in feeds:
+                    raise RuntimeError(f"Same tensor is fed by two hooks or the caller: {key}")
+                feeds[key] = value
+        found = self._session.run({"caller": fetches, **asked}, feeds, options, run_metadata)
+        for number, one in enumerate(self._hooks):
+            one.after_run(context, SessionRunValues(found.get(number), options, run_metadata))
+        self._stops = self._stops or context.stop_requested
+        return found["caller"]
+
+    def run_step_fn(self, step_fn: Callable[..., Any]) -> Any:
+        """Calls a function with a step context, whose ``session`` runs without hooks.
+
+        Args:
+            step_fn: takes the context, which has ``session``, ``run_with_hooks`` and
+                ``request_stop``.
+        """
+        self._check_open()
+        return step_fn(_StepContext(self))
+
+    def should_stop(self) -> bool:
+        """Whether the loop is to end: a hook has asked for it, or it is closed."""
+        return self._stops or self._session is None or self._coordinator.should_stop()
+
+    def close(self) -> None:
+        """Ends the loop: hooks are told, and the session is closed."""
+        if self._session is not None:
+            for one in self._hooks:
+                one.end(self._session)
+            self._close_session()
+
+    def _close_session(self) -> None:
+        session, self._session = self._session, None
+        self._coordinator.request_stop()
+        if session is not None:
+            session.close()
+
+    def _check_open(self) -> None:
+        if self._session is None:
+            raise RuntimeError("Run called even after should_stop requested, or after close.")
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        ended = isinstance(error, (OutOfRangeError, StopIteration))
+        try:
+            if error is None or ended:
+                self.close()
+        finally:
+            self._close_session()
+        return ended  # the data have come to their end
+
+
+@final
+class _StepContext:
+    """What a step function is given.
+
+    Attributes:
+        session: that runs without hooks.
+        run_with_hooks: runs with hooks.
+    """
+
+    def __init__(self, monitored: _Monitored) -> None:
+        self.session = monitored._session
+        self.run_with_hooks = monitored.run
+        self._monitored = monitored
+
+    def request_stop(self) -> None:
+        """Has the loop end."""
+        self._monitored._stops = True
+        raise StopIteration("step_fn has requested the iterations to stop.")
+
+
+@final
+class MonitoredSession(_Monitored):
+    """A session with hooks around each run.
+
+        with tf.train.MonitoredSession(hooks=[...]) as sess:
+            while not sess.should_stop():
+                sess.run(train_op)
+
+    The end of the data (`tf.errors.OutOfRangeError`) ends the loop without an error.
+
+    Args:
+        session_creator: what makes the session.
+        hooks: what happens around runs.
+        stop_grace_period_secs: without meaning here.
+    """
+
+    def __init__(
+        self,
+        session_creator: Any = None,
+        hooks: Sequence[SessionRunHook] | None = None,
+        stop_grace_period_secs: float = 120,
+    ) -> None:
+        super().__init__(session_creator, hooks)
+
+
+@final
+class SingularMonitoredSession(_Monitored):
+    """As `MonitoredSession`, with the session itself at hand.
+
+    Args:
+        hooks: what happens around runs.
+        scaffold: with what it is made.
+        master: without meaning here.
+        config: of the session.
+        checkpoint_dir: the folder of the checkpoints.
+        stop_grace_period_secs: without meaning here.
+        checkpoint_filename_with_path: or the checkpoint to restore.
+    """
+
+    def __init__(
+        self,
+        hooks: Sequence[SessionRunHook] | None = None,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: Any = None,
+        stop_grace_period_secs: float = 120,
+        checkpoint_filename_with_path: Any = None,
+    ) -> None:
+        path = checkpoint_filename_with_path
+        creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir, path)
+        super().__init__(creator, hooks)
+
+    def raw_session(self) -> Any:
+        """Returns the session, which runs without hooks."""
+        return self._session
+
+
+def MonitoredTrainingSession(
+    master: str = "",
+    is_chief: bool = True,
+    checkpoint_dir: Any = None,
+    scaffold: Scaffold | None = None,
+    hooks: Sequence[SessionRunHook] | None = None,
+    chief_only_hooks: Sequence[SessionRunHook] | None = None,
+    save_checkpoint_secs: Any = _DEFAULT,
+    save_summaries_steps: Any = _DEFAULT,
+    save_summaries_secs: Any = _DEFAULT,
+    config: Any = None,
+    stop_grace_period_secs: float = 120,
+    log_step_count_steps: int | None = 100,
+    max_wait_secs: float = 7200,
+    save_checkpoint_steps: Any = _DEFAULT,
+    summary_dir: Any = None,
+) -> MonitoredSession:
+    """Returns a session for a training loop: it restores, saves and counts steps.
+
+    Args:
+        master: without meaning here.
+        is_chief: whether this process initializes and saves; it does.
+        checkpoint_dir: where checkpoints are restored from and saved to; None for neither.
+        scaffold: with what it is made.
+        hooks: what happens around runs.
+        chief_only_hooks: likewise.
+        save_checkpoint_secs: how many seconds lie between checkpoints; default 600.
+        save_summaries_steps: without meaning here.
+        save_summaries_secs: without meaning here.
+        config: of the session.
+        stop_grace_period_secs: without meaning here.
+        log_step_count_steps: how often steps a second are logged; None for never.
+        max_wait_secs: without meaning here.
+        save_checkpoint_steps: or how many steps.
+        summary_dir: without meaning here.
+    """
+    secs, steps = save_checkpoint_secs, save_checkpoint_steps
+    if secs is _DEFAULT and steps is _DEFAULT:
+        secs, steps = _SAVE_SECS, None
+    secs = None if secs is _DEFAULT else secs
+    steps = None if steps is _DEFAULT else steps
+    scaffold = scaffold or Scaffold()
+    listed = [*(hooks or ()), *(chief_only_hooks or ())]
+    if checkpoint_dir is not None:
+        if log_step_count_steps:
+            listed.append(StepCounterHook(every_n_steps=log_step_count_steps))
+        if secs or steps:
+            listed.append(CheckpointSaverHook(checkpoint_dir, secs, steps, scaffold=scaffold))
+    creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
+    return MonitoredSession(creator, listed, stop_grace_period_secs)

@@ -1,0 +1,509 @@
+"""`train.Saver`: the variables of a session in files, over `hybridnet.checkpoint`.
+
+A checkpoint ``model-10`` is the one file ``model-10.safetensors``; there are no ``.meta`` files, as
+graphs are made by the program that restores. The index of a folder is called ``checkpoint``, as
+TensorFlow's is, and is JSON.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, final
+
+import numpy as np
+
+from hybridnet import checkpoint
+from hybridnet.base.errors import DTypeError, FormatError, ParameterError, ShapeError
+from hybridnet.checkpoint.index import INDEX, file_of, update_index
+from hybridnet.ndarray import NDArray
+
+from ..dtypes import DType, as_dtype
+from ..errors import (
+    DataLossError,
+    InvalidArgumentError,
+    NotFoundError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+    UnknownError,
+)
+from ..graph.graph import GraphKeys, get_default_graph
+from ..graph.tensor import Tensor
+from ..variables.variable import Variable
+
+__all__ = [
+    "CheckpointReader",
+    "CheckpointState",
+    "NewCheckpointReader",
+    "Saver",
+    "checkpoint_exists",
+    "get_checkpoint_mtimes",
+    "get_checkpoint_state",
+    "latest_checkpoint",
+    "list_variables",
+    "load_checkpoint",
+    "load_variable",
+    "remove_checkpoint",
+    "update_checkpoint_state",
+]
+
+CheckpointState = checkpoint.CheckpointState
+PathLike = str | os.PathLike[str]
+
+#: Digits of a step where it is padded.
+_DIGITS: Final = 8
+_OS_ERRORS: Final = {
+    errno.EACCES: PermissionDeniedError,
+    errno.EPERM: PermissionDeniedError,
+    errno.ENOSPC: ResourceExhaustedError,
+    errno.EDQUOT: ResourceExhaustedError,
+    errno.EFBIG: ResourceExhaustedError,
+}
+
+
+class _Current(threading.local):
+    """The session whose variables this thread saves or restores."""
+
+    session: Any = None
+
+
+@final
+class _VariableSlot(checkpoint.Slot):
+    """A variable of whichever session is being saved or restored."""
+
+    __slots__ = ("current", "variable")
+
+    def __init__(self, variable: Any, current: _Current) -> None:
+        self.variable = variable
+        self.current = current
+
+    @property
+    def shape(self) -> tuple[int | None, ...] | None:
+        """The shape that the variable was made with."""
+        shape = self.variable.shape
+        return None if shape.ndims is None else tuple(shape.as_list())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its elements."""
+        dtype: np.dtype[Any] = self.variable.dtype.base_dtype.numpy
+        return dtype
+
+    def read(self) -> NDArray:
+        """Returns its value in the session."""
+        value: NDArray = self.current.session.value_of(self.variable)
+        return value
+
+    def assign(self, value: np.ndarray[Any, Any]) -> None:
+        """Sets it in the session."""
+        self.current.session.load(self.variable, value)
+
+
+@final
+class Saver:
+    """Saves the variables of sessions to checkpoints, and restores them.
+
+        saver = tf.train.Saver()
+        saver.save(sess, "run/model", global_step=step)      # run/model-100.safetensors
+        saver.restore(sess, tf.train.latest_checkpoint("run"))
+
+    A file appears whole or not at all; what is restored need not be initialized.
+
+    Args:
+        var_list: variables, or a dict of them by their names in files; default all global ones.
+        reshape: whether a value of as many elements and another shape is taken, too.
+        sharded: without meaning here: a checkpoint is one file.
+        max_to_keep: how many checkpoints there may be; None or 0 keeps all.
+        keep_checkpoint_every_n_hours: keep one of so many hours for good.
+        name: without meaning here.
+        restore_sequentially: without meaning here.
+        saver_def: without meaning here; must be None.
+        builder: without meaning here; must be None.
+        defer_build: look for the variables when they are first saved or restored.
+        allow_empty: let there be no variables.
+        write_version: without meaning here.
+        pad_step_number: write steps with eight digits.
+        save_relative_paths: without meaning here: they always are.
+        filename: what is restored where no path is given.
+
+    Raises:
+        ValueError: there are no variables, or two of one name.
+        TypeError: something is no variable.
+        ImportError: the package safetensors is not installed.
+    """
+
+    def __init__(
+        self,
+        var_list: Any = None,
+        reshape: bool = False,
+        sharded: bool = False,
+        max_to_keep: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000.0,
+        name: str | None = None,
+        restore_sequentially: bool = False,
+        saver_def: Any = None,
+        builder: Any = None,
+        defer_build: bool = False,
+        allow_empty: bool = False,
+        write_version: int = 2,
+        pad_step_number: bool = False,
+        save_relative_paths: bool = False,
+        filename: str | None = None,
+    ) -> None:
+        if saver_def is not None or builder is not None:
+            raise ValueError("Saver: saver_def and builder are not supported; give var_list")
+        if defer_build and var_list is not None:
+            raise ValueError(
+                "If `var_list` is provided then build cannot be deferred. Either set "
+                "defer_build=False or var_list=None."
+            )
+        self._given = var_list
+        self._reshape = reshape
+        self._allow_empty = allow_empty
+        self._max_to_keep = max_to_keep or None
+        self._keep_every = keep_checkpoint_every_n_hours
+        self._pad = pad_step_number
+        self._filename = filename
+        self._current = _Current()
+        self._inner: checkpoint.Saver | None = None
+        if not defer_build:
+            self.build()
+
+    def build(self) -> None:
+        """Looks for the variables, unless that was done."""
+        if self._inner is None:
+            found = _named(self._given, self._allow_empty)
+            slots = {name: _VariableSlot(one, self._current) for name, one in found.items()}
+            self._inner = checkpoint.Saver(
+                slots,
+                max_to_keep=self._max_to_keep,
+                keep_every_n_hours=self._keep_every,
+                reshape=self._reshape,
+            )
+
+    # -- saving ------------------------------------------------------------------------------
+
+    def save(
+        self,
+        sess: Any,
+        save_path: PathLike,
+        global_step: Any = None,
+        latest_filename: str | None = None,
+        meta_graph_suffix: str = "meta",
+        write_meta_graph: bool = True,
+        write_state: bool = True,
+        strip_default_attrs: bool = False,
+        save_debug_info: bool = False,
+    ) -> str:
+        """Saves the values that variables have in a session, and waits for the file.
+
+        Args:
+            sess: the session.
+            save_path: folder and name of the checkpoint; the folder is made if need be.
+            global_step: a number that comes after the name: an integer, or a tensor or variable of
+                one.
+            latest_filename: the name of the index; default 'checkpoint'.
+            write_state: False leaves the checkpoint out of the index, and it is never removed.
+            meta_graph_suffix, write_meta_graph, strip_default_attrs, save_debug_info: without
+                meaning here: graphs are not saved.
+
+        Returns:
+            The checkpoint's path: ``run/model-100``.
+
+        Raises:
+            TypeError: `sess` is no session, or `global_step` no integer.
+            ValueError: the index would have the checkpoint's name.
+            tf.errors.FailedPreconditionError: a variable has no value.
+            tf.errors.OpError: the file cannot be written; the message names it.
+        """
+        pending = self.save_async(sess, save_path, global_step, latest_filename, write_state)
+        with _as_errors():
+            return pending.wait()
+
+    def save_async(
+        self,
+        sess: Any,
+        save_path: PathLike,
+        global_step: Any = None,
+        latest_filename: str | None = None,
+        write_state: bool = True,
+    ) -> checkpoint.PendingSave:
+        """Has the values of this moment saved while the session runs on (TensorFlow has no such).
+
+        Args:
+            sess, save_path, global_step, latest_filename, write_state: as for `save`.
+
+        Returns:
+            What has ``wait()``, which returns the path.
+        """
+        self.build()
+        path = os.fspath(save_path)
+        name = os.path.basename(path)
+        if (latest_filename or INDEX) == name:
+            raise ValueError(f"'latest_filename' collides with 'save_path': '{name}' and '{path}'")
+        step = _step_of(sess, global_step)
+        if step is not None and self._pad:
+            path, step = f"{path}-{step:0{_DIGITS}d}", None
+        with self._on(sess) as inner, _as_errors():
+            return inner.save_async(path, step, index=latest_filename, listed=write_state)
+
+    # -- restoring ---------------------------------------------------------------------------
+
+    def restore(self, sess: Any, save_path: PathLike | None) -> None:
+        """Sets variables in a session to the values of a checkpoint: all of them, or none.
+
+        Args:
+            sess: the session; its variables need not be initialized.
+            save_path: the checkpoint.
+
+        Raises:
+            ValueError: there is no such checkpoint.
+            tf.errors.NotFoundError: it lacks a variable; the message gives the nearest names.
+            tf.errors.InvalidArgumentError: a variable has another shape or dtype there.
+            tf.errors.DataLossError: the file is damaged.
+        """
+        self.build()
+        save_path = self._filename if save_path is None else save_path
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
+        if not checkpoint.checkpoint_exists(save_path):
+            raise ValueError(
+                f"The passed save_path is not a valid checkpoint: {os.fspath(save_path)}"
+            )
+        with self._on(sess) as inner, _as_errors():
+            inner.restore(save_path)
+
+    # -- the checkpoints there are -----------------------------------------------------------
+
+    @property
+    def last_checkpoints(self) -> list[str]:
+        """The checkpoints that it made and did not remove, oldest first."""
+        return [] if self._inner is None else self._inner.last_checkpoints
+
+    def set_last_checkpoints(self, last_checkpoints: Sequence[PathLike]) -> None:
+        """Takes over checkpoints, oldest first; see `recover_last_checkpoints`."""
+        self.recover_last_checkpoints(last_checkpoints)
+
+    def set_last_checkpoints_with_time(
+        self, last_checkpoints_with_time: Sequence[tuple[PathLike, float]]
+    ) -> None:
+        """Takes over checkpoints with the times at which they were made, oldest first."""
+        self.build()
+        assert self._inner is not None
+        self._inner.recover_last_checkpoints(
+            [path for path, _ in last_checkpoints_with_time],
+            [time for _, time in last_checkpoints_with_time],
+        )
+
+    def recover_last_checkpoints(self, checkpoint_paths: Sequence[PathLike]) -> None:
+        """Takes over checkpoints of an earlier process, so that they are removed in their turn.
+
+        Args:
+            checkpoint_paths: their paths, oldest first; those that are not there are left out.
+        """
+        self.build()
+        assert self._inner is not None
+        self._inner.recover_last_checkpoints(list(checkpoint_paths))
+
+    @contextmanager
+    def _on(self, sess: Any) -> Iterator[checkpoint.Saver]:
+        if not hasattr(sess, "value_of"):
+            raise TypeError(f"'sess' must be a Session; {sess}")
+        assert self._inner is not None
+        before, self._current.session = self._current.session, sess
+        try:
+            yield self._inner
+        finally:
+            self._current.session = before
+
+
+def _named(given: Any, allow_empty: bool) -> dict[str, Any]:
+    """Returns variables by the names that they have in files."""
+    if given is None:
+        given = get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES)
+        given += get_default_graph().get_collection(GraphKeys.SAVEABLE_OBJECTS)
+    if not given:
+        if allow_empty:
+            return {}
+        raise ValueError("No variables to save")
+    pairs = given.items() if isinstance(given, Mapping) else ((None, one) for one in given)
+    found: dict[str, Any] = {}
+    for name, one in pairs:
+        if not isinstance(one, Variable):
+            raise TypeError(f"Variable to save is not a Variable: {one}")
+        name = one.op.name if name is None else name
+        if name in found:
+            raise ValueError(f"At least two variables have the same name: {name}")
+        found[name] = one
+    return found
+
+
+def _step_of(sess: Any, step: Any) -> int | None:
+    if isinstance(step, (Variable, Tensor)):
+        step = sess.run(step)
+    if step is None:
+        return None
+    if not isinstance(step, (int, np.integer, np.ndarray)) or isinstance(step, bool):
+        raise TypeError(f"global_step must be an integer, a tensor or a variable, got {step!r}")
+    return int(step)
+
+
+@contextmanager
+def _as_errors() -> Iterator[None]:
+    """Turns errors into TensorFlow's kinds."""
+    try:
+        yield
+    except ParameterError as error:
+        raise NotFoundError(None, None, str(error)) from error
+    except FormatError as error:
+        raise DataLossError(None, None, str(error)) from error
+    except (ShapeError, DTypeError) as error:
+        raise InvalidArgumentError(None, None, str(error)) from error
+    except OSError as error:
+        kind = _OS_ERRORS.get(error.errno or 0, UnknownError)
+        raise kind(None, None, str(error)) from error
+
+
+# -- checkpoints without variables -----------------------------------------------------------
+
+
+@final
+class CheckpointReader:
+    """Reads single variables of a checkpoint.
+
+    Args:
+        filename: the checkpoint.
+
+    Raises:
+        tf.errors.NotFoundError: there is none.
+        tf.errors.DataLossError: it is damaged.
+    """
+
+    def __init__(self, filename: PathLike) -> None:
+        self._path = filename
+        if not checkpoint.checkpoint_exists(filename):
+            raise NotFoundError(
+                None,
+                None,
+                "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for "
+                f"{os.fspath(filename)}",
+            )
+        with _as_errors():
+            self._types = checkpoint.variable_types(filename)
+
+    def has_tensor(self, tensor_str: str) -> bool:
+        """Whether there is a variable of this name."""
+        return tensor_str in self._types
+
+    def get_tensor(self, tensor_str: str) -> np.ndarray[Any, Any]:
+        """Returns the value of a variable.
+
+        Raises:
+            tf.errors.NotFoundError: there is none of this name.
+        """
+        with _as_errors():
+            return checkpoint.load_variable(self._path, tensor_str)
+
+    def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+        """Returns the shapes by name."""
+        return {name: list(one.shape) for name, one in self._types.items()}
+
+    def get_variable_to_dtype_map(self) -> dict[str, DType]:
+        """Returns the dtypes by name."""
+        return {name: as_dtype(one.dtype) for name, one in self._types.items()}
+
+
+NewCheckpointReader = CheckpointReader
+
+
+def load_checkpoint(ckpt_dir_or_file: PathLike) -> CheckpointReader:
+    """Returns a reader of a checkpoint, or of the latest one in a folder.
+
+    Raises:
+        ValueError: there is none in the folder.
+    """
+    return CheckpointReader(_file_in(ckpt_dir_or_file))
+
+
+def list_variables(ckpt_dir_or_file: PathLike) -> list[tuple[str, list[int]]]:
+    """Returns names and shapes of the variables in a checkpoint, or in the latest of a folder."""
+    return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
+
+
+def load_variable(ckpt_dir_or_file: PathLike, name: str) -> np.ndarray[Any, Any]:
+    """Returns the value of a variable in a checkpoint, or in the latest of a folder."""
+    return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
+
+
+def _file_in(path: PathLike) -> PathLike:
+    if not os.path.isdir(path):
+        return path
+    found = latest_checkpoint(path)
+    if found is None:
+        raise ValueError(
+            f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}"
+        )
+    return found
+
+
+def latest_checkpoint(checkpoint_dir: PathLike, latest_filename: str | None = None) -> str | None:
+    """Returns the path of the latest checkpoint in a folder; None where there is none."""
+    with _as_errors():
+        return checkpoint.latest_checkpoint(checkpoint_dir, latest_filename)
+
+
+def get_checkpoint_state(
+    checkpoint_dir: PathLike, latest_filename: str | None = None
+) -> CheckpointState | None:
+    """Returns what the index of a folder says; None where there is none."""
+    with _as_errors():
+        return checkpoint.get_checkpoint_state(checkpoint_dir, latest_filename)
+
+
+def update_checkpoint_state(
+    save_dir: PathLike,
+    model_checkpoint_path: PathLike,
+    all_model_checkpoint_paths: Sequence[PathLike] | None = None,
+    latest_filename: str | None = None,
+    all_model_checkpoint_timestamps: Sequence[float] | None = None,
+    last_preserved_timestamp: float | None = None,
+) -> None:
+    """Enters checkpoints into the index of their folder.
+
+    Args:
+        save_dir: the folder.
+        model_checkpoint_path: the latest.
+        all_model_checkpoint_paths: others, oldest first.
+        latest_filename: the name of the index; default 'checkpoint'.
+        all_model_checkpoint_timestamps: when they were made; default when their files were written.
+        last_preserved_timestamp: see `CheckpointState`.
+    """
+    paths = [*(all_model_checkpoint_paths or ()), model_checkpoint_path]
+    times = list(all_model_checkpoint_timestamps or get_checkpoint_mtimes(paths[:-1]))
+    names = [os.path.basename(file_of(one)).removesuffix(".safetensors") for one in paths]
+    made = dict(zip(names[:-1], times, strict=True))
+    latest = made.pop(names[-1], None)
+    made[names[-1]] = latest if latest is not None else get_checkpoint_mtimes([paths[-1]])[0]
+    folder = file_of(os.path.join(save_dir, names[-1])).parent
+    update_index(folder, made, (), last_preserved_timestamp, latest_filename)
+
+
+def checkpoint_exists(checkpoint_prefix: PathLike) -> bool:
+    """Whether there is a checkpoint of this path."""
+    return checkpoint.checkpoint_exists(checkpoint_prefix)
+
+
+def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[PathLike]) -> list[float]:
+    """Returns when checkpoints were written, in seconds since 1970; those that are there."""
+    files = [file_of(one) for one in checkpoint_prefixes if checkpoint_exists(one)]
+    return [one.stat().st_mtime for one in files]
+
+
+def remove_checkpoint(
+    checkpoint_prefix: PathLike, checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta"
+) -> None:
+    """Removes the file of a checkpoint, if there is one."""
+    file_of(checkpoint_prefix).unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""Variables: making, sharing, listing and changing them, and their first values."""

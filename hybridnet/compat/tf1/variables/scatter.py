@@ -1,0 +1,103 @@
+"""Changing rows of a variable: ``tf.scatter_update``, ``tf.scatter_add``, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from hybridnet.graph.gradient import EdgeHandle
+from hybridnet.ops.state.variables import ASSIGN, READ
+
+from ..graph.building import compose
+from ..graph.control import name_scope
+from ..graph.operators import handle
+from ..graph.tensor import Tensor
+from ..graph.values import convert_to_tensor
+from ..operations.gathering import gather_nd
+from .variable import Variable, after, ref_tensor, value_for
+
+__all__ = ["scatter_add", "scatter_sub", "scatter_update"]
+
+
+def scatter_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Tensor:
+    """Returns what puts rows in the place of some of a variable's, and is the new value.
+
+    Args:
+        ref: the variable.
+        indices: which rows; where one comes twice, any of its updates stays.
+        updates: the rows, of shape ``indices.shape + ref.shape[1:]``.
+        use_locking: without meaning here: a run's updates are made together.
+        name: of the Operation.
+    """
+    return _scattered("ScatterUpdate", ref, indices, updates, name)
+
+
+def scatter_add(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Returns what adds to rows of a variable, and is the new value; see `scatter_update`.
+
+    A row whose index comes twice is added to twice.
+    """
+    return _scattered("ScatterAdd", ref, indices, updates, name)
+
+
+def scatter_sub(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Returns what subtracts from rows of a variable, and is the new value; see `scatter_add`."""
+    return _scattered("ScatterSub", ref, indices, updates, name)
+
+
+#: How the sums of the updates of each row change a variable.
+_BY_SUM: Final = {"ScatterAdd": "broadcast_add", "ScatterSub": "broadcast_sub"}
+
+
+def _scattered(kind: str, ref: Any, indices: Any, updates: Any, name: str | None) -> Tensor:
+    tensor = ref_tensor(ref, kind)
+    shape = tuple(tensor.shape.as_list())
+
+    def update(held: EdgeHandle, rows: EdgeHandle, given: EdgeHandle) -> EdgeHandle:
+        now = held.apply_call(READ, [held], ())[0]
+        if kind in _BY_SUM:
+            total = handle("_segment_reduce", given, rows, num_segments=shape[0])
+            made = handle(_BY_SUM[kind], now, total)
+        else:
+            places = handle("expand_dims", rows, axis=0)
+            made = handle("_scatter_set_nd", now, given, places, shape=shape)
+        done: EdgeHandle = held.apply_call(ASSIGN, [held, made], ())[0]
+        return done
+
+    with after(ref), name_scope(name, kind, [tensor]) as scope:
+        places = convert_to_tensor(indices, name="indices")
+        values = value_for(tensor, updates, kind)
+        with tensor.graph.colocate_with(tensor.op):
+            made: Tensor = compose(
+                kind, update, (tensor, places, values), name=scope, dtypes=[tensor.dtype]
+            )
+            return made
+
+
+def _method(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def method(
+        variable: Variable, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        return function(variable, sparse_delta.indices, sparse_delta.values, name=name)
+
+    method.__doc__ = f"""As `tf.{function.__name__}`, with IndexedSlices for rows and indices."""
+    return method
+
+
+def _gathered(variable: Variable, indices: Any, name: str | None = None) -> Tensor:
+    """As `tf.gather_nd`, of the variable's value."""
+    return gather_nd(variable, indices, name=name)
+
+
+_METHODS: Final = {
+    **{one.__name__: _method(one) for one in (scatter_add, scatter_sub, scatter_update)},
+    "gather_nd": _gathered,
+}
+for _name, _function in _METHODS.items():
+    setattr(Variable, _name, _function)

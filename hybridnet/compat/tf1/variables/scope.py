@@ -1,0 +1,470 @@
+"""`variable_scope` and `get_variable`: variables that are shared by name."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from inspect import signature
+from typing import Any, Final, final
+
+from .. import dtypes
+from ..dtypes import DType, as_dtype
+from ..graph.control import name_scope
+from ..graph.graph import GraphKeys, get_default_graph
+from ..graph.shapes import TensorShape
+from ..graph.tensor import Tensor
+from ..graph.values import convert_to_tensor
+from .initial import glorot_uniform_initializer, zeros_initializer
+from .variable import Variable
+
+__all__ = [
+    "AUTO_REUSE",
+    "VariableScope",
+    "get_local_variable",
+    "get_variable",
+    "get_variable_scope",
+    "no_regularizer",
+    "slot_name",
+    "variable_op_scope",
+    "variable_scope",
+]
+
+
+class _Reuse(enum.Enum):
+    """How `get_variable` takes a name: one that is there is shared, any other is made."""
+
+    AUTO_REUSE = 1
+
+    def __repr__(self) -> str:
+        return "<_ReuseMode.AUTO_REUSE: 1>"
+
+
+AUTO_REUSE: Final = _Reuse.AUTO_REUSE
+
+
+def no_regularizer(_: Any) -> None:
+    """A regularizer that adds nothing, whatever the scopes around say."""
+    return
+
+
+@dataclass(eq=False)
+class VariableScope:
+    """What holds for the variables made in a `variable_scope`.
+
+    Attributes:
+        reuse: True: names must be there; False and None: they must not; AUTO_REUSE: either.
+        name: what the names of variables begin with.
+        initializer: what sets variables unless told otherwise.
+        regularizer: what is computed of each new variable, and collected as a loss.
+        dtype: of variables unless told otherwise.
+        custom_getter: called in the place of `get_variable`, with that as its first argument.
+        constraint: given to new variables.
+        original_name_scope: the name scope that was opened with it.
+        use_resource: without meaning here.
+        caching_device: without meaning here.
+        partitioner: without meaning here.
+    """
+
+    reuse: Any = None
+    name: str = ""
+    initializer: Any = None
+    regularizer: Any = None
+    dtype: DType = field(default=dtypes.float32)
+    custom_getter: Callable[..., Any] | None = None
+    constraint: Any = None
+    original_name_scope: str = ""
+    use_resource: bool | None = None
+    caching_device: Any = None
+    partitioner: Any = None
+
+    def reuse_variables(self) -> None:
+        """Has `get_variable` share from now on."""
+        self.reuse = True
+
+    def set_initializer(self, initializer: Any) -> None:
+        """Sets what sets variables unless told otherwise."""
+        self.initializer = initializer
+
+    def set_regularizer(self, regularizer: Any) -> None:
+        """Sets what is computed of each new variable."""
+        self.regularizer = regularizer
+
+    def set_dtype(self, dtype: Any) -> None:
+        """Sets the dtype of variables unless told otherwise."""
+        self.dtype = as_dtype(dtype)
+
+    def set_custom_getter(self, custom_getter: Any) -> None:
+        """Sets what is called in the place of `get_variable`."""
+        self.custom_getter = custom_getter
+
+    def get_collection(self, name: Any) -> list[Any]:
+        """Returns what is in a collection, of this scope only."""
+        return get_default_graph().get_collection(name, f"{self.name}/" if self.name else None)
+
+    def trainable_variables(self) -> list[Any]:
+        """Returns the scope's trainable variables."""
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+    def global_variables(self) -> list[Any]:
+        """Returns the scope's global variables."""
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def get_variable(self, name: str, *args: Any, **keywords: Any) -> Any:
+        """Returns the variable of a name in this scope; see `tf.get_variable`."""
+        with variable_scope(self, auxiliary_name_scope=False):
+            return get_variable(name, *args, **keywords)
+
+    def local_variables(self) -> list[Any]:
+        """Returns the scope's local variables."""
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
+
+@dataclass(eq=False)
+class _Store:
+    """The variables of a graph that were made with `get_variable`, and the scope in force."""
+
+    variables: dict[str, Variable] = field(default_factory=dict)
+    scope: VariableScope = field(default_factory=VariableScope)
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def _store() -> _Store:
+    found: _Store = get_default_graph().extras.setdefault("variable_scope", _Store())
+    return found
+
+
+def get_variable_scope() -> VariableScope:
+    """Returns the scope in force."""
+    return _store().scope
+
+
+@final
+class variable_scope:
+    """A block whose variables have names that begin with a name, and may be shared.
+
+    Args:
+        name_or_scope: a name, which adds to that of the scope in force; or a scope, which takes its
+            place.
+        default_name: the name where that is None, made unique.
+        values: tensors whose graph the block is of.
+        initializer: what sets variables unless told otherwise.
+        regularizer: what is computed of each new variable, and collected as a loss.
+        caching_device: without meaning here.
+        partitioner: without meaning here.
+        custom_getter: called in the place of `get_variable`, with that as its first argument.
+        reuse: True: variables are shared; AUTO_REUSE: those that are there. A scope inside one
+            with True has True.
+        dtype: of variables unless told otherwise.
+        use_resource: without meaning here.
+        constraint: given to new variables.
+        auxiliary_name_scope: whether a name scope is opened, too.
+
+    Raises:
+        ValueError: neither name is given.
+        TypeError: the name is something else.
+    """
+
+    def __init__(
+        self,
+        name_or_scope: Any,
+        default_name: str | None = None,
+        values: Sequence[Any] | None = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Callable[..., Any] | None = None,
+        reuse: Any = None,
+        dtype: Any = None,
+        use_resource: bool | None = None,
+        constraint: Any = None,
+        auxiliary_name_scope: bool = True,
+    ) -> None:
+        if name_or_scope is None and default_name is None:
+            raise TypeError("If default_name is None then name_or_scope is required")
+        if not (name_or_scope is None or isinstance(name_or_scope, (str, VariableScope))):
+            raise TypeError(
+                "VariableScope: name_or_scope must be a string or VariableScope, got "
+                f"{name_or_scope!r}"
+            )
+        if reuse not in (None, True, False, AUTO_REUSE):
+            raise ValueError("The reuse parameter must be True or False or None.")
+        self._given = name_or_scope
+        self._default = default_name
+        self._values = list(values or ())
+        self._reuse = reuse
+        self._settings = {
+            "initializer": initializer,
+            "regularizer": regularizer,
+            "dtype": None if dtype is None else as_dtype(dtype),
+            "constraint": constraint,
+        }
+        self._getter = custom_getter
+        self._auxiliary = auxiliary_name_scope
+        self._was: VariableScope | None = None
+        self._blocks: list[AbstractContextManager[Any]] = []
+
+    def __enter__(self) -> VariableScope:
+        store = _store()
+        outer = store.scope
+        opened = self._given
+        if isinstance(opened, VariableScope):
+            base, name = opened, opened.name
+            short = name.rpartition("/")[2]
+        else:
+            base = outer
+            short = self._unique(store) if opened is None else opened
+            name = f"{outer.name}/{short}" if outer.name else short
+        scopes: Any = name_scope(short, values=self._values) if short else nullcontext("")
+        if not self._auxiliary:
+            scopes = nullcontext(get_default_graph().get_name_scope())
+        original = scopes.__enter__()
+        self._blocks.append(scopes)
+        found = {key: value for key, value in self._settings.items() if value is not None}
+        inherited = base.reuse if isinstance(opened, VariableScope) else outer.reuse
+        reuse = self._reuse or inherited
+        if isinstance(opened, VariableScope):
+            original = opened.original_name_scope
+        made = replace(
+            base,
+            name=name,
+            reuse=reuse,
+            original_name_scope=original or "",
+            custom_getter=_chained(self._getter, base.custom_getter),
+            **found,
+        )
+        self._was, store.scope = outer, made
+        key = name
+        store.counts[key] = store.counts.get(key, 0) + 1
+        return made
+
+    def __exit__(self, *error: Any) -> None:
+        store = _store()
+        # What was counted inside a scope counts anew when it is opened again.
+        inner = f"{store.scope.name}/"
+        for key in [key for key in store.counts if key.startswith(inner)]:
+            del store.counts[key]
+        assert self._was is not None
+        store.scope = self._was
+        self._blocks.pop().__exit__(*error)
+
+    def _unique(self, store: _Store) -> str:
+        assert self._default is not None
+        outer = store.scope.name
+        prefix = f"{outer}/" if outer else ""
+        made, number = self._default, 0
+        while store.counts.get(prefix + made):
+            number += 1
+            made = f"{self._default}_{number}"
+        return made
+
+
+def variable_op_scope(
+    values: Any, name_or_scope: Any, default_name: str | None = None, **settings: Any
+) -> variable_scope:
+    """An older form of `variable_scope`."""
+    return variable_scope(name_or_scope, default_name, values, **settings)
+
+
+def _chained(
+    inner: Callable[..., Any] | None, outer: Callable[..., Any] | None
+) -> Callable[..., Any] | None:
+    """Returns a getter that asks one, whose getter is the other."""
+    if inner is None or outer is None:
+        return inner or outer
+    first, second = inner, outer
+
+    def both(getter: Callable[..., Any], **keywords: Any) -> Any:
+        def rest(name: str, *args: Any, **changed: Any) -> Any:
+            return second(getter=getter, name=name, **_by_name(args), **changed)
+
+        return first(getter=rest, **keywords)
+
+    return both
+
+
+def _by_name(args: Sequence[Any]) -> dict[str, Any]:
+    names = ("shape", "dtype", "initializer", "regularizer", "reuse", "trainable", "collections")
+    return dict(zip(names, args, strict=False))
+
+
+def get_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool | None = None,
+    collections: Sequence[str] | None = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Callable[..., Any] | None = None,
+    constraint: Any = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
+) -> Any:
+    """Returns the variable of a name, in the `variable_scope` in force; makes it if it is new.
+
+    Args:
+        name: the variable's, before which that of the scope comes.
+        shape: of it; may be left out where the initializer is a value.
+        dtype: of it; default the scope's.
+        initializer: what sets it: an initializer (called with shape and dtype), or a value; default
+            the scope's, and else `glorot_uniform_initializer`, zeros for whole numbers.
+        regularizer: what is computed of it, and collected as a loss; default the scope's.
+        trainable: whether optimizers change it unless told otherwise.
+        collections: the collections it is added to; default the global variables.
+        caching_device: without meaning here.
+        partitioner: without meaning here.
+        validate_shape: whether it has the shape of its initial value for good.
+        use_resource: without meaning here.
+        custom_getter: called in the place of this function, with that as its first argument.
+        constraint: a function that optimizers' users may apply to it.
+        synchronization: without meaning here.
+        aggregation: without meaning here.
+
+    Raises:
+        ValueError: it is there and may not be shared, or it is not there and must be; or it has
+            another shape or dtype.
+    """
+    scope = _store().scope
+    full = f"{scope.name}/{name}" if scope.name else name
+    getter = _chained(custom_getter, scope.custom_getter)
+    keywords = {
+        "shape": shape,
+        "dtype": dtype or scope.dtype,
+        "initializer": scope.initializer if initializer is None else initializer,
+        "regularizer": scope.regularizer if regularizer is None else regularizer,
+        "reuse": scope.reuse,
+        "trainable": trainable,
+        "collections": collections,
+        "caching_device": caching_device,
+        "partitioner": partitioner,
+        "validate_shape": validate_shape,
+        "use_resource": use_resource,
+        "constraint": scope.constraint if constraint is None else constraint,
+    }
+    with name_scope(None):
+        return (
+            _got(full, **keywords) if getter is None else getter(getter=_got, name=full, **keywords)
+        )
+
+
+def slot_name(primary: Any, name: str) -> str:
+    """Returns the name of a variable that belongs to another one, or to a tensor."""
+    scope = get_variable_scope().name
+    own = f"{primary.op.name}/{name}"
+    return f"{scope}/{own}" if scope else own
+
+
+def get_local_variable(name: str, *args: Any, **keywords: Any) -> Any:
+    """As `get_variable`, for a variable of this process only, that optimizers leave alone."""
+    keywords["collections"] = [GraphKeys.LOCAL_VARIABLES]
+    keywords["trainable"] = False
+    return get_variable(name, *args, **keywords)
+
+
+def _got(
+    name: str,
+    shape: Any = None,
+    dtype: Any = dtypes.float32,
+    initializer: Any = None,
+    regularizer: Any = None,
+    reuse: Any = None,
+    trainable: bool | None = None,
+    collections: Sequence[str] | None = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    constraint: Any = None,
+    **_: Any,
+) -> Variable:
+    """Returns the variable of a full name; see `get_variable`."""
+    store, kind = _store(), as_dtype(dtype).base_dtype
+    found = store.variables.get(name)
+    if found is not None:
+        return _shared(found, name, shape, kind, reuse)
+    if reuse is True:
+        raise ValueError(
+            f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you "
+            "mean to set reuse=tf.AUTO_REUSE in VarScope?"
+        )
+    value, kind = _initial(name, shape, kind, initializer)
+    made = Variable(
+        value,
+        trainable=trainable,
+        collections=collections,
+        validate_shape=validate_shape,
+        name=name,
+        dtype=kind,
+        constraint=constraint,
+    )
+    store.variables[name] = made
+    if regularizer:
+        with name_scope(f"{name}/Regularizer/"):
+            loss = regularizer(made)
+        if loss is not None:
+            get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+    return made
+
+
+def _shared(found: Variable, name: str, shape: Any, dtype: DType, reuse: Any) -> Variable:
+    if not reuse:
+        made = "".join(f" Originally defined at: {line}" for line in found.op.traceback)
+        raise ValueError(
+            f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
+            f"reuse=tf.AUTO_REUSE in VarScope?{made}"
+        )
+    if shape is not None and not TensorShape(shape).is_compatible_with(found.shape):
+        raise ValueError(
+            f"Trying to share variable {name}, but specified shape {TensorShape(shape)} and found "
+            f"shape {found.shape}."
+        )
+    if not dtype.is_compatible_with(found.dtype):
+        raise ValueError(
+            f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
+            f"{found.dtype.base_dtype.name}."
+        )
+    return found
+
+
+def _initial(name: str, shape: Any, dtype: DType, initializer: Any) -> tuple[Any, DType]:
+    """Returns a variable's initial value (or what makes it) and its dtype."""
+    if initializer is None:
+        if dtype.is_floating:
+            initializer = glorot_uniform_initializer()
+        elif dtype.is_integer or dtype.is_bool:
+            initializer = zeros_initializer()
+        else:
+            raise ValueError(f"An initializer for variable {name} of {dtype} is required")
+    if isinstance(initializer, type):
+        initializer = initializer()
+    if not callable(initializer) or isinstance(initializer, Tensor):
+        if shape is not None:
+            raise ValueError("If initializer is a constant, do not specify shape.")
+        value = convert_to_tensor(initializer)
+        return value, value.dtype.base_dtype
+    sizes = TensorShape(shape)
+    if shape is None and not signature(initializer).parameters:
+        value = convert_to_tensor(initializer())
+        return value, value.dtype.base_dtype
+    if not sizes.is_fully_defined():
+        raise ValueError(
+            f"Shape of a new variable ({name}) must be fully defined, but instead was {sizes}."
+        )
+    make = initializer
+    return (lambda: _called(make, sizes.as_list(), dtype)), dtype
+
+
+def _called(initializer: Callable[..., Any], shape: list[Any], dtype: DType) -> Any:
+    try:
+        return initializer(shape, dtype=dtype)
+    except TypeError as error:
+        if "dtype" not in str(error):
+            raise
+        return initializer(shape)  # a function of the user's, of the shape alone

@@ -1,0 +1,1 @@
+"""What all operators stand on: the registry, calls, gradients, alternatives, shared rules."""

@@ -1,0 +1,377 @@
+"""What an operator is: one row of the registry, with every rule about it in one place."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import islice
+from typing import Any, Final, final
+
+import numpy as np
+
+from hybridnet.base.attrs import HostScalar, Param, parse_params
+from hybridnet.base.dtype import is_float, promote
+from hybridnet.base.errors import DTypeError, GraphError, MXNetError, ParameterError, ShapeError
+from hybridnet.base.lazy import jax
+from hybridnet.base.tensor_type import TensorType, tensor_type
+
+from .alternatives import lowering_of
+from .backward import vjp_gradient
+from .call import MAKING, Backward, Call, Types
+
+__all__ = ["OpCall", "Operator", "Shapes", "check_input_count", "describe"]
+
+Shapes = list[tuple[int, ...] | None]
+
+_FLOAT64: Final = np.dtype(np.float64)
+_INT64: Final = np.dtype(np.int64)
+# What a dynamic parameter may be without being read.
+_NUMBERS: Final = frozenset({float, HostScalar})
+# Distinct parameter values or input types that one operator remembers; past it, it starts afresh.
+_CACHE_LIMIT: Final = 4096
+
+
+@final
+@dataclass(frozen=True, eq=False, slots=True)
+class Operator:
+    """One row of the registry. Made by `hybridnet.ops.core.registry.operator`."""
+
+    name: str
+    #: The JAX function that computes it: inputs by position, parameters by keyword.
+    lowering: Callable[..., Any]
+    #: Names of the inputs, in order; a variadic operator has one name and any number of inputs.
+    inputs: tuple[str, ...]
+    #: How many of `inputs`, from the left, must be given.
+    required_inputs: int
+    variadic: bool
+    params: Mapping[str, Param]
+    #: Which parameters are part of a program's structure, and which are its inputs.
+    static: Mapping[str, Param]
+    dynamic: Mapping[str, Param]
+    #: Whether one of the latter is several numbers.
+    counted: bool
+    takes_train: bool
+    takes_platform: bool
+    #: Whether a call draws random numbers, or a function of the parameters that says it.
+    takes_state: bool | Callable[..., bool]
+    #: The keyword by which the lowering is given the state of the random generator.
+    state_keyword: str
+    #: The number of outputs, hidden ones included, or a function of the parameters that gives it.
+    outputs: int | Callable[..., int]
+    #: How many of the outputs a user sees.
+    visible: int | Callable[..., int]
+    #: Input index -> output index: the input is overwritten with that output (auxiliary states);
+    #: or a function of the parameters that gives it.
+    mutates: Mapping[int, int] | Callable[..., Mapping[int, int]]
+    #: Which of `inputs` a call with these parameters takes; None: all of them. Of a variadic
+    #: operator, the names of inputs that are fixed by these parameters; empty where any number is.
+    takes: Callable[..., Sequence[str]] | None
+    #: Types of the outputs from types of the inputs; None: by abstract evaluation of the lowering.
+    infer: Callable[..., Sequence[TensorType]] | None
+    #: Raises ShapeError or DTypeError with the requirement in words; run before inference.
+    check: Callable[..., None] | None
+    #: Fills in unknown input shapes (None, or with 0 for an unknown dimension) from known ones.
+    complete: Callable[..., Shapes] | None
+    #: The gradient rule; None: `jax.vjp` of the lowering.
+    gradient: Callable[[Backward], Sequence[Any]] | None
+    #: Why there is no gradient; empty when there is one.
+    no_gradient: str
+    #: Floating-point operations, from the types of the inputs and the parameters.
+    cost: Callable[..., float] | None
+    #: Sizes of the outputs that only the values of the inputs tell: parameter -> what it is for
+    #: (arrays, parameters). It is measured, by waiting, where a call on arrays leaves it at None.
+    sizes: Mapping[str, Callable[[Sequence[Any], Mapping[str, Any]], int]]
+    output_names: tuple[str, ...]
+    aliases: tuple[str, ...]
+    doc: str
+    #: Whether it is a row of the library, whose code is known by hybridnet's own source.
+    built_in: bool = False
+    _calls: weakref.WeakValueDictionary[Any, OpCall] = field(
+        default_factory=weakref.WeakValueDictionary
+    )
+    _recent: dict[Any, OpCall] = field(default_factory=dict)
+
+    def bind(
+        self, attrs: Mapping[str, Any], train: bool | None = None
+    ) -> tuple[OpCall, tuple[Any, ...]]:
+        """Fixes the parameters.
+
+        Args:
+            attrs: parameters as the user gave them.
+            train: whether this is inside a training pass; None while that is not known yet.
+
+        Returns:
+            The call, and the values of the dynamic parameters, which stay outside it.
+
+        Raises:
+            ParameterError: a parameter is unknown, missing, of the wrong type or out of range.
+        """
+        scalars: tuple[Any, ...] = ()
+        if self.dynamic:
+            given = []
+            attrs = dict(attrs)
+            for name, param in self.dynamic.items():
+                written = {name: attrs.pop(name)} if name in attrs else {}
+                value = written.get(name, param.default)
+                if type(value) not in _NUMBERS and not (param.count and _are_numbers(value)):
+                    value = parse_params(self.name, {name: param}, written)[name]
+                given.append(value)
+            scalars = tuple(given)
+        if not self.takes_train:
+            train = None
+        try:
+            key = (train, *attrs.items())
+            call = self._recent[key]
+        except (KeyError, TypeError):
+            call = self._make(attrs, train)
+            try:
+                if len(self._recent) >= _CACHE_LIMIT:
+                    self._recent.clear()
+                self._recent[key] = call
+            except TypeError:
+                pass  # a parameter given as a list cannot be a key: it is read anew each time
+        return call, call.flattened(scalars) if self.counted else scalars
+
+    def _make(self, attrs: Mapping[str, Any], train: bool | None) -> OpCall:
+        if attrs.keys() - self.static.keys():
+            parse_params(self.name, self.params, attrs)  # raises, listing every parameter
+        values = parse_params(self.name, self.static, attrs)
+        key = (train, *values.values())
+        call = self._calls.get(key)
+        if call is None:
+            with MAKING:  # `setdefault` of a weak dictionary is not one step
+                call = self._calls.get(key)
+                if call is None:
+                    call = self._calls[key] = OpCall(self, values, train)
+        return call
+
+    def measured(self, attrs: Mapping[str, Any], inputs: Sequence[Any]) -> dict[str, Any]:
+        """Returns the parameters with the sizes that only the values of the inputs tell.
+
+        Args:
+            attrs: parameters as the user gave them.
+            inputs: arrays, whose ``asnumpy()`` may be called.
+        """
+        given = {name: value for name, value in attrs.items() if value is not None}
+        call, _ = self.bind(given)
+        check_input_count(call, len(inputs))
+        if self.check is not None:  # measuring may rely on it
+            self.check(*(one.type for one in inputs), **call.attrs)
+        unknown = [name for name in self.sizes if given.get(name) is None]
+        return {**given, **{name: self.sizes[name](inputs, call.attrs) for name in unknown}}
+
+    def require_sizes(self, attrs: Mapping[str, Any]) -> None:
+        """Raises GraphError where a size is missing that a graph has no values to tell it by."""
+        for name in self.sizes:
+            if attrs.get(name) is None:
+                raise GraphError(
+                    f"{self.name}: the shape of the result depends on the values of the inputs, "
+                    f"which a graph (a symbol, a traced function, a hybridized block) does not "
+                    f"have; give {name}=, the number of elements, or call it on arrays outside"
+                )
+
+    def __repr__(self) -> str:
+        return f"<operator {self.name}>"
+
+
+@final
+class OpCall(Call):
+    """An operator with its static parameters fixed; equal calls are one object.
+
+    Attributes:
+        operator: the row of the registry.
+        attrs: the static parameters by name, canonical values.
+        train: whether it runs in a training pass; None where the operator does not care or it is
+            not known yet.
+    """
+
+    __slots__ = ("_types", "attrs", "mutates", "operator", "train", "updates")
+
+    def __init__(self, operator: Operator, attrs: dict[str, Any], train: bool | None) -> None:
+        self.operator = operator
+        self.attrs = attrs
+        self.train = train
+        self.mutates = _of(operator.mutates, attrs)
+        # Operators that know of training change their auxiliary states only there.
+        only_infers = operator.takes_train and train is False
+        self.updates = {} if only_infers else self.mutates  # type: ignore[misc]  # a slot here
+        self.takes_state = _of(operator.takes_state, attrs)
+        self.num_outputs = _of(operator.outputs, attrs) + self.takes_state
+        self.num_visible = _of(operator.visible, attrs)
+        self.num_scalars = sum(
+            attrs[param.count] if param.count else 1 for param in operator.dynamic.values()
+        )
+        self._types: dict[Types, Types] = {}
+
+    @property
+    def name(self) -> str:
+        """The operator's name."""
+        return self.operator.name
+
+    @property
+    def no_gradient(self) -> str:
+        """Why there is no gradient; empty when there is one."""
+        return self.operator.no_gradient
+
+    def facts(self) -> Sequence[Any] | None:
+        """The operator's name and parameters; users' lowerings cannot be told apart by that."""
+        if not self.operator.built_in:
+            return None
+        return (self.operator.name, self.attrs, self.train)
+
+    def infer(self, types: Types) -> Types:
+        """Returns the types of the outputs; remembers them."""
+        try:
+            return self._types[types]
+        except KeyError:
+            pass
+        if len(self._types) >= _CACHE_LIMIT:
+            self._types.clear()
+        return self._types.setdefault(types, self._infer(types))
+
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
+        """Runs the lowering; scalars are given in the dtype its floating inputs promote to."""
+        op = self.operator
+        keywords = dict(self.attrs)
+        if scalars:
+            floats = [x.dtype for x in operands if is_float(x.dtype)]
+            dtype = reduce(promote, floats) if floats else _FLOAT64
+            for name, value in self.by_parameter(scalars).items():
+                kind = _INT64 if op.dynamic[name].index else dtype
+                keywords[name] = (
+                    tuple(one.astype(kind) for one in value)
+                    if isinstance(value, tuple)
+                    else value.astype(kind)
+                )
+        if op.takes_train:
+            keywords["train"] = bool(self.train)
+        if op.takes_platform:
+            keywords["platform"] = platform
+        if self.takes_state:
+            keywords[op.state_keyword] = operands[-1]
+            operands = operands[:-1]
+        lowering = lowering_of(self, op.lowering, platform, operands)
+        result = lowering(*operands, **keywords)
+        return result if isinstance(result, (tuple, list)) else (result,)
+
+    def by_parameter(self, scalars: Sequence[Any]) -> dict[str, Any]:
+        """Returns the values of the dynamic parameters; `flattened` is the way back."""
+        values: dict[str, Any] = {}
+        rest = iter(scalars)
+        for name, param in self.operator.dynamic.items():
+            several = tuple(islice(rest, self.attrs[param.count])) if param.count else None
+            values[name] = next(rest) if several is None else several
+        return values
+
+    def flattened(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Returns the scalars that values of the dynamic parameters, in their order, stand for.
+
+        Raises:
+            ParameterError: one has not as many numbers as it must have.
+        """
+        scalars: list[Any] = []
+        for (name, param), value in zip(self.operator.dynamic.items(), values, strict=True):
+            if not param.count:
+                scalars.append(value)
+                continue
+            count = self.attrs[param.count]
+            if len(value) != count:
+                raise ParameterError(
+                    f"{self.name}: {name} must have {count} numbers, as {param.count} says, "
+                    f"got {value}"
+                )
+            scalars += value
+        return tuple(scalars)
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """Runs the operator's rule, or the default one."""
+        rule = self.operator.gradient
+        return vjp_gradient(back) if rule is None else rule(back)
+
+    def input_names(self, count: int = 0) -> tuple[str, ...]:
+        """Returns the names of the inputs this call takes; `count` is for variadic operators."""
+        op = self.operator
+        fixed = op.inputs if op.takes is None else tuple(op.takes(**self.attrs))
+        if op.variadic and (op.takes is None or not fixed):
+            return tuple(f"{op.inputs[0]}{i}" for i in range(count))
+        return fixed
+
+    def with_train(self, train: bool) -> OpCall:
+        """Returns the same call in, or out of, a training pass."""
+        if not self.operator.takes_train or self.train is train:
+            return self
+        return self.operator.bind(self.attrs, train)[0]
+
+    def _infer(self, types: Types) -> Types:
+        op = self.operator
+        shown = types[:-1] if self.takes_state else types
+        check_input_count(self, len(shown))
+        if op.check is not None:
+            op.check(*shown, **self.attrs)
+        if op.sizes:
+            op.require_sizes(self.attrs)
+        if op.infer is not None:
+            inferred = tuple(op.infer(*shown, **self.attrs))
+            return (*inferred, types[-1]) if self.takes_state else inferred
+        operands = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in types]
+        scalars = [jax.ShapeDtypeStruct((), _FLOAT64) for _ in range(self.num_scalars)]
+
+        def evaluate(operands: Any, scalars: Any) -> Any:
+            return tuple(self.lower("cpu", operands, scalars))
+
+        try:
+            with jax.enable_x64(True):
+                outputs = jax.eval_shape(evaluate, operands, scalars)
+        except MXNetError:
+            raise
+        except (TypeError, ValueError, IndexError, ZeroDivisionError) as error:
+            raise _refusal(self, shown, error) from error
+        return tuple(tensor_type(tuple(one.shape), np.dtype(one.dtype)) for one in outputs)
+
+    def __repr__(self) -> str:
+        attrs = ", ".join(f"{name}={value}" for name, value in self.attrs.items())
+        return f"{self.operator.name}({attrs})"
+
+
+def _are_numbers(value: Any) -> bool:
+    return type(value) is tuple and _NUMBERS.issuperset(map(type, value))
+
+
+def _of(fact: Any, attrs: Mapping[str, Any]) -> Any:
+    """Returns a fact about an operator, which may be a function of the parameters."""
+    return fact(**attrs) if callable(fact) else fact
+
+
+def describe(names: Sequence[str], types: Sequence[TensorType]) -> str:
+    """Returns 'data float32[2,3] and weight float32[4,3]', for error messages."""
+    return " and ".join(f"{n} {t}" for n, t in zip(names, types, strict=False)) or "no inputs"
+
+
+def _refusal(call: OpCall, types: Types, error: Exception) -> MXNetError:
+    """Turns what JAX says of unfit inputs into an error that names the operator and its inputs."""
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    got = describe(call.input_names(len(types)), types)
+    kind = DTypeError if "dtype" in reason else ShapeError
+    return kind(f"{call}: cannot be applied to {got}: {reason}")
+
+
+def check_input_count(call: OpCall, count: int) -> None:
+    """Raises ParameterError unless the operator takes this many inputs."""
+    op = call.operator
+    if op.variadic:
+        if count < op.required_inputs:
+            raise ParameterError(
+                f"{op.name}: requires at least {op.required_inputs} input, got none"
+            )
+        return
+    names = call.input_names()
+    least = min(op.required_inputs, len(names))
+    if not least <= count <= len(names):
+        wanted = f"{len(names)}" if least == len(names) else f"{least} to {len(names)}"
+        raise ParameterError(
+            f"{op.name}: requires {wanted} inputs ({', '.join(names)}), got {count}"
+        )

@@ -1,0 +1,270 @@
+"""Reductions over axes. Results have the dtype of the input, and at least one dimension.
+
+Axes count from the end where negative; `exclude` reduces over all other axes instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from hybridnet.base.attrs import Axis, DType
+from hybridnet.base.dtype import FLOAT64, as_dtype, is_float
+from hybridnet.base.errors import ShapeError
+from hybridnet.base.lazy import jax, jnp
+from hybridnet.base.tensor_type import TensorType, tensor_type
+
+from ..core.families import STEP, convert
+from ..core.registry import operator
+from ..core.rules import one_axis, reduced_axes, reduced_shape, refuse_bool
+
+__all__ = ["extreme"]
+
+
+def _type_of(data: Any) -> TensorType:
+    """The type of an array or tracer."""
+    return tensor_type(tuple(data.shape), np.dtype(data.dtype))
+
+
+def _reduction(
+    name: str,
+    function: Callable[[Any, tuple[int, ...]], Any],
+    doc: str,
+    *,
+    aliases: Sequence[str] = (),
+) -> None:
+    """Registers a reduction.
+
+    Args:
+        name: MXNet's name.
+        function: computes it: of (array, axes), with the reduced axes kept as size 1.
+        doc: the first line of the documentation.
+        aliases: other names.
+    """
+
+    def lowering(
+        data: Any, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False
+    ) -> Any:
+        axes = reduced_axes(name, _type_of(data), axis, exclude)
+        shape = reduced_shape(tuple(data.shape), axes, keepdims)
+        return convert(function(data, axes).reshape(shape), np.dtype(data.dtype))
+
+    def infer(data: TensorType, *, axis: Any, keepdims: bool, exclude: bool) -> tuple[TensorType]:
+        axes = reduced_axes(name, data, axis, exclude)
+        return (tensor_type(reduced_shape(data.shape, axes, keepdims), data.dtype),)
+
+    operator(
+        name,
+        aliases=aliases,
+        infer=infer,
+        cost=lambda data, **_: float(data.size),
+        doc=f"{doc}\n\n{_AXES_DOC}",
+    )(lowering)
+
+
+_AXES_DOC = """Args:
+    data: the array.
+    axis: an axis or several; None or () for all.
+    keepdims: keep the reduced axes with size 1.
+    exclude: reduce over all axes but the given ones."""
+
+
+def extreme(reducer: Callable[..., Any]) -> Callable[[Any, tuple[int, ...]], Any]:
+    """Maximum or minimum whose gradient goes to every element that equals it, as in MXNet."""
+
+    def compute(data: Any, axes: tuple[int, ...]) -> Any:
+        @jax.custom_jvp
+        def extreme(x: Any) -> Any:
+            return reducer(x, axis=axes, keepdims=True)
+
+        @extreme.defjvp
+        def extreme_jvp(primals: Any, tangents: Any) -> Any:
+            (x,), (dx,) = primals, tangents
+            best = extreme(x)
+            return best, jnp.sum(jnp.where(x == best, dx, 0), axis=axes, keepdims=True)
+
+        return extreme(data)
+
+    return compute
+
+
+def _mean(data: Any, axes: tuple[int, ...]) -> Any:
+    count = math.prod(data.shape[i] for i in axes)
+    if is_float(np.dtype(data.dtype)):
+        return jnp.mean(data, axis=axes, keepdims=True)
+    return jnp.sum(data.astype(FLOAT64), axis=axes, keepdims=True) / max(count, 1)
+
+
+def _norm_of(data: Any, axes: tuple[int, ...], order: int) -> Any:
+    if order == 1:
+        # Not jnp.abs, whose gradient at 0 is 1, and not 0.
+        return jnp.sum(data * jnp.sign(data), axis=axes, keepdims=True)
+    squares = jnp.sum(data * data, axis=axes, keepdims=True)
+    # The gradient at the origin is 0; that of a plain sqrt would be NaN.
+    zero = squares == 0
+    return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, squares)))
+
+
+def _plain(name: str) -> Callable[[Any, tuple[int, ...]], Any]:
+    """The reduction that jax.numpy has under this name."""
+    return lambda x, axes: getattr(jnp, name)(x, axis=axes, keepdims=True, dtype=x.dtype)
+
+
+_reduction("sum", _plain("sum"), "Sum over axes.", aliases=("sum_axis",))
+_reduction(
+    "_square_sum", lambda data, axes: _plain("sum")(data * data, axes), "Sum of squares over axes."
+)
+_reduction("nansum", _plain("nansum"), "Sum over axes, with NaN counted as 0.")
+_reduction("prod", _plain("prod"), "Product over axes.")
+_reduction("nanprod", _plain("nanprod"), "Product over axes, with NaN counted as 1.")
+_reduction("mean", _mean, "Mean over axes; of integers, without the fraction.")
+_reduction(
+    "max",
+    extreme(lambda *args, **keywords: jnp.max(*args, **keywords)),
+    "Largest element over axes; the gradient goes to every element that equals it.",
+    aliases=("max_axis",),
+)
+_reduction(
+    "min",
+    extreme(lambda *args, **keywords: jnp.min(*args, **keywords)),
+    "Smallest element over axes; the gradient goes to every element that equals it.",
+    aliases=("min_axis",),
+)
+
+
+def _norm_type(
+    data: TensorType, *, axis: Any, out_dtype: str | None, keepdims: bool, **_: Any
+) -> tuple[TensorType]:
+    shape = reduced_shape(data.shape, reduced_axes("norm", data, axis), keepdims)
+    return (tensor_type(shape, data.dtype if out_dtype is None else as_dtype(out_dtype)),)
+
+
+@operator("norm", infer=_norm_type, check=refuse_bool("norm"))
+def _norm(
+    data: Any,
+    *,
+    ord: Literal[1, 2] = 2,
+    axis: Axis = None,
+    out_dtype: DType | None = None,
+    keepdims: bool = False,
+) -> Any:
+    """Norm over axes: the sum of absolute values, or the root of the sum of squares.
+
+    Args:
+        data: the array.
+        ord: 1 or 2.
+        axis: an axis or several; None for all.
+        out_dtype: the dtype of the result; None for that of `data`.
+        keepdims: keep the reduced axes with size 1.
+    """
+    axes = reduced_axes("norm", _type_of(data), axis)
+    dtype = np.dtype(data.dtype) if out_dtype is None else as_dtype(out_dtype)
+    x = data if is_float(np.dtype(data.dtype)) else data.astype(FLOAT64)
+    if is_float(dtype):
+        x = x.astype(dtype)
+    shape = reduced_shape(tuple(data.shape), axes, keepdims)
+    return convert(_norm_of(x, axes, ord).reshape(shape), dtype)
+
+
+def _arg_type(
+    name: str,
+) -> Callable[..., tuple[TensorType]]:
+    def infer(data: TensorType, *, axis: int | None, keepdims: bool) -> tuple[TensorType]:
+        axes = reduced_axes(name, data, axis)
+        return (tensor_type(reduced_shape(data.shape, axes, keepdims), data.dtype),)
+
+    return infer
+
+
+def _arg_extreme(name: str, finder: Callable[..., Any], doc: str) -> None:
+    """Registers argmax or argmin."""
+
+    def lowering(data: Any, *, axis: int | None = None, keepdims: bool = False) -> Any:
+        axes = reduced_axes(name, _type_of(data), axis)
+        shape = reduced_shape(tuple(data.shape), axes, keepdims)
+        return finder(data, axis=axis).reshape(shape).astype(data.dtype)
+
+    operator(
+        name,
+        infer=_arg_type(name),
+        check=refuse_bool(name),
+        no_gradient=f"its result is a position; {STEP}",
+        doc=f"""{doc}
+
+        Positions have the dtype of `data`, as in MXNet; of equal elements the first counts.
+
+        Args:
+            data: the array.
+            axis: the axis; None for the position in the flattened array.
+            keepdims: keep the axis with size 1.""",
+    )(lowering)
+
+
+_arg_extreme("argmax", lambda *a, **k: jnp.argmax(*a, **k), "Position of the largest element.")
+_arg_extreme("argmin", lambda *a, **k: jnp.argmin(*a, **k), "Position of the smallest element.")
+
+
+def _check_channel(data: TensorType) -> None:
+    refuse_bool("argmax_channel")(data)
+    if len(data.shape) < 2 or not data.shape[1]:
+        raise ShapeError(
+            f"argmax_channel: data must have shape (batch, channels, ...), got data {data}"
+        )
+
+
+def _channel_type(data: TensorType) -> tuple[TensorType]:
+    return (tensor_type((data.shape[0], *data.shape[2:]), data.dtype),)
+
+
+@operator(
+    "argmax_channel",
+    infer=_channel_type,
+    check=_check_channel,
+    no_gradient=f"its result is a position; {STEP}",
+)
+def _argmax_channel(data: Any) -> Any:
+    """Position of the largest element along axis 1, in the dtype of `data`."""
+    return jnp.argmax(data, axis=1).astype(data.dtype)
+
+
+def _cumsum_type(a: TensorType, *, axis: int | None, dtype: str | None) -> tuple[TensorType]:
+    if axis is not None:
+        one_axis("cumsum", axis, a)
+    shape = (a.size,) if axis is None else a.shape
+    return (tensor_type(shape, a.dtype if dtype is None else as_dtype(dtype)),)
+
+
+@operator("_np_cumsum", aliases=("cumsum",), infer=_cumsum_type, check=refuse_bool("cumsum"))
+def _cumsum(a: Any, *, axis: int | None = None, dtype: DType | None = None) -> Any:
+    """Running sum along an axis, or of the flattened array where `axis` is None.
+
+    Args:
+        a: the array.
+        axis: the axis.
+        dtype: the dtype of the sums; None for that of `a`.
+    """
+    return jnp.cumsum(a, axis=axis, dtype=a.dtype if dtype is None else as_dtype(dtype))
+
+
+def _moments_type(data: TensorType, *, axes: Any, keepdims: bool) -> tuple[TensorType, TensorType]:
+    shape = reduced_shape(data.shape, reduced_axes("moments", data, axes), keepdims)
+    return (tensor_type(shape, data.dtype),) * 2
+
+
+@operator("moments", outputs=2, infer=_moments_type, check=refuse_bool("moments"))
+def _moments(data: Any, *, axes: Axis = None, keepdims: bool = False) -> Any:
+    """Mean and variance over axes; the variance divides by the number of elements.
+
+    Args:
+        data: the array.
+        axes: an axis or several; None for all.
+        keepdims: keep the reduced axes with size 1.
+    """
+    over = reduced_axes("moments", _type_of(data), axes)
+    shape = reduced_shape(tuple(data.shape), over, keepdims)
+    x = data if is_float(np.dtype(data.dtype)) else data.astype(FLOAT64)
+    both = jnp.mean(x, axis=over), jnp.var(x, axis=over)
+    return tuple(convert(one.reshape(shape), np.dtype(data.dtype)) for one in both)

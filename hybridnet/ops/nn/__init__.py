@@ -1,0 +1,16 @@
+"""Layers of networks: activations, dense, normalization, attention, losses, sequences."""
+
+from . import activation as activation
+from . import attention as attention
+from . import batch_norm as batch_norm
+from . import conv as conv
+from . import ctc as ctc
+from . import dense as dense
+from . import entropy as entropy
+from . import loss as loss
+from . import norm as norm
+from . import rnn as rnn
+from . import sequence as sequence
+from . import sketch as sketch
+from . import softmax as softmax
+from . import svm as svm

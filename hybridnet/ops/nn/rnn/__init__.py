@@ -1,0 +1,4 @@
+"""Recurrent networks: their operator, one layer of one, and its steps by oneDNN."""
+
+from . import network as network
+from . import onednn as onednn

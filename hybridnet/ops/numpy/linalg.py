@@ -1,0 +1,181 @@
+"""NumPy's linear algebra, over stacks of matrices in the last two axes.
+
+What LAPACK computes needs float32 or float64: narrower floats are computed in float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from hybridnet.base.attrs import Axis, Shape
+from hybridnet.base.errors import ShapeError
+from hybridnet.base.lazy import jnp
+from hybridnet.base.tensor_type import TensorType
+
+from ..core.checks import require_floats
+from ..core.operator import describe
+from ..core.registry import operator
+
+__all__: list[str] = []
+
+
+def _check(name: str, square: bool, names: Sequence[str] = ("a",)) -> Callable[..., None]:
+    """Returns a check of the matrices: floating, of two axes or more, square where need be."""
+
+    def check(*types: TensorType, **_: Any) -> None:
+        require_floats(name, names, types)
+        a = types[0]
+        if len(a.shape) < 2 or (square and a.shape[-1] != a.shape[-2]):
+            kind = "square matrices" if square else "matrices"
+            got = describe(names, types)
+            raise ShapeError(f"{name}: needs {kind} in the last two axes of {names[0]}, got {got}")
+
+    return check
+
+
+def _wide(a: Any) -> Any:
+    return a if a.dtype in (np.float32, np.float64) else a.astype(np.float32)
+
+
+def _of_matrix(
+    name: str, function: Callable[..., Any], doc: str, outputs: int = 1, square: bool = True
+) -> None:
+    """Registers a function of square matrices."""
+
+    def lowering(a: Any) -> Any:
+        made = function(_wide(a))
+        made = made if isinstance(made, tuple) else (made,)
+        return tuple(one.astype(a.dtype) for one in made)
+
+    operator(name, outputs=outputs, check=_check(name, square), doc=doc)(lowering)
+
+
+_of_matrix(
+    "_npi_cholesky",
+    lambda a: jnp.linalg.cholesky(a),
+    "Lower triangular factor of positive definite matrices; NaN where they are not.",
+)
+_of_matrix("_npi_det", lambda a: jnp.linalg.det(a), "Determinant.")
+_of_matrix("_npi_inv", lambda a: jnp.linalg.inv(a), "Inverse matrices.")
+_of_matrix(
+    "_npi_slogdet",
+    lambda a: tuple(jnp.linalg.slogdet(a)),
+    "Sign of the determinant, and the logarithm of its size.",
+    outputs=2,
+)
+_of_matrix(
+    "_npi_svd",
+    lambda a: _svd(a),
+    "Singular value decomposition: a = u @ diag(s) @ vt, with as many columns as the shorter side.",
+    outputs=3,
+    square=False,
+)
+
+
+def _svd(a: Any) -> tuple[Any, ...]:
+    return tuple(jnp.linalg.svd(a, full_matrices=False))
+
+
+def _symmetric(a: Any, uplo: str) -> Any:
+    half = jnp.tril(a) if uplo == "L" else jnp.triu(a)
+    strict = jnp.tril(a, -1) if uplo == "L" else jnp.triu(a, 1)
+    return half + jnp.swapaxes(strict, -1, -2)
+
+
+@operator("_npi_eigh", outputs=2, check=_check("_npi_eigh", True))
+def _eigh(a: Any, *, UPLO: Literal["L", "U"] = "L") -> Any:
+    """Eigenvalues, ascending, and eigenvectors, as columns, of symmetric matrices.
+
+    Args:
+        a: the matrices; only one triangle is read.
+        UPLO: which: the lower or the upper.
+    """
+    values, vectors = jnp.linalg.eigh(_symmetric(_wide(a), UPLO), symmetrize_input=False)
+    return values.astype(a.dtype), vectors.astype(a.dtype)
+
+
+@operator("_npi_eigvalsh", check=_check("_npi_eigvalsh", True))
+def _eigvalsh(a: Any, *, UPLO: Literal["L", "U"] = "L") -> Any:
+    """Eigenvalues of symmetric matrices, ascending; see `_npi_eigh`."""
+    values, _ = jnp.linalg.eigh(_symmetric(_wide(a), UPLO), symmetrize_input=False)
+    return values.astype(a.dtype)
+
+
+@operator("_npi_solve", check=_check("_npi_solve", True, ("a", "b")))
+def _solve(a: Any, b: Any) -> Any:
+    """Solutions x of a @ x = b, for vectors b (as many axes less one as a) or matrices b."""
+    wide = [_wide(one) for one in (a, b)]
+    vector = b.ndim == a.ndim - 1
+    made = jnp.linalg.solve(wide[0], wide[1][..., None] if vector else wide[1])
+    return (made[..., 0] if vector else made).astype(b.dtype)
+
+
+@operator("_npi_pinv", check=_check("_npi_pinv", False, ("A", "rcond")))
+def _pinv(A: Any, rcond: Any, *, hermitian: bool = False) -> Any:
+    """Pseudo-inverse; singular values up to rcond times the largest count as zero."""
+    return _pseudo_inverse(_wide(A), rcond).astype(A.dtype)
+
+
+@operator("_npi_pinv_scalar_rcond", check=_check("_npi_pinv_scalar_rcond", False))
+def _pinv_scalar_rcond(a: Any, *, rcond: float = 1e-15, hermitian: bool = False) -> Any:
+    """Pseudo-inverse; singular values up to rcond times the largest count as zero."""
+    a32 = _wide(a)
+    # As in MXNet, not below what the dtype can tell from zero.
+    least = max(rcond, float(jnp.finfo(a32.dtype).eps))
+    return _pseudo_inverse(a32, jnp.asarray(least, a32.dtype)).astype(a.dtype)
+
+
+def _pseudo_inverse(a: Any, rcond: Any) -> Any:
+    return jnp.linalg.pinv(a, rtol=rcond.astype(a.dtype))
+
+
+@operator("_npi_tensorinv")
+def _tensorinv(a: Any, *, ind: int = 2) -> Any:
+    """Inverse of an array seen as a matrix whose rows are its first `ind` axes."""
+    return jnp.linalg.tensorinv(_wide(a), ind).astype(a.dtype)
+
+
+@operator("_npi_tensorsolve")
+def _tensorsolve(a: Any, b: Any, *, a_axes: Shape = ()) -> Any:
+    """Solutions x of tensordot(a, x, x.ndim) = b.
+
+    Args:
+        a: the coefficients.
+        b: the right-hand side.
+        a_axes: axes of `a` that are moved to the end first.
+    """
+    return jnp.linalg.tensorsolve(_wide(a), _wide(b), a_axes or None).astype(b.dtype)
+
+
+@operator("_npi_norm")
+def _norm(
+    data: Any,
+    *,
+    ord: float = 2.0,
+    axis: Axis = None,
+    keepdims: bool = False,
+    flag: Literal["flat", "vector", "fro", "nuc", "matrix"] = "flat",
+) -> Any:
+    """Norm of vectors or matrices.
+
+    Args:
+        data: the array.
+        ord: the order, where `flag` is 'vector' or 'matrix'.
+        axis: the axis of vectors, or the two axes of matrices.
+        keepdims: keep these axes with size 1.
+        flag: what is computed: the root of the sum of squares of everything ('flat') or over two
+            axes ('fro'), the norm of an order, or the sum of singular values ('nuc').
+    """
+    x = _wide(data)
+    if flag == "flat" or flag == "fro" or (flag == "vector" and ord == 2.0):
+        squares = jnp.sum(x * x, axis=axis, keepdims=keepdims)
+        # The gradient at the origin is 0; that of a plain sqrt would be NaN.
+        zero = squares == 0
+        made = jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, squares)))
+    else:
+        order: Any = "nuc" if flag == "nuc" else ord
+        made = jnp.linalg.norm(x, order, axis, keepdims)
+    return made.astype(data.dtype if jnp.issubdtype(data.dtype, jnp.floating) else np.float32)

@@ -1,0 +1,14 @@
+"""Which elements stand where: arrays made, reshaped, joined, cut, indexed, masked and sorted."""
+
+from . import broadcasting as broadcasting
+from . import coordinates as coordinates
+from . import creation as creation
+from . import indexing as indexing
+from . import joining as joining
+from . import masking as masking
+from . import old as old
+from . import ordering as ordering
+from . import reshape as reshape
+from . import slicing as slicing
+from . import transpose as transpose
+from . import tuples as tuples
