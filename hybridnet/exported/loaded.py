@@ -16,7 +16,7 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray, array
 from hybridnet.ndarray._copy import put
 from hybridnet.ops._random_state import initial_state
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.call import Arrays, Backward, Call, Types
 from hybridnet.runtime.trace import init_scope
 
 from . import archive
@@ -73,9 +73,7 @@ class _ExportedCall(Call):
             self._types[types] = found
         return found
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Calls the program."""
         outputs: Sequence[Any] = self._exported.call(*operands)
         return outputs

@@ -16,7 +16,7 @@ import numpy as np
 
 from hybridnet.base.errors import GraphError
 from hybridnet.ops.backward import vjp_call
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.call import Arrays, Backward, Call, Types
 from hybridnet.ops.operator import Operator
 
 __all__ = ["ByValue", "Unsettled"]
@@ -62,9 +62,7 @@ class Unsettled(Call):
             "hybridnet.passes.settle must be run on the graph first"
         )
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """As `infer`."""
         self.infer(())
 
@@ -142,14 +140,9 @@ class _Gradient(Unsettled):
 
 
 def _late_gradient(call: Unsettled, no_gradient: str, back: Backward) -> list[Any]:
-    grads: list[Any] = [None] * len(back.inputs)
     wanted = tuple(index for index, want in enumerate(back.wanted) if want and index not in call.at)
-    given = tuple(index for index, one in enumerate(back.grads) if one is not None)
+    given = back.given
     if no_gradient or not wanted or not given:
-        return grads
+        return [None] * len(back.inputs)
     operands = [*back.inputs, *(back.grads[index] for index in given)]
-    for index, grad in zip(
-        wanted, back.apply(_Gradient(call, wanted, given), operands), strict=True
-    ):
-        grads[index] = grad
-    return grads
+    return back.placed(wanted, back.apply(_Gradient(call, wanted, given), operands))

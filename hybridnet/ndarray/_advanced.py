@@ -17,7 +17,7 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.backward import vjp_gradient
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.call import Arrays, Backward, Call, Types
 from hybridnet.ops.families import convert
 
 __all__ = ["Gather", "Scatter", "Window", "WindowAssign"]
@@ -35,9 +35,7 @@ class AbstractIndexCall(Call):
 
     def __init__(self, *pattern: Any) -> None:
         self.pattern = pattern
-        self.num_outputs = self.num_visible = 1
-        self.num_scalars = self._count_scalars()
-        self.takes_state = False
+        super().__init__(num_scalars=self._count_scalars())
 
     @classmethod
     def of(cls, *pattern: Any) -> Self:
@@ -100,9 +98,7 @@ class Window(AbstractIndexCall):
         """The shape is known from the pattern."""
         return (tensor_type(self.pattern[2], types[0].dtype),)
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Cuts out the span at step 1, then takes every step-th element of it."""
         steps, lengths, shape = self.pattern
         (base,) = operands
@@ -125,9 +121,7 @@ class WindowAssign(AbstractIndexCall):
         """The array keeps its type."""
         return (types[0],)
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Rewrites the span that holds the part and puts it back."""
         steps, lengths, shape = self.pattern
         base, value = operands
@@ -196,9 +190,7 @@ class Gather(AbstractIndexCall):
             found = self._types.setdefault(types, _evaluate(self, types))
         return found
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """NumPy's rules for mixed indices are JAX's too; one element has shape (1,)."""
         base, *arrays = operands
         part = base.at[_build(self.pattern[0], arrays)].get(mode="clip")
@@ -223,9 +215,7 @@ class Scatter(AbstractIndexCall):
             found = self._types.setdefault(types, _evaluate(self, types))
         return found
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Positions out of range are left out."""
         base, value, *arrays = operands
         index = _build(self.pattern[0], arrays)

@@ -343,16 +343,13 @@ def _gradient(back: Backward) -> Sequence[Any]:
         if back.wanted[index] and (x.inferred_dtype is None or is_float(x.inferred_dtype))
     )
     given = tuple(i for i in range(num_visible) if back.grads[i] is not None)
-    grads: list[Any] = [None] * len(back.inputs)
     if not wanted or not given:
-        return grads
+        return [None] * len(back.inputs)
     attrs = {**back.attrs, "wanted": wanted, "given": given}
     call, scalars = get("_backward_RNN").bind(attrs, back.call.train)
     kept = back.outputs[num_visible : num_visible + num_kept]
     operands = [*back.inputs, *kept, *(back.grads[i] for i in given)]
-    for index, grad in zip(wanted, back.apply(call, operands, scalars), strict=True):
-        grads[index] = grad
-    return grads
+    return back.placed(wanted, back.apply(call, operands, scalars))
 
 
 @operator(
