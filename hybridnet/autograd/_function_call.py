@@ -40,14 +40,19 @@ class RanCall(Call):
         ctx: where they are.
     """
 
-    __slots__ = ("_ctx", "_num_inputs", "name")
+    __slots__ = ("_ctx", "_name", "_num_inputs")
     symbolic_rule = False
 
     def __init__(self, name: str, num_inputs: int, num_outputs: int, ctx: Context) -> None:
         super().__init__(num_outputs)
-        self.name = name
+        self._name = name
         self._num_inputs = num_inputs
         self._ctx = ctx
+
+    @property
+    def name(self) -> str:
+        """The name of the user's code."""
+        return self._name
 
     def facts(self) -> Sequence[Any]:
         """How many operands are inputs and results: the user's code is no part of a program."""
@@ -103,15 +108,15 @@ class RanCall(Call):
         return found
 
     def _traced_call(
-        self, builder: GraphBuilder, needed: Sequence[Value], graph: Graph, start: Value
-    ) -> tuple[GraphCall, Sequence[Value]]:
+        self, builder: GraphBuilder, needed: list[Value], graph: Graph, start: Value
+    ) -> tuple[GraphCall, list[Value]]:
         """Returns the traced gradient as a call, and the values that it is applied to.
 
         A call has at least one operand, which says what it is applied to: `start`, where the
         gradient needs nothing.
         """
         if not needed:
-            needed = (start,)
+            needed = [start]
             graph = Graph((builder.edge(start).node,), graph.outputs)
         call = GraphCall(graph, tuple(one.type for one in needed), f"_backward_{self.name}")
         return call, needed
