@@ -72,10 +72,6 @@ def _dense_shapes(shapes: Shapes, *, num_hidden: int, flatten: bool, **_: Any) -
     return [data, fill(weight, (num_hidden, features)), *(fill(b, (num_hidden,)) for b in bias)]
 
 
-def _dense_cost(data: TensorType, *_: TensorType, num_hidden: int, **__: Any) -> float:
-    return 2.0 * data.size * num_hidden
-
-
 @operator(
     "FullyConnected",
     aliases=("_npx_fully_connected", "_sparse_FullyConnected"),
@@ -83,7 +79,7 @@ def _dense_cost(data: TensorType, *_: TensorType, num_hidden: int, **__: Any) ->
     check=_dense_check,
     infer=_dense_types,
     complete=_dense_shapes,
-    cost=_dense_cost,
+    cost=lambda data, *_, num_hidden, **__: 2.0 * data.size * num_hidden,
 )
 def fully_connected(
     data: Any,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from hybridnet.base.attrs import Range, Shape
@@ -96,10 +95,6 @@ def fill_element_0index(lhs: Any, mhs: Any, rhs: Any) -> Any:
     return lhs.at[jnp.arange(lhs.shape[0]), whole(rhs)].set(mhs.astype(lhs.dtype))
 
 
-def _overwritten(*, num_arrays: int) -> Mapping[int, int]:
-    return {i: i for i in range(num_arrays)}
-
-
 def _check_reset(*types: TensorType, num_arrays: int) -> None:
     if num_arrays != len(types):
         raise ParameterError(
@@ -111,7 +106,7 @@ def _check_reset(*types: TensorType, num_arrays: int) -> None:
     "reset_arrays",
     outputs=lambda *, num_arrays: num_arrays,
     visible=0,
-    mutates=_overwritten,
+    mutates=lambda *, num_arrays: {i: i for i in range(num_arrays)},
     check=_check_reset,
     infer=lambda *types, num_arrays: types,
     no_gradient=UPDATE,

@@ -215,13 +215,9 @@ def _check_channel(data: TensorType) -> None:
         )
 
 
-def _channel_type(data: TensorType) -> tuple[TensorType]:
-    return (tensor_type((data.shape[0], *data.shape[2:]), data.dtype),)
-
-
 @operator(
     "argmax_channel",
-    infer=_channel_type,
+    infer=lambda data: (tensor_type((data.shape[0], *data.shape[2:]), data.dtype),),
     check=_check_channel,
     no_gradient=f"its result is a position; {STEP}",
 )

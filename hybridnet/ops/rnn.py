@@ -140,10 +140,6 @@ def _num_visible(*, state_outputs: bool, **params: Any) -> int:
     return 1 + len(_net(**params).states) if state_outputs else 1
 
 
-def _num_outputs(**params: Any) -> int:
-    return _num_visible(**params) + _net(**params).num_kept
-
-
 def _check(*types: TensorType, **params: Any) -> None:
     net, names = _net(**params), _names(**params)
     if len(types) != len(names):
@@ -355,7 +351,7 @@ def _gradient(back: Backward) -> Sequence[Any]:
 @operator(
     "RNN",
     aliases=("_npx_rnn",),
-    outputs=_num_outputs,
+    outputs=lambda **params: _num_visible(**params) + _net(**params).num_kept,
     visible=_num_visible,
     takes=_names,
     check=_check,
@@ -524,10 +520,6 @@ def _choose(site: Site) -> str:
     return "halves" if wins else PLAIN
 
 
-def _backward_types(*types: TensorType, wanted: tuple[int, ...], **_: Any) -> list[TensorType]:
-    return [types[index] for index in wanted]
-
-
 def _backward_lowering(
     *arrays: Any,
     wanted: tuple[int, ...],
@@ -570,7 +562,7 @@ def _backward_keywords() -> Mapping[str, Any]:
 operator(
     "_backward_RNN",
     outputs=lambda *, wanted, **_: len(wanted),
-    infer=_backward_types,
+    infer=lambda *types, wanted, **_: [types[index] for index in wanted],
     doc="""Gradient of RNN, from its inputs, what it kept, and the gradients of its outputs.
 
 Args:
