@@ -110,7 +110,7 @@ def pooling(
         pad=pad,
         pooling_convention=pooling_convention,
         p_value=p_value,
-        count_include_pad=count_include_pad is not False,
+        count_include_pad=count_include_pad,
         layout=layout,
         platform=cast("_conv_pool.Platform", platform),
     )
