@@ -72,7 +72,6 @@ class ByValue(Unsettled):
     """An operator with one output, some of whose parameters are the call's last inputs.
 
     Args:
-        operator: the operator.
         count: how many inputs of its own it gets.
         attrs: the other parameters.
         given: the names of the parameters that inputs are given for, in their order. One with an

@@ -133,7 +133,6 @@ def gradients(
     """Returns the gradients of a graph's outputs with respect to variables, as edges.
 
     Args:
-        graph: what to differentiate.
         wanted: variables of it.
         head_grads: output number -> the edge that is its gradient; outputs without one do not
             count.

@@ -35,7 +35,6 @@ class UnboundedGradient(ApartCall):
     Its inputs are the counts, those of the call, and the gradients of some of its outputs.
 
     Args:
-        of: the call.
         wanted: the inputs whose gradients it gives, by number.
         given: the outputs whose gradients it is given, by number.
 
@@ -105,7 +104,6 @@ def unbounded_gradient(call: ControlCall, back: Backward) -> Sequence[Any]:
     """Runs the gradient of a call with loops that have no maximum.
 
     Args:
-        call: which.
         back: of it.
     """
     if call.is_open and call.takes_state:

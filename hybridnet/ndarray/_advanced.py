@@ -81,8 +81,17 @@ def _window(base: Any, scalars: Sequence[Any], steps: Any, lengths: Any) -> tupl
     return starts, sizes
 
 
+class _WindowCall(AbstractIndexCall):
+    """A strided window, whose starts are numbers."""
+
+    __slots__ = ()
+
+    def _count_scalars(self) -> int:
+        return len(self.pattern[0])
+
+
 @final
-class Window(AbstractIndexCall):
+class Window(_WindowCall):
     """``x[a:b:c, i, ...]`` that is not one run of memory; its starts are inputs.
 
     The pattern is (steps, lengths) of each axis and the shape of the result.
@@ -90,9 +99,6 @@ class Window(AbstractIndexCall):
 
     __slots__ = ()
     _made: ClassVar[dict[Any, Any]] = {}
-
-    def _count_scalars(self) -> int:
-        return len(self.pattern[0])
 
     def infer(self, types: Types) -> Types:
         """The shape is known from the pattern."""
@@ -108,14 +114,11 @@ class Window(AbstractIndexCall):
 
 
 @final
-class WindowAssign(AbstractIndexCall):
+class WindowAssign(_WindowCall):
     """``x[a:b:c, i, ...] = value`` for such a part; inputs are x and the value."""
 
     __slots__ = ()
     _made: ClassVar[dict[Any, Any]] = {}
-
-    def _count_scalars(self) -> int:
-        return len(self.pattern[0])
 
     def infer(self, types: Types) -> Types:
         """The array keeps its type."""
@@ -172,12 +175,10 @@ def _evaluate(call: Call, types: Types) -> Types:
     return tuple(tensor_type(tuple(one.shape), np.dtype(one.dtype)) for one in made)
 
 
-@final
-class Gather(AbstractIndexCall):
-    """``x[index]`` with index arrays; inputs are x and the arrays. Positions are clipped."""
+class _ArrayIndexCall(AbstractIndexCall):
+    """An index with arrays in it."""
 
     __slots__ = ("_types",)
-    _made: ClassVar[dict[Any, Any]] = {}
 
     def _count_scalars(self) -> int:
         self._types: dict[Types, Types] = {}
@@ -190,6 +191,14 @@ class Gather(AbstractIndexCall):
             found = self._types.setdefault(types, _evaluate(self, types))
         return found
 
+
+@final
+class Gather(_ArrayIndexCall):
+    """``x[index]`` with index arrays; inputs are x and the arrays. Positions are clipped."""
+
+    __slots__ = ()
+    _made: ClassVar[dict[Any, Any]] = {}
+
     def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """NumPy's rules for mixed indices are JAX's too; one element has shape (1,)."""
         base, *arrays = operands
@@ -198,22 +207,11 @@ class Gather(AbstractIndexCall):
 
 
 @final
-class Scatter(AbstractIndexCall):
+class Scatter(_ArrayIndexCall):
     """``x[index] = value`` with index arrays; inputs are x, the value and the arrays."""
 
-    __slots__ = ("_types",)
+    __slots__ = ()
     _made: ClassVar[dict[Any, Any]] = {}
-
-    def _count_scalars(self) -> int:
-        self._types: dict[Types, Types] = {}
-        return 0
-
-    def infer(self, types: Types) -> Types:
-        """The array keeps its type; the value must broadcast to the part."""
-        found = self._types.get(types)
-        if found is None:
-            found = self._types.setdefault(types, _evaluate(self, types))
-        return found
 
     def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Positions out of range are left out."""

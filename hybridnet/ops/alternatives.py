@@ -265,7 +265,6 @@ def differentiating(call: Call, wanted: tuple[int, ...]) -> Iterator[None]:
     """While a call is lowered to be differentiated in this thread.
 
     Args:
-        call: what is differentiated.
         wanted: by which of its inputs.
     """
     before = _building.differentiated
@@ -282,7 +281,6 @@ def lowering_of(
     """Returns the lowering to use for a call at hand.
 
     Args:
-        call: the call.
         plain: the operator's own lowering.
         platform: where the program will run.
         operands: arrays or tracers.

@@ -106,7 +106,6 @@ def vjp_call(of: Call, wanted: tuple[int, ...], given: tuple[int, ...]) -> VjpCa
     """Returns the gradient of a call, as a call; equal ones are one object.
 
     Args:
-        of: what is differentiated.
         wanted: the inputs to differentiate with respect to, by number.
         given: the outputs whose gradients it will be given, by number.
     """

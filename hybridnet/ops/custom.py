@@ -40,7 +40,6 @@ class CustomCall(ApartCall):
     its own, each node of a symbol or of a traced function another one.
 
     Args:
-        op_type: the operator's name.
         params: what its class was given.
         prop: the user's description of it.
         operators: the instances, shared by both modes.
@@ -214,7 +213,6 @@ class CustomBackward(ApartCall):
     gradients of the arguments.
 
     Args:
-        of: the operator.
         wanted: for each argument, whether its gradient is.
     """
 

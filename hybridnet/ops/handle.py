@@ -270,7 +270,6 @@ def operator_function(op: Operator, kind: type[Operand], public: str) -> Method:
     """Makes the function users call: ``nd.exp(x, out=y)``.
 
     Args:
-        op: the operator.
         kind: what the function is for: its class applies the operator.
         public: the name it is called by.
     """

@@ -236,7 +236,6 @@ def _run(
     """Runs all layers.
 
     Args:
-        net: the sizes.
         data: (time, batch, features).
         parameters: the vector.
         states: the first states, (layers * directions, batch, size) each.

@@ -191,7 +191,6 @@ class NextIterationCall(_FrameCall):
     """See the top of this module.
 
     Args:
-        frame: the loop.
         number: which of the loop's variables.
     """
 

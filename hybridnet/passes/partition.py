@@ -261,7 +261,6 @@ def partition(
     """Cuts a graph into one for each device.
 
     Args:
-        graph: what is cut.
         devices: the name of each node's device, variables included.
         types: of all nodes.
         wanted: for each output the device on which it is wanted; None, or no entry, leaves it

@@ -56,7 +56,6 @@ def loop_rows(
 
     Args:
         body: traced; it is given a row of each array, and the states.
-        rows: the arrays.
         states: the first states.
         results: of the body: outputs, which will be stacked, and a new value for each state.
 

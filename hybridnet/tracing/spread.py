@@ -28,7 +28,6 @@ class Spread(ApartCall):
     """A call of a graph whose nodes name their devices.
 
     Args:
-        call: the graph.
         inputs: where its inputs are.
         contexts: where its outputs are wanted; None leaves one where it is made.
         ctx: where nodes run that name no device.
