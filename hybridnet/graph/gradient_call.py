@@ -15,7 +15,7 @@ from typing import Any, Final, final
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.backward import BackwardCall
-from hybridnet.ops.call import MAKING, Arrays, Backward, Call, Types
+from hybridnet.ops.call import Arrays, Backward, Call, Types, only
 from hybridnet.ops.registry import get
 
 from .by_value import Unsettled
@@ -75,14 +75,8 @@ def gradient_call(
     of: Call, count: int, wanted: tuple[int, ...], given: tuple[int, ...]
 ) -> GradientCall:
     """Returns the gradient of a call, as a call; equal ones are one object."""
-    key = (of, count, wanted, given)
-    call = _made.get(key)
-    if call is None:
-        with MAKING:
-            call = _made.get(key)
-            if call is None:
-                call = _made[key] = GradientCall(*key)
-    return call
+    made: GradientCall = only(_made, (of, count, wanted, given), GradientCall)
+    return made
 
 
 def expanded(graph: Graph, types: Sequence[TensorType]) -> Graph:

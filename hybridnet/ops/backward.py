@@ -16,7 +16,7 @@ from hybridnet.base.dtype import is_float
 from hybridnet.base.lazy import jax, jnp
 
 from .alternatives import differentiating
-from .call import MAKING, Arrays, Backward, Call, Types
+from .call import Arrays, Backward, Call, Types, only
 
 __all__ = ["BackwardCall", "VjpCall", "vjp_call", "vjp_gradient"]
 
@@ -109,14 +109,8 @@ def vjp_call(of: Call, wanted: tuple[int, ...], given: tuple[int, ...]) -> VjpCa
         wanted: the inputs to differentiate with respect to, by number.
         given: the outputs whose gradients it will be given, by number.
     """
-    key = (of, wanted, given)
-    call = _made.get(key)
-    if call is None:
-        with MAKING:
-            call = _made.get(key)
-            if call is None:
-                call = _made[key] = VjpCall(*key)
-    return call
+    made: VjpCall = only(_made, (of, wanted, given), VjpCall)
+    return made
 
 
 def vjp_gradient(back: Backward) -> list[Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,7 +17,17 @@ from hybridnet.base.tensor_type import TensorType
 
 from .fingerprint import Unstable, fingerprint
 
-__all__ = ["MAKERS", "MAKING", "ApartCall", "Arrays", "Backward", "Call", "Scalars", "Types"]
+__all__ = [
+    "MAKERS",
+    "MAKING",
+    "ApartCall",
+    "Arrays",
+    "Backward",
+    "Call",
+    "Scalars",
+    "Types",
+    "only",
+]
 
 Types = tuple[TensorType, ...]
 #: Arrays of JAX, tracers of a program being built, or Values.
@@ -33,6 +43,21 @@ if hasattr(os, "register_at_fork"):
 
 _NOTHING: Mapping[int, int] = {}
 _NONE: frozenset[int] = frozenset()
+
+
+def only(made: MutableMapping[Any, Any], key: tuple[Any, ...], make: Callable[..., Any]) -> Any:
+    """Returns ``make(*key)``, which is made once as long as somebody holds it.
+
+    Args:
+        made: a weak dictionary of what was made; its `setdefault` is not one step.
+    """
+    call = made.get(key)
+    if call is None:
+        with MAKING:
+            call = made.get(key)
+            if call is None:
+                call = made[key] = make(*key)
+    return call
 
 
 class Call(ABC):
