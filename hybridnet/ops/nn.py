@@ -99,7 +99,6 @@ def fully_connected(
         weight: (num_hidden, features).
         bias: (num_hidden,); not taken with no_bias=True.
         num_hidden: how many outputs there are for each row.
-        no_bias: leave the bias out.
         flatten: how `data` is read, see there.
 
     Returns:
@@ -165,7 +164,6 @@ def dropout(
         p: the probability that an element is dropped.
         mode: 'training' does nothing outside a training pass, 'always' drops there too.
         axes: axes along which one decision holds for all elements.
-        cudnn_off: without meaning here; read for MXNet's sake.
 
     Returns:
         The shape and dtype of `data`. Hidden: the mask, bool, 1 long on `axes`.

@@ -186,7 +186,6 @@ def _mean(
         a: the array.
         axis: an axis or several; None for all.
         dtype: the dtype to compute in and of the result; None for that of `a`, or float32.
-        keepdims: keep the reduced axes with size 1.
         initial: must be None: MXNet declares it and does not support it either.
     """
     if initial is not None:

@@ -116,6 +116,5 @@ def reset_arrays(*data: Any, num_arrays: Annotated[int, Range(1)]) -> Any:
 
     Args:
         data: the arrays.
-        num_arrays: how many there are.
     """
     return tuple(jnp.zeros_like(one) for one in data)

@@ -316,7 +316,6 @@ def upsampling(
         sample_type: repeat each pixel, or apply the transposed convolution, which interpolates
             with the weight that the initializer `Bilinear` makes.
         multi_input_mode: how several images become one: side by side as channels, or summed.
-        workspace: without meaning here; read for MXNet's sake.
 
     Returns:
         (batch, channels, scale * height, scale * width).
