@@ -21,31 +21,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from hybridnet.engine.bulking import bulk as bulk
-from hybridnet.engine.bulking import bulk_size as bulk_size
-from hybridnet.engine.bulking import follow as follow
-from hybridnet.engine.bulking import naive as naive
-from hybridnet.engine.bulking import set_bulk_size as set_bulk_size
-from hybridnet.engine.completion import Completion as Completion
-from hybridnet.engine.engine import Engine as Engine
-from hybridnet.engine.engine import Observer as Observer
-from hybridnet.engine.engine import Statistics as Statistics
-from hybridnet.engine.errors import CompletionError as CompletionError
-from hybridnet.engine.errors import DeadlockError as DeadlockError
-from hybridnet.engine.errors import EngineError as EngineError
-from hybridnet.engine.errors import InternalError as InternalError
-from hybridnet.engine.errors import TaskError as TaskError
-from hybridnet.engine.errors import VarError as VarError
-from hybridnet.engine.kinds import NaiveEngine as NaiveEngine
-from hybridnet.engine.kinds import ThreadedEngine as ThreadedEngine
-from hybridnet.engine.manual import ManualPool as ManualPool
-from hybridnet.engine.process import get as get
-from hybridnet.engine.process import set_engine as set_engine
-from hybridnet.engine.task import LANES as LANES
-from hybridnet.engine.task import Origin as Origin
-from hybridnet.engine.task import Var as Var
-from hybridnet.engine.task import caller_origin as caller_origin
-from hybridnet.engine.task import resolve_origin as resolve_origin
+from .bulking import bulk, bulk_size, follow, naive, set_bulk_size
+from .completion import Completion
+from .engine import Engine, Observer, Statistics
+from .errors import (
+    CompletionError,
+    DeadlockError,
+    EngineError,
+    InternalError,
+    TaskError,
+    VarError,
+)
+from .kinds import NaiveEngine, ThreadedEngine
+from .manual import ManualPool
+from .process import get, set_engine
+from .task import LANES, Origin, Var, caller_origin, resolve_origin
 
 __all__ = [
     "LANES",

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
-from hybridnet.ndarray.random import exponential as exponential
-from hybridnet.ndarray.random import gamma as gamma
 from hybridnet.ndarray.random import (
-    generalized_negative_binomial as generalized_negative_binomial,
+    exponential,
+    gamma,
+    generalized_negative_binomial,
+    multinomial,
+    negative_binomial,
+    normal,
+    poisson,
+    randint,
+    randn,
+    shuffle,
+    uniform,
 )
-from hybridnet.ndarray.random import multinomial as multinomial
-from hybridnet.ndarray.random import negative_binomial as negative_binomial
-from hybridnet.ndarray.random import normal as normal
-from hybridnet.ndarray.random import poisson as poisson
-from hybridnet.ndarray.random import randint as randint
-from hybridnet.ndarray.random import randn as randn
-from hybridnet.ndarray.random import shuffle as shuffle
-from hybridnet.ndarray.random import uniform as uniform
 from hybridnet.runtime import generator
 
 __all__ = [

@@ -19,27 +19,23 @@ from __future__ import annotations
 import importlib
 from typing import Any, Final
 
-from hybridnet.kvstore.cells import Cell as Cell
-from hybridnet.kvstore.cells import CellActions as CellActions
-from hybridnet.kvstore.errors import KVStoreError as KVStoreError
-from hybridnet.kvstore.kinds import Kind as Kind
-from hybridnet.kvstore.kinds import find_kind as find_kind
-from hybridnet.kvstore.kinds import known_kinds as known_kinds
-from hybridnet.kvstore.kinds import register_kind as register_kind
-from hybridnet.kvstore.messages import Init as Init
-from hybridnet.kvstore.messages import Keep as Keep
-from hybridnet.kvstore.messages import Key as Key
-from hybridnet.kvstore.messages import Merge as Merge
-from hybridnet.kvstore.messages import Pull as Pull
-from hybridnet.kvstore.messages import Push as Push
-from hybridnet.kvstore.messages import Replace as Replace
-from hybridnet.kvstore.messages import Send as Send
-from hybridnet.kvstore.messages import SetUpdater as SetUpdater
-from hybridnet.kvstore.messages import Update as Update
-from hybridnet.kvstore.state import KeyState as KeyState
-from hybridnet.kvstore.state import StoreState as StoreState
-from hybridnet.kvstore.store import Actions as Actions
-from hybridnet.kvstore.store import Store as Store
+from .cells import Cell, CellActions
+from .errors import KVStoreError
+from .kinds import Kind, find_kind, known_kinds, register_kind
+from .messages import (
+    Init,
+    Keep,
+    Key,
+    Merge,
+    Pull,
+    Push,
+    Replace,
+    Send,
+    SetUpdater,
+    Update,
+)
+from .state import KeyState, StoreState
+from .store import Actions, Store
 
 __all__ = [
     "Actions",

@@ -9,21 +9,23 @@ In short::
     x.grad
 """
 
-from ._custom_gradient import custom_gradient as custom_gradient
-from .function import Function as Function
-from .gradient_tape import GradientTape as GradientTape
-from .history import get_symbol as get_symbol
-from .scopes import backward as backward
-from .scopes import grad as grad
-from .scopes import is_recording as is_recording
-from .scopes import is_training as is_training
-from .scopes import mark_variables as mark_variables
-from .scopes import pause as pause
-from .scopes import predict_mode as predict_mode
-from .scopes import record as record
-from .scopes import set_recording as set_recording
-from .scopes import set_training as set_training
-from .scopes import train_mode as train_mode
+from ._custom_gradient import custom_gradient
+from .function import Function
+from .gradient_tape import GradientTape
+from .history import get_symbol
+from .scopes import (
+    backward,
+    grad,
+    is_recording,
+    is_training,
+    mark_variables,
+    pause,
+    predict_mode,
+    record,
+    set_recording,
+    set_training,
+    train_mode,
+)
 
 __all__ = [
     "Function",

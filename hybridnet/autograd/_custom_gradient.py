@@ -6,16 +6,16 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
-from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.nested import leaves_of, with_leaves
-from hybridnet.graph.node import Graph
 from hybridnet.ndarray import NDArray, _tape
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.call import Backward
 from hybridnet.runtime import recorder
 from hybridnet.runtime.graph_call import GraphCall
 from hybridnet.runtime.segment import Value
 from hybridnet.runtime.trace import GraphBuilder, Trace
+
+from ._function_call import RanCall
 
 __all__ = ["custom_gradient"]
 
@@ -65,7 +65,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
         outputs = [one for one in leaves if isinstance(one, NDArray)]
         if not outputs:
             return result
-        call = _CustomGradient(name, gradient, len(inputs), outputs[0].context)
+        call = _CustomGradient(name, gradient, len(inputs), outputs)
         fresh = iter(call.apply(inputs, [one.detach() for one in outputs]))
         return with_leaves(
             result, [next(fresh) if isinstance(one, NDArray) else one for one in leaves]
@@ -75,77 +75,37 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @final
-class _CustomGradient(Call):
-    """A function that has run: gives its results, and a gradient to what it was given.
-
-    In a program it computes nothing: its operands are the function's arguments, its results, and
-    what the gradient reads of other arrays; the results are its outputs.
+class _CustomGradient(RanCall):
+    """A function that has run; of other arrays, its gradient may read some.
 
     Args:
         name: of the function.
         gradient: the user's function for the gradient.
         num_inputs: how many arguments are arrays.
-        ctx: where the results are.
+        outputs: the arrays in its result.
     """
 
-    __slots__ = ("_ctx", "_given", "_gradient", "_graph", "_name", "_num_inputs", "_present")
-    symbolic_rule = False
+    __slots__ = ("_given", "_gradient", "_graph", "_present")
 
     def __init__(
-        self, name: str, gradient: Callable[..., Any], num_inputs: int, ctx: Context
+        self, name: str, gradient: Callable[..., Any], num_inputs: int, outputs: Sequence[NDArray]
     ) -> None:
-        self._name = name
+        super().__init__(name, num_inputs, len(outputs), outputs[0].context)
         self._gradient: Callable[..., Any] | None = gradient
-        self._num_inputs = num_inputs
-        self._ctx = ctx
-        self.num_scalars = 0
-        self.takes_state = False
         #: In a trace: the gradient as a call, what it reads (operands by number, or ~i for the
         #: gradient of result i), and which arguments get one.
         self._graph: GraphCall | None = None
         self._given: list[int] = []
         self._present: list[bool] = []
 
-    @property
-    def name(self) -> str:
-        """The name of the function."""
-        return self._name
-
-    def facts(self) -> Sequence[Any]:
-        """How many operands are arguments and results: the gradient is no part of the program."""
-        return self._num_inputs, self.num_outputs
-
-    def infer(self, types: Types) -> Types:
-        """The types of the results."""
-        return types[self._num_inputs : self._num_inputs + self.num_outputs]
-
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
-        """The results."""
-        return operands[self._num_inputs : self._num_inputs + self.num_outputs]
-
     def apply(self, inputs: Sequence[NDArray], outputs: Sequence[NDArray]) -> list[NDArray]:
         """Puts this on the tape; returns the results with their places there."""
-        self.num_outputs = self.num_visible = len(outputs)
         if recorder.current_trace() is not None:
             # What the gradient reads is known while the arrays are there: it is traced now.
             operands = [*inputs, *outputs, *self._trace(inputs, outputs)]
             made: list[NDArray] = NDArray.apply_call(self, operands)
             return made
-        node = _tape.record_call(
-            self,
-            tuple(x.edge for x in inputs),
-            (),
-            tuple(x.read() for x in inputs),
-            [x.read() for x in outputs],
-            tuple(x.type for x in outputs),
-            self._ctx,
-            inputs[0].context,
-        )
-        if node is not None:
-            for index, output in enumerate(outputs):
-                output.set_edge(_tape.Edge(node, index))
+        self.record(inputs, outputs)
         return list(outputs)
 
     def gradient(self, back: Backward) -> Sequence[Any]:
@@ -165,20 +125,8 @@ class _CustomGradient(Call):
 
     def _run(self, gradient: Callable[..., Any], heads: Sequence[NDArray]) -> list[Any]:
         """Runs the user's function; returns a gradient, or None, for each argument."""
-        made = gradient(*heads)
-        found = list(made) if isinstance(made, (list, tuple)) else [made]
-        if len(found) != self._num_inputs:
-            raise MXNetError(
-                f"custom_gradient: the gradient of {self._name} must return {self._num_inputs} "
-                f"gradients, one for each argument that is an array, got {len(found)}"
-            )
-        for one in found:
-            if one is not None and not isinstance(one, NDArray):
-                raise ParameterError(
-                    f"custom_gradient: the gradient of {self._name} must return NDArrays, got "
-                    f"{type(one).__name__}"
-                )
-        return found
+        rule = f"custom_gradient: the gradient of {self.name}"
+        return self._checked(gradient(*heads), rule, "argument that is an array")
 
     def _trace(self, inputs: Sequence[NDArray], outputs: Sequence[NDArray]) -> list[NDArray]:
         """Traces the user's function; returns what it reads beside the gradients it is given.
@@ -198,7 +146,7 @@ class _CustomGradient(Call):
         finally:
             _tape.state.recording, _tape.state.training = before
         if trace.written() or trace.sources:
-            raise MXNetError(_WRITES.format(name=self._name))
+            raise MXNetError(_WRITES.format(name=self.name))
         builder = GraphBuilder(trace.segment)
         graph, needed = builder.graph([builder.edge(one) for one in values if one is not None])
         captured = {one.value: one for one in trace.captured()}
@@ -212,11 +160,8 @@ class _CustomGradient(Call):
                 extra.append(self._outside(value, captured))
         if not any(self._present):
             return []
-        if not needed:  # a call has at least one operand, which says what it is applied to
-            needed = starts[:1]
-            graph = Graph((builder.edge(starts[0]).node,), graph.outputs)
+        self._graph, needed = self._traced_call(builder, needed, graph, starts[0])
         self._given = [numbers[value] for value in needed]
-        self._graph = GraphCall(graph, tuple(one.type for one in needed), f"_backward_{self._name}")
         return extra
 
     def _outside(self, value: Value, captured: dict[Value, Any]) -> NDArray:
@@ -226,7 +171,7 @@ class _CustomGradient(Call):
             return NDArray.from_value(value, self._ctx)
         handle: NDArray | None = one.handle
         if handle is None:
-            raise MXNetError(_WRITES.format(name=self._name))
+            raise MXNetError(_WRITES.format(name=self.name))
         if one.edge is not None:
             return handle
         whole: NDArray = NDArray.from_storage(one.storage)

@@ -9,11 +9,12 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph.node import Graph
 from hybridnet.ndarray import NDArray, _tape
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.call import Arrays, Backward, Call, Types
 from hybridnet.runtime.graph_call import GraphCall
+from hybridnet.runtime.segment import Value
 from hybridnet.runtime.trace import GraphBuilder, Trace
 
-__all__ = ["NOT_AGAIN", "FunctionCall", "SavedCall"]
+__all__ = ["NOT_AGAIN", "FunctionCall", "RanCall", "SavedCall"]
 
 #: When gradients of higher order need what a `Function` saved on the way.
 NOT_AGAIN: Final = (
@@ -26,35 +27,32 @@ _CLOSED: Final = (
 )
 
 
-@final
-class FunctionCall(Call):
-    """A `Function` that ran forward: gives its results, and a gradient to what it was given.
+class RanCall(Call):
+    """A user's code that ran forward: gives its results, and a gradient to what it was given.
 
-    In a program it computes nothing: its operands are the inputs of `forward`, then the results,
-    then whatever else was saved, and the results are its outputs.
+    In a program it computes nothing: its operands are the inputs of the code, then its results,
+    then whatever else the gradient reads, and the results are its outputs.
 
     Args:
-        function: the user's instance, which has run forward.
-        num_inputs: how many inputs `forward` was given.
+        name: of the user's code.
+        num_inputs: how many inputs it was given.
         num_outputs: how many results it had.
         ctx: where they are.
     """
 
-    __slots__ = ("_ctx", "_function", "_num_inputs")
+    __slots__ = ("_ctx", "_name", "_num_inputs")
     symbolic_rule = False
 
-    def __init__(self, function: Any, num_inputs: int, num_outputs: int, ctx: Context) -> None:
-        self._function = function
+    def __init__(self, name: str, num_inputs: int, num_outputs: int, ctx: Context) -> None:
+        super().__init__(num_outputs)
+        self._name = name
         self._num_inputs = num_inputs
         self._ctx = ctx
-        self.num_outputs = self.num_visible = num_outputs
-        self.num_scalars = 0
-        self.takes_state = False
 
     @property
     def name(self) -> str:
-        """The name of the user's class."""
-        return type(self._function).__name__
+        """The name of the user's code."""
+        return self._name
 
     def facts(self) -> Sequence[Any]:
         """How many operands are inputs and results: the user's code is no part of a program."""
@@ -64,11 +62,82 @@ class FunctionCall(Call):
         """The types of the results."""
         return types[self._num_inputs : self._num_inputs + self.num_outputs]
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """The results."""
         return operands[self._num_inputs : self._num_inputs + self.num_outputs]
+
+    def record(self, inputs: Sequence[NDArray], outputs: Sequence[NDArray]) -> bool:
+        """Puts this on the tape, and gives the results their places there; whether it is there."""
+        node = _tape.record_call(
+            self,
+            tuple(x.edge for x in inputs),
+            (),
+            tuple(x.read() for x in inputs),
+            [x.read() for x in outputs],
+            tuple(x.type for x in outputs),
+            outputs[0].context,
+            inputs[0].context,
+        )
+        if node is None:
+            return False
+        for index, output in enumerate(outputs):
+            output.set_edge(_tape.Edge(node, index))
+        return True
+
+    def _checked(self, made: Any, rule: str, each: str) -> list[Any]:
+        """Returns what a user's rule has returned: a gradient, or None, for each input.
+
+        Args:
+            made: what that is.
+            rule: what the rule is called in messages.
+            each: what an input is called in messages.
+
+        Raises:
+            MXNetError: they are more or fewer than the inputs.
+            ParameterError: one is no array.
+        """
+        found = list(made) if isinstance(made, (list, tuple)) else [made]
+        if len(found) != self._num_inputs:
+            raise MXNetError(
+                f"{rule} must return {self._num_inputs} gradients, one for each {each}, "
+                f"got {len(found)}"
+            )
+        for one in found:
+            if one is not None and not isinstance(one, NDArray):
+                raise ParameterError(f"{rule} must return NDArrays, got {type(one).__name__}")
+        return found
+
+    def _traced_call(
+        self, builder: GraphBuilder, needed: list[Value], graph: Graph, start: Value
+    ) -> tuple[GraphCall, list[Value]]:
+        """Returns the traced gradient as a call, and the values that it is applied to.
+
+        A call has at least one operand, which says what it is applied to: `start`, where the
+        gradient needs nothing.
+        """
+        if not needed:
+            needed = [start]
+            graph = Graph((builder.edge(start).node,), graph.outputs)
+        call = GraphCall(graph, tuple(one.type for one in needed), f"_backward_{self.name}")
+        return call, needed
+
+
+@final
+class FunctionCall(RanCall):
+    """A `Function` that ran forward.
+
+    Args:
+        function: the user's instance.
+        num_inputs: how many inputs `forward` was given.
+        num_outputs: how many results it had.
+        ctx: where they are.
+    """
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Any, num_inputs: int, num_outputs: int, ctx: Context) -> None:
+        super().__init__(type(function).__name__, num_inputs, num_outputs, ctx)
+        self._function = function
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Calls the user's `backward` with the gradients; zeros where nothing depends on one."""
@@ -86,19 +155,8 @@ class FunctionCall(Call):
             output.zeros_like() if grad is None else grad
             for grad, output in zip(grads, outputs, strict=True)
         ]
-        result = self._function.run_backward(inputs, outputs, given)
-        found = list(result) if isinstance(result, (list, tuple)) else [result]
-        if len(found) != self._num_inputs:
-            raise MXNetError(
-                f"{self.name}.backward must return {self._num_inputs} gradients, one for each "
-                f"input of forward, got {len(found)}"
-            )
-        for one in found:
-            if one is not None and not isinstance(one, NDArray):
-                raise ParameterError(
-                    f"{self.name}.backward must return NDArrays, got {type(one).__name__}"
-                )
-        return found
+        made = self._function.run_backward(inputs, outputs, given)
+        return self._checked(made, f"{self.name}.backward", "input of forward")
 
     def _in_graph(self, back: Backward) -> list[Any]:
         """Traces the user's `backward` and applies it as one call."""
@@ -124,10 +182,7 @@ class FunctionCall(Call):
         by_value = dict(zip(starts, handles, strict=True))
         if any(one not in by_value for one in needed):
             raise MXNetError(_CLOSED.format(name=self.name))
-        if not needed:  # a call has at least one operand, which says what it is applied to
-            needed = starts[:1]
-            graph = Graph((builder.edge(starts[0]).node,), graph.outputs)
-        call = GraphCall(graph, tuple(one.type for one in needed), f"_backward_{self.name}")
+        call, needed = self._traced_call(builder, needed, graph, starts[0])
         made = iter(back.apply(call, [by_value[one] for one in needed]))
         return [None if one is None else next(made) for one in values]
 
@@ -145,9 +200,7 @@ class SavedCall(Call):
 
     def __init__(self, function_name: str) -> None:
         self._function_name = function_name
-        self.num_outputs = self.num_visible = 1
-        self.num_scalars = 0
-        self.takes_state = False
+        super().__init__()
 
     @property
     def name(self) -> str:
@@ -162,9 +215,7 @@ class SavedCall(Call):
         """The type of the array."""
         return types[:1]
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """The array."""
         return operands[:1]
 

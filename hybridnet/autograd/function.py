@@ -105,20 +105,8 @@ class Function(ABC):
             if made[0].edge is not None:
                 self._places, self._recorded, self._saved = tuple(places), True, ()
             return made
-        node = _tape.record_call(
-            call,
-            tuple(x.edge for x in inputs),
-            (),
-            tuple(x.read() for x in inputs),
-            [x.read() for x in outputs],
-            tuple(x.type for x in outputs),
-            outputs[0].context,
-            inputs[0].context,
-        )
-        if node is not None:
+        if call.record(inputs, outputs):
             self._places, self._recorded = tuple(places), True
-            for index, output in enumerate(outputs):
-                output.set_edge(_tape.Edge(node, index))
         return outputs
 
     def run_backward(

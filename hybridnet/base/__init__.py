@@ -3,10 +3,8 @@
 Nothing here imports JAX; everything here can be imported by a data-loading worker at no cost.
 """
 
-from .config import data_dir as data_dir
-from .errors import MXNetError as MXNetError
-from .errors import NotImplementedForSymbol as NotImplementedForSymbol
-from .errors import NotSupportedForSparseNDArray as NotSupportedForSparseNDArray
+from .config import data_dir
+from .errors import MXNetError, NotImplementedForSymbol, NotSupportedForSparseNDArray
 
 __all__ = [
     "MXNetError",

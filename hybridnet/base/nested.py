@@ -11,7 +11,15 @@ from typing import Any
 
 from .errors import ParameterError
 
-__all__ = ["Layout", "flattened", "leaves_of", "nested", "with_leaves"]
+__all__ = [
+    "Layout",
+    "flattened",
+    "leaves_of",
+    "loop_arguments",
+    "nested",
+    "taken_apart",
+    "with_leaves",
+]
 
 #: What is left of nested lists without their leaves: None for a leaf, else what is in the list.
 Layout = Any
@@ -54,6 +62,39 @@ def nested(layout: Layout, leaves: Sequence[Any]) -> Any:
 
 def _nested(layout: Layout, leaves: Iterator[Any]) -> Any:
     return next(leaves) if layout is None else [_nested(one, leaves) for one in layout]
+
+
+def loop_arguments(layout: Layout, leaves: Sequence[Any]) -> list[Any]:
+    """Returns loop variables as the arguments of a function: a list is several of them."""
+    made = nested(layout, leaves)
+    return made if isinstance(made, list) else [made]
+
+
+def taken_apart(
+    what: str, result: Any, num_states: int, kind: type
+) -> tuple[list[Any], list[Any], tuple[Layout, Layout]]:
+    """Takes what a loop's body returned apart: outputs, states, and how both were nested.
+
+    Args:
+        what: function and argument, for messages.
+        result: what the body returned.
+        num_states: how many states it got.
+        kind: the class of the leaves.
+
+    Raises:
+        ParameterError: it is no pair, holds something else than leaves, or other states.
+    """
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise ParameterError(f"{what} must return a pair: the outputs and the new states")
+    outs, out_layout = flattened(
+        [] if result[0] is None else result[0], kind, f"{what}: the outputs"
+    )
+    states, state_layout = flattened(result[1], kind, f"{what}: the new states")
+    if len(states) != num_states:
+        raise ParameterError(
+            f"{what} must return as many states as it gets, {num_states}, got {len(states)}"
+        )
+    return outs, states, (out_layout, state_layout)
 
 
 def leaves_of(structure: Any) -> list[Any]:

@@ -66,7 +66,6 @@ def missing(namespace: str, name: str, known: Iterable[str] = ()) -> AttributeEr
 
     Args:
         namespace: as users write it after the package, such as 'nd.contrib'.
-        name: the name.
         known: the names that it has, to suggest near ones.
 
     Returns:

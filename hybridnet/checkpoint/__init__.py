@@ -12,19 +12,11 @@ symbol.
 
 from __future__ import annotations
 
-from .index import CheckpointState as CheckpointState
-from .index import checkpoint_exists as checkpoint_exists
-from .index import get_checkpoint_state as get_checkpoint_state
-from .index import latest_checkpoint as latest_checkpoint
-from .nodes import Restore as Restore
-from .nodes import Save as Save
-from .reader import list_variables as list_variables
-from .reader import load_variable as load_variable
-from .reader import variable_types as variable_types
-from .saver import PendingSave as PendingSave
-from .saver import Saver as Saver
-from .slots import Slot as Slot
-from .slots import session_slots as session_slots
+from .index import CheckpointState, checkpoint_exists, get_checkpoint_state, latest_checkpoint
+from .nodes import Restore, Save
+from .reader import list_variables, load_variable, variable_types
+from .saver import PendingSave, Saver
+from .slots import Slot, session_slots
 
 __all__ = [
     "CheckpointState",

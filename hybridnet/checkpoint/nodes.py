@@ -18,7 +18,7 @@ from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Edge, Node
 from hybridnet.name import NameManager
-from hybridnet.ops.core.call import MAKERS, Backward, Call, Types
+from hybridnet.ops.core.call import MAKERS, ApartCall, Arrays, Call, Scalars, Types
 from hybridnet.symbol import Symbol
 from hybridnet.symbol._compose import scope_attributes, user_attributes
 
@@ -31,15 +31,16 @@ from .writing import BYTES, push_restore, push_save
 
 __all__ = ["Restore", "RestoreCall", "Save", "SaveCall"]
 
-_ON_HOST = (
+_REFUSAL = (
     "{name}: works on files, which is done on the host and cannot be inside a loop or branch "
     "(foreach, while_loop, cond) that runs as one program; take it out of there"
 )
 
 
-class _HostCall(Call):
+class _HostCall(ApartCall):
     """What both have in common: they run on the host, and have no gradient."""
 
+    refusal, fault = _REFUSAL, MXNetError
     on_host = True
     one_dtype = False
     __slots__ = ()
@@ -48,16 +49,6 @@ class _HostCall(Call):
     def no_gradient(self) -> str:
         """Values in a file are no function of anything."""
         return f"{self.name} works on files"
-
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
-        """Not part of a program."""
-        raise MXNetError(_ON_HOST.format(name=self.name))
-
-    def gradient(self, back: Backward) -> Sequence[Any]:
-        """There is none."""
-        return [None] * len(back.inputs)
 
 
 @final
@@ -71,19 +62,13 @@ class SaveCall(_HostCall):
     """
 
     __slots__ = ("has_step", "names", "prefix")
+    name = "Save"
 
     def __init__(self, prefix: str, names: tuple[str, ...], has_step: bool) -> None:
         self.prefix = prefix
         self.names = names
         self.has_step = has_step
-        self.num_outputs = self.num_visible = 1
-        self.num_scalars = 0
-        self.takes_state = False
-
-    @property
-    def name(self) -> str:
-        """As TensorFlow names it."""
-        return "Save"
+        super().__init__()
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -106,9 +91,7 @@ class SaveCall(_HostCall):
             raise ShapeError(f"{self!r}: step must be one whole number, got {types[-1]}")
         return (BYTES,)
 
-    def run_apart(
-        self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
-    ) -> list[Any]:
+    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Has the file written as a task of the engine, while the program goes on."""
 
         def path(*step: Any) -> Path:
@@ -133,19 +116,13 @@ class RestoreCall(_HostCall):
     """
 
     __slots__ = ("checkpoint", "names", "types")
+    name = "Restore"
 
     def __init__(self, checkpoint: str, names: tuple[str, ...], types: Types) -> None:
         self.checkpoint = checkpoint
         self.names = names
         self.types = types
-        self.num_outputs = self.num_visible = len(names)
-        self.num_scalars = 0
-        self.takes_state = False
-
-    @property
-    def name(self) -> str:
-        """As TensorFlow names it."""
-        return "Restore"
+        super().__init__(len(names))
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -157,9 +134,7 @@ class RestoreCall(_HostCall):
         """The types are those it was made with."""
         return self.types
 
-    def run_apart(
-        self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
-    ) -> list[Any]:
+    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Has the file read as a task of the engine."""
         return push_restore(file_of(self.checkpoint), self.names, self.types, ctx)
 

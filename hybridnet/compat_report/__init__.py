@@ -13,11 +13,8 @@ hybridnet and judged by itself:
 
 from __future__ import annotations
 
-from .judge import Verdict as Verdict
-from .judge import judge as judge
-from .report import markdown as markdown
-from .report import table as table
-from .rows import Row as Row
-from .rows import read_checklist as read_checklist
+from .judge import Verdict, judge
+from .report import markdown, table
+from .rows import Row, read_checklist
 
 __all__ = ["Row", "Verdict", "judge", "markdown", "read_checklist", "table"]

@@ -9,8 +9,7 @@ The file is a zip archive that NumPy reads as an ``.npz``: the program as Stable
 `docs/function.md` for reading it without hybridnet.
 """
 
-from .exporting import export as export
-from .loaded import LoadedFunction as LoadedFunction
-from .loaded import load as load
+from .exporting import export
+from .loaded import LoadedFunction, load
 
 __all__ = ["LoadedFunction", "export", "load"]

@@ -15,7 +15,7 @@ from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray, array
 from hybridnet.ndarray._copy import put
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.call import Arrays, Backward, Call, Types
 from hybridnet.ops.random.state import initial_state
 from hybridnet.runtime.trace import init_scope
 
@@ -73,9 +73,7 @@ class _ExportedCall(Call):
             self._types[types] = found
         return found
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Calls the program."""
         outputs: Sequence[Any] = self._exported.call(*operands)
         return outputs

@@ -53,7 +53,6 @@ def check_sizes(exported: Any, types: Types) -> None:
     XLA finds that out last of all, and only here is there somebody to whom it can be told in time.
 
     Args:
-        exported: the program.
         types: of its inputs, with such sizes.
 
     Raises:

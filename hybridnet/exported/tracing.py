@@ -55,7 +55,6 @@ def traced(
     """Traces a function.
 
     Args:
-        function: what is traced.
         arrays: what stands for its arguments.
         tree: puts these together.
         train: whether operators behave as in training.
@@ -162,7 +161,6 @@ def inlined(graph: Graph, numbers: Mapping[HostScalar, Any] | None = None) -> Gr
     """Returns a graph with the graphs that are its nodes in their places.
 
     Args:
-        graph: the graph.
         numbers: what stands for numbers in it.
     """
     given = numbers or {}
@@ -191,7 +189,6 @@ def symbol_function(
     """Returns a symbol as a function of those of its inputs that have no value.
 
     Args:
-        symbol: the symbol.
         params: the values of others, by name.
 
     Returns:

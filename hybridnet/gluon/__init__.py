@@ -5,14 +5,9 @@ from . import loss as loss
 from . import nn as nn
 from . import parameter as parameter
 from . import utils as utils
-from .block import Block as Block
-from .block import HybridBlock as HybridBlock
-from .block import SymbolBlock as SymbolBlock
-from .parameter import Constant as Constant
-from .parameter import DeferredInitializationError as DeferredInitializationError
-from .parameter import Parameter as Parameter
-from .parameter import ParameterDict as ParameterDict
-from .trainer import Trainer as Trainer
+from .block import Block, HybridBlock, SymbolBlock
+from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict
+from .trainer import Trainer
 
 __all__ = [
     "Block",

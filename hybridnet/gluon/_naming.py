@@ -57,7 +57,6 @@ def name_scope(block: Any, empty: bool) -> Iterator[Any]:
     """A scope in which blocks and nodes of symbols get a block's prefix.
 
     Args:
-        block: the block.
         empty: whether its own part of the prefix is empty, which makes no scope: names go on as
             they would outside.
     """

@@ -1,7 +1,7 @@
 """Blocks, under the name of MXNet's module."""
 
-from ._block import Block as Block
-from ._hybrid_block import HybridBlock as HybridBlock
-from ._symbol_block import SymbolBlock as SymbolBlock
+from ._block import Block
+from ._hybrid_block import HybridBlock
+from ._symbol_block import SymbolBlock
 
 __all__ = ["Block", "HybridBlock", "SymbolBlock"]

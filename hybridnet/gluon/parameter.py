@@ -1,8 +1,6 @@
 """Parameters, under the name of MXNet's module."""
 
-from ._parameter import Constant as Constant
-from ._parameter import DeferredInitializationError as DeferredInitializationError
-from ._parameter import Parameter as Parameter
-from ._parameter_dict import ParameterDict as ParameterDict
+from ._parameter import Constant, DeferredInitializationError, Parameter
+from ._parameter_dict import ParameterDict
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter", "ParameterDict"]

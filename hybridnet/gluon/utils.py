@@ -15,7 +15,7 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray
 
-from ._hooks import HookHandle as HookHandle
+from ._hooks import HookHandle
 
 __all__ = ["HookHandle", "clip_global_norm", "split_and_load", "split_data"]
 

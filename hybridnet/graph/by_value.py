@@ -16,7 +16,7 @@ import numpy as np
 
 from hybridnet.base.errors import GraphError
 from hybridnet.ops.core.backward import vjp_call
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.call import Arrays, Backward, Call, Types
 from hybridnet.ops.core.operator import Operator
 
 __all__ = ["ByValue", "Unsettled"]
@@ -62,9 +62,7 @@ class Unsettled(Call):
             "hybridnet.passes.settle must be run on the graph first"
         )
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """As `infer`."""
         self.infer(())
 
@@ -74,7 +72,6 @@ class ByValue(Unsettled):
     """An operator with one output, some of whose parameters are the call's last inputs.
 
     Args:
-        operator: the operator.
         count: how many inputs of its own it gets.
         attrs: the other parameters.
         given: the names of the parameters that inputs are given for, in their order. One with an
@@ -142,14 +139,9 @@ class _Gradient(Unsettled):
 
 
 def _late_gradient(call: Unsettled, no_gradient: str, back: Backward) -> list[Any]:
-    grads: list[Any] = [None] * len(back.inputs)
     wanted = tuple(index for index, want in enumerate(back.wanted) if want and index not in call.at)
-    given = tuple(index for index, one in enumerate(back.grads) if one is not None)
+    given = back.given
     if no_gradient or not wanted or not given:
-        return grads
+        return [None] * len(back.inputs)
     operands = [*back.inputs, *(back.grads[index] for index in given)]
-    for index, grad in zip(
-        wanted, back.apply(_Gradient(call, wanted, given), operands), strict=True
-    ):
-        grads[index] = grad
-    return grads
+    return back.placed(wanted, back.apply(_Gradient(call, wanted, given), operands))

@@ -12,7 +12,7 @@ from typing import Any, final
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import GraphError, ShapeError
 from hybridnet.base.lazy import jnp, lax
-from hybridnet.ops.core.call import Backward, Types
+from hybridnet.ops.core.call import Arrays, Backward, Types
 from hybridnet.ops.core.registry import get
 
 from .evaluate import infer_types
@@ -44,6 +44,7 @@ class CondCall(ControlCall):
 
     offset = 1
     __slots__ = ("_gradients", "draws", "mutates", "written")
+    name = "_cond"
 
     def __init__(
         self,
@@ -63,11 +64,6 @@ class CondCall(ControlCall):
         self.num_outputs = first + len(self.written) + draws
         self.mutates = {1 + place: first + i for i, place in enumerate(written) if place in mutated}
         self._gradients: dict[Any, CondCall] = {}
-
-    @property
-    def name(self) -> str:
-        """As MXNet names it."""
-        return "_cond"
 
     def layout(self) -> tuple[Any, ...]:
         """What it overwrites."""
@@ -123,9 +119,7 @@ class CondCall(ControlCall):
             )
         return (*one[: self.num_visible], *self.counts_type, *one[self.num_visible :])
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Runs one of the graphs."""
 
         shown = self.num_visible
@@ -155,25 +149,17 @@ class CondCall(ControlCall):
         if self.num_unbounded:
             return unbounded_gradient(self, back)
         types = tuple(type_of(one, self.name) for one in back.inputs)
-        given = tuple(
-            i
-            for i, one in enumerate(back.grads)
-            if one is not None and is_float(type_of(one, self.name).dtype)
-        )
+        given = tuple(i for i in back.given if is_float(type_of(back.grads[i], self.name).dtype))
         wanted = tuple(
             i for i, one in enumerate(types) if i and back.wanted[i] and is_float(one.dtype)
         )
-        grads: list[Any] = [None] * len(back.inputs)
         if not given or not wanted:
-            return grads
+            return [None] * len(back.inputs)
         key = (types, given, wanted)
         if key not in self._gradients:
             self._gradients[key] = self._make_gradient(types, given, wanted)
         operands = [*back.inputs, *(back.grads[i] for i in given)]
-        made = back.apply(self._gradients[key], operands, back.scalars)
-        for place, grad in zip(wanted, made, strict=True):
-            grads[place] = grad
-        return grads
+        return back.placed(wanted, back.apply(self._gradients[key], operands, back.scalars))
 
     def _make_gradient(
         self, types: Types, given: tuple[int, ...], wanted: tuple[int, ...]

@@ -120,7 +120,6 @@ def read(
     """Makes the node of an operator with subgraphs.
 
     Args:
-        op: its name.
         name: of the node.
         where: in the file it stands, for messages.
         attrs: its attributes.

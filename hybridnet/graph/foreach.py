@@ -15,7 +15,7 @@ from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import GraphError, ShapeError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.core.call import Backward, Types
+from hybridnet.ops.core.call import Arrays, Backward, Types
 from hybridnet.ops.core.registry import get
 
 from .evaluate import infer_types
@@ -74,6 +74,7 @@ class ForeachCall(ControlCall):
 
     may_keep = True
     __slots__ = ("_kept", "_reverse", "draws", "loop", "mutates", "split", "written")
+    name = "_foreach"
 
     def __init__(
         self,
@@ -98,11 +99,6 @@ class ForeachCall(ControlCall):
         self.mutates = {place: first + i for i, place in enumerate(places) if place in self.written}
         self._kept: dict[Types, ForeachCall] = {}
         self._reverse: dict[Any, _Reverse] = {}
-
-    @property
-    def name(self) -> str:
-        """As MXNet names it."""
-        return "_foreach"
 
     def layout(self) -> tuple[Any, ...]:
         """The fields of the loop, and what it overwrites."""
@@ -194,9 +190,7 @@ class ForeachCall(ControlCall):
             *outs[split:],
         )
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Scans the rows."""
         loop = self.loop
 

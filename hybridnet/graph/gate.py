@@ -13,7 +13,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet.base.lazy import jnp, lax
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.call import Arrays, Backward, Call, Types
 
 __all__ = ["gate", "is_gate"]
 
@@ -25,16 +25,10 @@ class _Gate(Call):
     """Its first inputs, as soon as all the others are there too."""
 
     __slots__ = ()
+    name = "_gate"
 
     def __init__(self, count: int) -> None:
-        self.num_outputs = self.num_visible = count
-        self.num_scalars = 0
-        self.takes_state = False
-
-    @property
-    def name(self) -> str:
-        """As it is printed."""
-        return "_gate"
+        super().__init__(count)
 
     def facts(self) -> Sequence[Any]:
         """How many values pass."""
@@ -44,9 +38,7 @@ class _Gate(Call):
         """The types of what passes."""
         return types[: self.num_outputs]
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """XLA's barrier; XLA for CPUs may drop that early, so there it is made of arithmetic."""
         count = self.num_outputs
         if platform != "cpu":

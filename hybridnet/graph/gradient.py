@@ -13,7 +13,7 @@ import numpy as np
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError, ShapeError
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.call import Arrays, Backward, Call, Types
 from hybridnet.ops.core.methods import FluentMethods
 from hybridnet.ops.core.operator import Operator
 from hybridnet.ops.core.registry import get
@@ -101,16 +101,7 @@ class _Rerouted(Call):
     """
 
     __slots__ = ()
-
-    def __init__(self) -> None:
-        self.num_outputs = self.num_visible = 1
-        self.num_scalars = 0
-        self.takes_state = False
-
-    @property
-    def name(self) -> str:
-        """As it is printed."""
-        return "_rerouted"
+    name = "_rerouted"
 
     def facts(self) -> Sequence[Any]:
         """There is one."""
@@ -120,9 +111,7 @@ class _Rerouted(Call):
         """The type of the first input."""
         return types[:1]
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """The first input."""
         return (operands[0],)
 
@@ -144,7 +133,6 @@ def gradients(
     """Returns the gradients of a graph's outputs with respect to variables, as edges.
 
     Args:
-        graph: what to differentiate.
         wanted: variables of it.
         head_grads: output number -> the edge that is its gradient; outputs without one do not
             count.

@@ -14,8 +14,8 @@ from typing import Any, Final, final
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.core.backward import vjp_gradient
-from hybridnet.ops.core.call import MAKING, Backward, Call, Types
+from hybridnet.ops.core.backward import BackwardCall
+from hybridnet.ops.core.call import Arrays, Backward, Call, Types, only
 from hybridnet.ops.core.registry import get
 
 from .by_value import Unsettled
@@ -29,35 +29,22 @@ _made: Final[weakref.WeakValueDictionary[Any, GradientCall]] = weakref.WeakValue
 
 
 @final
-class GradientCall(Call):
+class GradientCall(BackwardCall):
     """The gradients of some inputs of a call. Made by `gradient_call`.
 
     Its inputs are those of the call, all outputs of the call, and the gradients of some of these.
 
     Attributes:
-        of: the call.
-        count: how many inputs that has.
-        wanted: the inputs whose gradients it gives, by number.
-        given: the outputs whose gradients it is given, by number.
+        count: how many inputs the call has.
     """
 
-    __slots__ = ("count", "given", "of", "wanted")
+    __slots__ = ("count",)
 
     def __init__(
         self, of: Call, count: int, wanted: tuple[int, ...], given: tuple[int, ...]
     ) -> None:
-        self.of = of
+        super().__init__(of, wanted, given)
         self.count = count
-        self.wanted = wanted
-        self.given = given
-        self.num_outputs = self.num_visible = len(wanted)
-        self.num_scalars = of.num_scalars
-        self.takes_state = False
-
-    @property
-    def name(self) -> str:
-        """As MXNet names gradients."""
-        return f"_backward_{self.of.name}"
 
     def facts(self) -> Sequence[Any] | None:
         """What it is the gradient of, and which."""
@@ -69,13 +56,7 @@ class GradientCall(Call):
         of = self.of.with_train(train)
         return self if of is self.of else gradient_call(of, self.count, self.wanted, self.given)
 
-    def infer(self, types: Types) -> Types:
-        """A gradient has the type of what it is the gradient of."""
-        return tuple(types[i] for i in self.wanted)
-
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Runs what the rule makes: where nobody has expanded it."""
         inputs = tuple(variable(f"input{i}") for i in range(len(operands)))
         types: dict[Node, Types] = {
@@ -86,10 +67,6 @@ class GradientCall(Call):
         edges = _expanded(node, self, node.inputs, types)
         return evaluate(Graph(inputs, tuple(edges)), platform, operands)
 
-    def gradient(self, back: Backward) -> Sequence[Any]:
-        """Second and higher orders: by differentiating the lowering."""
-        return vjp_gradient(back)
-
     def __repr__(self) -> str:
         return f"gradient({self.of!r})"
 
@@ -98,14 +75,8 @@ def gradient_call(
     of: Call, count: int, wanted: tuple[int, ...], given: tuple[int, ...]
 ) -> GradientCall:
     """Returns the gradient of a call, as a call; equal ones are one object."""
-    key = (of, count, wanted, given)
-    call = _made.get(key)
-    if call is None:
-        with MAKING:
-            call = _made.get(key)
-            if call is None:
-                call = _made[key] = GradientCall(*key)
-    return call
+    made: GradientCall = only(_made, (of, count, wanted, given), GradientCall)
+    return made
 
 
 def expanded(graph: Graph, types: Sequence[TensorType]) -> Graph:

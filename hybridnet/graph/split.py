@@ -55,7 +55,6 @@ def differentiate(
     """Splits a graph into forward and backward.
 
     Args:
-        graph: what to differentiate.
         wanted: the inputs whose gradients are asked for, by number.
         given: the outputs whose gradients will be given, by number.
         types: of the graph's nodes, where known.
@@ -138,7 +137,6 @@ def joint_gradient(
     """Returns a graph from inputs and head gradients to gradients; it computes forward again.
 
     Args:
-        graph: what to differentiate.
         wanted: the inputs whose gradients are asked for, by number.
         given: the outputs whose gradients will be given, by number.
         types: of the graph's nodes, where known.

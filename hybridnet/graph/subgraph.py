@@ -28,7 +28,7 @@ from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.core.call import Arrays, Call, Scalars, Types
 from hybridnet.ops.state.variables import READ
 
 from .evaluate import evaluate, host_scalars_of, infer_types
@@ -304,9 +304,7 @@ class ControlCall(Call):
         parts = tuple(Part(part.graph.map(change), part.places) for part in self.parts)
         return self.with_parts(parts, limit)
 
-    def run_apart(
-        self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
-    ) -> list[Any]:
+    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Has the executor run what is inside, node by node or in larger pieces."""
         return RUNNERS["control"](self, ctx, values, scalars)
 

@@ -48,7 +48,6 @@ def to_text(
     """Writes a graph as text.
 
     Args:
-        graph: what to write.
         types: of its nodes, where known, to be shown.
         order: nodes that are written before others, each after its inputs; also such as no output
             depends on.

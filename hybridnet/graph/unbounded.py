@@ -14,8 +14,8 @@ from typing import Any, final
 
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.dtype import is_float
-from hybridnet.base.errors import GraphError, InternalError
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.base.errors import GraphError
+from hybridnet.ops.core.call import ApartCall, Arrays, Backward, Scalars, Types
 
 from .evaluate import infer_types
 from .node import Edge, Graph, Node, variable
@@ -29,33 +29,29 @@ _LEAST = 4
 
 
 @final
-class UnboundedGradient(Call):
+class UnboundedGradient(ApartCall):
     """The gradients of a call with loops that have no maximum.
 
     Its inputs are the counts, those of the call, and the gradients of some of its outputs.
 
     Args:
-        of: the call.
         wanted: the inputs whose gradients it gives, by number.
         given: the outputs whose gradients it is given, by number.
 
     Attributes:
-        of: as given.
-        wanted: as given.
-        given: as given.
+        of, wanted, given: as given.
         hosts: stand for the call's numbers in the graph that it runs.
     """
 
     on_host = True
     __slots__ = ("_made", "given", "hosts", "of", "wanted")
+    no_gradient = "the gradient of a loop without a maximum is not itself differentiated; give one"
 
     def __init__(self, of: ControlCall, wanted: tuple[int, ...], given: tuple[int, ...]) -> None:
         self.of = of
         self.wanted = wanted
         self.given = given
-        self.num_outputs = self.num_visible = len(wanted)
-        self.num_scalars = of.num_scalars
-        self.takes_state = False
+        super().__init__(len(wanted), num_scalars=of.num_scalars)
         self.hosts = tuple(HostScalar(_nothing, index) for index in range(of.num_scalars))
         self._made: dict[tuple[Types, tuple[int, ...]], tuple[Graph, tuple[int | None, ...]]] = {}
 
@@ -63,11 +59,6 @@ class UnboundedGradient(Call):
     def name(self) -> str:
         """As MXNet names gradients."""
         return f"_backward{self.of.name}"
-
-    @property
-    def no_gradient(self) -> str:
-        """Of second order there is none."""
-        return "the gradient of a loop without a maximum is not itself differentiated; give one"
 
     def infer(self, types: Types) -> Types:
         """A gradient has the type of what it is the gradient of."""
@@ -100,21 +91,9 @@ class UnboundedGradient(Call):
         graph = Graph(inputs, outputs)
         return joint_gradient(graph, self.wanted, given, infer_types(graph, types))
 
-    def run_apart(
-        self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
-    ) -> list[Any]:
+    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Asks for the counts, and has the gradient run."""
         return RUNNERS["unbounded"](self, ctx, values, scalars)
-
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
-        """Not part of a program."""
-        raise InternalError(f"{self.name}, which asks how often a loop was run, in a program")
-
-    def gradient(self, back: Backward) -> Sequence[Any]:
-        """There is none."""
-        return [None] * len(back.inputs)
 
 
 def _nothing() -> Sequence[float]:
@@ -125,7 +104,6 @@ def unbounded_gradient(call: ControlCall, back: Backward) -> Sequence[Any]:
     """Runs the gradient of a call with loops that have no maximum.
 
     Args:
-        call: which.
         back: of it.
     """
     if call.is_open and call.takes_state:
@@ -136,18 +114,11 @@ def unbounded_gradient(call: ControlCall, back: Backward) -> Sequence[Any]:
     closed = call.with_train(True)
     assert isinstance(closed, ControlCall)
     types = tuple(type_of(one, call.name) for one in back.inputs)
-    given = tuple(
-        i
-        for i, one in enumerate(back.grads)
-        if one is not None and is_float(type_of(one, call.name).dtype)
-    )
+    given = tuple(i for i in back.given if is_float(type_of(back.grads[i], call.name).dtype))
     wanted = tuple(i for i, one in enumerate(types) if back.wanted[i] and is_float(one.dtype))
-    grads: list[Any] = [None] * len(back.inputs)
     if not given or not wanted:
-        return grads
+        return [None] * len(back.inputs)
     made = UnboundedGradient(closed, wanted, given)
     heads = [back.grads[i] for i in given]
     operands = [back.outputs[call.num_visible], *back.inputs, *heads]
-    for place, grad in zip(wanted, back.apply(made, operands, back.scalars), strict=True):
-        grads[place] = grad
-    return grads
+    return back.placed(wanted, back.apply(made, operands, back.scalars))

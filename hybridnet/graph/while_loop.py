@@ -13,7 +13,7 @@ from typing import Any, final
 from hybridnet.base.errors import GraphError, ShapeError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.call import Arrays, Backward, Call, Types
 from hybridnet.ops.core.registry import get
 
 from .cond import CondCall
@@ -58,6 +58,7 @@ class WhileCall(ControlCall):
         "num_states",
         "written",
     )
+    name = "_while_loop"
 
     def __init__(
         self,
@@ -87,11 +88,6 @@ class WhileCall(ControlCall):
             if place in self.written
         }
         self._twins: dict[Types, ForeachCall] = {}
-
-    @property
-    def name(self) -> str:
-        """As MXNet names it."""
-        return "_while_loop"
 
     def layout(self) -> tuple[Any, ...]:
         """The fields of the loop, and what it overwrites."""
@@ -164,9 +160,7 @@ class WhileCall(ControlCall):
         shown = self.num_states
         return (*outs, *states[:shown], *self.counts_type, *states[shown:])
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Runs the loop."""
         condition, body = self.parts
 

@@ -9,23 +9,10 @@ Random values come from the generator of the array's context, so `hybridnet.rand
 them reproducible.
 """
 
-from .base import InitDesc as InitDesc
-from .base import Initializer as Initializer
-from .base import alias as alias
-from .base import create as create
-from .base import register as register
-from .combined import Load as Load
-from .combined import Mixed as Mixed
-from .scaled import MSRAPrelu as MSRAPrelu
-from .scaled import Orthogonal as Orthogonal
-from .scaled import Xavier as Xavier
-from .simple import Bilinear as Bilinear
-from .simple import Constant as Constant
-from .simple import LSTMBias as LSTMBias
-from .simple import Normal as Normal
-from .simple import One as One
-from .simple import Uniform as Uniform
-from .simple import Zero as Zero
+from .base import InitDesc, Initializer, alias, create, register
+from .combined import Load, Mixed
+from .scaled import MSRAPrelu, Orthogonal, Xavier
+from .simple import Bilinear, Constant, LSTMBias, Normal, One, Uniform, Zero
 
 __all__ = [
     "Bilinear",

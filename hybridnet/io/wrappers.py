@@ -8,15 +8,48 @@ from typing import Any, Final, final
 
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.ndarray import NDArray
 
 from .iterator import DataBatch, DataDesc, DataIter
 
 __all__ = ["PrefetchingIter", "ResizeIter"]
 
 
+class _Wrapper(DataIter):
+    """An iterator whose `iter_next` gets whole batches of others."""
+
+    current_batch: DataBatch | None = None
+
+    def next(self) -> DataBatch:
+        """Returns the next batch, as the iterator gave it."""
+        if not self.iter_next():
+            raise StopIteration
+        return self._current()
+
+    def getdata(self) -> Any:
+        """Returns the data arrays of the current batch."""
+        return self._current().data
+
+    def getlabel(self) -> Any:
+        """Returns the label arrays of the current batch."""
+        return self._current().label
+
+    def getindex(self) -> Any:
+        """Returns the numbers of the current batch's rows."""
+        return self._current().index
+
+    def getpad(self) -> Any:
+        """Returns how many rows of the current batch only fill it up."""
+        return self._current().pad
+
+    def _current(self) -> DataBatch:
+        if self.current_batch is None:
+            name = type(self).__name__
+            raise MXNetError(f"{name}: there is no current batch; call iter_next() first")
+        return self.current_batch
+
+
 @final
-class ResizeIter(DataIter):
+class ResizeIter(_Wrapper):
     """Makes passes of another length over an iterator, which starts again as often as needed.
 
     Args:
@@ -31,7 +64,6 @@ class ResizeIter(DataIter):
         self.size = size
         self.reset_internal = reset_internal
         self.cur = 0
-        self.current_batch: DataBatch | None = None
         self.provide_data = data_iter.provide_data
         self.provide_label = data_iter.provide_label
 
@@ -58,31 +90,6 @@ class ResizeIter(DataIter):
         self.current_batch = batch
         self.cur += 1
         return True
-
-    def next(self) -> DataBatch:
-        """Returns the next batch, as the iterator gave it."""
-        if not self.iter_next():
-            raise StopIteration
-        return self._current()
-
-    def getdata(self) -> Any:
-        """Returns the data arrays of the current batch."""
-        return self._current().data
-
-    def getlabel(self) -> Any:
-        """Returns the label arrays of the current batch."""
-        return self._current().label
-
-    def getindex(self) -> Any:
-        """Returns the numbers of the current batch's rows."""
-        return self._current().index
-
-    def getpad(self) -> Any:
-        """Returns how many rows of the current batch only fill it up."""
-        return self._current().pad
-
-    def _current(self) -> DataBatch:
-        return _existing(self.current_batch, "ResizeIter")
 
 
 class _Fetch:
@@ -116,7 +123,7 @@ class _Fetch:
 
 
 @final
-class PrefetchingIter(DataIter):
+class PrefetchingIter(_Wrapper):
     """Gets the next batch while the current one is used, in the engine's io lane.
 
     Several iterators are read side by side; their data and labels come in one batch.
@@ -149,7 +156,6 @@ class PrefetchingIter(DataIter):
         self.rename_data = rename_data
         self.rename_label = rename_label
         super().__init__(self.provide_data[0].shape[0])
-        self.current_batch: DataBatch | None = None
         self._ended = False
         self._fetches = [_Fetch(one) for one in self.iters]
         self._start()
@@ -202,40 +208,9 @@ class PrefetchingIter(DataIter):
         self._start()
         return True
 
-    def next(self) -> DataBatch:
-        """Returns the next batch."""
-        if not self.iter_next():
-            raise StopIteration
-        return self._current()
-
-    def getdata(self) -> Sequence[NDArray]:
-        """Returns the data arrays of the current batch."""
-        return self._current().data
-
-    def getlabel(self) -> Sequence[NDArray] | None:
-        """Returns the label arrays of the current batch."""
-        return self._current().label
-
-    def getindex(self) -> Any:
-        """Returns the numbers of the current batch's rows."""
-        return self._current().index
-
-    def getpad(self) -> int | None:
-        """Returns how many rows of the current batch only fill it up."""
-        return self._current().pad
-
     def _start(self) -> None:
         for one in self._fetches:
             one.start()
-
-    def _current(self) -> DataBatch:
-        return _existing(self.current_batch, "PrefetchingIter")
-
-
-def _existing(batch: DataBatch | None, name: str) -> DataBatch:
-    if batch is None:
-        raise MXNetError(f"{name}: there is no current batch; call iter_next() first")
-    return batch
 
 
 def _renamed(

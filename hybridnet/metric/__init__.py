@@ -5,26 +5,12 @@ Updating a metric waits for nothing: the sums stay on the device until `EvalMetr
 function.
 """
 
-from .base import EvalMetric as EvalMetric
-from .base import alias as alias
-from .base import check_label_shapes as check_label_shapes
-from .base import register as register
-from .binary import F1 as F1
-from .binary import MCC as MCC
-from .classification import Accuracy as Accuracy
-from .classification import CrossEntropy as CrossEntropy
-from .classification import NegativeLogLikelihood as NegativeLogLikelihood
-from .classification import Perplexity as Perplexity
-from .classification import TopKAccuracy as TopKAccuracy
-from .composite import CompositeEvalMetric as CompositeEvalMetric
-from .composite import create as create
-from .custom import CustomMetric as CustomMetric
-from .custom import np as np
-from .regression import MAE as MAE
-from .regression import MSE as MSE
-from .regression import RMSE as RMSE
-from .regression import Loss as Loss
-from .regression import PearsonCorrelation as PearsonCorrelation
+from .base import EvalMetric, alias, check_label_shapes, register
+from .binary import F1, MCC
+from .classification import Accuracy, CrossEntropy, NegativeLogLikelihood, Perplexity, TopKAccuracy
+from .composite import CompositeEvalMetric, create
+from .custom import CustomMetric, np
+from .regression import MAE, MSE, RMSE, Loss, PearsonCorrelation
 
 __all__ = [
     "F1",

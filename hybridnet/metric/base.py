@@ -14,6 +14,7 @@ from ._tally import Tally
 
 __all__ = [
     "EvalMetric",
+    "TalliedMetric",
     "alias",
     "check_label_shapes",
     "create_registered",
@@ -161,6 +162,72 @@ class EvalMetric:
 
     def __str__(self) -> str:
         return f"EvalMetric: {dict(self.get_name_value())}"
+
+
+class TalliedMetric(EvalMetric):
+    """The base of metrics that are 'macro', the mean of each update's value, or 'micro'.
+
+    The latter is one value, computed from sums over all that was seen.
+
+    Args:
+        name: what it is called in reports.
+        output_names: which predictions `update_dict` hands on; default all.
+        label_names: which labels; default all.
+        average: 'macro' or 'micro'.
+        num_tallies: how many sums there are.
+
+    Raises:
+        ParameterError: `average` is something else.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        output_names: Sequence[str] | None,
+        label_names: Sequence[str] | None,
+        average: str,
+        num_tallies: int,
+    ) -> None:
+        if average not in ("macro", "micro"):
+            raise ParameterError(f"{name}: average must be 'macro' or 'micro', got {average!r}")
+        self._tallies = tuple(Tally() for _ in range(num_tallies))
+        self._global_tallies = tuple(Tally() for _ in range(num_tallies))
+        super().__init__(name, output_names, label_names, average=average, has_global_stats=True)
+        self.average = average
+
+    def _tally(self, terms: Sequence[NDArray]) -> None:
+        """Adds to the sums, local and global."""
+        for tallies in (self._tallies, self._global_tallies):
+            for tally, one in zip(tallies, terms, strict=True):
+                tally.add(one, one.context)
+
+    def reset(self) -> None:
+        """Begins anew."""
+        super().reset()
+        for tally in self._global_tallies:
+            tally.set(0)
+
+    def reset_local(self) -> None:
+        """Begins the local sums anew; `get_global` goes on."""
+        super().reset_local()
+        for tally in self._tallies:
+            tally.set(0)
+
+    def get(self) -> tuple[Any, Any]:
+        """Returns the name and the value, nan before the first update; waits for it."""
+        if self.average == "macro":
+            return super().get()
+        return self.name, self._of_tallies(self._tallies, self.num_inst)
+
+    def get_global(self) -> tuple[Any, Any]:
+        """Returns the name and the value since `reset`, whatever `reset_local` did."""
+        if self.average == "macro":
+            return super().get_global()
+        return self.name, self._of_tallies(self._global_tallies, self.global_num_inst)
+
+    def _of_tallies(self, tallies: Sequence[Tally], count: float) -> float:
+        """Returns the value from the sums, nan where `count` is 0."""
+        raise NotImplementedError
 
 
 register = registry.get_register_func(EvalMetric, "metric")

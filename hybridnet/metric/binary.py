@@ -6,16 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hybridnet import nd
-from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.base.defaults import with_defaults
+from hybridnet.base.errors import ShapeError
 from hybridnet.ndarray import NDArray
 
 from ._tally import Tally
-from .base import EvalMetric, pairs, register
+from .base import TalliedMetric, pairs, register
 
 __all__ = ["F1", "MCC"]
 
 
-class _BinaryMetric(EvalMetric):
+class _BinaryMetric(TalliedMetric):
     """A score of the four counts: true and false positives, false and true negatives.
 
     Class 1 is positive, any other label negative; predictions are scores (batch, 2).
@@ -23,17 +24,12 @@ class _BinaryMetric(EvalMetric):
 
     def __init__(
         self,
-        name: str,
-        output_names: Sequence[str] | None,
-        label_names: Sequence[str] | None,
-        average: str,
+        name: str = "binary",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        average: str = "macro",
     ) -> None:
-        if average not in ("macro", "micro"):
-            raise ParameterError(f"{name}: average must be 'macro' or 'micro', got {average!r}")
-        self._counts = tuple(Tally() for _ in range(4))
-        self._global_counts = tuple(Tally() for _ in range(4))
-        super().__init__(name, output_names, label_names, average=average, has_global_stats=True)
-        self.average = average
+        super().__init__(name, output_names, label_names, average, num_tallies=4)
 
     def _score(self, counts: Sequence[Any], at_least_one: Callable[[Any], Any]) -> Any:
         """Returns the score of the counts, which are numbers or arrays.
@@ -67,38 +63,18 @@ class _BinaryMetric(EvalMetric):
         if self.average == "macro":
             self._add(self._score(total, lambda x: nd.maximum(x, 1.0)), 1, total[0].context)
             return
-        for tallies in (self._counts, self._global_counts):
-            for tally, one in zip(tallies, total, strict=True):
-                tally.add(one, one.context)
+        self._tally(total)
         self._add(0.0, seen, total[0].context)
 
-    def reset(self) -> None:
-        """Begins anew."""
-        super().reset()
-        for tally in self._global_counts:
-            tally.set(0)
-
-    def reset_local(self) -> None:
-        """Begins the local sums anew; `get_global` goes on."""
-        super().reset_local()
-        for tally in self._counts:
-            tally.set(0)
-
-    def get(self) -> tuple[Any, Any]:
-        """Returns the name and the value, nan before the first update; waits for it."""
-        return self._read(super().get(), self._counts)
-
-    def get_global(self) -> tuple[Any, Any]:
-        """Returns the name and the value since `reset`, whatever `reset_local` did."""
-        return self._read(super().get_global(), self._global_counts)
-
-    def _read(self, mean: tuple[Any, Any], tallies: Sequence[Tally]) -> tuple[Any, Any]:
-        counts = [tally.read() for tally in tallies]
-        # Nothing was counted under 'macro', or before the first update.
-        return (self.name, self._score(counts, lambda x: max(x, 1.0))) if any(counts) else mean
+    def _of_tallies(self, tallies: Sequence[Tally], count: float) -> float:
+        if not count:
+            return float("nan")
+        score: float = self._score([one.read() for one in tallies], lambda x: max(x, 1.0))
+        return score
 
 
 @register
+@with_defaults(name="f1")
 class F1(_BinaryMetric):
     """The harmonic mean of precision and recall, 0 if nothing was found.
 
@@ -107,21 +83,13 @@ class F1(_BinaryMetric):
         average: 'macro' for the mean of each update's value, 'micro' for the value of all.
     """
 
-    def __init__(
-        self,
-        name: str = "f1",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-        average: str = "macro",
-    ) -> None:
-        super().__init__(name, output_names, label_names, average)
-
     def _score(self, counts: Sequence[Any], at_least_one: Callable[[Any], Any]) -> Any:
         found, false_alarm, missed, _ = counts
         return 2 * found / at_least_one(2 * found + false_alarm + missed)
 
 
 @register
+@with_defaults(name="mcc")
 class MCC(_BinaryMetric):
     """Matthews' correlation coefficient, from -1 to 1; 0 for a decision by chance.
 
@@ -129,15 +97,6 @@ class MCC(_BinaryMetric):
         name, output_names, label_names: see `EvalMetric`.
         average: 'macro' for the mean of each update's value, 'micro' for the value of all.
     """
-
-    def __init__(
-        self,
-        name: str = "mcc",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-        average: str = "macro",
-    ) -> None:
-        super().__init__(name, output_names, label_names, average)
 
     def _score(self, counts: Sequence[Any], at_least_one: Callable[[Any], Any]) -> Any:
         tp, fp, fn, tn = counts

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hybridnet import nd
+from hybridnet.base.defaults import with_defaults
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ndarray import NDArray
@@ -106,7 +107,13 @@ class TopKAccuracy(EvalMetric):
 class _LogLikelihood(EvalMetric):
     """The mean of ``-log(probability of the label + eps)``."""
 
-    def __init__(self, eps: float, name: str, output_names: Names, label_names: Names) -> None:
+    def __init__(
+        self,
+        eps: float = 1e-12,
+        name: str = "likelihood",
+        output_names: Names = None,
+        label_names: Names = None,
+    ) -> None:
         self._misplaced = Tally()
         super().__init__(name, output_names, label_names, eps=eps, has_global_stats=True)
         self.eps = eps
@@ -146,6 +153,7 @@ class _LogLikelihood(EvalMetric):
 
 @alias("ce")
 @register
+@with_defaults(name="cross-entropy")
 class CrossEntropy(_LogLikelihood):
     """The mean of ``-log(probability of the label + eps)``; probabilities are (batch, classes).
 
@@ -154,18 +162,10 @@ class CrossEntropy(_LogLikelihood):
         name, output_names, label_names: see `EvalMetric`.
     """
 
-    def __init__(
-        self,
-        eps: float = 1e-12,
-        name: str = "cross-entropy",
-        output_names: Names = None,
-        label_names: Names = None,
-    ) -> None:
-        super().__init__(eps, name, output_names, label_names)
-
 
 @alias("nll_loss")
 @register
+@with_defaults(name="nll-loss")
 class NegativeLogLikelihood(_LogLikelihood):
     """The same as `CrossEntropy`, under another name.
 
@@ -173,15 +173,6 @@ class NegativeLogLikelihood(_LogLikelihood):
         eps: keeps the logarithm finite.
         name, output_names, label_names: see `EvalMetric`.
     """
-
-    def __init__(
-        self,
-        eps: float = 1e-12,
-        name: str = "nll-loss",
-        output_names: Names = None,
-        label_names: Names = None,
-    ) -> None:
-        super().__init__(eps, name, output_names, label_names)
 
 
 @register

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from hybridnet.base.defaults import with_defaults
 from hybridnet.base.dtype import as_dtype, is_float, promote
-from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.base.errors import ShapeError
 from hybridnet.ndarray import NDArray
 
 from ._tally import Tally
-from .base import EvalMetric, alias, operands, pairs, register
+from .base import EvalMetric, TalliedMetric, alias, operands, pairs, register
 
 __all__ = ["MAE", "MSE", "RMSE", "Loss", "PearsonCorrelation"]
 
@@ -40,7 +41,9 @@ class Loss(EvalMetric):
 class _ErrorMetric(EvalMetric):
     """The mean over updates of a mean error; one-dimensional arrays are taken as columns."""
 
-    def __init__(self, name: str, output_names: Names, label_names: Names) -> None:
+    def __init__(
+        self, name: str = "error", output_names: Names = None, label_names: Names = None
+    ) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def _error(self, difference: NDArray) -> NDArray:
@@ -56,6 +59,7 @@ class _ErrorMetric(EvalMetric):
 
 
 @register
+@with_defaults(name="mae")
 class MAE(_ErrorMetric):
     """The mean absolute error: the mean over updates of the mean over a batch.
 
@@ -63,17 +67,13 @@ class MAE(_ErrorMetric):
         name, output_names, label_names: see `EvalMetric`.
     """
 
-    def __init__(
-        self, name: str = "mae", output_names: Names = None, label_names: Names = None
-    ) -> None:
-        super().__init__(name, output_names, label_names)
-
     def _error(self, difference: NDArray) -> NDArray:
         mean: NDArray = difference.abs().mean()
         return mean
 
 
 @register
+@with_defaults(name="mse")
 class MSE(_ErrorMetric):
     """The mean squared error: the mean over updates of the mean over a batch.
 
@@ -81,28 +81,19 @@ class MSE(_ErrorMetric):
         name, output_names, label_names: see `EvalMetric`.
     """
 
-    def __init__(
-        self, name: str = "mse", output_names: Names = None, label_names: Names = None
-    ) -> None:
-        super().__init__(name, output_names, label_names)
-
     def _error(self, difference: NDArray) -> NDArray:
         mean: NDArray = difference.square().mean()
         return mean
 
 
 @register
+@with_defaults(name="rmse")
 class RMSE(_ErrorMetric):
     """The root mean squared error: the mean over updates of the root of a batch's mean.
 
     Args:
         name, output_names, label_names: see `EvalMetric`.
     """
-
-    def __init__(
-        self, name: str = "rmse", output_names: Names = None, label_names: Names = None
-    ) -> None:
-        super().__init__(name, output_names, label_names)
 
     def _error(self, difference: NDArray) -> NDArray:
         root: NDArray = difference.square().mean().sqrt()
@@ -111,7 +102,7 @@ class RMSE(_ErrorMetric):
 
 @alias("pearsonr")
 @register
-class PearsonCorrelation(EvalMetric):
+class PearsonCorrelation(TalliedMetric):
     """The correlation coefficient of all elements of predictions and labels.
 
     Args:
@@ -126,13 +117,7 @@ class PearsonCorrelation(EvalMetric):
         label_names: Names = None,
         average: str = "macro",
     ) -> None:
-        if average not in ("macro", "micro"):
-            raise ParameterError(f"{name}: average must be 'macro' or 'micro', got {average!r}")
-        # Sums of x, y, x*x, y*y and x*y, for 'micro'.
-        self._moments = tuple(Tally() for _ in range(5))
-        self._global_moments = tuple(Tally() for _ in range(5))
-        super().__init__(name, output_names, label_names, average=average, has_global_stats=True)
-        self.average = average
+        super().__init__(name, output_names, label_names, average, num_tallies=5)
 
     def update(self, labels: Any, preds: Any) -> None:
         """Takes in a batch; see `EvalMetric.update`."""
@@ -148,44 +133,17 @@ class PearsonCorrelation(EvalMetric):
                 spread = (x.square().sum() * y.square().sum()).sqrt()
                 self._add((x * y).sum() / spread, 1, pred.context)
                 continue
-            for tallies in (self._moments, self._global_moments):
-                for tally, one in zip(tallies, (x, y, x * x, y * y, x * y), strict=True):
-                    tally.add(one.sum(), pred.context)
+            self._tally([one.sum() for one in (x, y, x * x, y * y, x * y)])
             self._add(0.0, label.size, pred.context)
 
-    def reset(self) -> None:
-        """Begins anew."""
-        super().reset()
-        for tally in self._global_moments:
-            tally.set(0)
-
-    def reset_local(self) -> None:
-        """Begins the local sums anew; `get_global` goes on."""
-        super().reset_local()
-        for tally in self._moments:
-            tally.set(0)
-
-    def get(self) -> tuple[Any, Any]:
-        """Returns the name and the value, nan before the first update; waits for it."""
-        if self.average == "macro":
-            return super().get()
-        return self.name, _correlation(self._moments, self.num_inst)
-
-    def get_global(self) -> tuple[Any, Any]:
-        """Returns the name and the value since `reset`, whatever `reset_local` did."""
-        if self.average == "macro":
-            return super().get_global()
-        return self.name, _correlation(self._global_moments, self.global_num_inst)
-
-
-def _correlation(moments: Sequence[Tally], count: float) -> float:
-    """Returns the correlation from the sums of x, y, x*x, y*y and x*y; nan if there is none."""
-    if not count:
-        return math.nan
-    x, y, xx, yy, xy = (tally.read() / count for tally in moments)
-    # Rounding may leave a little less than nothing of the variance of a constant.
-    spread = math.sqrt(max((xx - x * x) * (yy - y * y), 0.0))
-    return (xy - x * y) / spread if spread else math.nan
+    def _of_tallies(self, tallies: Sequence[Tally], count: float) -> float:
+        """Returns the correlation from the sums of x, y, x*x, y*y and x*y; nan if there is none."""
+        if not count:
+            return math.nan
+        x, y, xx, yy, xy = (tally.read() / count for tally in tallies)
+        # Rounding may leave a little less than nothing of the variance of a constant.
+        spread = math.sqrt(max((xx - x * x) * (yy - y * y), 0.0))
+        return (xy - x * y) / spread if spread else math.nan
 
 
 def _wide(data: NDArray) -> NDArray:

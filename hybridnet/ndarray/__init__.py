@@ -20,11 +20,11 @@ from ._whole import *  # noqa: F403
 from ._whole import __all__ as _whole_names
 from .create import *  # noqa: F403
 from .create import __all__ as _create_names
-from .custom import Custom as Custom
+from .custom import Custom
 from .functions import *  # noqa: F403
 from .functions import __all__ as _function_names
 from .functions import operator_functions as _operator_functions
-from .ndarray import NDArray as NDArray
+from .ndarray import NDArray
 from .serialize import *  # noqa: F403
 from .serialize import __all__ as _serialize_names
 from .share import *  # noqa: F403

@@ -17,7 +17,7 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.backward import vjp_gradient
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.call import Arrays, Backward, Call, Types
 from hybridnet.ops.core.families import convert
 
 __all__ = ["Gather", "Scatter", "Window", "WindowAssign"]
@@ -35,9 +35,7 @@ class AbstractIndexCall(Call):
 
     def __init__(self, *pattern: Any) -> None:
         self.pattern = pattern
-        self.num_outputs = self.num_visible = 1
-        self.num_scalars = self._count_scalars()
-        self.takes_state = False
+        super().__init__(num_scalars=self._count_scalars())
 
     @classmethod
     def of(cls, *pattern: Any) -> Self:
@@ -83,8 +81,17 @@ def _window(base: Any, scalars: Sequence[Any], steps: Any, lengths: Any) -> tupl
     return starts, sizes
 
 
+class _WindowCall(AbstractIndexCall):
+    """A strided window, whose starts are numbers."""
+
+    __slots__ = ()
+
+    def _count_scalars(self) -> int:
+        return len(self.pattern[0])
+
+
 @final
-class Window(AbstractIndexCall):
+class Window(_WindowCall):
     """``x[a:b:c, i, ...]`` that is not one run of memory; its starts are inputs.
 
     The pattern is (steps, lengths) of each axis and the shape of the result.
@@ -93,16 +100,11 @@ class Window(AbstractIndexCall):
     __slots__ = ()
     _made: ClassVar[dict[Any, Any]] = {}
 
-    def _count_scalars(self) -> int:
-        return len(self.pattern[0])
-
     def infer(self, types: Types) -> Types:
         """The shape is known from the pattern."""
         return (tensor_type(self.pattern[2], types[0].dtype),)
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Cuts out the span at step 1, then takes every step-th element of it."""
         steps, lengths, shape = self.pattern
         (base,) = operands
@@ -112,22 +114,17 @@ class Window(AbstractIndexCall):
 
 
 @final
-class WindowAssign(AbstractIndexCall):
+class WindowAssign(_WindowCall):
     """``x[a:b:c, i, ...] = value`` for such a part; inputs are x and the value."""
 
     __slots__ = ()
     _made: ClassVar[dict[Any, Any]] = {}
 
-    def _count_scalars(self) -> int:
-        return len(self.pattern[0])
-
     def infer(self, types: Types) -> Types:
         """The array keeps its type."""
         return (types[0],)
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Rewrites the span that holds the part and puts it back."""
         steps, lengths, shape = self.pattern
         base, value = operands
@@ -178,12 +175,10 @@ def _evaluate(call: Call, types: Types) -> Types:
     return tuple(tensor_type(tuple(one.shape), np.dtype(one.dtype)) for one in made)
 
 
-@final
-class Gather(AbstractIndexCall):
-    """``x[index]`` with index arrays; inputs are x and the arrays. Positions are clipped."""
+class _ArrayIndexCall(AbstractIndexCall):
+    """An index with arrays in it."""
 
     __slots__ = ("_types",)
-    _made: ClassVar[dict[Any, Any]] = {}
 
     def _count_scalars(self) -> int:
         self._types: dict[Types, Types] = {}
@@ -196,9 +191,15 @@ class Gather(AbstractIndexCall):
             found = self._types.setdefault(types, _evaluate(self, types))
         return found
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+
+@final
+class Gather(_ArrayIndexCall):
+    """``x[index]`` with index arrays; inputs are x and the arrays. Positions are clipped."""
+
+    __slots__ = ()
+    _made: ClassVar[dict[Any, Any]] = {}
+
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """NumPy's rules for mixed indices are JAX's too; one element has shape (1,)."""
         base, *arrays = operands
         part = base.at[_build(self.pattern[0], arrays)].get(mode="clip")
@@ -206,26 +207,13 @@ class Gather(AbstractIndexCall):
 
 
 @final
-class Scatter(AbstractIndexCall):
+class Scatter(_ArrayIndexCall):
     """``x[index] = value`` with index arrays; inputs are x, the value and the arrays."""
 
-    __slots__ = ("_types",)
+    __slots__ = ()
     _made: ClassVar[dict[Any, Any]] = {}
 
-    def _count_scalars(self) -> int:
-        self._types: dict[Types, Types] = {}
-        return 0
-
-    def infer(self, types: Types) -> Types:
-        """The array keeps its type; the value must broadcast to the part."""
-        found = self._types.get(types)
-        if found is None:
-            found = self._types.setdefault(types, _evaluate(self, types))
-        return found
-
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Positions out of range are left out."""
         base, value, *arrays = operands
         index = _build(self.pattern[0], arrays)

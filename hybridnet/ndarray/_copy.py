@@ -12,7 +12,7 @@ from hybridnet.base.dtype import CODE_OF
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.call import ApartCall, Backward, Types
 from hybridnet.ops.core.registry import get
 from hybridnet.runtime import recorder
 from hybridnet.runtime.devices import device_of
@@ -68,23 +68,18 @@ def put(host: np.ndarray[Any, Any], ctx: Context) -> Value:
 
 
 @final
-class CopyAcross(Call):
+class CopyAcross(ApartCall):
     """A copy to another device. Programs are for one device, so this is never part of one."""
 
     __slots__ = ("source", "target")
+    name = "_CrossDeviceCopy"
+    refusal, fault = "{name} cannot be part of a program for one device", MXNetError
     symbolic_rule = False
 
     def __init__(self, source: Context, target: Context) -> None:
         self.source = source
         self.target = target
-        self.num_outputs = self.num_visible = 1
-        self.num_scalars = 0
-        self.takes_state = False
-
-    @property
-    def name(self) -> str:
-        """MXNet's name of the operator."""
-        return "_CrossDeviceCopy"
+        super().__init__()
 
     def run(self, value: Value) -> Value:
         """Starts the copy; the result is ready when the source is and the transfer is done."""
@@ -99,12 +94,6 @@ class CopyAcross(Call):
     def infer(self, types: Types) -> Types:
         """A copy has the type of the original."""
         return types
-
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
-        """Not part of a program."""
-        raise MXNetError(f"{self.name} cannot be part of a program for one device")
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """The gradient is copied back."""

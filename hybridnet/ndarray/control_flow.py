@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.nested import Layout, flattened, nested
+from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, taken_apart
 from hybridnet.ops.core.registry import get
 from hybridnet.runtime import recorder
 
 from .ndarray import NDArray
 
-__all__ = ["TRACED", "cond", "foreach", "loop_arguments", "taken_apart", "while_loop"]
+__all__ = ["TRACED", "cond", "foreach", "while_loop"]
 
 #: What does the same in a trace, by name.
 TRACED: Final[dict[str, Callable[..., Any]]] = {}
@@ -56,7 +56,8 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
     for number in range(lengths.pop()):
         one = nested(data_layout, [array[number] for array in rows])
         result = body(one, nested(state_layout, states))
-        outs, states, (out_layout, state_layout) = taken_apart("foreach: body", result, states)
+        outs, states, layouts = taken_apart("foreach: body", result, len(states), NDArray)
+        out_layout, state_layout = layouts
         stacked.append(outs)
     return nested(out_layout, [_stack(one) for one in zip(*stacked, strict=True)]), nested(
         state_layout, states
@@ -101,7 +102,8 @@ def while_loop(
     out_layout: Layout = []
     while len(stacked) < limit and bool(cond(*loop_arguments(layout, variables))):
         result = func(*loop_arguments(layout, variables))
-        outs, variables, (out_layout, layout) = taken_apart("while_loop: func", result, variables)
+        outs, variables, layouts = taken_apart("while_loop: func", result, len(variables), NDArray)
+        out_layout, layout = layouts
         stacked.append(outs)
     if not stacked:
         return [], nested(layout, variables)
@@ -128,38 +130,6 @@ def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) 
         then_func() if bool(pred) else else_func(), NDArray, "cond: what the function returns"
     )
     return nested(layout, outs)
-
-
-def loop_arguments(layout: Layout, leaves: Sequence[Any]) -> list[Any]:
-    """Returns loop variables as the arguments of a function: a list is several of them."""
-    made = nested(layout, leaves)
-    return made if isinstance(made, list) else [made]
-
-
-def taken_apart(
-    what: str, result: Any, states: Sequence[Any]
-) -> tuple[list[Any], list[Any], tuple[Layout, Layout]]:
-    """Takes what a body returned apart: outputs, states, and how both were nested.
-
-    Args:
-        what: function and argument, for messages.
-        result: what the body returned.
-        states: those that it got.
-
-    Raises:
-        ParameterError: it is no pair, holds something else than arrays, or other states.
-    """
-    if not isinstance(result, (tuple, list)) or len(result) != 2:
-        raise ParameterError(f"{what} must return a pair: the outputs and the new states")
-    outs, out_layout = flattened(
-        [] if result[0] is None else result[0], NDArray, f"{what}: the outputs"
-    )
-    new, state_layout = flattened(result[1], NDArray, f"{what}: the new states")
-    if len(new) != len(states):
-        raise ParameterError(
-            f"{what} must return as many states as it gets, {len(states)}, got {len(new)}"
-        )
-    return outs, new, (out_layout, state_layout)
 
 
 def _stack(arrays: Sequence[NDArray]) -> NDArray:

@@ -40,8 +40,7 @@ from .elementwise import unary_functions as _unary_functions
 from .fallback import FALLBACKS as _FALLBACKS
 from .manipulation import *  # noqa: F403
 from .manipulation import __all__ as _manipulation_names
-from .multiarray import array as array
-from .multiarray import ndarray as ndarray
+from .multiarray import array, ndarray
 from .positions import *  # noqa: F403
 from .positions import __all__ as _position_names
 from .reduction import *  # noqa: F403

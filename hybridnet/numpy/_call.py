@@ -38,10 +38,8 @@ def apply(name: str, *inputs: Any, out: Any = None, **attrs: Any) -> Any:
     """Applies an operator to arrays, or to symbols where there is one among the inputs.
 
     Args:
-        name: the operator's.
         inputs: arrays, symbols, or what `array` takes.
         out: an array for the result.
-        attrs: the operator's parameters.
     """
     values = [operand(one, name) for one in inputs]
     kinds = [type(one) for one in values if not isinstance(one, NDArray)]

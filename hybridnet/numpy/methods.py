@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any
 
 import numpy as onp
 
@@ -13,25 +14,15 @@ from hybridnet.ops.core.handle import Arithmetic, Operand, binary
 
 __all__ = ["NumpyMethods"]
 
-_ADD: Final = Arithmetic("_npi_add", "_npi_add_scalar")
-_SUB: Final = Arithmetic("_npi_subtract", "_npi_subtract_scalar")
-_RSUB: Final = Arithmetic("_npi_subtract", "_npi_rsubtract_scalar", swap=True)
-_MUL: Final = Arithmetic("_npi_multiply", "_npi_multiply_scalar")
-_DIV: Final = Arithmetic("_npi_true_divide", "_npi_true_divide_scalar")
-_RDIV: Final = Arithmetic("_npi_true_divide", "_npi_rtrue_divide_scalar", swap=True)
-_MOD: Final = Arithmetic("_npi_mod", "_npi_mod_scalar")
-_RMOD: Final = Arithmetic("_npi_mod", "_npi_rmod_scalar", swap=True)
-_POWER: Final = Arithmetic("_npi_power", "_npi_power_scalar")
-_RPOWER: Final = Arithmetic("_npi_power", "_npi_rpower_scalar", swap=True)
-_EQUAL: Final = Arithmetic("_npi_equal", "_npi_equal_scalar")
-_NOT_EQUAL: Final = Arithmetic("_npi_not_equal", "_npi_not_equal_scalar")
-_GREATER: Final = Arithmetic("_npi_greater", "_npi_greater_scalar")
-_GREATER_EQUAL: Final = Arithmetic("_npi_greater_equal", "_npi_greater_equal_scalar")
-_LESS: Final = Arithmetic("_npi_less", "_npi_less_scalar")
-_LESS_EQUAL: Final = Arithmetic("_npi_less_equal", "_npi_less_equal_scalar")
-_AND: Final = Arithmetic("_npi_bitwise_and", "_npi_bitwise_and_scalar")
-_OR: Final = Arithmetic("_npi_bitwise_or", "_npi_bitwise_or_scalar")
-_XOR: Final = Arithmetic("_npi_bitwise_xor", "_npi_bitwise_xor_scalar")
+
+def _arithmetic(name: str, scalar: str, swap: bool = False) -> Callable[[Any, Any], Any]:
+    """Returns a method for one of Python's operators; see `Arithmetic`."""
+    how = Arithmetic(name, scalar, swap)
+
+    def arithmetic(self: Any, other: Any) -> Any:
+        return binary(self, self._other(other), how)
+
+    return arithmetic
 
 
 class NumpyMethods(Operand):
@@ -45,75 +36,25 @@ class NumpyMethods(Operand):
 
     # -- arithmetic --------------------------------------------------------------------------
 
-    def __add__(self, other: Any) -> Any:
-        return binary(self, self._other(other), _ADD)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return binary(self, self._other(other), _SUB)
-
-    def __rsub__(self, other: Any) -> Any:
-        return binary(self, self._other(other), _RSUB)
-
-    def __mul__(self, other: Any) -> Any:
-        return binary(self, self._other(other), _MUL)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        return binary(self, self._other(other), _DIV)
-
-    __div__ = __truediv__
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return binary(self, self._other(other), _RDIV)
-
-    def __mod__(self, other: Any) -> Any:
-        return binary(self, self._other(other), _MOD)
-
-    def __rmod__(self, other: Any) -> Any:
-        return binary(self, self._other(other), _RMOD)
-
-    def __pow__(self, other: Any) -> Any:
-        return binary(self, self._other(other), _POWER)
-
-    def __rpow__(self, other: Any) -> Any:
-        return binary(self, self._other(other), _RPOWER)
-
-    def __and__(self, other: Any) -> Any:
-        return binary(self, self._other(other), _AND)
-
-    __rand__ = __and__
-
-    def __or__(self, other: Any) -> Any:
-        return binary(self, self._other(other), _OR)
-
-    __ror__ = __or__
-
-    def __xor__(self, other: Any) -> Any:
-        return binary(self, self._other(other), _XOR)
-
-    __rxor__ = __xor__
-
-    def __eq__(self, other: object) -> Any:
-        return binary(self, self._other(other), _EQUAL)
-
-    def __ne__(self, other: object) -> Any:
-        return binary(self, self._other(other), _NOT_EQUAL)
-
-    def __gt__(self, other: Any) -> Any:
-        return binary(self, self._other(other), _GREATER)
-
-    def __ge__(self, other: Any) -> Any:
-        return binary(self, self._other(other), _GREATER_EQUAL)
-
-    def __lt__(self, other: Any) -> Any:
-        return binary(self, self._other(other), _LESS)
-
-    def __le__(self, other: Any) -> Any:
-        return binary(self, self._other(other), _LESS_EQUAL)
-
+    __add__ = __radd__ = _arithmetic("_npi_add", "_npi_add_scalar")
+    __sub__ = _arithmetic("_npi_subtract", "_npi_subtract_scalar")
+    __rsub__ = _arithmetic("_npi_subtract", "_npi_rsubtract_scalar", swap=True)
+    __mul__ = __rmul__ = _arithmetic("_npi_multiply", "_npi_multiply_scalar")
+    __truediv__ = __div__ = _arithmetic("_npi_true_divide", "_npi_true_divide_scalar")
+    __rtruediv__ = _arithmetic("_npi_true_divide", "_npi_rtrue_divide_scalar", swap=True)
+    __mod__ = _arithmetic("_npi_mod", "_npi_mod_scalar")
+    __rmod__ = _arithmetic("_npi_mod", "_npi_rmod_scalar", swap=True)
+    __pow__ = _arithmetic("_npi_power", "_npi_power_scalar")
+    __rpow__ = _arithmetic("_npi_power", "_npi_rpower_scalar", swap=True)
+    __and__ = __rand__ = _arithmetic("_npi_bitwise_and", "_npi_bitwise_and_scalar")
+    __or__ = __ror__ = _arithmetic("_npi_bitwise_or", "_npi_bitwise_or_scalar")
+    __xor__ = __rxor__ = _arithmetic("_npi_bitwise_xor", "_npi_bitwise_xor_scalar")
+    __eq__ = _arithmetic("_npi_equal", "_npi_equal_scalar")
+    __ne__ = _arithmetic("_npi_not_equal", "_npi_not_equal_scalar")
+    __gt__ = _arithmetic("_npi_greater", "_npi_greater_scalar")
+    __ge__ = _arithmetic("_npi_greater_equal", "_npi_greater_equal_scalar")
+    __lt__ = _arithmetic("_npi_less", "_npi_less_scalar")
+    __le__ = _arithmetic("_npi_less_equal", "_npi_less_equal_scalar")
     __hash__ = object.__hash__
 
     def __matmul__(self, other: Any) -> Any:

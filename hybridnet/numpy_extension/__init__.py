@@ -8,22 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybridnet.base.context import cpu as cpu
-from hybridnet.base.context import cpu_pinned as cpu_pinned
-from hybridnet.base.context import current_context as current_context
-from hybridnet.base.context import gpu as gpu
+from hybridnet.base.context import cpu, cpu_pinned, current_context, gpu
 from hybridnet.base.unsupported import missing
-from hybridnet.ndarray import waitall as waitall
-from hybridnet.util import is_np_array as is_np_array
-from hybridnet.util import is_np_shape as is_np_shape
-from hybridnet.util import np_array as np_array
-from hybridnet.util import np_shape as np_shape
-from hybridnet.util import reset_np as reset_np
-from hybridnet.util import set_np as set_np
-from hybridnet.util import set_np_shape as set_np_shape
-from hybridnet.util import use_np as use_np
-from hybridnet.util import use_np_array as use_np_array
-from hybridnet.util import use_np_shape as use_np_shape
+from hybridnet.ndarray import waitall
+from hybridnet.util import (
+    is_np_array,
+    is_np_shape,
+    np_array,
+    np_shape,
+    reset_np,
+    set_np,
+    set_np_shape,
+    use_np,
+    use_np_array,
+    use_np_shape,
+)
 
 from . import image as image
 from . import random as random

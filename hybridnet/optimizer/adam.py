@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from hybridnet import nd
-from hybridnet.ndarray import NDArray
 
-from .optimizer import Index, Optimizer, register, zeros_like
+from .optimizer import Index, ListOptimizer, register
 
 __all__ = ["Adam"]
 
 
 @register
-class Adam(Optimizer):
+class Adam(ListOptimizer):
     """Adam (Kingma and Ba, 2014).
 
     With ``g = clip(rescale_grad * grad + wd * weight)`` and t the number of updates of the weight:
@@ -31,7 +30,7 @@ class Adam(Optimizer):
         kwargs: see `Optimizer`.
     """
 
-    aggregate_num = 4
+    num_states = 2  # the running means of the gradient and its square
 
     def __init__(
         self,
@@ -47,10 +46,6 @@ class Adam(Optimizer):
         self.beta2 = beta2
         self.epsilon = epsilon
         self.lazy_update = lazy_update
-
-    def create_state(self, index: Index, weight: NDArray) -> Any:
-        """Returns the running means of the gradient and its square: zeros like the weight."""
-        return (zeros_like(weight), zeros_like(weight))
 
     def _effective_lrs(self, indices: Sequence[Index], lrs: list[float]) -> list[float]:
         steps = [self._index_update_count[index] for index in indices]

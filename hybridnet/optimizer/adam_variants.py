@@ -11,7 +11,7 @@ from hybridnet.ndarray import NDArray
 from hybridnet.runtime.trace import host_scalars
 
 from .adaptive import times
-from .optimizer import Index, Optimizer, Step, register, zeros_like
+from .optimizer import Index, ListOptimizer, Step, register
 
 __all__ = ["FTML", "Adamax", "Nadam"]
 
@@ -24,7 +24,7 @@ def _decayed(step: Step, clip: float | None) -> NDArray:
 
 
 @register
-class Adamax(Optimizer):
+class Adamax(ListOptimizer):
     """Adam by the infinity norm (Kingma and Ba, 2014, section 7).
 
     With ``g = clip(rescale_grad * grad + wd * weight)`` and t the number of updates of the weight:
@@ -38,7 +38,7 @@ class Adamax(Optimizer):
         kwargs: see `Optimizer`.
     """
 
-    aggregate_num = 4
+    num_states = 2  # the running mean and maximum
 
     def __init__(
         self, learning_rate: float = 0.002, beta1: float = 0.9, beta2: float = 0.999, **kwargs: Any
@@ -46,10 +46,6 @@ class Adamax(Optimizer):
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
         self.beta2 = beta2
-
-    def create_state(self, index: Index, weight: NDArray) -> Any:
-        """Returns the running mean and maximum: zeros of the weight's shape and dtype."""
-        return (zeros_like(weight), zeros_like(weight))
 
     def _effective_lrs(self, indices: Sequence[Index], lrs: list[float]) -> list[float]:
         steps = [self._index_update_count[index] for index in indices]
@@ -67,7 +63,7 @@ class Adamax(Optimizer):
 
 
 @register
-class Nadam(Optimizer):
+class Nadam(ListOptimizer):
     """Adam with Nesterov's momentum (Dozat, 2015), whose momentum grows by a schedule.
 
     As in MXNet, the product of the momentums so far is one for all weights, so that with several
@@ -83,7 +79,7 @@ class Nadam(Optimizer):
         kwargs: see `Optimizer`.
     """
 
-    aggregate_num = 4
+    num_states = 2  # the running means of the gradient and its square
 
     def __init__(
         self,
@@ -100,10 +96,6 @@ class Nadam(Optimizer):
         self.epsilon = epsilon
         self.schedule_decay = schedule_decay
         self.m_schedule = 1.0
-
-    def create_state(self, index: Index, weight: NDArray) -> Any:
-        """Returns the running means of the gradient and its square: zeros like the weight."""
-        return (zeros_like(weight), zeros_like(weight))
 
     def _momentum(self, t: int) -> float:
         return float(self.beta1 * (1 - 0.5 * 0.96 ** (t * self.schedule_decay)))
@@ -139,7 +131,7 @@ class Nadam(Optimizer):
 
 
 @register
-class FTML(Optimizer):
+class FTML(ListOptimizer):
     """Follow the moving leader (Zheng and Kwok, 2017, algorithm 1).
 
     With ``g = clip(rescale_grad * grad + wd * weight)`` and t the number of updates of the weight:
@@ -154,7 +146,7 @@ class FTML(Optimizer):
         kwargs: see `Optimizer`.
     """
 
-    aggregate_num = 4
+    num_states = 3  # d, v and z
 
     def __init__(
         self, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, **kwargs: Any
@@ -163,10 +155,6 @@ class FTML(Optimizer):
         self.beta1 = beta1
         self.beta2 = beta2
         self.epsilon = epsilon
-
-    def create_state(self, index: Index, weight: NDArray) -> Any:
-        """Returns d, v and z: zeros of the weight's shape and dtype."""
-        return tuple(zeros_like(weight) for _ in range(3))
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""

@@ -8,13 +8,13 @@ from hybridnet import nd
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core import registry
 
-from .optimizer import Index, Optimizer, register, zeros_like
+from .optimizer import Index, ListOptimizer, register, zeros_like
 
 __all__ = ["AdaDelta", "AdaGrad", "Ftrl", "RMSProp", "times"]
 
 
 @register
-class AdaGrad(Optimizer):
+class AdaGrad(ListOptimizer):
     """AdaGrad (Duchi, Hazan and Singer, 2011).
 
     With ``g = clip(rescale_grad * grad)``: ``history += g**2``, then
@@ -24,8 +24,6 @@ class AdaGrad(Optimizer):
         eps: keeps the division finite.
         kwargs: see `Optimizer`.
     """
-
-    aggregate_num = 4
 
     def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -47,7 +45,7 @@ class AdaGrad(Optimizer):
 
 
 @register
-class AdaDelta(Optimizer):
+class AdaDelta(ListOptimizer):
     """AdaDelta (Zeiler, 2012), which has no learning rate.
 
     With ``g = clip(rescale_grad * grad)``: ``acc_g = rho * acc_g + (1 - rho) * g**2``,
@@ -60,16 +58,12 @@ class AdaDelta(Optimizer):
         kwargs: see `Optimizer`.
     """
 
-    aggregate_num = 4
+    num_states = 2  # the running means of the squares of gradients and steps
 
     def __init__(self, rho: float = 0.90, epsilon: float = 1e-5, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.rho = rho
         self.epsilon = epsilon
-
-    def create_state(self, index: Index, weight: NDArray) -> Any:
-        """Returns the running means of the squares of gradients and steps: zeros."""
-        return (zeros_like(weight), zeros_like(weight))
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
@@ -85,7 +79,7 @@ class AdaDelta(Optimizer):
 
 
 @register
-class RMSProp(Optimizer):
+class RMSProp(ListOptimizer):
     """RMSProp (Tieleman and Hinton, 2012), or its centered form (Graves, 2013).
 
     With ``g = clip(rescale_grad * grad + wd * weight)``: ``n = gamma1 * n + (1 - gamma1) * g**2``,
@@ -101,8 +95,6 @@ class RMSProp(Optimizer):
         clip_weights: the limit for the absolute value of each weight; None or 0 for no limit.
         kwargs: see `Optimizer`.
     """
-
-    aggregate_num = 4
 
     def __init__(
         self,
@@ -142,7 +134,7 @@ class RMSProp(Optimizer):
 
 
 @register
-class Ftrl(Optimizer):
+class Ftrl(ListOptimizer):
     """Follow the regularized leader (McMahan et al., "Ad click prediction", 2013, algorithm 1).
 
     With ``g = clip(rescale_grad * grad)``:
@@ -156,7 +148,7 @@ class Ftrl(Optimizer):
         kwargs: see `Optimizer`.
     """
 
-    aggregate_num = 4
+    num_states = 2  # z and n
 
     def __init__(
         self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Any
@@ -164,10 +156,6 @@ class Ftrl(Optimizer):
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.lamda1 = lamda1
         self.beta = beta
-
-    def create_state(self, index: Index, weight: NDArray) -> Any:
-        """Returns z and n: zeros of the weight's shape and dtype."""
-        return (zeros_like(weight), zeros_like(weight))
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""

@@ -12,13 +12,13 @@ from hybridnet.ops.core import registry
 from hybridnet.runtime.trace import host_scalars
 
 from .adaptive import times
-from .optimizer import Index, Optimizer, register, zeros_like
+from .optimizer import Index, ListOptimizer, register, zeros_like
 
 __all__ = ["LAMB", "LARS"]
 
 
 @register
-class LAMB(Optimizer):
+class LAMB(ListOptimizer):
     """Adam's direction, as long as the weight itself times the learning rate (You et al., 2019).
 
     Args:
@@ -33,7 +33,7 @@ class LAMB(Optimizer):
             float32 copies, which MXNet's own operators leave as they were.
     """
 
-    aggregate_num = 4
+    num_states = 2  # the running means of the gradient and its square
 
     def __init__(
         self,
@@ -53,10 +53,6 @@ class LAMB(Optimizer):
         self.lower_bound = lower_bound
         self.upper_bound = upper_bound
         self.bias_correction = bias_correction
-
-    def create_state(self, index: Index, weight: NDArray) -> Any:
-        """Returns the running means of the gradient and its square: zeros like the weight."""
-        return (zeros_like(weight), zeros_like(weight))
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
@@ -80,7 +76,7 @@ class LAMB(Optimizer):
 
 
 @register
-class LARS(Optimizer):
+class LARS(ListOptimizer):
     """Gradient descent with momentum and a learning rate for each layer (You et al., 2017).
 
     The rate of a weight is ``lr * eta * |weight| / (|g| + wd * |weight| + eps)`` with g the
@@ -96,8 +92,6 @@ class LARS(Optimizer):
             that changes (Goyal et al., 2017).
         kwargs: see `Optimizer`.
     """
-
-    aggregate_num = 4
 
     def __init__(
         self,

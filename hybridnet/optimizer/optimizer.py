@@ -23,7 +23,15 @@ from hybridnet.ndarray import NDArray, zeros
 from hybridnet.runtime import recorder
 from hybridnet.runtime.trace import host_scalars
 
-__all__ = ["Optimizer", "Step", "create", "is_low_precision", "register", "zeros_like"]
+__all__ = [
+    "ListOptimizer",
+    "Optimizer",
+    "Step",
+    "create",
+    "is_low_precision",
+    "register",
+    "zeros_like",
+]
 
 _Class = TypeVar("_Class", bound="type[Optimizer]")
 
@@ -420,6 +428,21 @@ def create(name: str, **kwargs: Any) -> Optimizer:
         TypeError: the optimizer takes no such argument.
     """
     return Optimizer.create_optimizer(name, **kwargs)
+
+
+class ListOptimizer(Optimizer):
+    """The base of the optimizers here, whose `update` takes lists, too.
+
+    Attributes:
+        num_states: how many arrays of zeros, of its shape and dtype, are remembered of a weight.
+    """
+
+    aggregate_num = 4
+    num_states: int = 0
+
+    def create_state(self, index: Index, weight: NDArray) -> Any:
+        """Returns what is remembered of a weight: zeros like it; None where nothing is."""
+        return tuple(zeros_like(weight) for _ in range(self.num_states)) or None
 
 
 def is_low_precision(weight: NDArray) -> bool:

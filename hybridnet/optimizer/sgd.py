@@ -8,13 +8,13 @@ from typing import Any
 from hybridnet import nd
 from hybridnet.ndarray import NDArray
 
-from .optimizer import Index, Optimizer, register, zeros_like
+from .optimizer import Index, ListOptimizer, Optimizer, register, zeros_like
 
 __all__ = ["NAG", "SGD", "Signum", "Test"]
 
 
 @register
-class SGD(Optimizer):
+class SGD(ListOptimizer):
     """Stochastic gradient descent, with momentum if asked for.
 
     With ``g = clip(rescale_grad * grad) + wd * weight``: ``m = momentum * m - lr * g``, then
@@ -25,8 +25,6 @@ class SGD(Optimizer):
         lazy_update: by a row-sparse gradient, update only the rows that it holds.
         kwargs: see `Optimizer`.
     """
-
-    aggregate_num = 4
 
     def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -80,7 +78,7 @@ class SGD(Optimizer):
 
 
 @register
-class NAG(Optimizer):
+class NAG(ListOptimizer):
     """Stochastic gradient descent with Nesterov's accelerated gradient.
 
     With ``g = clip(rescale_grad * grad) + wd * weight``: ``m = momentum * m - lr * g``, then
@@ -93,8 +91,6 @@ class NAG(Optimizer):
         momentum: the share of the last step that is taken again.
         kwargs: see `Optimizer`.
     """
-
-    aggregate_num = 4
 
     def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -116,7 +112,7 @@ class NAG(Optimizer):
 
 
 @register
-class Signum(Optimizer):
+class Signum(ListOptimizer):
     """Descent by the sign of the momentum, or of the gradient (Bernstein et al., "signSGD", 2018).
 
     With ``g = clip(rescale_grad * grad) + wd * weight``:
@@ -130,8 +126,6 @@ class Signum(Optimizer):
         wd_lh: weight decay apart from the gradient (Loshchilov and Hutter, 2019).
         kwargs: see `Optimizer`.
     """
-
-    aggregate_num = 4
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from hybridnet import nd
 from hybridnet.ndarray import NDArray
 
 from .adaptive import times
-from .optimizer import Index, Optimizer, Step, register, zeros_like
+from .optimizer import Index, ListOptimizer, Step, register, zeros_like
 
 __all__ = ["DCASGD", "SGLD"]
 
@@ -20,7 +20,7 @@ def _clipped(step: Step, clip: float | None) -> NDArray:
 
 
 @register
-class SGLD(Optimizer):
+class SGLD(ListOptimizer):
     """Langevin dynamics by stochastic gradients (Welling and Teh, 2011): samples a posterior.
 
     With ``g = clip(rescale_grad * grad)``: ``weight -= lr / 2 * (g + wd * weight)``, plus noise
@@ -29,8 +29,6 @@ class SGLD(Optimizer):
     Args:
         kwargs: see `Optimizer`.
     """
-
-    aggregate_num = 4
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) by one step."""
@@ -43,7 +41,7 @@ class SGLD(Optimizer):
 
 
 @register
-class DCASGD(Optimizer):
+class DCASGD(ListOptimizer):
     """Gradient descent with a correction for delay (Zheng et al., 2016).
 
     With ``g = clip(rescale_grad * grad)`` and the weight as it was at the last update:
@@ -55,8 +53,6 @@ class DCASGD(Optimizer):
         lamda: the strength of the correction.
         kwargs: see `Optimizer`.
     """
-
-    aggregate_num = 4
 
     def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -10,19 +10,16 @@ what is data (`Rule`), listed in ``docs/passes.md``. `plan_memory` and `mirror` 
 
 from __future__ import annotations
 
-from .context import PassContext as PassContext
-from .memory import MemoryPlan as MemoryPlan
-from .memory import plan_memory as plan_memory
-from .mirror import mirror as mirror
-from .pattern import rewritten as rewritten
+from .context import PassContext
+from .memory import MemoryPlan, plan_memory
+from .mirror import mirror
+from .pattern import rewritten
 from .pipeline import PIPELINE as pipeline
-from .pipeline import Pass as Pass
-from .pipeline import optimize as optimize
-from .prune import pruned as pruned
-from .report import Record as Record
-from .report import Report as Report
-from .rule import Rule as Rule
-from .switch import off as off
+from .pipeline import Pass, optimize
+from .prune import pruned
+from .report import Record, Report
+from .rule import Rule
+from .switch import off
 
 __all__ = [
     "MemoryPlan",

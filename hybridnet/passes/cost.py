@@ -116,7 +116,6 @@ def upward_ranks(
     Hariri, Wu, 2002). Ordered by falling rank, each node comes after its inputs.
 
     Args:
-        graph: the graph.
         types: of its nodes.
         compute: seconds that a node takes.
         transfer: seconds that a tensor takes to the nodes that read it.

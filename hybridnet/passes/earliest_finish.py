@@ -90,7 +90,6 @@ def earliest_finish(
     """Places the nodes that are free.
 
     Args:
-        graph: what is placed.
         placed: nodes whose device is settled.
         choices: for each other node, the key of those that must be together with it, and the
             devices they can be on; of equal ones the first is taken.

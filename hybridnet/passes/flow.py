@@ -25,12 +25,13 @@ from typing import Any, Final, final
 
 from hybridnet.base.errors import InternalError
 from hybridnet.graph.node import Node
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.call import ApartCall, Backward, Types
 
 __all__ = [
     "PIVOT",
     "SWITCH",
     "EnterCall",
+    "ExecutorCall",
     "ExitCall",
     "FlowCall",
     "Frame",
@@ -82,33 +83,24 @@ class Scopes:
     levels: dict[Node, int] = field(default_factory=dict)
 
 
-class FlowCall(Call):
-    """What the primitives have in common: they hand values on, between programs.
-
-    Args:
-        num_outputs: how many.
-    """
+class ExecutorCall(ApartCall):
+    """What the executor does itself, between programs."""
 
     __slots__ = ()
 
-    def __init__(self, num_outputs: int = 1) -> None:
-        self.num_outputs = self.num_visible = num_outputs
-        self.num_scalars = 0
-        self.takes_state = False
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """Graphs are differentiated before they are lowered and partitioned."""
+        raise InternalError(f"the gradient of {self}")
+
+
+class FlowCall(ExecutorCall):
+    """What the primitives have in common: they hand values on."""
+
+    __slots__ = ()
 
     def infer(self, types: Types) -> Types:
         """The type of the first input."""
         return types[:1] * self.num_outputs
-
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
-        """Not part of a program."""
-        raise InternalError(f"{self.name} in a program")
-
-    def gradient(self, back: Backward) -> Sequence[Any]:
-        """Graphs are differentiated before they are lowered."""
-        raise InternalError(f"the gradient of {self.name}")
 
     def __repr__(self) -> str:
         return self.name
@@ -119,14 +111,10 @@ class SwitchCall(FlowCall):
     """See the top of this module."""
 
     __slots__ = ()
+    name = "_Switch"
 
     def __init__(self) -> None:
         super().__init__(2)
-
-    @property
-    def name(self) -> str:
-        """As TensorFlow names it."""
-        return "_Switch"
 
 
 @final
@@ -134,11 +122,7 @@ class PivotCall(FlowCall):
     """Hands on what it is given: what runs in a branch but reads nothing of it waits for one."""
 
     __slots__ = ()
-
-    @property
-    def name(self) -> str:
-        """As it is printed."""
-        return "_Pivot"
+    name = "_Pivot"
 
 
 @final
@@ -151,16 +135,12 @@ class MergeCall(FlowCall):
     """
 
     __slots__ = ("frame", "number")
+    name = "_Merge"
 
     def __init__(self, frame: Frame | None = None, number: int = 0) -> None:
         super().__init__()
         self.frame = frame
         self.number = number
-
-    @property
-    def name(self) -> str:
-        """As TensorFlow names it."""
-        return "_Merge"
 
 
 class _FrameCall(FlowCall):
@@ -183,15 +163,11 @@ class EnterCall(_FrameCall):
     """
 
     __slots__ = ("is_constant",)
+    name = "_Enter"
 
     def __init__(self, frame: Frame, is_constant: bool) -> None:
         super().__init__(frame)
         self.is_constant = is_constant
-
-    @property
-    def name(self) -> str:
-        """As TensorFlow names it."""
-        return "_Enter"
 
 
 @final
@@ -199,11 +175,7 @@ class ExitCall(_FrameCall):
     """See the top of this module."""
 
     __slots__ = ()
-
-    @property
-    def name(self) -> str:
-        """As TensorFlow names it."""
-        return "_Exit"
+    name = "_Exit"
 
 
 @final
@@ -211,11 +183,7 @@ class LoopCondCall(_FrameCall):
     """See the top of this module."""
 
     __slots__ = ()
-
-    @property
-    def name(self) -> str:
-        """As TensorFlow names it."""
-        return "_LoopCond"
+    name = "_LoopCond"
 
 
 @final
@@ -223,20 +191,15 @@ class NextIterationCall(_FrameCall):
     """See the top of this module.
 
     Args:
-        frame: the loop.
         number: which of the loop's variables.
     """
 
     __slots__ = ("number",)
+    name = "_NextIteration"
 
     def __init__(self, frame: Frame, number: int) -> None:
         super().__init__(frame)
         self.number = number
-
-    @property
-    def name(self) -> str:
-        """As TensorFlow names it."""
-        return "_NextIteration"
 
 
 SWITCH: Final = SwitchCall()

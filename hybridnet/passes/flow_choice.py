@@ -40,8 +40,6 @@ class Choice:
 
     Args:
         scope: where it is.
-        node: what is lowered.
-        pred: the condition.
         floor: the level of its Switches at the least.
         controls: what runs before all that is in it.
 

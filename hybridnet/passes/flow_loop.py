@@ -92,7 +92,6 @@ class Loop:
 
     Args:
         scope: where it is.
-        node: what is lowered.
         parallel_iterations: see `Frame`.
         floor: the level of its first nodes at the least.
         controls: what runs before all that is in it.
@@ -193,7 +192,6 @@ class Loop:
         """Says what a variable is in the next iteration.
 
         Args:
-            one: which.
             value: what the body made of it.
             controls: what must have run before the next iteration.
         """

@@ -82,7 +82,6 @@ class Writer:
             scope: where it runs.
             call: what it does.
             inputs: to what.
-            name: its name.
             device: where it runs.
             of: whose line and attributes it has.
             scalars: the numbers that the call takes.

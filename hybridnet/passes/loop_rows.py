@@ -16,7 +16,7 @@ import numpy as np
 from hybridnet.base.errors import InternalError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.call import Arrays, Backward, Call, Types
 
 __all__ = [
     "COUNTER",
@@ -61,9 +61,7 @@ class RowCall(Call):
 
     def __init__(self, rule: _Rule) -> None:
         self._rule = rule
-        self.num_outputs = self.num_visible = 1
-        self.num_scalars = 0
-        self.takes_state = False
+        super().__init__()
 
     @property
     def name(self) -> str:
@@ -78,9 +76,7 @@ class RowCall(Call):
         """By its rule."""
         return (self._rule.infer(types),)
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """By its rule."""
         return (self._rule.lower(*operands),)
 

@@ -139,7 +139,6 @@ class _Lowering:
         """Writes a graph in a scope.
 
         Args:
-            graph: what is written.
             scope: where to.
             readers: its inputs.
             numbers: what stands for the numbers in it.

@@ -237,8 +237,6 @@ class Loops:
         """Writes the body of a loop, and what its variables are in the next iteration.
 
         Args:
-            site: what is lowered.
-            loop: the loop.
             body: what each iteration computes.
             readers: its inputs.
             count: counts the iterations; None where nothing is counted.

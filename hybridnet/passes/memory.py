@@ -76,7 +76,6 @@ class _Planner:
     """One walk over the nodes.
 
     Args:
-        graph: the graph.
         types: of its nodes.
         inplace: whether results take over memory of inputs.
         share: whether memory of dead results is used again.

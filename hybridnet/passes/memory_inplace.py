@@ -36,7 +36,6 @@ def inplace_pairs(call: Call, inputs: Types, outputs: Types) -> Iterator[tuple[i
     """Yields (input, output) where the output may take over the input's memory, if that dies.
 
     Args:
-        call: the call.
         inputs: the types of its inputs.
         outputs: the types of its outputs.
     """

@@ -26,7 +26,6 @@ class Apart:
     """A graph without its ordered nodes.
 
     Args:
-        graph: the whole.
         context: knows the types of its inputs.
 
     Attributes:

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, final
+from typing import Final, NamedTuple, final
 
 import numpy as np
 
 from hybridnet.base.device_name import DEVICE
-from hybridnet.base.errors import GraphError, InternalError
+from hybridnet.base.errors import GraphError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.call import Types
 
-from .flow import FlowCall, Frame, Scopes
+from .flow import ExecutorCall, FlowCall, Frame, Scopes
 
 __all__ = ["Part", "Partition", "RecvCall", "SendCall", "Transfer", "partition"]
 
@@ -46,7 +46,7 @@ class Transfer(NamedTuple):
     tensor: str
 
 
-class _TransferCall(Call):
+class _TransferCall(ExecutorCall):
     """What Send and Recv have in common: they do not compute."""
 
     __slots__ = ("transfer", "type")
@@ -54,9 +54,7 @@ class _TransferCall(Call):
     def __init__(self, transfer: Transfer, kind: TensorType) -> None:
         self.transfer = transfer
         self.type = kind
-        self.num_outputs = self.num_visible = 1
-        self.num_scalars = 0
-        self.takes_state = False
+        super().__init__()
 
     @property
     def is_control(self) -> bool:
@@ -66,16 +64,6 @@ class _TransferCall(Call):
     def infer(self, types: Types) -> Types:
         """The tensor's type."""
         return (self.type,)
-
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
-        """Not part of a program: the executor sends and receives between programs."""
-        raise InternalError(f"{self.name} of {self.transfer.tensor} in a program")
-
-    def gradient(self, back: Backward) -> Sequence[Any]:
-        """Graphs are differentiated before they are partitioned."""
-        raise InternalError(f"the gradient of {self.name} of {self.transfer.tensor}")
 
     def __repr__(self) -> str:
         source, destination, tensor = self.transfer
@@ -87,11 +75,7 @@ class SendCall(_TransferCall):
     """Hands its input to the rendezvous; its output is that input."""
 
     __slots__ = ()
-
-    @property
-    def name(self) -> str:
-        """As TensorFlow names it."""
-        return "_Send"
+    name = "_Send"
 
 
 @final
@@ -99,11 +83,7 @@ class RecvCall(_TransferCall):
     """Its output comes from the rendezvous; it has no input."""
 
     __slots__ = ()
-
-    @property
-    def name(self) -> str:
-        """As TensorFlow names it."""
-        return "_Recv"
+    name = "_Recv"
 
 
 @final
@@ -281,7 +261,6 @@ def partition(
     """Cuts a graph into one for each device.
 
     Args:
-        graph: what is cut.
         devices: the name of each node's device, variables included.
         types: of all nodes.
         wanted: for each output the device on which it is wanted; None, or no entry, leaves it

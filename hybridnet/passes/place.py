@@ -99,7 +99,6 @@ def place(
     """Chooses a device for every node.
 
     Args:
-        graph: what is placed.
         sites: the devices, at least one; where there is no reason for another, the first.
         default: where nodes run that nothing is said of; None has them placed by cost.
         fixed: variables whose values are on a device already.

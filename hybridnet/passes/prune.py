@@ -55,7 +55,6 @@ def pruned(
     """Returns the part of a graph that computes some values, given others.
 
     Args:
-        graph: the whole.
         outputs: values of it that are requested.
         feeds: values of it that will be given; what only they need is left out.
         targets: nodes of it that are to run, whether or not an output needs them.

@@ -85,7 +85,6 @@ class Rewriter:
     """One pass over one graph.
 
     Args:
-        graph: what is rewritten.
         context: of the pass.
         steps: see `add_steps`.
 
@@ -195,7 +194,6 @@ class Rewriter:
         """Makes a node, and simplifies it.
 
         Args:
-            operator: its name.
             inputs: to what it is applied, values of the new graph.
             attrs: its parameters.
             of: the node that is being replaced, whose attributes the new one gets.

@@ -142,7 +142,6 @@ class _Known:
     """The types of a graph's nodes, and the values of those that shapes are made of.
 
     Args:
-        graph: which.
         types: of its inputs.
         values: of some of its inputs.
         around: what is known of the graph around it, if it is inside a control call.

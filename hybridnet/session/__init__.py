@@ -1,11 +1,8 @@
 """`Session`: runs parts of a graph, and holds the variables between runs."""
 
-from .errors import FeedError as FeedError
-from .errors import MissingFeedError as MissingFeedError
-from .errors import UninitializedError as UninitializedError
-from .metadata import RunMetadata as RunMetadata
-from .metadata import RunOptions as RunOptions
-from .session import Session as Session
+from .errors import FeedError, MissingFeedError, UninitializedError
+from .metadata import RunMetadata, RunOptions
+from .session import Session
 
 __all__ = [
     "FeedError",

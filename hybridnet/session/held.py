@@ -11,35 +11,24 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.base.errors import InternalError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.ops.core import registry
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.call import ApartCall, Backward, Call, Types
 from hybridnet.ops.state.variables import READ
 
 __all__ = ["IS_HELD", "VALUE_OR", "asking", "settled_held"]
 
 
-class _Asking(Call):
+class _Asking(ApartCall):
     """A call whose first input is a variable that may have no value yet."""
 
+    refusal = "{name} stands in a graph that no session has settled"
     __slots__ = ()
-
-    def __init__(self) -> None:
-        self.num_outputs = self.num_visible = 1
-        self.num_scalars = 0
-        self.takes_state = False
 
     def facts(self) -> Sequence[Any]:
         """There is one of each."""
         return ()
-
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
-        """A session has put something else in its place."""
-        raise InternalError(f"{self.name} stands in a graph that no session has settled")
 
 
 @final
@@ -47,11 +36,7 @@ class _ValueOr(_Asking):
     """The value of its first input, or of its second where that has none."""
 
     __slots__ = ()
-
-    @property
-    def name(self) -> str:
-        """As it is printed."""
-        return "_value_or"
+    name = "_value_or"
 
     def infer(self, types: Types) -> Types:
         """That of the second input, which the first has, too."""
@@ -67,16 +52,8 @@ class _IsHeld(_Asking):
     """Whether its input has a value: a bool."""
 
     __slots__ = ()
-
-    @property
-    def name(self) -> str:
-        """As it is printed."""
-        return "_is_held"
-
-    @property
-    def no_gradient(self) -> str:
-        """It is no number."""
-        return "it is a truth value"
+    no_gradient = "it is a truth value"
+    name = "_is_held"
 
     def infer(self, types: Types) -> Types:
         """One bool."""

@@ -15,7 +15,7 @@ import numpy as np
 from hybridnet.base.errors import GraphError, MXNetError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.call import ApartCall, Arrays, Scalars, Types
 from hybridnet.runtime import recorder
 from hybridnet.runtime.host_task import push_task
 
@@ -29,7 +29,7 @@ Dims = tuple[int | None, ...] | None
 
 
 @final
-class HostCall(Call):
+class HostCall(ApartCall):
     """A Python function of arrays.
 
     Args:
@@ -39,9 +39,12 @@ class HostCall(Call):
         dims: of each result what is known of its shape.
     """
 
+    refusal = "{name}: a Python function cannot be part of a compiled program"
+    fault = MXNetError
     on_host = True
     symbolic_rule = False
     __slots__ = ("_dims", "_dtypes", "function", "title")
+    no_gradient = "it is a Python function"
 
     def __init__(
         self,
@@ -52,9 +55,7 @@ class HostCall(Call):
     ) -> None:
         self.title = title
         self.function = function
-        self.num_outputs = self.num_visible = len(dtypes)
-        self.num_scalars = 0
-        self.takes_state = False
+        super().__init__(len(dtypes))
         self._dtypes = tuple(dtypes)
         self._dims = tuple(dims or [None] * len(dtypes))
 
@@ -62,11 +63,6 @@ class HostCall(Call):
     def name(self) -> str:
         """What it is called."""
         return self.title
-
-    @property
-    def no_gradient(self) -> str:
-        """That it is Python, unless it was given a rule."""
-        return "it is a Python function"
 
     def infer(self, types: Types) -> Types:
         """The types of the results, where their shapes are known.
@@ -123,9 +119,7 @@ class HostCall(Call):
                 f"got {one.shape}"
             )
 
-    def run_apart(
-        self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
-    ) -> list[Any]:
+    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Runs it as a task of the engine.
 
         One that returns nothing is waited for: its errors would be lost.
@@ -141,13 +135,3 @@ class HostCall(Call):
         (done,) = push_task(run, values, (tensor_type((), _DONE.dtype),), name=self.title)
         recorder.ready_array(done)
         return []
-
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
-        """Not part of a program."""
-        raise MXNetError(f"{self.title}: a Python function cannot be part of a compiled program")
-
-    def gradient(self, back: Backward) -> Sequence[Any]:
-        """There is none."""
-        return [None] * len(back.inputs)

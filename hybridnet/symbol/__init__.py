@@ -15,21 +15,17 @@ from . import contrib as contrib
 from . import image as image
 from . import linalg as linalg
 from . import random as random
-from ._lower import lower_control as lower_control
-from ._memory import MemoryEstimate as MemoryEstimate
-from ._memory import estimate_memory as estimate_memory
-from ._optimize import optimize as optimize
+from ._lower import lower_control
+from ._memory import MemoryEstimate, estimate_memory
+from ._optimize import optimize
 from .create import *  # noqa: F403
 from .create import __all__ as _create_names
-from .custom import Custom as Custom
+from .custom import Custom
 from .functions import *  # noqa: F403
 from .functions import __all__ as _function_names
 from .functions import operator_functions as _operator_functions
-from .structured import case as case
-from .structured import cond as cond
-from .structured import while_loop as while_loop
-from .symbol import Group as Group
-from .symbol import Symbol as Symbol
+from .structured import case, cond, while_loop
+from .symbol import Group, Symbol
 
 # Names written by hand win over operators of the same name: they take plain numbers too.
 _operators = {

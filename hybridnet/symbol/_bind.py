@@ -185,7 +185,6 @@ def _by_name(
     """Returns arrays by name, from a list in order or a dict.
 
     Args:
-        symbol: what is bound.
         what: the parameter, for messages.
         names: the names wanted.
         given: what the user gave.

@@ -107,7 +107,6 @@ def make_node(
     Inputs that are missing become variables ``{name}_{input}``, with the node's attributes.
 
     Args:
-        op: the operator.
         inputs: what it is applied to; None where an input was not given.
         given: its parameters, among which may be attributes (``lr_mult=2``, ``__x__="y"``).
         name: the user's name for it.
@@ -184,7 +183,6 @@ def substitute(
     """Returns the edges with variables replaced.
 
     Args:
-        edges: what is computed.
         values: variable -> what takes its place.
         name: for the node that computes it, if it is one.
     """

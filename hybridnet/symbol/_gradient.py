@@ -23,7 +23,6 @@ def gradient_edges(graph: Graph, wanted: Sequence[Node]) -> list[Edge]:
     """Adds the nodes that compute the gradients of the sum of a graph's outputs.
 
     Args:
-        graph: what to differentiate.
         wanted: variables of it.
 
     Returns:

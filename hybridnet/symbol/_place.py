@@ -66,7 +66,6 @@ def places_of(
     """Places a graph.
 
     Args:
-        graph: what is bound.
         ctx: where nodes run that nothing is said of; or the contexts among which they are placed.
         group2ctx: where nodes run that have a ``ctx_group``.
         types: gives the types of the graph's inputs; asked only where nodes are placed by cost.

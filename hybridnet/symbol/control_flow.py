@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hybridnet.base.errors import ParameterError
-from hybridnet.base.nested import Layout, flattened, nested
+from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, taken_apart
 from hybridnet.graph.cond import open_cond
 from hybridnet.graph.foreach import open_foreach
 from hybridnet.graph.while_loop import open_while
@@ -50,7 +50,7 @@ def foreach(
             nested(data_layout, inside.symbols[: len(rows)]),
             nested(state_layout, inside.symbols[len(rows) :]),
         )
-        outs, new, layouts = _outputs_and_states("foreach: body", result, len(states))
+        outs, new, layouts = taken_apart("foreach: body", result, len(states), Symbol)
         edges = distinct([*outs, *new], len(outs))
     (graph,), inputs = inside.cut([edges])
     call, numbers = open_foreach(graph, len(rows), len(states), len(outs))
@@ -89,7 +89,7 @@ def while_loop(
         raise ParameterError("while_loop: loop_vars should contain at least one symbol")
     tested = Inside(f"{name}_cond", variables)
     with tested.scope:
-        holds = cond(*arguments(layout, tested.symbols))
+        holds = cond(*loop_arguments(layout, tested.symbols))
         if not isinstance(holds, Symbol):
             raise ParameterError(
                 f"while_loop: cond must return a Symbol of one element, got {type(holds).__name__}"
@@ -97,8 +97,8 @@ def while_loop(
         test = distinct([holds], 0)
     inside = Inside(f"{name}_func", variables)
     with inside.scope:
-        result = func(*arguments(layout, inside.symbols))
-        outs, new, layouts = _outputs_and_states("while_loop: func", result, len(variables))
+        result = func(*loop_arguments(layout, inside.symbols))
+        outs, new, layouts = taken_apart("while_loop: func", result, len(variables), Symbol)
         edges = distinct([*outs, *new], len(outs))
     (condition, body), inputs, places = joined([(tested, test), (inside, edges)])
     call, numbers = open_while(condition, body, places[: len(variables)], len(outs), limit)
@@ -161,29 +161,6 @@ def checked_limit(max_iterations: Any) -> int:
             f"{max_iterations!r}"
         )
     return limit
-
-
-def arguments(layout: Layout, leaves: Sequence[Any]) -> list[Any]:
-    """Returns loop variables as the arguments of a function: a list is several of them."""
-    made = nested(layout, leaves)
-    return made if isinstance(made, list) else [made]
-
-
-def _outputs_and_states(
-    what: str, result: Any, num_states: int
-) -> tuple[list[Any], list[Any], tuple[Layout, Layout]]:
-    """Takes what a body returned apart: outputs, states, and how both were nested."""
-    if not isinstance(result, (tuple, list)) or len(result) != 2:
-        raise ParameterError(f"{what} must return a pair: the outputs and the new states")
-    outs, out_layout = flattened(
-        [] if result[0] is None else result[0], Symbol, f"{what}: the outputs"
-    )
-    states, state_layout = flattened(result[1], Symbol, f"{what}: the new states")
-    if len(states) != num_states:
-        raise ParameterError(
-            f"{what} must return as many states as it gets, {num_states}, got {len(states)}"
-        )
-    return outs, states, (out_layout, state_layout)
 
 
 def _results(

@@ -7,7 +7,7 @@ from typing import Any, Final
 from hybridnet import numpy as _numpy
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.unsupported import missing
-from hybridnet.numpy import linalg as linalg
+from hybridnet.numpy import linalg
 from hybridnet.numpy.creation import NAMES as _CREATED
 from hybridnet.numpy.creation import Creation as _Creation
 from hybridnet.numpy.methods import NumpyMethods

@@ -158,7 +158,6 @@ class Bodies:
     """Several bodies that become one call: they get the same inputs.
 
     Args:
-        bodies: the traced bodies.
         arrays: what they are given.
         writers: those that may overwrite arrays.
 
@@ -232,7 +231,6 @@ class Bodies:
         """Records the call, overwrites what it overwrites, and returns the results.
 
         Args:
-            call: the call.
             scalars: the numbers that it takes.
             num_results: how many results there are.
             tracked: for each output whether gradients flow to it.

@@ -66,7 +66,6 @@ class Bucketed:
     """A function that is traced for few sizes; made by `hn.function` and `hybridize`.
 
     Args:
-        function: what is traced.
         buckets: the sizes; several where several axes vary.
         parameters: the names of the function's positional parameters.
         by_name: whether masks are given by name, and not after the other arguments.

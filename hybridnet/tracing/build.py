@@ -132,7 +132,6 @@ def build(function: Callable[..., Any], arguments: Arguments) -> Plan:
     """Runs a function once and returns what it did.
 
     Args:
-        function: what to trace.
         arguments: of the kind that it is traced for.
     """
     trace = Trace(next(_tape.order))

@@ -46,7 +46,6 @@ class ConcreteFunction:
     """A traced function: a graph, where its inputs come from, and where its outputs go.
 
     Args:
-        function: what to trace.
         given: arguments of the kind that it is traced for.
         name: for messages.
         reader: of arguments, for calls.

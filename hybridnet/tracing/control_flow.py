@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.base.nested import Layout, flattened, nested
+from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, taken_apart
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.cond import CondCall
 from hybridnet.graph.foreach import ForeachCall, Loop
 from hybridnet.graph.subgraph import opened, shared
 from hybridnet.graph.while_loop import WhileCall
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray.control_flow import TRACED, loop_arguments, taken_apart
+from hybridnet.ndarray.control_flow import TRACED
 from hybridnet.ops.core.registry import get
 
 from .bodies import Bodies, Body, Flow
@@ -56,7 +56,6 @@ def loop_rows(
 
     Args:
         body: traced; it is given a row of each array, and the states.
-        rows: the arrays.
         states: the first states.
         results: of the body: outputs, which will be stacked, and a new value for each state.
 
@@ -131,7 +130,7 @@ def _foreach(
 
     def run(*arrays: NDArray) -> list[NDArray]:
         result = body(nested(data_layout, arrays[:count]), nested(state_layout, arrays[count:]))
-        outs, new, found = taken_apart("foreach: body", result, states)
+        outs, new, found = taken_apart("foreach: body", result, len(states), NDArray)
         layouts.append(found)
         return [*outs, *new]
 
@@ -162,7 +161,7 @@ def _while_loop(
 
     def run(*arrays: NDArray) -> list[NDArray]:
         result = func(*loop_arguments(layout, arrays))
-        outs, new, found = taken_apart("while_loop: func", result, variables)
+        outs, new, found = taken_apart("while_loop: func", result, len(variables), NDArray)
         layouts.append(found)
         return [*outs, *new]
 

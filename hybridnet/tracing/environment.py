@@ -42,7 +42,6 @@ def environment_key(
     """Returns what the names in a function, and in functions of the user's that it calls, mean.
 
     Args:
-        function: the function.
         args, kwargs: its arguments, of whose objects attributes count.
         identities: objects that are known by their identity only are added.
     """
@@ -128,7 +127,6 @@ def guards_of(function: Callable[..., Any], args: Sequence[Any]) -> Guards | Non
     """Returns what must not change for `environment_key` to be the same; None if that is too much.
 
     Args:
-        function: the function.
         args: its arguments; what is in arrays among them does not count.
     """
     guards = Guards()

@@ -21,12 +21,7 @@ __all__ = ["FirstCall"]
 
 @final
 class FirstCall:
-    """What a function finds outside before it is traced.
-
-    Args:
-        function: the function.
-        given: its arguments.
-    """
+    """What a function finds outside before it is traced."""
 
     def __init__(self, function: Callable[..., Any], given: Given) -> None:
         found = places_of(function, given.args, given.kwargs)

@@ -35,7 +35,6 @@ class Reader:
 
     Args:
         name: of the function.
-        function: the function.
         input_signature: see `hn.function`; None for any arguments.
         static_argnames: the same.
         ctx: the device on which it runs; None for that of its arguments.

@@ -3,6 +3,7 @@
 Such calls happen in program order, also inside traced functions, loops and branches. To be ordered
 there, and to happen though nothing reads what they return, they read and overwrite an array that
 stands for the world outside, one for each context; the trace carries it through like any array
+from hybridnet.ops.core.call import ApartCall
 from outside that a function changes (or like the state of a random generator).
 """
 
@@ -22,7 +23,7 @@ from hybridnet.base.errors import DTypeError, MXNetError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.ndarray._copy import put
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.call import ApartCall, Arrays, Backward, Scalars, Types
 from hybridnet.runtime import recorder
 from hybridnet.runtime.host_task import push_task
 from hybridnet.runtime.segment import Value
@@ -100,7 +101,7 @@ def _order_var() -> engine.Var:
 
 
 @final
-class HostCall(Call):
+class HostCall(ApartCall):
     """Python code from NumPy arrays to NumPy arrays.
 
     An ordered one has an input and an output more than users know of: the world outside.
@@ -116,6 +117,7 @@ class HostCall(Call):
     """
 
     __slots__ = ("_function", "_gradient", "_name", "_ordered", "_waits", "mutates", "types")
+    refusal, fault = _IN_PROGRAM, MXNetError
     on_host = True
     one_dtype = False
     symbolic_rule = False
@@ -157,15 +159,7 @@ class HostCall(Call):
         """The types it was made with."""
         return (*self.types, *types[-1:]) if self._ordered else self.types
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
-        """Not part of a program."""
-        raise MXNetError(_IN_PROGRAM.format(name=self._name))
-
-    def run_apart(
-        self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
-    ) -> list[Any]:
+    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Has the code run as a task of the engine, after the calls before it."""
 
         def task(*arrays: Any) -> list[Any]:

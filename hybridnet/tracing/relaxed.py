@@ -25,9 +25,6 @@ class Relaxed:
     Arrays that come in a second size along some axes, with all else as before, are padded to the
     next power of two along these from then on, if the function is one whose results do not depend
     on that (`hybridnet.tracing.padding_check`). Otherwise each size is traced, as without it.
-
-    Args:
-        function: the function.
     """
 
     def __init__(self, function: Function) -> None:

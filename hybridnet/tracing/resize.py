@@ -11,7 +11,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.ndarray._copy import put
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.call import ApartCall, Backward, Types
 from hybridnet.runtime.host_task import push_task
 from hybridnet.runtime.segment import Value
 
@@ -29,24 +29,18 @@ def fitted(host: np.ndarray[Any, Any], shape: Shape, pad: float) -> np.ndarray[A
 
 
 @final
-class Resize(Call):
+class Resize(ApartCall):
     """A copy that is cut or padded at the end of its axes, made in host memory."""
 
     __slots__ = ("_pad", "_shape", "_source")
+    name = "_resize"
     symbolic_rule = False
 
     def __init__(self, source: Shape, shape: Shape, pad: float) -> None:
         self._source = source
         self._shape = shape
         self._pad = pad
-        self.num_outputs = self.num_visible = 1
-        self.num_scalars = 0
-        self.takes_state = False
-
-    @property
-    def name(self) -> str:
-        """As it is printed."""
-        return "_resize"
+        super().__init__()
 
     def run(self, value: Value, ctx: Context) -> Value:
         """Makes the copy: at once if the array is there, else in the engine when it is."""
@@ -63,12 +57,6 @@ class Resize(Call):
     def infer(self, types: Types) -> Types:
         """The same dtype in the new shape."""
         return (tensor_type(self._shape, types[0].dtype),)
-
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
-        """Not part of a program."""
-        raise NotImplementedError(f"{self.name} is never part of a program")
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """What was cut off gets 0; that of the padding is cut off."""

@@ -100,7 +100,6 @@ class Watch:
 
     Args:
         name: of the function.
-        function: what is traced.
     """
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
@@ -122,7 +121,6 @@ class Watch:
         """Notes a trace that is made; warns if the last ones differed in the same thing.
 
         Args:
-            given: the arguments.
             environment: what `environment_key` returned.
             modes: whether autograd records, whether it is in a training pass, and the context.
             calls: how often the function has been called.

@@ -27,7 +27,6 @@ class Routes:
     """The gradient's routes in one trace.
 
     Args:
-        trace: the trace.
         leaves: places on the tape of what comes from outside -> the Value that stands for it.
         ends: places on the tape of what the function gives to its caller.
 

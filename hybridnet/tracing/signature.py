@@ -69,7 +69,6 @@ class TensorSpec:
         """Returns an argument as an array; numbers, lists and NumPy arrays are converted.
 
         Args:
-            given: the argument.
             what: which, for messages.
             ctx: where what is converted is put.
 
@@ -146,7 +145,6 @@ class InputSignature:
 
     Args:
         name: of the function.
-        function: the function.
         signature: for each positional argument a `TensorSpec`, or nested lists, tuples and dicts
             of them. Where the function is a method, `self` has none.
 
@@ -249,7 +247,6 @@ class StaticNames:
 
     Args:
         name: of the function.
-        function: the function.
         names: one name, or several.
 
     Raises:

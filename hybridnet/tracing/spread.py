@@ -15,7 +15,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.graph.node import Graph
 from hybridnet.graph.structure import structure_of, with_open_scalars
 from hybridnet.ndarray import NDArray, _tape
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.ops.core.call import ApartCall, Backward, Types
 from hybridnet.runtime import recorder
 from hybridnet.runtime.graph_call import GraphCall
 from hybridnet.runtime.partitioned import PartitionedCall
@@ -24,11 +24,10 @@ __all__ = ["Spread", "spread"]
 
 
 @final
-class Spread(Call):
+class Spread(ApartCall):
     """A call of a graph whose nodes name their devices.
 
     Args:
-        call: the graph.
         inputs: where its inputs are.
         contexts: where its outputs are wanted; None leaves one where it is made.
         ctx: where nodes run that name no device.
@@ -38,6 +37,8 @@ class Spread(Call):
     """
 
     __slots__ = ("_contexts", "_ctx", "_inputs", "_made", "_run", "_training", "call")
+    refusal = "{name} runs on several devices, and is no part of a program"
+    fault = MXNetError
     symbolic_rule = False
     one_dtype = False
 
@@ -125,16 +126,10 @@ class Spread(Call):
         """Those of the graph."""
         return self.call.infer(types)
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
-        """Not part of a program."""
-        raise MXNetError(f"{self.name} runs on several devices, and is no part of a program")
-
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Runs the backward graph, each part of it where that of the forward graph ran."""
         call = self.call
-        given = tuple(i for i, one in enumerate(back.grads) if one is not None)
+        given = back.given
         heads = [back.grads[i] for i in given]
         split, contexts = call.split, self.partitioned.contexts
         if split is not None and given == split.given:

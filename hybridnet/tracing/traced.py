@@ -61,7 +61,6 @@ class Function:
     """A function over arrays that is traced into a graph; made by `hn.function`.
 
     Args:
-        python_function: what to trace.
         name: for messages; default the function's.
         input_signature, autograph, reduce_retracing, static_argnames, device: see `hn.function`.
 
@@ -186,7 +185,6 @@ class Function:
         """Returns the trace for arguments that are read already (inside hybridnet).
 
         Args:
-            given: the arguments.
             expected: whether a new trace is no surprise.
         """
         key = self._key(given)

@@ -25,27 +25,15 @@ __all__ = [
 ]
 
 
-def _slice(container: Any, key: Any) -> Any:
-    children = list(container._children.values())
-    if not isinstance(key, slice):
-        return children[key]
-    part = type(container)(prefix=container.prefix)
-    part.add(*children[key])
-    return part
-
-
-class Sequential(Block):
-    """Blocks run one after another.
-
-    ``net[0]`` is a block, ``net[1:3]`` a container of the same blocks.
-    """
+class _Chain(Block):
+    """A container of blocks that are run one after another."""
 
     def add(self, *blocks: Block) -> None:
         """Appends blocks."""
         for block in blocks:
             self.register_child(block)
 
-    def forward(self, x: Any, *args: Any) -> Any:
+    def _chained(self, x: Any, args: tuple[Any, ...]) -> Any:
         """Runs the blocks; the first gets all arguments."""
         for block in self._children.values():
             x = block(x, *args)
@@ -53,7 +41,12 @@ class Sequential(Block):
         return x
 
     def __getitem__(self, key: Any) -> Any:
-        return _slice(self, key)
+        children = list(self._children.values())
+        if not isinstance(key, slice):
+            return children[key]
+        part = type(self)(prefix=self.prefix)
+        part.add(*children[key])
+        return part
 
     def __len__(self) -> int:
         return len(self._children)
@@ -62,32 +55,26 @@ class Sequential(Block):
         return iter(self._children.values())
 
 
-class HybridSequential(HybridBlock):
+class Sequential(_Chain):
+    """Blocks run one after another.
+
+    ``net[0]`` is a block, ``net[1:3]`` a container of the same blocks.
+    """
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """Runs the blocks; the first gets all arguments."""
+        return self._chained(x, args)
+
+
+class HybridSequential(_Chain, HybridBlock):
     """Hybrid blocks run one after another, traced as one after `hybridize`.
 
     ``net[0]`` is a block, ``net[1:3]`` a container of the same blocks.
     """
 
-    def add(self, *blocks: HybridBlock) -> None:
-        """Appends blocks."""
-        for block in blocks:
-            self.register_child(block)
-
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
         """Runs the blocks; the first gets all arguments."""
-        for block in self._children.values():
-            x = block(x, *args)
-            args = ()
-        return x
-
-    def __getitem__(self, key: Any) -> Any:
-        return _slice(self, key)
-
-    def __len__(self) -> int:
-        return len(self._children)
-
-    def __iter__(self) -> Iterator[Block]:
-        return iter(self._children.values())
+        return self._chained(x, args)
 
 
 class Dense(HybridBlock):

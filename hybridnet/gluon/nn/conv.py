@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from hybridnet.base.defaults import with_defaults
 from hybridnet.base.errors import ParameterError
 
 from ..block import HybridBlock
-from ._axes import Sizes, check_layout, sizes_of, with_defaults
+from ._axes import Sizes, check_layout, sizes_of
 from .activations import activation_of
 
 __all__ = [

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from hybridnet.base.defaults import with_defaults
+
 from ..block import HybridBlock
-from ._axes import Sizes, check_layout, sizes_of, with_defaults
+from ._axes import Sizes, check_layout, sizes_of
 
 __all__ = [
     "AvgPool1D",

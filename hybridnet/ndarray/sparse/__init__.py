@@ -17,11 +17,11 @@ from ..ndarray import NDArray
 from . import operators as operators
 from . import products as products
 from . import updates as updates
-from .base import BaseSparseNDArray as BaseSparseNDArray
+from .base import BaseSparseNDArray
 from .creation import *  # noqa: F403
 from .creation import __all__ as _creation_names
-from .csr import CSRNDArray as CSRNDArray
-from .row_sparse import RowSparseNDArray as RowSparseNDArray
+from .csr import CSRNDArray
+from .row_sparse import RowSparseNDArray
 
 #: The operators by the names that they have in `nd` too.
 _SHARED = (

@@ -16,30 +16,29 @@ from hybridnet.base.dtype import is_float
 from hybridnet.base.lazy import jax, jnp
 
 from .alternatives import differentiating
-from .call import MAKING, Backward, Call, Types
+from .call import Arrays, Backward, Call, Types, only
 
-__all__ = ["VjpCall", "vjp_call", "vjp_gradient"]
+__all__ = ["BackwardCall", "VjpCall", "vjp_call", "vjp_gradient"]
 
 _made: Final[weakref.WeakValueDictionary[Any, VjpCall]] = weakref.WeakValueDictionary()
 
 
-@final
-class VjpCall(Call):
-    """The vector-Jacobian product of another call.
+class BackwardCall(Call):
+    """The gradients of some inputs of a call.
 
-    Its inputs are the inputs of that call and then the gradients of those of its outputs that have
-    one; its outputs are the gradients of the wanted inputs. Made by `vjp_call`.
+    Attributes:
+        of: the call.
+        wanted: the inputs whose gradients it gives, by number.
+        given: the outputs whose gradients it is given, by number.
     """
 
     __slots__ = ("given", "of", "wanted")
 
     def __init__(self, of: Call, wanted: tuple[int, ...], given: tuple[int, ...]) -> None:
+        super().__init__(len(wanted), num_scalars=of.num_scalars)
         self.of = of
         self.wanted = wanted
         self.given = given
-        self.num_outputs = self.num_visible = len(wanted)
-        self.num_scalars = of.num_scalars
-        self.takes_state = False
 
     @property
     def name(self) -> str:
@@ -55,9 +54,22 @@ class VjpCall(Call):
         """A gradient has the type of what it is the gradient of."""
         return tuple(types[i] for i in self.wanted)
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """Second and higher orders: by differentiating the lowering."""
+        return vjp_gradient(back)
+
+
+@final
+class VjpCall(BackwardCall):
+    """The vector-Jacobian product of another call.
+
+    Its inputs are the inputs of that call and then the gradients of those of its outputs that have
+    one; its outputs are the gradients of the wanted inputs. Made by `vjp_call`.
+    """
+
+    __slots__ = ()
+
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Differentiates the lowering at the inputs and applies it to the output gradients."""
         split = len(operands) - len(self.given)
         primals, cotangents = list(operands[:split]), operands[split:]
@@ -78,10 +90,6 @@ class VjpCall(Call):
             )
         )
 
-    def gradient(self, back: Backward) -> Sequence[Any]:
-        """The same again: second and higher orders."""
-        return vjp_gradient(back)
-
     def __repr__(self) -> str:
         return f"vjp({self.of!r})"
 
@@ -98,18 +106,11 @@ def vjp_call(of: Call, wanted: tuple[int, ...], given: tuple[int, ...]) -> VjpCa
     """Returns the gradient of a call, as a call; equal ones are one object.
 
     Args:
-        of: what is differentiated.
         wanted: the inputs to differentiate with respect to, by number.
         given: the outputs whose gradients it will be given, by number.
     """
-    key = (of, wanted, given)
-    call = _made.get(key)
-    if call is None:
-        with MAKING:
-            call = _made.get(key)
-            if call is None:
-                call = _made[key] = VjpCall(*key)
-    return call
+    made: VjpCall = only(_made, (of, wanted, given), VjpCall)
+    return made
 
 
 def vjp_gradient(back: Backward) -> list[Any]:
@@ -119,15 +120,12 @@ def vjp_gradient(back: Backward) -> list[Any]:
         for i, (want, x) in enumerate(zip(back.wanted, back.inputs, strict=True))
         if want and _floats(x)
     )
-    given = tuple(i for i, grad in enumerate(back.grads) if grad is not None)
-    grads: list[Any] = [None] * len(back.inputs)
+    given = back.given
     if not wanted or not given:
-        return grads
+        return [None] * len(back.inputs)
     call = vjp_call(back.call, wanted, given)
     operands = [*back.inputs, *(back.grads[i] for i in given)]
-    for index, grad in zip(wanted, back.apply(call, operands, back.scalars), strict=True):
-        grads[index] = grad
-    return grads
+    return back.placed(wanted, back.apply(call, operands, back.scalars))
 
 
 def _floats(handle: Any) -> bool:

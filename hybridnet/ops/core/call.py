@@ -8,17 +8,32 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hybridnet.base.errors import InternalError
 from hybridnet.base.tensor_type import TensorType
 
 from .fingerprint import Unstable, fingerprint
 
-__all__ = ["MAKERS", "MAKING", "Backward", "Call", "Types"]
+__all__ = [
+    "MAKERS",
+    "MAKING",
+    "ApartCall",
+    "Arrays",
+    "Backward",
+    "Call",
+    "Scalars",
+    "Types",
+    "only",
+]
 
 Types = tuple[TensorType, ...]
+#: Arrays of JAX, tracers of a program being built, or Values.
+Arrays = Sequence[Any]
+#: Numbers that a call takes beside its inputs.
+Scalars = tuple[Any, ...]
 
 #: Held while a call is made, so that equal calls are one object between threads too; re-entrant,
 #: since finalizers may run anywhere.
@@ -28,6 +43,21 @@ if hasattr(os, "register_at_fork"):
 
 _NOTHING: Mapping[int, int] = {}
 _NONE: frozenset[int] = frozenset()
+
+
+def only(made: MutableMapping[Any, Any], key: tuple[Any, ...], make: Callable[..., Any]) -> Any:
+    """Returns ``make(*key)``, which is made once as long as somebody holds it.
+
+    Args:
+        made: a weak dictionary of what was made; its `setdefault` is not one step.
+    """
+    call = made.get(key)
+    if call is None:
+        with MAKING:
+            call = made.get(key)
+            if call is None:
+                call = made[key] = make(*key)
+    return call
 
 
 class Call(ABC):
@@ -75,6 +105,12 @@ class Call(ABC):
     num_visible: int
     num_scalars: int
     takes_state: bool
+
+    def __init__(self, num_outputs: int = 1, *, num_scalars: int = 0) -> None:
+        """Sets the numbers of a call whose outputs are all visible and that draws nothing."""
+        self.num_outputs = self.num_visible = num_outputs
+        self.num_scalars = num_scalars
+        self.takes_state = False
 
     @property
     @abstractmethod
@@ -146,9 +182,7 @@ class Call(ABC):
         """
 
     @abstractmethod
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Computes the outputs with JAX: of arrays, or of the tracers of a program being built.
 
         Args:
@@ -157,9 +191,7 @@ class Call(ABC):
             scalars: the numbers taken beside the inputs, 0-d float64.
         """
 
-    def run_apart(
-        self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
-    ) -> list[Any]:
+    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Runs a call that is on the host, or in part: not as an instruction of a program.
 
         Args:
@@ -176,6 +208,27 @@ class Call(ABC):
     @abstractmethod
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Returns the gradients of the inputs, None where there is none, as handles."""
+
+
+class ApartCall(Call):
+    """A call that no program can hold, and that has no gradient where it does not say otherwise.
+
+    Attributes:
+        refusal: what is said where a program is to hold it; ``{name}`` and ``{call}`` are put in.
+        fault: the kind of that error.
+    """
+
+    refusal: str = "{call} in a program"
+    fault: type[Exception] = InternalError
+    __slots__ = ()
+
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
+        """Not part of a program."""
+        raise self.fault(self.refusal.format(name=self.name, call=self))
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """There is none."""
+        return [None] * len(back.inputs)
 
 
 #: Makers of calls that are no rows of the registry, by name: for graphs that are read from text.
@@ -204,6 +257,18 @@ class Backward:
         """The operator's static parameters."""
         attrs: Mapping[str, Any] = self.call.attrs
         return attrs
+
+    @property
+    def given(self) -> tuple[int, ...]:
+        """The outputs whose gradients there are, by number."""
+        return tuple(number for number, grad in enumerate(self.grads) if grad is not None)
+
+    def placed(self, wanted: Sequence[int], grads: Sequence[Any]) -> list[Any]:
+        """Returns a gradient, or None, for each input, from those of some inputs, by number."""
+        placed: list[Any] = [None] * len(self.inputs)
+        for number, grad in zip(wanted, grads, strict=True):
+            placed[number] = grad
+        return placed
 
     def apply(self, call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...] = ()) -> list[Any]:
         """Applies a call to handles of the kind this rule was given; returns all its outputs."""

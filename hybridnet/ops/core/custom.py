@@ -15,7 +15,7 @@ from hybridnet.base.dtype import CODE_OF, as_dtype, is_float
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
 
-from .call import Backward, Call, Types
+from .call import ApartCall, Arrays, Backward, Scalars, Types
 
 __all__ = ["PROPS", "RUNNERS", "CustomBackward", "CustomCall", "custom_call"]
 
@@ -24,14 +24,14 @@ PROPS: Final[dict[str, type]] = {}
 #: What runs a call on arrays: 'forward' and 'backward', from call, context and Values to Values.
 RUNNERS: Final[dict[str, Callable[..., list[Any]]]] = {}
 
-_IN_PROGRAM: Final = (
-    "{name}: a custom operator runs Python code on the host, which cannot be part of a compiled "
+_REFUSAL: Final = (
+    "{call}: a custom operator runs Python code on the host, which cannot be part of a compiled "
     "program"
 )
 
 
 @final
-class CustomCall(Call):
+class CustomCall(ApartCall):
     """A user's operator with its parameters.
 
     Its inputs are the arguments and the auxiliary states; its outputs those of the operator, and
@@ -40,13 +40,13 @@ class CustomCall(Call):
     its own, each node of a symbol or of a traced function another one.
 
     Args:
-        op_type: the operator's name.
         params: what its class was given.
         prop: the user's description of it.
         operators: the instances, shared by both modes.
         train: whether it is in a training pass; None where that is not known yet.
     """
 
+    refusal, fault = _REFUSAL, MXNetError
     on_host = True
     symbolic_rule = False
     __slots__ = (
@@ -62,6 +62,7 @@ class CustomCall(Call):
         "states",
         "train",
     )
+    name = "Custom"
 
     def __init__(
         self,
@@ -87,11 +88,6 @@ class CustomCall(Call):
         self._operators = operators
         self._modes: dict[bool, CustomCall] = {}
         self._types: dict[Types, Types] = {}
-
-    @property
-    def name(self) -> str:
-        """As MXNet names it."""
-        return "Custom"
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -183,17 +179,9 @@ class CustomCall(Call):
 
     # -- running -----------------------------------------------------------------------------
 
-    def run_apart(
-        self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
-    ) -> list[Any]:
+    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Has the user's `forward` run as a host task."""
         return RUNNERS["forward"](self, ctx, values)
-
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
-        """Not part of a program."""
-        raise MXNetError(_IN_PROGRAM.format(name=repr(self)))
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Has the user's `backward` run."""
@@ -218,58 +206,36 @@ class CustomCall(Call):
 
 
 @final
-class CustomBackward(Call):
+class CustomBackward(ApartCall):
     """The gradient of a user's operator.
 
     Its inputs are the gradients of the outputs, the inputs, and the outputs; its outputs the
     gradients of the arguments.
 
     Args:
-        of: the operator.
         wanted: for each argument, whether its gradient is.
     """
 
+    refusal, fault = _REFUSAL, MXNetError
     on_host = True
     symbolic_rule = False
     __slots__ = ("of", "wanted")
+    no_gradient = "backward of a custom operator is not itself differentiated"
+    name = "_backward_Custom"
 
     def __init__(self, of: CustomCall, wanted: tuple[bool, ...]) -> None:
         self.of = of
         self.wanted = wanted
-        self.num_outputs = self.num_visible = len(of.arguments)
-        self.num_scalars = 0
-        self.takes_state = False
-
-    @property
-    def name(self) -> str:
-        """As MXNet names gradients."""
-        return "_backward_Custom"
-
-    @property
-    def no_gradient(self) -> str:
-        """Of second order there is none."""
-        return "backward of a custom operator is not itself differentiated"
+        super().__init__(len(of.arguments))
 
     def infer(self, types: Types) -> Types:
         """Gradients have the types of the arguments."""
         first = self.of.num_visible
         return types[first : first + len(self.of.arguments)]
 
-    def run_apart(
-        self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
-    ) -> list[Any]:
+    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Has the user's `backward` run as a host task."""
         return RUNNERS["backward"](self, ctx, values)
-
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
-        """Not part of a program."""
-        raise MXNetError(_IN_PROGRAM.format(name=repr(self.of)))
-
-    def gradient(self, back: Backward) -> Sequence[Any]:
-        """There is none."""
-        return [None] * len(back.inputs)
 
     def __repr__(self) -> str:
         return f"backward of {self.of!r}"

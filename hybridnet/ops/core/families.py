@@ -250,7 +250,6 @@ def signed(
     """Gives a lowering with ``*args, **kwargs`` the signature that the registry reads.
 
     Args:
-        lowering: the function.
         positional: names of its inputs; ``*data`` for any number of them.
         keywords: name -> annotation and default of its parameters.
     """

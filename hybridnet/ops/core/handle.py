@@ -64,22 +64,14 @@ class Arithmetic:
         return call
 
 
-_ADD: Final = Arithmetic("broadcast_add", "_plus_scalar")
-_SUB: Final = Arithmetic("broadcast_sub", "_minus_scalar")
-_RSUB: Final = Arithmetic("broadcast_sub", "_rminus_scalar", swap=True)
-_MUL: Final = Arithmetic("broadcast_mul", "_mul_scalar")
-_DIV: Final = Arithmetic("broadcast_div", "_div_scalar")
-_RDIV: Final = Arithmetic("broadcast_div", "_rdiv_scalar", swap=True)
-_MOD: Final = Arithmetic("broadcast_mod", "_mod_scalar")
-_RMOD: Final = Arithmetic("broadcast_mod", "_rmod_scalar", swap=True)
-_POWER: Final = Arithmetic("broadcast_power", "_power_scalar")
-_RPOWER: Final = Arithmetic("broadcast_power", "_rpower_scalar", swap=True)
-_EQUAL: Final = Arithmetic("broadcast_equal", "_equal_scalar")
-_NOT_EQUAL: Final = Arithmetic("broadcast_not_equal", "_not_equal_scalar")
-_GREATER: Final = Arithmetic("broadcast_greater", "_greater_scalar")
-_GREATER_EQUAL: Final = Arithmetic("broadcast_greater_equal", "_greater_equal_scalar")
-_LESSER: Final = Arithmetic("broadcast_lesser", "_lesser_scalar")
-_LESSER_EQUAL: Final = Arithmetic("broadcast_lesser_equal", "_lesser_equal_scalar")
+def _arithmetic(name: str, scalar: str, swap: bool = False) -> Callable[[Any, Any], Any]:
+    """Returns a method for one of Python's operators; see `Arithmetic`."""
+    how = Arithmetic(name, scalar, swap)
+
+    def arithmetic(self: Any, other: Any) -> Any:
+        return binary(self, other, how)
+
+    return arithmetic
 
 
 class Operand:
@@ -149,39 +141,16 @@ class Operand:
         """Shape and dtype, where they are known yet."""
         return None
 
-    def __add__(self, other: Any) -> Any:
-        return binary(self, other, _ADD)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return binary(self, other, _SUB)
-
-    def __rsub__(self, other: Any) -> Any:
-        return binary(self, other, _RSUB)
-
-    def __mul__(self, other: Any) -> Any:
-        return binary(self, other, _MUL)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        return binary(self, other, _DIV)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return binary(self, other, _RDIV)
-
-    def __mod__(self, other: Any) -> Any:
-        return binary(self, other, _MOD)
-
-    def __rmod__(self, other: Any) -> Any:
-        return binary(self, other, _RMOD)
-
-    def __pow__(self, other: Any) -> Any:
-        return binary(self, other, _POWER)
-
-    def __rpow__(self, other: Any) -> Any:
-        return binary(self, other, _RPOWER)
+    __add__ = __radd__ = _arithmetic("broadcast_add", "_plus_scalar")
+    __sub__ = _arithmetic("broadcast_sub", "_minus_scalar")
+    __rsub__ = _arithmetic("broadcast_sub", "_rminus_scalar", swap=True)
+    __mul__ = __rmul__ = _arithmetic("broadcast_mul", "_mul_scalar")
+    __truediv__ = _arithmetic("broadcast_div", "_div_scalar")
+    __rtruediv__ = _arithmetic("broadcast_div", "_rdiv_scalar", swap=True)
+    __mod__ = _arithmetic("broadcast_mod", "_mod_scalar")
+    __rmod__ = _arithmetic("broadcast_mod", "_rmod_scalar", swap=True)
+    __pow__ = _arithmetic("broadcast_power", "_power_scalar")
+    __rpow__ = _arithmetic("broadcast_power", "_rpower_scalar", swap=True)
 
     def __neg__(self) -> Any:
         return _unary(self, "negative")
@@ -189,23 +158,12 @@ class Operand:
     def __abs__(self) -> Any:
         return _unary(self, "abs")
 
-    def __eq__(self, other: object) -> Any:
-        return binary(self, other, _EQUAL)
-
-    def __ne__(self, other: object) -> Any:
-        return binary(self, other, _NOT_EQUAL)
-
-    def __gt__(self, other: Any) -> Any:
-        return binary(self, other, _GREATER)
-
-    def __ge__(self, other: Any) -> Any:
-        return binary(self, other, _GREATER_EQUAL)
-
-    def __lt__(self, other: Any) -> Any:
-        return binary(self, other, _LESSER)
-
-    def __le__(self, other: Any) -> Any:
-        return binary(self, other, _LESSER_EQUAL)
+    __eq__ = _arithmetic("broadcast_equal", "_equal_scalar")
+    __ne__ = _arithmetic("broadcast_not_equal", "_not_equal_scalar")
+    __gt__ = _arithmetic("broadcast_greater", "_greater_scalar")
+    __ge__ = _arithmetic("broadcast_greater_equal", "_greater_equal_scalar")
+    __lt__ = _arithmetic("broadcast_lesser", "_lesser_scalar")
+    __le__ = _arithmetic("broadcast_lesser_equal", "_lesser_equal_scalar")
 
     # Equality is elementwise, so identity is what a dict can go by.
     __hash__ = object.__hash__
@@ -312,7 +270,6 @@ def operator_function(op: Operator, kind: type[Operand], public: str) -> Method:
     """Makes the function users call: ``nd.exp(x, out=y)``.
 
     Args:
-        op: the operator.
         kind: what the function is for: its class applies the operator.
         public: the name it is called by.
     """

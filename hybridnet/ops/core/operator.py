@@ -19,7 +19,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from .alternatives import lowering_of
 from .backward import vjp_gradient
-from .call import MAKING, Backward, Call, Types
+from .call import MAKING, Arrays, Backward, Call, Types
 
 __all__ = ["OpCall", "Operator", "Shapes", "check_input_count", "describe"]
 
@@ -231,9 +231,7 @@ class OpCall(Call):
             self._types.clear()
         return self._types.setdefault(types, self._infer(types))
 
-    def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
-    ) -> Sequence[Any]:
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Runs the lowering; scalars are given in the dtype its floating inputs promote to."""
         op = self.operator
         keywords = dict(self.attrs)

@@ -7,7 +7,6 @@ MXNet stops at the next wait there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from hybridnet.base.errors import ShapeError
@@ -73,16 +72,12 @@ def _check_gelqf(A: TensorType) -> None:
         )
 
 
-def _gelqf_types(A: TensorType) -> Sequence[TensorType]:
-    return (A, tensor_type((*A.shape[:-1], A.shape[-2]), A.dtype))
-
-
 @operator(
     "_linalg_gelqf",
     aliases=("linalg_gelqf",),
     outputs=2,
     check=_check_gelqf,
-    infer=_gelqf_types,
+    infer=lambda A: (A, tensor_type((*A.shape[:-1], A.shape[-2]), A.dtype)),
     output_names=("output0", "output1"),
 )
 def gelqf(A: Any) -> Any:
@@ -98,16 +93,12 @@ def gelqf(A: Any) -> Any:
     return q.mT.astype(A.dtype), r.mT.astype(A.dtype)
 
 
-def _syevd_types(A: TensorType) -> Sequence[TensorType]:
-    return (A, tensor_type(A.shape[:-1], A.dtype))
-
-
 @operator(
     "_linalg_syevd",
     aliases=("linalg_syevd",),
     outputs=2,
     check=_square("_linalg_syevd"),
-    infer=_syevd_types,
+    infer=lambda A: (A, tensor_type(A.shape[:-1], A.dtype)),
     output_names=("output0", "output1"),
 )
 def syevd(A: Any) -> Any:

@@ -189,15 +189,11 @@ def _check_sum(*args: TensorType, **_: Any) -> None:
     refuse_bool("add_n")(*args)
 
 
-def _sum_type(*args: TensorType, **_: Any) -> tuple[TensorType]:
-    return (tensor_type(args[0].shape, promote_types(args)),)
-
-
 @operator(
     "add_n",
     aliases=("ElementWiseSum",),
     check=_check_sum,
-    infer=_sum_type,
+    infer=lambda *args, **_: (tensor_type(args[0].shape, promote_types(args)),),
     complete=unify,
     cost=lambda *args, **_: float(sum(one.size for one in args)),
 )

@@ -158,7 +158,6 @@ def _norm(
         ord: 1 or 2.
         axis: an axis or several; None for all.
         out_dtype: the dtype of the result; None for that of `data`.
-        keepdims: keep the reduced axes with size 1.
     """
     axes = reduced_axes("norm", _type_of(data), axis)
     dtype = np.dtype(data.dtype) if out_dtype is None else as_dtype(out_dtype)
@@ -215,13 +214,9 @@ def _check_channel(data: TensorType) -> None:
         )
 
 
-def _channel_type(data: TensorType) -> tuple[TensorType]:
-    return (tensor_type((data.shape[0], *data.shape[2:]), data.dtype),)
-
-
 @operator(
     "argmax_channel",
-    infer=_channel_type,
+    infer=lambda data: (tensor_type((data.shape[0], *data.shape[2:]), data.dtype),),
     check=_check_channel,
     no_gradient=f"its result is a position; {STEP}",
 )
@@ -261,7 +256,6 @@ def _moments(data: Any, *, axes: Axis = None, keepdims: bool = False) -> Any:
     Args:
         data: the array.
         axes: an axis or several; None for all.
-        keepdims: keep the reduced axes with size 1.
     """
     over = reduced_axes("moments", _type_of(data), axes)
     shape = reduced_shape(tuple(data.shape), over, keepdims)

@@ -133,12 +133,6 @@ def _leaky_check(*types: TensorType, act_type: str, **_: Any) -> None:
         )
 
 
-def _leaky_types(
-    data: TensorType, *_: TensorType, act_type: str, **__: Any
-) -> tuple[TensorType, ...]:
-    return (data,) * _leaky_outputs(act_type=act_type)
-
-
 def _leaky_shapes(shapes: Shapes, **_: Any) -> Shapes:
     data, *gamma = shapes
     channels = data[1] if data and len(data) > 1 else 1
@@ -160,7 +154,7 @@ def _leaky_gradient(back: Backward) -> Sequence[Any]:
     outputs=_leaky_outputs,
     visible=1,
     check=_leaky_check,
-    infer=_leaky_types,
+    infer=lambda data, *_, act_type, **__: (data,) * _leaky_outputs(act_type=act_type),
     complete=_leaky_shapes,
     gradient=_leaky_gradient,
     takes_state=lambda *, act_type, **_: act_type == "rrelu",

@@ -87,7 +87,6 @@ def selfatt_qk(queries_keys_values: Any, *, heads: Heads) -> Any:
 
     Args:
         queries_keys_values: (length, batch, heads * 3 * head size).
-        heads: how many heads there are.
 
     Returns:
         (batch * heads, length, length), by query and then by key.
@@ -120,7 +119,6 @@ def selfatt_valatt(queries_keys_values: Any, attention: Any, *, heads: Heads) ->
     Args:
         queries_keys_values: (length, batch, heads * 3 * head size).
         attention: (batch * heads, length, length), by query and then by key.
-        heads: how many heads there are.
 
     Returns:
         (length, batch, heads * head size).
@@ -155,7 +153,6 @@ def encdec_qk(queries: Any, keys_values: Any, *, heads: Heads) -> Any:
     Args:
         queries: (queries, batch, heads * head size).
         keys_values: (keys, batch, heads * 2 * head size).
-        heads: how many heads there are.
 
     Returns:
         (batch * heads, queries, keys).
@@ -183,7 +180,6 @@ def encdec_valatt(keys_values: Any, attention: Any, *, heads: Heads) -> Any:
     Args:
         keys_values: (keys, batch, heads * 2 * head size).
         attention: (batch * heads, queries, keys).
-        heads: how many heads there are.
 
     Returns:
         (queries, batch, heads * head size).

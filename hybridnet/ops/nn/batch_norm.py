@@ -109,7 +109,6 @@ def batch_norm(
         beta: (channels,), the offset.
         moving_mean: (channels,), overwritten in training (MXNet does so in the backward pass).
         moving_var: (channels,), likewise.
-        eps: keeps the root from zero.
         momentum: of the moving statistics.
         fix_gamma: take gamma as 1, without a gradient.
         use_global_stats: use the moving statistics in training too.
@@ -375,7 +374,6 @@ def sync_batch_norm(
         beta: (channels,).
         moving_mean: (channels,).
         moving_var: (channels,).
-        eps: keeps the root from zero.
         momentum: of the moving statistics.
         fix_gamma: take gamma as 1.
         use_global_stats: use the moving statistics in training too.

@@ -66,10 +66,6 @@ def _dense_shapes(shapes: Shapes, *, num_hidden: int, flatten: bool, **_: Any) -
     return [data, fill(weight, (num_hidden, features)), *(fill(b, (num_hidden,)) for b in bias)]
 
 
-def _dense_cost(data: TensorType, *_: TensorType, num_hidden: int, **__: Any) -> float:
-    return 2.0 * data.size * num_hidden
-
-
 @operator(
     "FullyConnected",
     aliases=("_npx_fully_connected", "_sparse_FullyConnected"),
@@ -77,7 +73,7 @@ def _dense_cost(data: TensorType, *_: TensorType, num_hidden: int, **__: Any) ->
     check=_dense_check,
     infer=_dense_types,
     complete=_dense_shapes,
-    cost=_dense_cost,
+    cost=lambda data, *_, num_hidden, **__: 2.0 * data.size * num_hidden,
 )
 def fully_connected(
     data: Any,
@@ -97,7 +93,6 @@ def fully_connected(
         weight: (num_hidden, features).
         bias: (num_hidden,); not taken with no_bias=True.
         num_hidden: how many outputs there are for each row.
-        no_bias: leave the bias out.
         flatten: how `data` is read, see there.
 
     Returns:
@@ -163,7 +158,6 @@ def dropout(
         p: the probability that an element is dropped.
         mode: 'training' does nothing outside a training pass, 'always' drops there too.
         axes: axes along which one decision holds for all elements.
-        cudnn_off: without meaning here; read for MXNet's sake.
 
     Returns:
         The shape and dtype of `data`. Hidden: the mask, bool, 1 long on `axes`.

@@ -102,7 +102,6 @@ def layer_norm(
         gamma: (data.shape[axis],), the scale.
         beta: (data.shape[axis],), the offset.
         axis: what is normalized.
-        eps: keeps the root from zero.
         output_mean_var: return the statistics as well.
 
     Returns:
@@ -145,7 +144,6 @@ def instance_norm(data: Any, gamma: Any, beta: Any, *, eps: float = 1e-3) -> Any
         data: (batch, channels, *spatial), floating point.
         gamma: (channels,), the scale.
         beta: (channels,), the offset.
-        eps: keeps the root from zero.
 
     Returns:
         The shape and dtype of `data`.
@@ -212,7 +210,6 @@ def group_norm(
         gamma: (num_groups,), the scale.
         beta: (num_groups,), the offset.
         num_groups: how many groups the channels make; divides their number.
-        eps: keeps the root from zero.
         output_mean_var: return the statistics as well.
 
     Returns:
@@ -249,7 +246,6 @@ def l2_normalization(
 
     Args:
         data: (batch, ...), floating point; (batch, channels, *spatial) for the last two modes.
-        eps: keeps the root from zero.
         mode: the sum is over 'instance' all of an example, 'channel' the channels at each place,
             'spatial' the places of each channel.
 

@@ -102,43 +102,32 @@ Returns:
 """
 
 
-@operator(
-    "softmax",
-    aliases=("_npx_softmax",),
-    takes=_softmax_inputs,
-    check=_softmax_check("softmax"),
-    infer=_softmax_types,
-    doc=_SOFTMAX_DOC.format(formula="``exp(x) / sum(exp(x))``"),
-)
-def _softmax_lowering(
-    data: Any,
-    length: Any = None,
-    *,
-    axis: int = -1,
-    temperature: float | None = None,
-    dtype: DType | None = None,
-    use_length: bool = False,
-) -> Any:
-    return masked_softmax(data, length, axis, temperature, dtype, 1)
+def _softmax(name: str, sign: int, formula: str, *aliases: str) -> None:
+    """Registers softmax of the data, or of their negatives."""
+
+    def lowering(
+        data: Any,
+        length: Any = None,
+        *,
+        axis: int = -1,
+        temperature: float | None = None,
+        dtype: DType | None = None,
+        use_length: bool = False,
+    ) -> Any:
+        return masked_softmax(data, length, axis, temperature, dtype, sign)
+
+    operator(
+        name,
+        aliases=aliases,
+        takes=_softmax_inputs,
+        check=_softmax_check(name),
+        infer=_softmax_types,
+        doc=_SOFTMAX_DOC.format(formula=formula),
+    )(lowering)
 
 
-@operator(
-    "softmin",
-    check=_softmax_check("softmin"),
-    takes=_softmax_inputs,
-    infer=_softmax_types,
-    doc=_SOFTMAX_DOC.format(formula="``exp(-x) / sum(exp(-x))``"),
-)
-def _softmin_lowering(
-    data: Any,
-    length: Any = None,
-    *,
-    axis: int = -1,
-    temperature: float | None = None,
-    dtype: DType | None = None,
-    use_length: bool = False,
-) -> Any:
-    return masked_softmax(data, length, axis, temperature, dtype, -1)
+_softmax("softmax", 1, "``exp(x) / sum(exp(x))``", "_npx_softmax")
+_softmax("softmin", -1, "``exp(-x) / sum(exp(-x))``")
 
 
 @operator(

@@ -174,7 +174,6 @@ def _percentile(
         q: the parts in percent, where `q_scalar` is None; they come first in the result's shape.
         axis: an axis or several; None for all.
         interpolation: what is taken between two elements.
-        keepdims: keep the reduced axes with size 1.
         q_scalar: one part.
     """
     kind = quotient_dtype(np.dtype(a.dtype))

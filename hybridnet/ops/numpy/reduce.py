@@ -50,6 +50,15 @@ def _type_of(a: Any) -> TensorType:
     return tensor_type(tuple(a.shape), np.dtype(a.dtype))
 
 
+def _reduced(name: str, dtype_of: Callable[[TensorType, str | None], Any]) -> Callable[..., Any]:
+    """Returns the type rule of a reduction over axes, to a dtype that follows from the input's."""
+
+    def infer(a: TensorType, *, axis: Any, keepdims: bool, dtype: Any = None, **_: Any) -> Any:
+        return (tensor_type(_shape(a, _axes(name, a, axis), keepdims), dtype_of(a, dtype)),)
+
+    return infer
+
+
 def _count_dtype(a: TensorType, dtype: str | None) -> np.dtype[Any]:
     if dtype is not None:
         return as_dtype(dtype)
@@ -76,14 +85,10 @@ def _accumulation(name: str, function: Callable[..., Any], doc: str, *aliases: s
         start = None if initial is None else np.asarray(initial).astype(kind)
         return function(a, axis=axes, dtype=kind, keepdims=keepdims, initial=start)
 
-    def infer(a: TensorType, *, axis: Any, dtype: Any, keepdims: bool, **_: Any) -> Any:
-        shape = _shape(a, _axes(name, a, axis), keepdims)
-        return (tensor_type(shape, _count_dtype(a, dtype)),)
-
     operator(
         name,
         aliases=aliases,
-        infer=infer,
+        infer=_reduced(name, _count_dtype),
         cost=lambda a, **_: float(a.size),
         doc=f"{doc}\n\n{_ARGS}\n{_DTYPE}\n{_INITIAL}",
     )(lowering)
@@ -122,14 +127,11 @@ def _selection(name: str, reducer: Callable[..., Any], choose: Any, doc: str, al
                 f"got a {a}"
             )
 
-    def infer(a: TensorType, *, axis: Any, keepdims: bool, **_: Any) -> tuple[TensorType]:
-        return (tensor_type(_shape(a, _axes(name, a, axis), keepdims), a.dtype),)
-
     operator(
         name,
         aliases=(alias,),
         check=check,
-        infer=infer,
+        infer=_reduced(name, lambda a, _: a.dtype),
         doc=f"{doc}; the gradient goes to every element that equals it.\n\n{_ARGS}\n{_INITIAL}",
     )(lowering)
 
@@ -156,13 +158,10 @@ def _truth(name: str, reducer: Callable[..., Any], doc: str, *aliases: str) -> N
     def lowering(data: Any, *, axis: Axis = None, keepdims: bool = False) -> Any:
         return reducer(data, axis=_axes(name, _type_of(data), axis), keepdims=keepdims)
 
-    def infer(data: TensorType, *, axis: Any, keepdims: bool) -> tuple[TensorType]:
-        return (tensor_type(_shape(data, _axes(name, data, axis), keepdims), BOOL),)
-
     operator(
         name,
         aliases=aliases,
-        infer=infer,
+        infer=_reduced(name, lambda *_: BOOL),
         no_gradient="its result is a truth value",
         doc=f"{doc}\n\n{_ARGS.replace('a:', 'data:')}",
     )(lowering)
@@ -172,11 +171,7 @@ _truth("_np_any", lambda *a, **k: jnp.any(*a, **k), "Whether any is not 0.", "_n
 _truth("_np_all", lambda *a, **k: jnp.all(*a, **k), "Whether none is 0.")
 
 
-def _mean_type(a: TensorType, *, axis: Any, dtype: Any, keepdims: bool, **_: Any) -> Any:
-    return (tensor_type(_shape(a, _axes("_npi_mean", a, axis), keepdims), _mean_dtype(a, dtype)),)
-
-
-@operator("_npi_mean", infer=_mean_type, cost=lambda a, **_: float(a.size))
+@operator("_npi_mean", infer=_reduced("_npi_mean", _mean_dtype), cost=lambda a, **_: float(a.size))
 def _mean(
     a: Any,
     *,
@@ -191,7 +186,6 @@ def _mean(
         a: the array.
         axis: an axis or several; None for all.
         dtype: the dtype to compute in and of the result; None for that of `a`, or float32.
-        keepdims: keep the reduced axes with size 1.
         initial: must be None: MXNet declares it and does not support it either.
     """
     if initial is not None:
@@ -226,12 +220,9 @@ def _moment(name: str, root: bool, doc: str) -> None:
             spread = jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, spread)))
         return spread.astype(kind)
 
-    def infer(a: TensorType, *, axis: Any, dtype: Any, keepdims: bool, **_: Any) -> Any:
-        return (tensor_type(_shape(a, _axes(name, a, axis), keepdims), _mean_dtype(a, dtype)),)
-
     operator(
         name,
-        infer=infer,
+        infer=_reduced(name, _mean_dtype),
         doc=f"{doc}\n\n{_ARGS}\n{_DTYPE}\n"
         "    ddof: what is subtracted from the number of elements in the divisor.",
     )(lowering)
@@ -252,13 +243,10 @@ def _position(name: str, finder: Callable[..., Any], doc: str) -> None:
         if not size:
             raise ShapeError(f"{name}: needs at least one element to choose from, got {data}")
 
-    def infer(data: TensorType, *, axis: int | None, keepdims: bool) -> tuple[TensorType]:
-        return (tensor_type(_shape(data, _axes(name, data, axis), keepdims), INT64),)
-
     operator(
         name,
         check=check,
-        infer=infer,
+        infer=_reduced(name, lambda *_: INT64),
         no_gradient=f"its result is a position; {STEP}",
         doc=f"""{doc}
 

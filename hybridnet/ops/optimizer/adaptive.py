@@ -260,11 +260,9 @@ def adamw_update(
         var: the second moment.
         rescale_grad: (1,); where it is 0 or not finite (a loss scale that overflowed), nothing is
             changed.
-        lr: the learning rate.
         beta1: the decay of `mean`.
         beta2: the decay of `var`.
         epsilon: keeps the root from zero.
-        wd: the weight decay.
         eta: a factor of the whole step.
         clip_gradient: see the module.
     """
@@ -336,7 +334,6 @@ def lamb_update_phase2(
         g: the first half's result.
         r1: (1,), the norm of `weight`, limited to the bounds that are not negative.
         r2: (1,), the norm of `g`. Where either norm is 0 their ratio counts as 1.
-        lr: the learning rate.
         lower_bound: see `r1`.
         upper_bound: see `r1`.
     """

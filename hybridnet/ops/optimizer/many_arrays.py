@@ -86,7 +86,6 @@ def multi_all_finite(*data: Any, num_arrays: _Number = 1, init_output: bool = Tr
 
     Args:
         data: floating arrays.
-        num_arrays: how many there are.
         init_output: whether the result is this alone; otherwise ``nd.multi_all_finite`` multiplies
             it with what `out` holds.
     """
@@ -108,7 +107,6 @@ def multi_sum_sq(*data: Any, num_arrays: _Number) -> Any:
 
     Args:
         data: floating arrays of any shapes; they are summed in float32 at least.
-        num_arrays: how many there are.
     """
     sums = [jnp.square(one.astype(wide(one.dtype))).sum() for one in data]
     return jnp.stack([one.astype(np.float32) for one in sums])

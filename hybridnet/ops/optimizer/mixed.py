@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
-from hybridnet.base.attrs import REQUIRED, Count, Range, Scalar, Scalars
+from hybridnet.base.attrs import REQUIRED, Count, Range, Scalars
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
@@ -41,54 +41,25 @@ _mixed("mp_sgd_mom_update", "sgd_mom_update")
 _mixed("mp_nag_mom_update", "nag_mom_update")
 
 
-def _check_lamb_phase1(*types: TensorType, **_: Any) -> None:
-    check_update("mp_lamb_update_phase1", _LAMB, types)
-
-
 _LAMB: Final = ("weight", "grad", "mean", "var", "weight32")
 
 
-@operator(
+def _phase1(weight: Any, grad: Any, mean: Any, var: Any, weight32: Any, **params: Any) -> Any:
+    grad = grad.astype(weight32.dtype)
+    return get("lamb_update_phase1").lowering(weight32, grad, mean, var, **params)
+
+
+operator(
     "mp_lamb_update_phase1",
     outputs=3,
     visible=1,
     mutates={"mean": 1, "var": 2},
-    check=_check_lamb_phase1,
+    check=lambda *types, **_: check_update("mp_lamb_update_phase1", _LAMB, types),
     infer=lambda weight, grad, mean, var, weight32, **_: (weight32, mean, var),
     complete=unify,
     no_gradient=UPDATE,
-)
-def mp_lamb_update_phase1(
-    weight: Any,
-    grad: Any,
-    mean: Any,
-    var: Any,
-    weight32: Any,
-    *,
-    beta1: Scalar = 0.9,
-    beta2: Scalar = 0.999,
-    epsilon: Scalar = 1e-6,
-    t: Scalar,
-    bias_correction: bool = True,
-    wd: Scalar,
-    rescale_grad: Scalar = 1.0,
-    clip_gradient: float = -1.0,
-) -> Any:
-    """lamb_update_phase1 in mixed precision; what it returns has the dtype of `weight32`."""
-    return get("lamb_update_phase1").lowering(
-        weight32,
-        grad.astype(weight32.dtype),
-        mean,
-        var,
-        beta1=beta1,
-        beta2=beta2,
-        epsilon=epsilon,
-        t=t,
-        bias_correction=bias_correction,
-        wd=wd,
-        rescale_grad=rescale_grad,
-        clip_gradient=clip_gradient,
-    )
+    doc="lamb_update_phase1 in mixed precision; what it returns has the dtype of `weight32`.",
+)(signed(_phase1, _LAMB, keywords_of(get("lamb_update_phase1").lowering)))
 
 
 def _check_lamb_phase2(*types: TensorType, **_: Any) -> None:
@@ -99,7 +70,12 @@ def _check_lamb_phase2(*types: TensorType, **_: Any) -> None:
         check(weight32, g, r1, r2)
 
 
-@operator(
+def _phase2(weight: Any, g: Any, r1: Any, r2: Any, weight32: Any, **params: Any) -> Any:
+    new = get("lamb_update_phase2").lowering(weight32, g, r1, r2, **params)
+    return new.astype(weight.dtype), new
+
+
+operator(
     "mp_lamb_update_phase2",
     outputs=2,
     visible=1,
@@ -107,26 +83,17 @@ def _check_lamb_phase2(*types: TensorType, **_: Any) -> None:
     check=_check_lamb_phase2,
     infer=lambda weight, g, r1, r2, weight32, **_: (weight, weight32),
     no_gradient=UPDATE,
-)
-def mp_lamb_update_phase2(
-    weight: Any,
-    g: Any,
-    r1: Any,
-    r2: Any,
-    weight32: Any,
-    *,
-    lr: Scalar,
-    lower_bound: float = -1.0,
-    upper_bound: float = -1.0,
-) -> Any:
-    """lamb_update_phase2 in mixed precision: the step is taken on `weight32`, and then rounded.
+    doc="""lamb_update_phase2 in mixed precision: the step is taken on `weight32`, and then rounded.
 
     `weight32` holds the new weight afterwards; MXNet leaves it as it was, against its own words.
-    """
-    new = get("lamb_update_phase2").lowering(
-        weight32, g, r1, r2, lr=lr, lower_bound=lower_bound, upper_bound=upper_bound
+    """,
+)(
+    signed(
+        _phase2,
+        ("weight", "g", "r1", "r2", "weight32"),
+        keywords_of(get("lamb_update_phase2").lowering),
     )
-    return new.astype(weight.dtype), new
+)
 
 
 # Several weights --------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from hybridnet.base.attrs import DType, RandomState, Shape
 from hybridnet.base.dtype import as_dtype, is_float
 from hybridnet.base.errors import DTypeError
 from hybridnet.base.lazy import jnp, lax
-from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.base.tensor_type import tensor_type
 
 from ..core.checks import wide
 from ..core.registry import operator
@@ -27,14 +27,10 @@ def _check_samples(*, dtype: str, **_: Any) -> None:
         raise DTypeError(f"_standard_samples: dtype must be floating point, got {dtype}")
 
 
-def _samples_type(*, shape: tuple[int, ...], dtype: str, **_: Any) -> tuple[TensorType]:
-    return (tensor_type(shape, as_dtype(dtype)),)
-
-
 @operator(
     "_standard_samples",
     check=_check_samples,
-    infer=_samples_type,
+    infer=lambda *, shape, dtype, **_: (tensor_type(shape, as_dtype(dtype)),),
     no_gradient="samples are drawn, not computed from inputs",
 )
 def standard_samples(

@@ -125,14 +125,10 @@ def _ravel_multi_index(data: Any, *, shape: Shape) -> Any:
     return flat.reshape(data.shape[1:] or (1,)).astype(data.dtype)
 
 
-def _unravel_type(data: TensorType, *, shape: tuple[int, ...]) -> tuple[TensorType]:
-    return (tensor_type((len(shape), *data.shape), data.dtype),)
-
-
 @operator(
     "_unravel_index",
     aliases=("unravel_index",),
-    infer=_unravel_type,
+    infer=lambda data, *, shape: (tensor_type((len(shape), *data.shape), data.dtype),),
     no_gradient=_POSITION,
 )
 def _unravel_index(data: Any, *, shape: Shape) -> Any:

@@ -204,10 +204,6 @@ def _embedding_type(
     return (tensor_type((*data.shape, output_dim), weight.dtype),)
 
 
-def _embedding_shapes(shapes: Shapes, *, input_dim: int, output_dim: int, **_: Any) -> Shapes:
-    return [shapes[0], (input_dim, output_dim)]
-
-
 @operator("_embedding_rows", outputs=2)
 def _embedding_rows(data: Any, grad: Any, *, input_dim: Annotated[int, Range(1)]) -> Any:
     """The gradient of the table of `Embedding`: the rows that were looked up, and which they are.
@@ -243,7 +239,7 @@ def _embedding_gradient(back: Backward) -> Sequence[Any]:
 @operator(
     "Embedding",
     infer=_embedding_type,
-    complete=_embedding_shapes,
+    complete=lambda shapes, *, input_dim, output_dim, **_: [shapes[0], (input_dim, output_dim)],
     gradient=_embedding_gradient,
 )
 def _embedding(

@@ -276,7 +276,6 @@ def gradientmultiplier(data: Any, *, scalar: float = 1.0, is_int: bool = True) -
 
     Args:
         data: any shape.
-        scalar: the number.
         is_int: without meaning here; read for MXNet's sake.
     """
     return data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Final, Literal
 
 from hybridnet.base.attrs import DType
@@ -188,42 +189,31 @@ def _argsort_packed(
     return jnp.moveaxis(order(x, not is_ascend), -1, along).astype(as_dtype(dtype))
 
 
-@alternative("topk", "packed", applies=_packs, tolerance=0.0)
-def _topk_packed(
-    data: Any,
-    *,
-    axis: int | None = -1,
-    k: int = 1,
-    ret_typ: ReturnType = "indices",
-    is_ascend: bool = False,
-    dtype: DType = "float32",
-) -> Any:
-    x, along = _last(data, axis)
+def _topk_by(positions_of: Callable[[Any, int, bool], Any]) -> Callable[..., Any]:
+    """Returns the lowering that finds the first k of a sorted last axis in this way."""
+
+    def lowering(
+        data: Any, *, axis: int | None, k: int, ret_typ: ReturnType, is_ascend: bool, dtype: DType
+    ) -> Any:
+        x, along = _last(data, axis)
+        positions = jnp.moveaxis(positions_of(x, k, is_ascend), -1, along)
+        whole = data.reshape(-1) if axis is None else data
+        return _chosen(data, whole, positions, along, ret_typ, dtype)
+
+    return lowering
+
+
+def _packed_positions(x: Any, k: int, is_ascend: bool) -> Any:
     positions = order(x, not is_ascend)
-    positions = positions[..., :k] if k > 0 else positions
-    return _at_the_axis(data, positions, axis, along, ret_typ, dtype)
+    return positions[..., :k] if k > 0 else positions
 
 
-@alternative("topk", "largest", applies=_has_largest, tolerance=0.0)
-def _topk_largest(
-    data: Any,
-    *,
-    axis: int | None = -1,
-    k: int = 1,
-    ret_typ: ReturnType = "indices",
-    is_ascend: bool = False,
-    dtype: DType = "float32",
-) -> Any:
-    x, along = _last(data, axis)
-    positions = lax.top_k(plain_zeros(lax.stop_gradient(x)), k)[1]
-    return _at_the_axis(data, positions, axis, along, ret_typ, dtype)
+def _largest_positions(x: Any, k: int, is_ascend: bool) -> Any:
+    return lax.top_k(plain_zeros(lax.stop_gradient(x)), k)[1]
 
 
-def _at_the_axis(
-    data: Any, positions: Any, axis: int | None, along: int, ret_typ: str, dtype: str
-) -> Any:
-    x = data.reshape(-1) if axis is None else data
-    return _chosen(data, x, jnp.moveaxis(positions, -1, along), along, ret_typ, dtype)
+alternative("topk", "packed", applies=_packs, tolerance=0.0)(_topk_by(_packed_positions))
+alternative("topk", "largest", applies=_has_largest, tolerance=0.0)(_topk_by(_largest_positions))
 
 
 # Milliseconds of the plain lowering and of the other in jaxlib 0.10, then in 0.12; normal numbers.

@@ -165,7 +165,6 @@ def _split(
         data: the array.
         num_outputs: how many parts.
         axis: the axis.
-        squeeze_axis: remove the axis, which must then have size 1 in the parts.
     """
     parts = jnp.split(data, num_outputs, axis)
     return tuple(_squeezed(part, axis) for part in parts) if squeeze_axis else tuple(parts)
@@ -236,7 +235,6 @@ def _split_v2(
         data: the array.
         indices: where the parts begin; the first is usually 0.
         axis: the axis.
-        squeeze_axis: remove the axis, which must then have size 1 in the parts.
         sections: if not 0, so many equal parts instead.
     """
     parts = (

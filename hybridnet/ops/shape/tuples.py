@@ -132,7 +132,6 @@ def scatter_tuples(indices: Any, updates: Any, *, shape: Shape) -> Any:
         indices: (..., depth) whole numbers, for the first `depth` axes; what is out of range is
             left out.
         updates: (..., *rest), what is added.
-        shape: of the result.
     """
     zeros = jnp.zeros(shape, updates.dtype)
     return zeros.at[_columns(indices)].add(updates, mode="drop")

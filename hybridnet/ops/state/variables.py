@@ -7,13 +7,12 @@ overwritten where a node for that stands, in the order that values and control e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from hybridnet.base.errors import DTypeError, ShapeError
 from hybridnet.base.tensor_type import TensorType
 
-from ..core.call import Backward, Call
+from ..core.call import Call
 from ..core.operator import describe
 from ..core.registry import get, operator
 
@@ -26,10 +25,6 @@ def _check_assign(ref: TensorType, value: TensorType) -> None:
         raise ShapeError(f"_assign: value must have the shape of ref, got {got}")
     if ref.dtype != value.dtype:
         raise DTypeError(f"_assign: value must have the dtype of ref, got {got}; cast it first")
-
-
-def _to_value(back: Backward) -> Sequence[Any]:
-    return [None, back.grads[0]]
 
 
 @operator("_read_variable", infer=lambda data: [data], gradient=lambda back: [back.grads[0]])
@@ -46,7 +41,7 @@ def read_variable(data: Any) -> Any:
     mutates={"ref": 0},
     check=_check_assign,
     infer=lambda ref, value: [ref],
-    gradient=_to_value,
+    gradient=lambda back: [None, back.grads[0]],
 )
 def assign(ref: Any, value: Any) -> Any:
     """Overwrites `ref` with `value`, of the same shape and dtype; returns the value."""

@@ -55,11 +55,7 @@ def _starts(shape: tuple[int, ...], lengths: tuple[int, ...], offset: Any) -> li
     return starts
 
 
-def _view_type(base: TensorType, *, shape: tuple[int, ...], **_: Any) -> list[TensorType]:
-    return [tensor_type(shape, base.dtype)]
-
-
-@operator("_view", infer=_view_type)
+@operator("_view", infer=lambda base, *, shape, **_: [tensor_type(shape, base.dtype)])
 def view(base: Any, *, offset: Index, shape: Shape, block: bool = False) -> Any:
     """Reads ``prod(shape)`` elements of `base`, taken as one row, from `offset` on.
 

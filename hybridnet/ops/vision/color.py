@@ -169,6 +169,11 @@ _CHANGES: Final[dict[str, tuple[Callable[[Any, Any], Any], str]]] = {
 }
 
 
+def _check_colors(op: str) -> Callable[..., None]:
+    """Returns a check that the data are one image of 1 or 3 channels."""
+    return lambda data, **_: require_image(op, data, batch=False, channels=True)
+
+
 def _random_change(name: str, change: Callable[[Any, Any], Any], doc: str) -> None:
     """Registers a change by a factor that is drawn from an interval."""
     op, alias = image_names(f"random_{name}")
@@ -201,14 +206,10 @@ for _name, (_change, _doc) in _CHANGES.items():
     _random_change(_name, _change, _doc)
 
 
-def _check_jitter(data: TensorType, **_: Any) -> None:
-    require_image("_image_random_color_jitter", data, batch=False, channels=True)
-
-
 @operator(
     "_image_random_color_jitter",
     aliases=image_names("random_color_jitter")[1:],
-    check=_check_jitter,
+    check=_check_colors("_image_random_color_jitter"),
     infer=same_type,
 )
 def random_color_jitter(
@@ -250,7 +251,7 @@ def random_color_jitter(
 
 
 def _check_adjust(data: TensorType, *, alpha: tuple[float, ...]) -> None:
-    require_image("_image_adjust_lighting", data, batch=False, channels=True)
+    _check_colors("_image_adjust_lighting")(data)
     if len(alpha) != 3:
         raise ParameterError(f"_image_adjust_lighting: alpha must be 3 numbers, got {alpha}")
 
@@ -271,14 +272,10 @@ def adjust_lighting(data: Any, *, alpha: Floats) -> Any:
     return _changed(data, lambda image: _lighting(image, np.asarray(alpha, image.dtype)))
 
 
-def _check_lighting(data: TensorType, **_: Any) -> None:
-    require_image("_image_random_lighting", data, batch=False, channels=True)
-
-
 @operator(
     "_image_random_lighting",
     aliases=image_names("random_lighting")[1:],
-    check=_check_lighting,
+    check=_check_colors("_image_random_lighting"),
     infer=same_type,
 )
 def random_lighting(data: Any, *, alpha_std: _Factor = 0.05, state: RandomState) -> Any:

@@ -234,10 +234,7 @@ def deformable_convolution(
         dilate: the distance of two taps, default 1.
         pad: zeros around the image, default 0.
         num_filter: how many channels the result has.
-        num_group: how many groups of channels there are, each with its own filters.
         num_deformable_group: how many groups of channels there are, each with its own offsets.
-        workspace: without meaning here; read for MXNet's sake.
-        no_bias: leave the bias out.
         layout: NCHW is the only one.
 
     Returns:
@@ -291,7 +288,6 @@ def modulated_deformable_convolution(
         num_group: groups of channels with their own filters.
         num_deformable_group: groups of channels with their own offsets and masks.
         workspace: without meaning here, like `im2col_step`; read for MXNet's sake.
-        no_bias: leave the bias out.
         im2col_step: see `workspace`.
         layout: NCHW is the only one.
 

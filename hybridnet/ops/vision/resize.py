@@ -271,10 +271,6 @@ def _upsampling_type(
     return (tensor_type((batch, channels, *(one * scale for one in size)), types[0].dtype),)
 
 
-def _upsampling_inputs(*, sample_type: str, **_: Any) -> Sequence[str]:
-    return ("data", "weight") if sample_type == "bilinear" else ()
-
-
 def _upsampling_shapes(shapes: Shapes, *, scale: int, sample_type: str, **_: Any) -> Shapes:
     data = shapes[0]
     if sample_type == "nearest" or len(shapes) != 2 or data is None or len(data) != 4:
@@ -294,7 +290,7 @@ def _nearest(data: Any, height: int) -> Any:
 
 @operator(
     "UpSampling",
-    takes=_upsampling_inputs,
+    takes=lambda *, sample_type, **_: ("data", "weight") if sample_type == "bilinear" else (),
     check=_upsampling_check,
     infer=_upsampling_type,
     complete=_upsampling_shapes,
@@ -320,7 +316,6 @@ def upsampling(
         sample_type: repeat each pixel, or apply the transposed convolution, which interpolates
             with the weight that the initializer `Bilinear` makes.
         multi_input_mode: how several images become one: side by side as channels, or summed.
-        workspace: without meaning here; read for MXNet's sake.
 
     Returns:
         (batch, channels, scale * height, scale * width).

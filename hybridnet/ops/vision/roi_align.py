@@ -73,7 +73,6 @@ def _each_sample(
     """Visits the pixels around the samples of all parts at once, one after the other.
 
     Args:
-        regions: the regions.
         pooled: rows and columns of parts.
         size: height and width of the feature map.
         visit: (state, pixels, weights) -> state, where pixels are rows of the feature map as

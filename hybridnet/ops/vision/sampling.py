@@ -142,7 +142,6 @@ def bilinear_sampler(data: Any, grid: Any, *, cudnn_off: bool | None = None) -> 
         data: (batch, channels, height, width).
         grid: (batch, 2, new height, new width), x and then y of each place, from -1 to 1 inside
             the image. Outside of it all is zero.
-        cudnn_off: without meaning here; read for MXNet's sake.
 
     Returns:
         (batch, channels, new height, new width).
@@ -191,7 +190,6 @@ def spatial_transformer(
         target_shape: (height, width) of the result.
         transform_type: 'affine' is the only one.
         sampler_type: 'bilinear' is the only one.
-        cudnn_off: without meaning here; read for MXNet's sake.
 
     Returns:
         (batch, channels, *target_shape).

@@ -6,8 +6,7 @@ this package, which lets Python do it where Python knows the condition, and else
 happen into one node (`conditions`, `while_loops`, `for_loops`).
 """
 
-from .convert import converted as converted
-from .convert import run_converted as run_converted
-from .number import Number as Number
+from .convert import converted, run_converted
+from .number import Number
 
 __all__ = ["Number", "converted", "run_converted"]

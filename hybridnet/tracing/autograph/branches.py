@@ -40,7 +40,6 @@ class Branch:
         what: it is, for messages.
         function: runs it, and returns the values of its variables.
         containers: what it may change.
-        ctx: the device.
     """
 
     def __init__(
@@ -226,7 +225,6 @@ def choice(
     """Records a choice, and does to containers what its branches do.
 
     Args:
-        pred: the condition.
         functions: run a branch, and return the values of the variables.
         names: of the variables.
         blocks: the functions whose variables lead to what the branches may change.

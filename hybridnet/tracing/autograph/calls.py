@@ -59,7 +59,6 @@ def needs_conversion(function: types.FunctionType, args: Sequence[Any]) -> bool:
     """Whether a function has control flow, or may call something that reads arrays, or the user's.
 
     Args:
-        function: the user's.
         args: what it is called with, of which functions and objects count.
     """
     if _jumps(function.__code__):
@@ -161,8 +160,6 @@ def converted_call(
     """Calls something from converted code.
 
     Args:
-        f: what is called.
-        args, kwargs: its arguments.
         scope: of the function that calls; not needed here.
     """
     kwargs = kwargs or {}

@@ -64,7 +64,6 @@ def if_stmt(
     """An `if` statement.
 
     Args:
-        cond: the condition.
         body, orelse: run the branches, which assign to the variables of the function around.
         get_state, set_state: read and assign the variables that the branches assign.
         symbol_names: their names.
@@ -88,7 +87,6 @@ def stage_if(
     """Makes an `if` part of the graph.
 
     Args:
-        cond: the condition.
         branches: run the branches.
         state: read and assign the variables that they assign.
         names: of these.

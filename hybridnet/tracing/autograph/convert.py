@@ -62,12 +62,7 @@ def converted(function: Callable[..., Any]) -> Callable[..., Any]:
 def run_converted(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
 ) -> Any:
-    """Runs a function of the user's for a library: converted where the code around it is.
-
-    Args:
-        function: the function.
-        args, kwargs: its arguments.
-    """
+    """Runs a function of the user's for a library: converted where the code around it is."""
     if recorder_thread.trace is None or not _active.depth:
         return function(*args, **(kwargs or {}))
     return converted_call(function, args, kwargs)

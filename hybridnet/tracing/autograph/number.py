@@ -9,6 +9,7 @@ never changed in place: ``i += 1`` makes another number.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -101,6 +102,64 @@ def _cast(one: NDArray, type: TensorType) -> NDArray:
     return made
 
 
+def _computed(
+    operator: str,
+    one: Number,
+    other: Any,
+    *,
+    swap: bool = False,
+    floats: bool = False,
+) -> Any:
+    """Applies an operator of Python's.
+
+    Args:
+        operator: for two arrays.
+        one: the number.
+        other: what stands on the other side.
+        swap: whether the number is the right side.
+        floats: whether the result is a float though both are whole.
+    """
+    if is_number(other):
+        other = _like(one, other)
+    elif not isinstance(other, NDArray):
+        return NotImplemented
+    elif not isinstance(other, Number):
+        return _pair(operator, in_array(one, other), other, swap)
+    dtype = joined(joined(one.type.dtype, other.type.dtype), _FLOAT if floats else _INT)
+    scalar = tensor_type((), dtype)
+    return _as_number(_pair(operator, _cast(one, scalar), _cast(other, scalar), swap))
+
+
+def _compared(operator: str, one: Number, other: Any) -> Any:
+    if is_number(other):
+        other = _like(one, other)
+    elif not isinstance(other, NDArray):
+        return NotImplemented
+    elif not isinstance(other, Number):
+        return _pair(operator, in_array(one, other), other, False)
+    scalar = tensor_type((), joined(joined(one.type.dtype, other.type.dtype), _INT))
+    made = _pair(operator, _cast(one, scalar), _cast(other, scalar), False)
+    return _as_number(_cast(made, tensor_type((), _BOOL)))
+
+
+def _logical(operator: str, one: Number, other: Any) -> Any:
+    if isinstance(other, (bool, np.bool_)):
+        other = _like(one, other)
+    both = isinstance(other, Number) and one.type.dtype == other.type.dtype == _BOOL
+    if not both:
+        return NotImplemented
+    return _as_number(_cast(_pair(operator, one.as_python(), other.as_python(), False), one.type))
+
+
+def _of(rule: Callable[..., Any], operator: str, **options: bool) -> Callable[[Any, Any], Any]:
+    """Returns a method for one of Python's operators, computed by a rule for such."""
+
+    def method(self: Number, other: Any) -> Any:
+        return rule(operator, self, other, **options)
+
+    return method
+
+
 class Number(NDArray):
     """A Python number that is known only when the function runs; see the module."""
 
@@ -148,42 +207,22 @@ class Number(NDArray):
 
     __hash__ = NDArray.__hash__
 
-    def __add__(self, other: Any) -> Any:
-        return _arithmetic("broadcast_add", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _arithmetic("broadcast_add", self, other, swap=True)
-
-    def __sub__(self, other: Any) -> Any:
-        return _arithmetic("broadcast_sub", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _arithmetic("broadcast_sub", self, other, swap=True)
-
-    def __mul__(self, other: Any) -> Any:
-        return _arithmetic("broadcast_mul", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _arithmetic("broadcast_mul", self, other, swap=True)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _arithmetic("broadcast_div", self, other, floats=True)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _arithmetic("broadcast_div", self, other, swap=True, floats=True)
-
-    def __mod__(self, other: Any) -> Any:
-        return _arithmetic("broadcast_mod", self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _arithmetic("broadcast_mod", self, other, swap=True)
+    __add__ = _of(_computed, "broadcast_add")
+    __radd__ = _of(_computed, "broadcast_add", swap=True)
+    __sub__ = _of(_computed, "broadcast_sub")
+    __rsub__ = _of(_computed, "broadcast_sub", swap=True)
+    __mul__ = _of(_computed, "broadcast_mul")
+    __rmul__ = _of(_computed, "broadcast_mul", swap=True)
+    __truediv__ = _of(_computed, "broadcast_div", floats=True)
+    __rtruediv__ = _of(_computed, "broadcast_div", swap=True, floats=True)
+    __mod__ = _of(_computed, "broadcast_mod")
+    __rmod__ = _of(_computed, "broadcast_mod", swap=True)
 
     def __pow__(self, other: Any) -> Any:
         floats = is_number(other) and not isinstance(other, (bool, np.bool_)) and other < 0
-        return _arithmetic("broadcast_power", self, other, floats=floats)
+        return _computed("broadcast_power", self, other, floats=floats)
 
-    def __rpow__(self, other: Any) -> Any:
-        return _arithmetic("broadcast_power", self, other, swap=True)
+    __rpow__ = _of(_computed, "broadcast_power", swap=True)
 
     def __floordiv__(self, other: Any) -> Any:
         return _floor_divided(self, other)
@@ -212,32 +251,16 @@ class Number(NDArray):
         plain = (self + 0).as_python()
         return _as_number(NDArray.apply_operator(get("abs"), (plain,), {}))
 
-    def __eq__(self, other: object) -> Any:
-        return _compared("broadcast_equal", self, other)
+    __eq__ = _of(_compared, "broadcast_equal")
+    __ne__ = _of(_compared, "broadcast_not_equal")
+    __lt__ = _of(_compared, "broadcast_lesser")
+    __le__ = _of(_compared, "broadcast_lesser_equal")
+    __gt__ = _of(_compared, "broadcast_greater")
+    __ge__ = _of(_compared, "broadcast_greater_equal")
 
-    def __ne__(self, other: object) -> Any:
-        return _compared("broadcast_not_equal", self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return _compared("broadcast_lesser", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _compared("broadcast_lesser_equal", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _compared("broadcast_greater", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _compared("broadcast_greater_equal", self, other)
-
-    def __and__(self, other: Any) -> Any:
-        return _logical("broadcast_logical_and", self, other)
-
-    def __or__(self, other: Any) -> Any:
-        return _logical("broadcast_logical_or", self, other)
-
-    def __xor__(self, other: Any) -> Any:
-        return _logical("broadcast_logical_xor", self, other)
+    __and__ = _of(_logical, "broadcast_logical_and")
+    __or__ = _of(_logical, "broadcast_logical_or")
+    __xor__ = _of(_logical, "broadcast_logical_xor")
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
@@ -254,55 +277,6 @@ def in_array(one: Number, array: NDArray) -> NDArray:
 def _pair(operator: str, lhs: NDArray, rhs: NDArray, swap: bool) -> Any:
     pair = (rhs, lhs) if swap else (lhs, rhs)
     return type(lhs).apply_operator(get(operator), pair, {})
-
-
-def _arithmetic(
-    operator: str,
-    one: Number,
-    other: Any,
-    *,
-    swap: bool = False,
-    floats: bool = False,
-) -> Any:
-    """Applies an operator of Python's.
-
-    Args:
-        operator: for two arrays.
-        one: the number.
-        other: what stands on the other side.
-        swap: whether the number is the right side.
-        floats: whether the result is a float though both are whole.
-    """
-    if is_number(other):
-        other = _like(one, other)
-    elif not isinstance(other, NDArray):
-        return NotImplemented
-    elif not isinstance(other, Number):
-        return _pair(operator, in_array(one, other), other, swap)
-    dtype = joined(joined(one.type.dtype, other.type.dtype), _FLOAT if floats else _INT)
-    scalar = tensor_type((), dtype)
-    return _as_number(_pair(operator, _cast(one, scalar), _cast(other, scalar), swap))
-
-
-def _compared(operator: str, one: Number, other: Any) -> Any:
-    if is_number(other):
-        other = _like(one, other)
-    elif not isinstance(other, NDArray):
-        return NotImplemented
-    elif not isinstance(other, Number):
-        return _pair(operator, in_array(one, other), other, False)
-    scalar = tensor_type((), joined(joined(one.type.dtype, other.type.dtype), _INT))
-    made = _pair(operator, _cast(one, scalar), _cast(other, scalar), False)
-    return _as_number(_cast(made, tensor_type((), _BOOL)))
-
-
-def _logical(operator: str, one: Number, other: Any) -> Any:
-    if isinstance(other, (bool, np.bool_)):
-        other = _like(one, other)
-    both = isinstance(other, Number) and one.type.dtype == other.type.dtype == _BOOL
-    if not both:
-        return NotImplemented
-    return _as_number(_cast(_pair(operator, one.as_python(), other.as_python(), False), one.type))
 
 
 def _floor_divided(one: Number, other: Any) -> Any:

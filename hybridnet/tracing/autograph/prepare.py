@@ -27,7 +27,6 @@ def prepare(node: ast.AST, class_name: str | None, first: str | None, at: Any) -
     """Rewrites a function, in place.
 
     Args:
-        node: the function.
         class_name: of the class it is a method of, if any.
         first: the name of its first parameter, if any.
         at: gets a new node and that which it stands for, and notes that their lines are the same.

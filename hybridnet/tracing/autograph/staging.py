@@ -83,8 +83,6 @@ class Loop:
 
     Args:
         variables: that it assigns.
-        line: the user's.
-        ctx: the device.
         row_types: of what stands for the rows that a turn is given.
         row_kinds: the classes of that.
 
@@ -380,7 +378,6 @@ class Loop:
         """Sets variables and containers to what they are after the loop.
 
         Args:
-            body: the traced body.
             outputs: the last values of what went from turn to turn.
             lasts: by the ids of what stood for rows, the last row; None where the loop may not
                 have been run at all.

@@ -316,7 +316,6 @@ def _place(node: ast.AST, line: int, width: int) -> None:
     """Gives each node the line of the user's that it comes from, and all of it.
 
     Args:
-        node: the node.
         line: of the node around it.
         width: of that line.
     """

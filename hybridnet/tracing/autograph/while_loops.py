@@ -100,7 +100,6 @@ def stage_while(
         variables: that it assigns.
         test: gives the condition.
         body: runs one turn.
-        ctx: the device.
         limit: how many turns there are at most, if that is known.
 
     Raises:

@@ -82,17 +82,10 @@ def convolution(
         weight: (num_filter, channel / num_group, *kernel), or
             (num_filter, *kernel, channel / num_group).
         bias: (num_filter,); not taken with no_bias=True.
-        kernel: the window's size along each spatial axis.
-        stride: the distance of two windows, default 1 everywhere.
-        dilate: the distance of two taps of a window, default 1 everywhere.
         pad: the zeros added on both sides of each axis, default 0.
-        num_filter: how many channels the output has.
-        num_group: how many groups of channels there are, each with its own filters.
         workspace: without meaning here, like `cudnn_tune` and `cudnn_off`; read for MXNet's sake.
-        no_bias: leave the bias out.
         cudnn_tune: see `workspace`.
         cudnn_off: see `workspace`.
-        layout: NCW, NCHW or NCDHW (the defaults), or NWC, NHWC or NDHWC.
 
     Returns:
         (batch, num_filter, *output) in the layout and dtype of `data`, where an output size is
@@ -163,13 +156,7 @@ def fused_convolution(
         weight: as there.
         bias: as there, always taken.
         addend: of the shape of the result, added to it; taken with `with_addend`.
-        kernel: the window's size along each spatial axis.
-        stride: the distance of two windows, default 1 everywhere.
-        dilate: the distance of two taps of a window, default 1 everywhere.
         pad: the zeros added on both sides of each axis, default 0.
-        num_filter: how many channels the output has.
-        num_group: how many groups of channels there are, each with its own filters.
-        layout: NCW, NCHW or NCDHW (the defaults), or NWC, NHWC or NDHWC.
         with_addend: whether something is added.
         relu: whether negative results become 0.
 
@@ -272,19 +259,13 @@ def deconvolution(
         weight: (channel, num_filter / num_group, *kernel), or
             (channel, *kernel, num_filter / num_group).
         bias: (num_filter,); not taken with no_bias=True, the default.
-        kernel: the window's size along each spatial axis.
         stride: the distance of two windows in the output, default 1 everywhere.
-        dilate: the distance of two taps of a window, default 1 everywhere.
         pad: what is cut off both ends of the output, default 0.
         adj: what is added at the output's end, less than `stride`; default 0.
         target_shape: the output's spatial shape; replaces `pad` and `adj`.
-        num_filter: how many channels the output has.
-        num_group: how many groups of channels there are, each with its own filters.
         workspace: without meaning here, like `cudnn_tune` and `cudnn_off`; read for MXNet's sake.
-        no_bias: leave the bias out.
         cudnn_tune: see `workspace`.
         cudnn_off: see `workspace`.
-        layout: NCW, NCHW or NCDHW (the defaults), or NWC, NHWC or NDHWC.
 
     Returns:
         (batch, num_filter, *output) in the layout and dtype of `data`, where an output size is

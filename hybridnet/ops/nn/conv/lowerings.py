@@ -127,22 +127,10 @@ def convolution(
     layout: str | None = None,
     platform: Platform = "cpu",
 ) -> Array:
-    """Convolution (the cross-correlation that MXNet calls so) over 1, 2 or 3 spatial axes.
+    """Convolution over 1, 2 or 3 spatial axes; shapes and arguments are those of the operator.
 
     Args:
-        data: (batch, channel, *spatial), or (batch, *spatial, channel) by ``layout``.
-        weight: (filter, channel / num_group, *kernel), or (filter, *kernel, channel / num_group).
-        bias: (filter,) or None.
-        kernel: Window length along each spatial axis; its length is the number of these axes.
-        stride: Distance of two windows; None is 1 everywhere.
-        dilate: Distance of two taps in a window; None is 1 everywhere.
-        pad: Zeros on both sides of each axis; None is 0 everywhere.
-        num_group: Number of independent groups of channels.
-        layout: ``NCW``, ``NCHW``, ``NCDHW`` (default) or ``NWC``, ``NHWC``, ``NDHWC``.
         platform: Where the program will run; it decides the method, not the result.
-
-    Returns:
-        The result in the layout and dtype of ``data``.
 
     Raises:
         ParameterError: If the layout does not fit the number of spatial axes.
@@ -290,24 +278,10 @@ def deconvolution(
     layout: str | None = None,
     platform: Platform = "cpu",
 ) -> Array:
-    """Transposed convolution: the gradient of a convolution with respect to its data.
+    """Transposed convolution; shapes and arguments are those of the operator Deconvolution.
 
     Args:
-        data: (batch, channel, *spatial), or (batch, *spatial, channel) by ``layout``.
-        weight: (channel, filter / num_group, *kernel), or (channel, *kernel, filter / num_group).
-        bias: (filter,) or None.
-        kernel: Window length along each spatial axis.
-        stride: Distance of two windows in the output; None is 1 everywhere.
-        dilate: Distance of two taps in a window; None is 1 everywhere.
-        pad: What is cut off both ends of the output; None is 0 everywhere.
-        adj: What is added at the output's end, less than ``stride``; None is 0 everywhere.
-        target_shape: Spatial output shape; replaces ``pad`` and ``adj``.
-        num_group: Number of independent groups of channels.
-        layout: As in :func:`convolution`.
         platform: As in :func:`convolution`.
-
-    Returns:
-        The result in the layout and dtype of ``data``.
 
     Raises:
         ParameterError: If the layout does not fit the number of spatial axes.
@@ -348,36 +322,27 @@ def pooling(
     pad: Sequence[int] | None = None,
     pooling_convention: str = "valid",
     p_value: int | None = None,
-    count_include_pad: bool = True,
+    count_include_pad: bool | None = None,
+    cudnn_off: bool = False,
     layout: str | None = None,
     platform: Platform = "cpu",
     innermost: Innermost = "batch",
 ) -> Array:
-    """Pooling over 1, 2 or 3 spatial axes, with MXNet 1.9's rules.
+    """Pooling over 1, 2 or 3 spatial axes, with MXNet 1.9's rules; arguments as for the operator.
 
     The gradient of max pooling goes to the first greatest element of a window, in row-major
     order. Not-a-number wins against every number (MXNet would skip it and hide it). A window that
     lies wholly in the padding gives the dtype's lowest value for ``max`` and 0 for the others.
 
     Args:
-        data: (batch, channel, *spatial), or (batch, *spatial, channel) by ``layout``.
-        kernel: Window length along each spatial axis; not needed with ``global_pool``.
-        pool_type: ``max``, ``avg``, ``sum``, or ``lp``: the signed p-th root of the sum of p-th
-            powers (not of absolute values; its gradient at 0 is 0).
-        global_pool: One window over everything; kernel, stride and pad are ignored.
-        stride: Distance of two windows; None is 1 everywhere.
-        pad: Padding on both sides of each axis; None is 0 everywhere.
+        pool_type: ``lp`` is the signed p-th root of the sum of p-th powers (not of absolute
+            values; its gradient at 0 is 0).
         pooling_convention: How the output's size is rounded, see :func:`pooled_size`. With
             ``same``, ``pad`` is ignored, and the end gets the odd element of padding.
-        p_value: 1, 2 or 3, for ``lp``.
-        count_include_pad: Whether ``avg`` divides by the elements of the padding too; never by
-            those beyond it, which ``full`` reaches.
-        layout: As in :func:`convolution`.
+        count_include_pad: Whether ``avg`` divides by the elements of the padding too, None for
+            yes; never by those beyond it, which ``full`` reaches.
         platform: As in :func:`convolution`.
         innermost: See :func:`hybridnet.ops.nn.conv._sliding.max_windows`.
-
-    Returns:
-        The result in the layout and dtype of ``data``.
 
     Raises:
         ParameterError: If the layout, ``pool_type`` or ``p_value`` is not one of those above.
@@ -403,7 +368,9 @@ def pooling(
     total = sum_windows(data, axes, channel_last, platform, innermost)
     if pool_type == "sum":
         return total
-    counts = np.asarray(math.prod(np.ix_(*(axis.counts(count_include_pad) for axis in axes))))
+    counts = np.asarray(
+        math.prod(np.ix_(*(axis.counts(count_include_pad is not False) for axis in axes)))
+    )
     if (counts == counts.flat[0]).all():
         counts = counts.flat[0]
     elif channel_last:

@@ -179,7 +179,6 @@ def padded_convolution(
         padding: 'SAME' for an output of ``ceil(size / stride)``, the odd element of padding at the
             end; 'VALID' for none.
         pads: if given, the zeros before and after the first axis, the second and so on.
-        num_group: how many groups of channels there are, each with its own filters.
         layout: NWC, NHWC or NDHWC, or NCW, NCHW or NCDHW.
 
     Returns:
@@ -295,7 +294,6 @@ def padded_pooling(
 
     Args:
         data: (batch, *spatial, channel), or (batch, channel, *spatial) by `layout`.
-        kernel: the window's size along each spatial axis.
         strides: the distance of two windows.
         padding: as in `_padded_convolution`.
         pads: as there.

@@ -88,14 +88,11 @@ def pooling(
         kernel: the window's size along each spatial axis; not needed with `global_pool`.
         pool_type: 'max', 'avg', 'sum', or 'lp', the `p_value`-th root of the sum of powers.
         global_pool: one window over everything; kernel, stride and pad do not count.
-        cudnn_off: without meaning here; read for MXNet's sake.
         pooling_convention: 'valid' drops the elements that do not fill a window, 'full' keeps
             them, 'same' pads so that the output size is ``ceil(size / stride)``.
-        stride: the distance of two windows, default 1 everywhere.
         pad: the padding on both sides of each axis, less than `kernel`; default 0.
         p_value: 1, 2 or 3, for 'lp'.
         count_include_pad: whether 'avg' divides by the elements of the padding too; default yes.
-        layout: NCW, NCHW or NCDHW (the defaults), or NWC, NHWC or NDHWC.
 
     Returns:
         (batch, channel, *output) in the layout and dtype of `data`. The gradient of a maximum
@@ -110,7 +107,7 @@ def pooling(
         pad=pad,
         pooling_convention=pooling_convention,
         p_value=p_value,
-        count_include_pad=count_include_pad is not False,
+        count_include_pad=count_include_pad,
         layout=layout,
         platform=cast("lowerings.Platform", platform),
     )

@@ -119,34 +119,13 @@ def _depthwise(
 
 
 @alternative("Pooling", _NAME, applies=_is_pooling, tolerance=_TOLERANCE)
-def _pooling(
-    data: Any,
-    *,
-    kernel: tuple[int, ...],
-    global_pool: bool,
-    pool_type: str,
-    stride: tuple[int, ...],
-    pad: tuple[int, ...],
-    pooling_convention: str,
-    count_include_pad: bool | None,
-    layout: str,
-    **_: Any,
-) -> Any:
+def _pooling(data: Any, *, global_pool: bool, pool_type: str, **params: Any) -> Any:
     """Pooling of (batch, *spatial, channel) by XLA's own reduction; args are the operator's."""
     if global_pool:
         reduced: dict[str, Any] = {"max": jnp.max, "avg": jnp.mean, "sum": jnp.sum}
         return reduced[pool_type](data, tuple(range(1, data.ndim - 1)), keepdims=True)
-    return lowerings.pooling(
-        data,
-        kernel=kernel,
-        pool_type=pool_type,
-        stride=stride,
-        pad=pad,
-        pooling_convention=pooling_convention,
-        count_include_pad=count_include_pad is not False,
-        layout=layout,
-        platform="tpu",  # which means as it comes; only its gradient is slow on CPUs
-    )
+    # "tpu" means as it comes; only its gradient is slow on CPUs.
+    return lowerings.pooling(data, pool_type=pool_type, **{**params, "platform": "tpu"})
 
 
 @settled_choice("Convolution")

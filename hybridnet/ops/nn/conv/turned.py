@@ -147,34 +147,9 @@ def _is_on_cpu(site: Site) -> bool:
 
 
 @alternative("Pooling", NAME, applies=_is_on_cpu, tolerance=_TOLERANCE)
-def _pooling(
-    data: Any,
-    *,
-    kernel: Sequence[int],
-    pool_type: str,
-    global_pool: bool,
-    pooling_convention: str,
-    stride: Sequence[int],
-    pad: Sequence[int],
-    p_value: int | None,
-    count_include_pad: bool | None,
-    layout: str | None,
-    **_: Any,
-) -> Any:
+def _pooling(data: Any, **params: Any) -> Any:
     """Pooling by strided slices, in which the channels are the innermost axis."""
-    return lowerings.pooling(
-        data,
-        kernel=kernel,
-        pool_type=pool_type,
-        global_pool=global_pool,
-        stride=stride,
-        pad=pad,
-        pooling_convention=pooling_convention,
-        p_value=p_value,
-        count_include_pad=count_include_pad is not False,
-        layout=layout,
-        innermost="channel",
-    )
+    return lowerings.pooling(data, **params, innermost="channel")
 
 
 @builtin_choice("Pooling")

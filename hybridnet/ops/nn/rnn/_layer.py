@@ -74,7 +74,6 @@ def scan(
     """Runs a layer.
 
     Args:
-        layer: which.
         x: (time, batch, gates * hidden), the part of the gates that the inputs make, with biases.
         state: (batch, hidden) each; the hidden state and, of an LSTM, the cell state.
         weight: (gates * hidden, hidden), for the hidden state.

@@ -141,10 +141,6 @@ def _num_visible(*, state_outputs: bool, **params: Any) -> int:
     return 1 + len(_net(**params).states) if state_outputs else 1
 
 
-def _num_outputs(**params: Any) -> int:
-    return _num_visible(**params) + _net(**params).num_kept
-
-
 def _check(*types: TensorType, **params: Any) -> None:
     net, names = _net(**params), _names(**params)
     if len(types) != len(names):
@@ -241,7 +237,6 @@ def _run(
     """Runs all layers.
 
     Args:
-        net: the sizes.
         data: (time, batch, features).
         parameters: the vector.
         states: the first states, (layers * directions, batch, size) each.
@@ -344,22 +339,19 @@ def _gradient(back: Backward) -> Sequence[Any]:
         if back.wanted[index] and (x.inferred_dtype is None or is_float(x.inferred_dtype))
     )
     given = tuple(i for i in range(num_visible) if back.grads[i] is not None)
-    grads: list[Any] = [None] * len(back.inputs)
     if not wanted or not given:
-        return grads
+        return [None] * len(back.inputs)
     attrs = {**back.attrs, "wanted": wanted, "given": given}
     call, scalars = get("_backward_RNN").bind(attrs, back.call.train)
     kept = back.outputs[num_visible : num_visible + num_kept]
     operands = [*back.inputs, *kept, *(back.grads[i] for i in given)]
-    for index, grad in zip(wanted, back.apply(call, operands, scalars), strict=True):
-        grads[index] = grad
-    return grads
+    return back.placed(wanted, back.apply(call, operands, scalars))
 
 
 @operator(
     "RNN",
     aliases=("_npx_rnn",),
-    outputs=_num_outputs,
+    outputs=lambda **params: _num_visible(**params) + _net(**params).num_kept,
     visible=_num_visible,
     takes=_names,
     check=_check,
@@ -528,10 +520,6 @@ def _choose(site: Site) -> str:
     return "halves" if wins else PLAIN
 
 
-def _backward_types(*types: TensorType, wanted: tuple[int, ...], **_: Any) -> list[TensorType]:
-    return [types[index] for index in wanted]
-
-
 def _backward_lowering(
     *arrays: Any,
     wanted: tuple[int, ...],
@@ -574,7 +562,7 @@ def _backward_keywords() -> Mapping[str, Any]:
 operator(
     "_backward_RNN",
     outputs=lambda *, wanted, **_: len(wanted),
-    infer=_backward_types,
+    infer=lambda *types, wanted, **_: [types[index] for index in wanted],
     doc="""Gradient of RNN, from its inputs, what it kept, and the gradients of its outputs.
 
 Args:
