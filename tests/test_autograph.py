@@ -6,12 +6,12 @@ import inspect
 import itertools
 import re
 import runpy
-from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
 from autograph_programs import PROGRAMS, Host
+from places import ROOT
 
 import hybridnet as hn
 from hybridnet import autograd, nd
@@ -512,7 +512,7 @@ def test_blocks_inside_blocks_are_converted():
 
 
 def test_the_example_of_the_documentation(tmp_path):
-    text = (Path(__file__).parent.parent / "docs" / "function.md").read_text()
+    text = (ROOT / "docs" / "function.md").read_text()
     section = text.partition("## Control flow\n")[2].partition("\n## ")[0]
     (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     path = tmp_path / "newton.py"

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from places import ROOT
 
-_BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
+_BENCHMARKS = ROOT / "benchmarks"
 
 
 @pytest.fixture

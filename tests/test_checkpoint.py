@@ -18,6 +18,7 @@ import pytest
 import safetensors.numpy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from places import ROOT
 
 import hybridnet as hn
 from hybridnet import checkpoint, engine, gluon, nd
@@ -34,8 +35,6 @@ from hybridnet.checkpoint import files
 from hybridnet.checkpoint.order import folder_var
 from hybridnet.checkpoint.retention import Retention
 from hybridnet.session import Session
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 def saver_of(**arrays):

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import threading
-from pathlib import Path
 
 import jax
 import numpy as np
@@ -15,6 +14,7 @@ import pytest
 from helpers import run_script
 from oracle import control_cases
 from oracle.case import HERE
+from places import ROOT
 from simulated import Simulated, running_on, simulated
 from test_control_execution import TOYS, call_of, run
 
@@ -385,7 +385,7 @@ def test_misuse_is_explained(call, message):
 
 
 def test_the_page_on_control_flow_runs_and_prints_what_it_says():
-    page = (Path(__file__).parent.parent / "docs" / "control-flow.md").read_text()
+    page = (ROOT / "docs" / "control-flow.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (printed,) = re.findall(r"```\n(%0.*?)```", page, re.DOTALL)
     assert len(blocks) == 4

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from helpers import numeric_gradient
 from oracle import lenet_setup
+from places import ORACLE
 
 import hybridnet as mx
 from hybridnet import autograd, nd, sym
@@ -16,7 +17,6 @@ from hybridnet.executor import Executor
 from hybridnet.runtime import recorder
 from hybridnet.runtime.programs import cache
 
-HERE = Path(__file__).parent
 CPU = mx.cpu()
 
 
@@ -594,7 +594,7 @@ def test_hot_steps_are_one_dispatch_each():
 
 @pytest.mark.slow
 def test_lenet_has_the_losses_of_mxnet():
-    wanted = json.loads((HERE / "oracle" / "lenet_losses.json").read_text())["losses"]
+    wanted = json.loads((ORACLE / "lenet_losses.json").read_text())["losses"]
     training = Training()
     losses = []
     for number in range(lenet_setup.STEPS):

@@ -5,16 +5,15 @@ import re
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
+from places import ROOT
 
 import hybridnet as hn
 from hybridnet import gluon, nd
 from hybridnet.base.errors import DTypeError, FormatError, MXNetError, ParameterError, ShapeError
 
-ROOT = Path(__file__).resolve().parent.parent
 RNG = np.random.default_rng(0)
 
 

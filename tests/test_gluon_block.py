@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 from oracle import gluon_cases as cases
+from places import ORACLE
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd, sym
 from hybridnet.base.errors import DTypeError, FormatError, MXNetError, ParameterError, ShapeError
 from hybridnet.gluon import nn
 
-FILES = Path(__file__).parent / "oracle" / "files"
+FILES = ORACLE / "files"
 BOTH = [hn.cpu(0), hn.cpu(1)]
 
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import inspect
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from oracle import gluon_cases as cases
+from places import ORACLE
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
 from hybridnet.gluon import nn
 
-ORACLE = Path(__file__).parent / "oracle"
 RECORDED = json.loads((ORACLE / "gluon.json").read_text())
 NUMBERS = np.load(ORACLE / "gluon.npz")
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from oracle import gluon_cases as cases
+from places import ORACLE
 
 import hybridnet as hn
 from hybridnet import autograd, nd
 from hybridnet.base.errors import MXNetError, ShapeError
 from hybridnet.gluon import loss as losses
 
-ORACLE = Path(__file__).parent / "oracle"
 RECORDED = json.loads((ORACLE / "gluon.json").read_text())
 NUMBERS = np.load(ORACLE / "gluon.npz")
 

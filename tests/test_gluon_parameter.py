@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from places import ORACLE
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 
-RECORDED = json.loads((Path(__file__).parent / "oracle" / "gluon.json").read_text())
+RECORDED = json.loads((ORACLE / "gluon.json").read_text())
 BOTH = [hn.cpu(0), hn.cpu(1)]
 
 

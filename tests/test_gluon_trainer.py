@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from oracle import gluon_cases as cases
+from places import ORACLE
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
@@ -15,7 +16,7 @@ from hybridnet.base.errors import FormatError, MXNetError, ParameterError
 from hybridnet.gluon import nn
 from hybridnet.gluon.trainer import StaleGradientError
 
-NUMBERS = np.load(Path(__file__).parent / "oracle" / "gluon.npz")
+NUMBERS = np.load(ORACLE / "gluon.npz")
 BOTH = [hn.cpu(0), hn.cpu(1)]
 
 

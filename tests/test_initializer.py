@@ -10,15 +10,14 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from places import ORACLE
 
 import hybridnet as hn
 from hybridnet import initializer, nd
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.initializer import InitDesc
 
-ANSWERS = json.loads((Path(__file__).parent / "oracle" / "optimizer.json").read_text())[
-    "initializers"
-]
+ANSWERS = json.loads((ORACLE / "optimizer.json").read_text())["initializers"]
 # Large enough that the sample's spread is within a few per cent of the distribution's.
 SHAPE = (60, 50, 2, 2)
 

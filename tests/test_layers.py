@@ -8,8 +8,7 @@ import ast
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parent.parent
+from places import ROOT
 
 #: Floor -> the floors just below it.
 BELOW = {

@@ -1,10 +1,10 @@
 """LeNet's first steps against MXNet 1.9.1, each of the three ways, from the same weights."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
+from places import ORACLE, ROOT
 
 from hybridnet import cpu, nd
 from hybridnet.cli.lenet import Bound, Eager, Settings, Traced
@@ -12,8 +12,7 @@ from hybridnet.runtime.programs import cache
 
 pytestmark = pytest.mark.optimized
 
-ORACLE = Path(__file__).parent / "oracle"
-FOLDER = Path(__file__).parents[1] / "hybridnet" / "data" / "mnist-5k"
+FOLDER = ROOT / "hybridnet" / "data" / "mnist-5k"
 ANSWERS = json.loads((ORACLE / "lenet_losses.json").read_text())
 WAYS = (Eager, Bound, Traced)
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from places import ORACLE
 
 from hybridnet import lr_scheduler
 from hybridnet.base.errors import ParameterError
 
-ANSWERS = json.loads((Path(__file__).parent / "oracle" / "optimizer.json").read_text())
+ANSWERS = json.loads((ORACLE / "optimizer.json").read_text())
 
 
 @pytest.mark.parametrize("case", ANSWERS["schedulers"], ids=lambda c: c["kind"])

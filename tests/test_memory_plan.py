@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from places import ROOT
 
 import hybridnet as hn
 from hybridnet import sym
@@ -22,7 +22,7 @@ from hybridnet.passes.memory import STRATEGIES, plan_memory
 from hybridnet.passes.memory_arena import Arena
 
 FLOAT32 = np.dtype(np.float32)
-_BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
+_BENCHMARKS = ROOT / "benchmarks"
 
 # -- an interpreter that keeps everything in one piece of memory -----------------------------------
 

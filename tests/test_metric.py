@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from places import ORACLE
 
 from hybridnet import autograd, metric, nd
 from hybridnet.base.context import cpu
@@ -16,7 +16,7 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.runtime import recorder
 from hybridnet.tracing import function
 
-ANSWERS = json.loads((Path(__file__).parent / "oracle" / "optimizer.json").read_text())
+ANSWERS = json.loads((ORACLE / "optimizer.json").read_text())
 CASES = ANSWERS["metrics"]
 BATCHES = ANSWERS["batches"]
 

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from places import ORACLE
 
 import hybridnet as hn
 from hybridnet import model, nd, sym
 from hybridnet.base.errors import FormatError, ParameterError
 
-FILES = Path(__file__).parent / "oracle" / "files"
+FILES = ORACLE / "files"
 
 
 def test_a_checkpoint_comes_back(tmp_path: Path) -> None:

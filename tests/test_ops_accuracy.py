@@ -8,19 +8,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 import pytest
 import scipy.special
+from places import ROOT
 
 from hybridnet.ops.registry import get
 
 pytestmark = pytest.mark.optimized
 
-_TABLE = Path(__file__).resolve().parent.parent / "docs" / "differences.md"
+_TABLE = ROOT / "docs" / "differences.md"
 _MOST = 4.0  # ulp
 Array = np.ndarray[Any, Any]
 

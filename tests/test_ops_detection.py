@@ -1,10 +1,10 @@
 """Operators of detection and of image sampling as users call them: sizes, graphs, refusals."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
+from places import ORACLE
 
 import hybridnet as mx
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
@@ -145,7 +145,7 @@ def test_upsampling_makes_the_weight_of_its_transposed_convolution():
 
 
 def test_networks_of_detection_that_mxnet_saved_are_read():
-    file = Path(__file__).parent / "oracle" / "files" / "detection-symbol.json"
+    file = ORACLE / "files" / "detection-symbol.json"
     symbol = mx.sym.load(str(file))
     inputs = {"x": (1, 2, 4, 4), "boxes": (5, 6), "scores": (6, 2, 4), "label": (2, 3)}
     shapes, outputs, _ = symbol.infer_shape(**inputs, lengths=(2,), offset=(1, 18, 4, 4))

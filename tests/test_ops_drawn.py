@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from drawn_ops import differences, matches
 from oracle.drawn import load
+from places import ROOT
 
 from hybridnet.compat_report import read_checklist
 from hybridnet.ops.registry import REGISTRY
 
 pytestmark = pytest.mark.slow
 
-_TABLE = Path(__file__).resolve().parent.parent / "docs" / "differences.md"
+_TABLE = ROOT / "docs" / "differences.md"
 _KINDS = {"accepted", "refused", "shape", "dtype", "result", "gradient", "special", "whole"}
 _CASES, _ANSWERS = load()
 _OPERATORS = sorted({case.op for case in _CASES.values()} & set(REGISTRY))

@@ -6,11 +6,11 @@ import copy
 import json
 import pickle
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from places import ORACLE
 
 from hybridnet import autograd, lr_scheduler, nd, optimizer
 from hybridnet.base.context import cpu
@@ -18,7 +18,7 @@ from hybridnet.base.errors import DTypeError, FormatError, MXNetError, Parameter
 from hybridnet.runtime import recorder
 from hybridnet.tracing import function
 
-ANSWERS = json.loads((Path(__file__).parent / "oracle" / "optimizer.json").read_text())
+ANSWERS = json.loads((ORACLE / "optimizer.json").read_text())
 CASES = ANSWERS["optimizers"]
 WEIGHTS = [np.array(one, np.float32) for one in ANSWERS["inputs"]["weights"]]
 GRADS = [[np.array(one, np.float32) for one in step] for step in ANSWERS["inputs"]["grads"]]

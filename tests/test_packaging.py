@@ -1,9 +1,8 @@
 """The list of packages in pyproject.toml holds every folder of code, and nothing else."""
 
 import tomllib
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from places import ROOT
 
 
 def test_every_folder_of_code_is_packaged():

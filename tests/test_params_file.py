@@ -14,13 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from places import ORACLE
 
 from hybridnet.base.dtype import BFLOAT16, CODE_OF
 from hybridnet.base.errors import DTypeError, FormatError
 from hybridnet.base.files import atomic_write
 from hybridnet.base.params_file import load_params, save_params
 
-FILES = Path(__file__).parent / "oracle" / "files"
+FILES = ORACLE / "files"
 
 Array = np.ndarray[Any, Any]
 

@@ -1,11 +1,11 @@
 """The page on passes lists every rule as it is."""
 
-from pathlib import Path
+from places import ROOT
 
 from hybridnet import passes
 from hybridnet.passes.table import rules_table
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "passes.md"
+PAGE = ROOT / "docs" / "passes.md"
 
 
 def test_the_page_lists_the_rules_as_they_are():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from pathlib import Path
 
 import graph_programs as gp
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 from helpers import run_script, thorough
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from places import ROOT
 from simulated import Simulated, running_on, simulated
 
 import hybridnet as hn
@@ -679,7 +679,7 @@ def test_branches_on_two_devices_overlap_in_the_trace():
 
 
 def test_the_page_on_devices_runs():
-    page = (Path(__file__).parent.parent / "docs" / "devices.md").read_text()
+    page = (ROOT / "docs" / "devices.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len(blocks) == 5
     out = run_script("\n".join(blocks), HYBRIDNET_NUM_CPU_DEVICES="2")

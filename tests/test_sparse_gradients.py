@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from oracle.sparse_cases import OPTIMIZERS, train
+from places import ORACLE
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
 from hybridnet.base.errors import MXNetError, ParameterError
 
-_ANSWERS = json.loads((Path(__file__).parent / "oracle" / "sparse.json").read_text())
+_ANSWERS = json.loads((ORACLE / "sparse.json").read_text())
 _TABLE = np.arange(12, dtype=np.float32).reshape(4, 3)
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from helpers import naive
 from oracle.sparse_cases import CASES, make, run
+from places import ORACLE
 
 import hybridnet as hn
 from hybridnet import nd
 from hybridnet.base.errors import MXNetError
 from hybridnet.ops import registry
 
-_ANSWERS = json.loads((Path(__file__).parent / "oracle" / "sparse.json").read_text())
+_ANSWERS = json.loads((ORACLE / "sparse.json").read_text())
 _OPERATORS = sorted({case[0] for case in CASES.values()})
 
 A = np.array([[0, 1, 0], [2, 0, 3], [0, 0, 0], [-4, 0, 0]], np.float32)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from places import ORACLE
 
 import hybridnet as mx
 from hybridnet import nd, sym
@@ -18,7 +18,7 @@ from hybridnet.graph import json as graph_json
 from hybridnet.graph.node import topological
 from hybridnet.graph.parse import same_graph
 
-FILES = Path(__file__).parent / "oracle" / "files"
+FILES = ORACLE / "files"
 NETWORKS = ("lenet", "mlp", "arithmetic", "shapes", "images", "segment", "gluon", "lenet_old")
 
 

@@ -8,10 +8,10 @@ import importlib
 import inspect
 import threading
 import weakref
-from pathlib import Path
 
 import numpy as np
 import pytest
+from places import ROOT
 
 import hybridnet.compat.tf1 as tf
 from hybridnet.compat.tf1 import errors
@@ -361,7 +361,7 @@ def test_gradients_have_names(fresh_graph):
 
 
 def test_contestants_of_the_benchmark_compute_the_same(monkeypatch):
-    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "benchmarks")
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
     session = importlib.import_module("session")
     np.testing.assert_allclose(session.small(tf)(), session.small_jit()(), rtol=1e-6)
     ours, by_jit = session.step(tf), session.step_jit()
@@ -384,7 +384,7 @@ def test_public_names_are_documented(module):
 
 
 def test_the_page_about_sessions_says_what_happens(capsys):
-    page = (Path(__file__).parent.parent / "docs" / "session.md").read_text()
+    page = (ROOT / "docs" / "session.md").read_text()
     names: dict[str, object] = {}
     for block in page.split("```python\n")[1:]:
         exec(compile(block.split("```")[0], "docs/session.md", "exec"), names)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 from oracle.tf1_case import answers, signatures
+from places import ROOT
 
 import hybridnet.compat.tf1 as tf
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "tensorflow.md"
+PAGE = ROOT / "docs" / "tensorflow.md"
 _ROW = re.compile(r"^\| `(tf[.\w]*)` \| (.*) \|$", re.M)
 #: The namespaces of TensorFlow's that the package has.
 _SPACES = (

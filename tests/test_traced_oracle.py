@@ -5,17 +5,16 @@ Results are equal, and no function is traced more often than TensorFlow 2.21 tra
 
 import sys
 import types
-from pathlib import Path
 
 import numpy as np
 import pytest
+from places import ORACLE
 
 import hybridnet as hn
 from hybridnet import nd
 
-ORACLE = Path(__file__).parent / "oracle"
 sys.path.insert(0, str(ORACLE))
-from traced_cases import CASES, arr, leaves  # noqa: E402  # beside the answers
+from traced_cases import CASES, arr, leaves  # beside the answers
 
 ANSWERS = np.load(ORACLE / "traced_answers.npz")
 
