@@ -94,6 +94,32 @@ def run(graph: Graph, arrays: Mapping[str, np.ndarray[Any, Any]]) -> list[np.nda
         return [np.asarray(one) for one in evaluate(graph, "cpu", named)]
 
 
+def run_whole(
+    graph: Graph, arrays: Mapping[str, np.ndarray[Any, Any]]
+) -> list[np.ndarray[Any, Any]]:
+    """Runs a graph as one program, which compiles sooner than its operators one by one."""
+    given = [arrays[node.name] for node in graph.inputs]
+    with jax.enable_x64(True):
+        made = jax.jit(lambda *operands: evaluate(graph, "cpu", operands))(*given)
+        return [np.asarray(one) for one in made]
+
+
+def arrays_of(symbol: sym.Symbol, **shapes: tuple[int, ...]) -> dict[str, np.ndarray[Any, Any]]:
+    """Returns random arrays for the inputs of a symbol; variances are positive."""
+    found, _, aux = symbol.infer_shape(**shapes)
+    named = dict(zip(symbol.list_arguments(), found, strict=True))
+    named.update(zip(symbol.list_auxiliary_states(), aux, strict=True))
+    random = np.random.default_rng(3)
+    made = {name: random.standard_normal(one).astype("float32") for name, one in named.items()}
+    return {name: abs(one) + 0.3 if name.endswith("var") else one for name, one in made.items()}
+
+
+def close(got: Sequence[np.ndarray[Any, Any]], wanted: Sequence[np.ndarray[Any, Any]]) -> None:
+    """Compares results; passes that are not exact may round otherwise."""
+    for one, other in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5 * abs(other).max())
+
+
 def assert_same_bits(
     got: Sequence[np.ndarray[Any, Any]], wanted: Sequence[np.ndarray[Any, Any]], where: object
 ) -> None:
@@ -111,3 +137,8 @@ def assert_same_bits(
 def size(graph: Graph) -> int:
     """Returns the number of operators in a graph."""
     return sum(not node.is_variable for node in graph.nodes)
+
+
+def names(graph: Graph) -> list[str]:
+    """Returns the names of the operators in a graph, in its order."""
+    return [node.call.name for node in graph.nodes if node.call is not None]

@@ -4,45 +4,21 @@ from __future__ import annotations
 
 import control_programs as cp
 import graph_programs as gp
-import jax
 import numpy as np
 import pytest
 from helpers import thorough
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from partitioned_calls import TOYS, call_of, run
 from simulated import Simulated, running_on, simulated
 
 import hybridnet as hn
 from hybridnet import nd
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.engine import ManualPool, NaiveEngine, ThreadedEngine
-from hybridnet.graph.transform import prepare
-from hybridnet.runtime import recorder
 from hybridnet.runtime.device import full_name
-from hybridnet.runtime.graph_call import GraphCall
-from hybridnet.runtime.partitioned import PartitionedCall
-from hybridnet.runtime.segment import Value
 
 TYPE = tensor_type(gp.SHAPE, np.dtype(np.float64))
-TOYS = [f"/device:toy:{number}" for number in range(3)]
-
-
-def values_of(arrays):
-    with jax.enable_x64(True):
-        made = [jax.numpy.asarray(one) for one in arrays]
-    return [Value(tensor_type(one.shape, one.dtype), one) for one in made]
-
-
-def call_of(symbol, context, types, lower=False):
-    """Makes the call of a symbol whose inputs, and what names no device, are on one context."""
-    ready = prepare(symbol.graph, False)
-    call = GraphCall(ready.graph, types, "program")
-    wanted = [None] * len(ready.graph.outputs)
-    return PartitionedCall(call, [context] * len(types), wanted, context, lower)
-
-
-def run(call, arrays):
-    return [np.asarray(recorder.wait(one)) for one in call.run(values_of(arrays), ())]
 
 
 def inputs_of(symbol, x, y):

@@ -14,9 +14,9 @@ import pytest
 from helpers import run_script
 from oracle import control_cases
 from oracle.case import HERE
+from partitioned_calls import TOYS, call_of, run
 from places import ROOT
 from simulated import Simulated, running_on, simulated
-from test_control_execution import TOYS, call_of, run
 
 import hybridnet as hn
 import hybridnet.compat.tf1 as tf

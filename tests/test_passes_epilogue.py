@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import run_op
-from passes_samples import context_of, size
-from test_passes_remap import arrays_of, close, names, run_whole
+from passes_samples import arrays_of, close, context_of, names, run_whole, size
 
 import hybridnet as hn
 from hybridnet import passes, sym

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from passes_samples import context_of, size
-from test_passes_remap import arrays_of, close, names, run_whole
+from passes_samples import arrays_of, close, context_of, names, run_whole, size
 
 import hybridnet as hn
 from hybridnet import nd, passes, sym

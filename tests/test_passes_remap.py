@@ -1,38 +1,23 @@
 """The pass remap: biases, transposes and batch normalization inside the operators beside them."""
 
-import jax
 import numpy as np
 import pytest
-from passes_samples import assert_same_bits, context_of, run, size
+from passes_samples import (
+    arrays_of,
+    assert_same_bits,
+    close,
+    context_of,
+    names,
+    run,
+    run_whole,
+    size,
+)
 
 import hybridnet as hn
 from hybridnet import nd, passes, sym
-from hybridnet.graph.evaluate import evaluate
 from hybridnet.graph.transform import prepare
 
 x, b = sym.var("x"), sym.var("b")
-
-
-def names(graph):
-    return [node.call.name for node in graph.nodes if node.call is not None]
-
-
-def arrays_of(symbol, **shapes):
-    """Returns random arrays for the inputs of a symbol; variances are positive."""
-    found, _, aux = symbol.infer_shape(**shapes)
-    named = dict(zip(symbol.list_arguments(), found, strict=True))
-    named.update(zip(symbol.list_auxiliary_states(), aux, strict=True))
-    random = np.random.default_rng(3)
-    made = {name: random.standard_normal(one).astype("float32") for name, one in named.items()}
-    return {name: abs(one) + 0.3 if name.endswith("var") else one for name, one in made.items()}
-
-
-def run_whole(graph, arrays):
-    """Runs a graph as one program, which compiles sooner than its operators one by one."""
-    given = [arrays[node.name] for node in graph.inputs]
-    with jax.enable_x64(True):
-        made = jax.jit(lambda *operands: evaluate(graph, "cpu", operands))(*given)
-        return [np.asarray(one) for one in made]
 
 
 def remapped(symbol, train=False, how=run_whole, **shapes):
@@ -43,11 +28,6 @@ def remapped(symbol, train=False, how=run_whole, **shapes):
     if made is graph:
         return graph, made, report.fired, [], []
     return graph, made, report.fired, how(graph, arrays), how(made, arrays)
-
-
-def close(got, wanted):
-    for one, other in zip(got, wanted, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5 * abs(other).max())
 
 
 def convolution(data=x, layout="NCHW", **params):
