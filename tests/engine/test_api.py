@@ -96,7 +96,7 @@ def test_an_error_surfaces_at_the_wait_with_the_pushing_line(engine: Engine):
     assert caught.value.task == "load"
     assert caught.value.origin is not None
     file, at = caught.value.origin
-    assert file.endswith("test_engine_api.py") and at == line
+    assert file.endswith("test_api.py") and at == line
 
 
 def test_the_origin_may_be_given(engine: Engine):
@@ -379,7 +379,7 @@ def test_the_observer_sees_each_task_that_ran(engine: Engine):
     assert all(start <= end for *_, start, end, _ in events)
     for event in events:
         file, line = resolve_origin(event[-1])
-        assert file.endswith("test_engine_api.py") and line > 0
+        assert file.endswith("test_api.py") and line > 0
 
 
 def test_an_observer_that_raises_does_not_hurt_the_task(engine: Engine):

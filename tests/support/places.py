@@ -5,6 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 #: The root of the source tree.
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 #: What other frameworks answered, and the scripts that asked them.
 ORACLE = ROOT / "tests" / "oracle"

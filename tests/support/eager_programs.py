@@ -4,8 +4,8 @@ Ways: synchronously, operator by operator, in short segments (which cuts raw loo
 turns), compiled as wholes, from programs on disk, and on NumPy in float64. Where the same operators
 run one by one, results must be the same bits, and errors the same words at the same line.
 
-As a script: ``python tests/eager_programs.py --count 20000 --seed 0``; of each hundred programs,
-``--whole`` are also compiled as wholes, which takes a hundred times longer.
+As a script: ``python tests/support/eager_programs.py --count 20000 --seed 0``; of each hundred
+programs, ``--whole`` are also compiled as wholes, which takes a hundred times longer.
 """
 
 from __future__ import annotations

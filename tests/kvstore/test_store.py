@@ -172,9 +172,7 @@ def test_a_failing_updater_surfaces_at_the_wait_of_the_pull(engine: Engine):
     outs = {key: Cell() for key in ("bad", "good")}
     for key, out in outs.items():
         store.pull(key, [out])
-    with pytest.raises(
-        TaskError, match=r"'update bad', pushed at .*test_kvstore.py:\d+, failed: Z"
-    ):
+    with pytest.raises(TaskError, match=r"'update bad', pushed at .*test_store.py:\d+, failed: Z"):
         outs["bad"].get(engine)
     assert outs["good"].get(engine).tolist() == [2]
     store.push("bad", [cell(1)])  # updates a value that is not there

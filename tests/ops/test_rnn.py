@@ -1,6 +1,6 @@
 """The operator RNN, against PyTorch, against sequences run one by one, and in every front end.
 
-MXNet's answers are in ``oracle/cases_rnn.py``, numeric gradients in `test_ops_rules`.
+MXNet's answers are in ``oracle/cases_rnn.py``, numeric gradients in `test_rules.py`.
 """
 
 from __future__ import annotations

@@ -243,7 +243,7 @@ def test_it_is_one_step_among_functions_with_gradients_of_their_own():
 
 def test_an_error_is_raised_at_the_wait_with_the_line_of_the_call():
     y = nd.Custom(nd.array(_X), op_type="test_failing", where="forward")  # the line
-    with pytest.raises(OpError, match=r"test_failing\).forward failed: boom.*test_custom_op.py"):
+    with pytest.raises(OpError, match=r"test_failing\).forward failed: boom.*test_custom.py"):
         y.asnumpy()
     x = nd.array(_X)
     x.attach_grad()

@@ -1,6 +1,6 @@
 """One or more sample calls of every registered operator.
 
-`tests/test_ops_rules.py` holds each of them to the rules that all operators obey; an operator
+`tests/ops/test_rules.py` holds each of them to the rules that all operators obey; an operator
 without a sample fails there. Gradients are compared with numeric ones, so inputs keep away from
 points where a function has none (kinks, ties, poles).
 """
