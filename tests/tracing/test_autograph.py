@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import os
 import re
 import runpy
 
@@ -324,7 +325,7 @@ def test_nodes_know_the_lines_that_made_them():
     ]
     nodes = [node for part in choice.call.parts for node in part.graph.nodes if node.call]
     (title,) = [node.title for node in nodes if node.call.name == "tanh"]
-    assert f"made at tests/{marked_line(f)}" in title
+    assert f"made at {os.path.relpath(os.path.dirname(__file__))}/{marked_line(f)}" in title
 
 
 # -- conversion ------------------------------------------------------------------------------
