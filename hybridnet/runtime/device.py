@@ -1,6 +1,6 @@
 """`Device`: what runs the programs of a context; and the registry of devices, to which users add.
 
-    class Turtle(hn.runtime.Device):       # see tests/test_placement.py for a whole one
+    class Turtle(hn.runtime.Device):       # see tests/passes/test_placement.py for a whole one
         def run(self, code, inputs, scalars): ...
 
     hn.runtime.register_device(Turtle("turtle", 0, memory=hn.cpu(0)))

@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
+_HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(_HERE), str(_HERE.parent / "support")]
 
 # ruff: noqa: E402 - the tests are no package
 from case import Case, Input, all_cases

@@ -1,7 +1,7 @@
 """Drawn calls of operators and MXNet's answers to them: the file that holds both.
 
 `draw_cases.py` draws calls from the registry's typed parameters, `make_drawn.py` asks MXNet and
-keeps some of each operator in ``answers_drawn.npz``; ``tests/test_ops_drawn.py`` compares ours.
+keeps some of each operator in ``answers_drawn.npz``; ``tests/ops/test_drawn.py`` compares ours.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Functions that `tf.function` and `hn.function` trace alike, written over a small namespace F.
 
 Each case is a function of F and its arguments, and the calls of it: arrays are given as NumPy's.
-`make_traced.py` runs them under TensorFlow; `tests/test_traced_oracle.py` under hybridnet.
+`make_traced.py` runs them under TensorFlow; `tests/tracing/test_oracle.py` under hybridnet.
 """
 
 import numpy as np

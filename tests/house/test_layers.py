@@ -1,0 +1,312 @@
+"""The floors of the house: who may import whom, what is private, and where imports stand.
+
+The tables are here; the rules are in tests/support/house_rules.py, and test_house_rules.py shows
+that each bites. Breaches that there are, and that wait for somebody to mend them, are in `KNOWN`,
+which must name all of them and nothing else.
+"""
+
+import house_rules as rules
+import pytest
+from house_source import House
+from places import ROOT
+
+#: Floor -> the floors just below it. A floor may import from itself, from what its row names, and
+#: from what those may import; never from above.
+BELOW = {
+    "engine": (),
+    "kvstore": ("engine",),
+    "base": (),
+    "native": ("base",),
+    "ops": ("native",),
+    "graph": ("ops", "engine"),
+    "passes": ("graph",),
+    "runtime": ("passes", "engine"),
+    "ndarray": ("runtime",),
+    "context": ("runtime",),
+    "random": ("ndarray",),
+    "autograd": ("ndarray", "symbol"),
+    "operator": ("ndarray",),
+    "tuning": ("symbol",),
+    "util": ("base",),
+    "numpy": ("ndarray", "util"),
+    "numpy_extension": ("numpy", "random"),
+    "registry": ("base",),
+    "lr_scheduler": ("registry",),
+    "initializer": ("random", "registry"),
+    "optimizer": ("lr_scheduler", "ndarray"),
+    "kv": ("_kv_actions",),
+    "_kv_actions": ("kvstore", "optimizer"),
+    "metric": ("ndarray", "registry"),
+    "name": ("base",),
+    "attribute": ("base",),
+    # The symbolic front end reaches arrays through its executor, and nowhere else.
+    "executor": ("ndarray",),
+    "symbol": ("executor", "name", "attribute", "numpy"),
+    "tracing": ("ndarray", "autograd"),
+    "exported": ("tracing", "symbol"),
+    "io": ("ndarray",),
+    "gluon": ("tracing", "symbol", "autograd", "initializer", "kv"),
+    "checkpoint": ("gluon", "session"),
+    "model": ("symbol", "ndarray"),
+    "profiler": ("_profile_marks",),
+    "_profile_marks": ("_profile_state",),
+    "_profile_state": ("_profile_events", "runtime"),
+    "_profile_events": ("engine",),
+    "visualization": ("_network_drawing", "_network_stages"),
+    "_network_stages": ("_graphviz",),
+    "_graphviz": ("_network",),
+    "_network_drawing": ("_network",),
+    "_network": ("symbol",),
+    "session": ("symbol", "executor"),
+    "compat": ("session", "checkpoint"),
+    "cli": ("gluon", "model", "io", "metric"),
+    "compat_report": ("ops",),
+    "test_utils": ("gluon", "io", "optimizer"),
+}
+#: Package with folders, as "runtime" or "ops/nn" -> its parts -> the parts just below them. A part
+#: is a folder or a file; "." stands for all files of the package that have no row of their own.
+INSIDE = {
+    "compat": {"tf1": ()},
+    "gluon": {"nn": (".",), ".": ()},
+    "ndarray": {"sparse": (".",), ".": ()},
+    "runtime": {"tuning": (".",), ".": ()},
+    "tracing": {
+        "decorator": ("traced",),
+        "traced": ("relaxed",),
+        "relaxed": ("bucketed",),
+        "bucketed": ("autograph",),
+        "autograph": (".",),
+        ".": (),
+    },
+}
+#: Floors that look at the whole package from outside.
+LISTS = ("cli", "compat_report")
+#: Floors that may import nothing but the standard library and their own.
+STDLIB_ONLY = ("engine",)
+#: Module outside the house -> the floors that may import it, at once or by `hybridnet.base.lazy`,
+#: and what for.
+OUTSIDE = {
+    "jax": {
+        "base": "holds the names that load it when they are used",
+        "native": "registers compiled functions with XLA and calls them",
+        "ops": "lowerings are functions of JAX's",
+        "graph": "lowerings of loops and branches",
+        "passes": "constants are computed as the operators would be; loops get lowerings",
+        "runtime": "compiles and runs programs, and owns devices",
+        "ndarray": "shares memory with JAX, copies between devices, lowers assignment",
+        "exported": "reads and writes the files of `jax.export`",
+        "cli": "prints its version",
+    },
+    "numpy": set(BELOW) - set(STDLIB_ONLY),
+    "ml_dtypes": {"base": "bfloat16, which NumPy lacks; JAX brings it"},
+    "malt": {"tracing": "converts control flow"},
+    "matplotlib": {"cli": "draws what a training run did"},
+    "rich": {"cli": "tables and progress"},
+    "safetensors": {"checkpoint": "its files of tensors"},
+    "scipy": {
+        "ndarray": "gives and takes its sparse arrays",
+        "test_utils": "the chi-square distribution; JAX brings it",
+    },
+}
+#: ``file: what it imports inside a function`` -> why that waits for a call.
+LATE = {
+    "kvstore/__init__.py: hybridnet.kv": "MXNet's names for what stands above, for who asks",
+    "hybridnet/autograd/history.py: hybridnet.symbol.Symbol": (
+        "who only differentiates needs no symbols"
+    ),
+    "hybridnet/checkpoint/tensor_file.py: safetensors": "an extra",
+    "hybridnet/cli/main.py: hybridnet.cli.info.print_info": "brings in JAX; help must not wait",
+    "hybridnet/cli/main.py: hybridnet.cli.cache.run_cache": "brings in JAX; help must not wait",
+    "hybridnet/cli/main.py: hybridnet.cli.train.train": "brings in JAX; help must not wait",
+    "hybridnet/cli/train.py: hybridnet.cli.report": "draws with an extra",
+    "hybridnet/ndarray/sparse/csr.py: scipy.sparse": "may be missing; only one method needs it",
+    "hybridnet/runtime/compiling.py: jax._src.lib.xla_client": "private to JAX; may be missing",
+    "hybridnet/runtime/compiling.py: jax._src.core": "private to JAX; may be missing",
+    "hybridnet/runtime/compiling.py: jax._src.stages": "private to JAX; may be missing",
+    "hybridnet/runtime/compiling.py: jax._src.interpreters.pxla": "private to JAX; may be missing",
+    "hybridnet/test_utils/distributions.py: scipy.special.chdtrc": "may be missing; one check",
+    "hybridnet/tracing/autograph/calls.py: hybridnet.tracing.autograph.operators": (
+        "for what is converted, as the next"
+    ),
+    "hybridnet/tracing/autograph/calls.py: hybridnet.tracing.autograph.transpile": (
+        "brings in the library that converts"
+    ),
+}
+#: Breaches of each rule that there are, by their keys. Mend one, and take it off; add none.
+KNOWN: dict[str, set[str]] = {
+    "floors": {
+        "hybridnet/ndarray/ndarray.py: hybridnet.numpy",
+        "kvstore/__init__.py: hybridnet.kv",
+    },
+    "folders": {
+        # What runs programs decides to tune them, and tuning runs programs.
+        "hybridnet/runtime/programs.py: hybridnet.runtime.tuning.tune_when_idle",
+        "hybridnet/runtime/settling.py: hybridnet.runtime.tuning.launches.Launch",
+        "hybridnet/runtime/settling.py: hybridnet.runtime.tuning.timing.compare",
+        # These name the type of who calls them.
+        "hybridnet/tracing/bucketed.py: hybridnet.tracing.traced.CacheInfo",
+        "hybridnet/tracing/bucketed.py: hybridnet.tracing.traced.Function",
+        "hybridnet/tracing/relaxed.py: hybridnet.tracing.traced.Function",
+    },
+    "outside": {
+        # These put arrays on devices, or ask for 64-bit types, which the floors below should do.
+        "hybridnet/_kv_actions.py: hybridnet.base.lazy.jax",
+        "hybridnet/checkpoint/writing.py: hybridnet.base.lazy.jax",
+        "hybridnet/session/host.py: hybridnet.base.lazy.jnp",
+        "hybridnet/session/shortcut.py: hybridnet.base.lazy.jax",
+        # This asks for the rounding error of a dtype.
+        "hybridnet/tracing/padding_check.py: hybridnet.base.lazy.jnp",
+    },
+    "private": {
+        "hybridnet/_network_stages.py: hybridnet.symbol._optimize.with_context",
+        "hybridnet/autograd/_custom_gradient.py: hybridnet.ndarray._tape",
+        "hybridnet/autograd/_function_call.py: hybridnet.ndarray._tape",
+        "hybridnet/autograd/function.py: hybridnet.ndarray._tape",
+        "hybridnet/autograd/gradient_tape.py: hybridnet.ndarray._tape",
+        "hybridnet/autograd/gradient_tape.py: hybridnet.ndarray._backward.backward",
+        "hybridnet/autograd/history.py: hybridnet.ndarray._tape.TapeNode",
+        "hybridnet/autograd/scopes.py: hybridnet.ndarray._tape",
+        "hybridnet/autograd/scopes.py: hybridnet.ndarray._backward.backward",
+        "hybridnet/checkpoint/nodes.py: hybridnet.symbol._compose.scope_attributes",
+        "hybridnet/checkpoint/nodes.py: hybridnet.symbol._compose.user_attributes",
+        "hybridnet/checkpoint/slots.py: hybridnet.ndarray._copy.put",
+        "hybridnet/compat/tf1/building.py: hybridnet.symbol._compose.scope_attributes",
+        "hybridnet/compat/tf1/control_flow.py: hybridnet.symbol._inside.Inside",
+        "hybridnet/compat/tf1/control_flow.py: hybridnet.symbol._inside.joined",
+        "hybridnet/compat/tf1/functional_ops.py: hybridnet.symbol._inside.Inside",
+        "hybridnet/exported/loaded.py: hybridnet.ndarray._copy.put",
+        "hybridnet/exported/loaded.py: hybridnet.ops._random_state.initial_state",
+        "hybridnet/graph/dtypes.py: hybridnet.ops._checks.wide",
+        "hybridnet/graph/transform.py: hybridnet.ops._random_state.STATE_SHAPE",
+        "hybridnet/ndarray/sparse/base.py: hybridnet.ndarray._tape",
+        "hybridnet/ndarray/sparse/base.py: hybridnet.ndarray._apply.write_out",
+        "hybridnet/ndarray/sparse/base.py: hybridnet.ndarray._copy.put",
+        "hybridnet/ndarray/sparse/base.py: hybridnet.ndarray._storage_types.storage_type",
+        "hybridnet/ndarray/sparse/creation.py: hybridnet.ndarray._copy.host_array",
+        "hybridnet/ndarray/sparse/creation.py: hybridnet.ndarray._storage_types.STORAGE_TYPES",
+        "hybridnet/ndarray/sparse/creation.py: hybridnet.ndarray._storage_types.StorageType",
+        "hybridnet/ndarray/sparse/creation.py: hybridnet.ndarray._storage_types.storage_type",
+        "hybridnet/ndarray/sparse/operators.py: hybridnet.ndarray._storage_types.STORAGE_TYPES",
+        "hybridnet/ndarray/sparse/products.py: hybridnet.ndarray._tape.Leaf",
+        "hybridnet/numpy/fallback.py: hybridnet.ndarray._tape",
+        "hybridnet/numpy/multiarray.py: hybridnet.ndarray._index",
+        "hybridnet/numpy/multiarray.py: hybridnet.ndarray._copy.host_array",
+        "hybridnet/numpy/multiarray.py: hybridnet.ndarray._copy.put",
+        "hybridnet/numpy_extension/operators.py: hybridnet.numpy._call.operand",
+        "hybridnet/numpy_extension/random.py: hybridnet.numpy._call.apply",
+        "hybridnet/numpy_extension/random.py: hybridnet.numpy._call.dtype_name",
+        "hybridnet/numpy_extension/random.py: hybridnet.numpy._call.operand",
+        "hybridnet/runtime/generator.py: hybridnet.ops._random_state.initial_state",
+        "hybridnet/session/runner.py: hybridnet.ndarray._copy.put",
+        "hybridnet/session/runner.py: hybridnet.ops._random_state.initial_state",
+        "hybridnet/symbol/numpy.py: hybridnet.numpy._call",
+        "hybridnet/tracing/admission.py: hybridnet.ndarray._tape",
+        "hybridnet/tracing/autograph/number.py: hybridnet.ndarray._part.cast_call",
+        "hybridnet/tracing/autograph/number.py: hybridnet.ndarray._part.fill_call",
+        "hybridnet/tracing/autograph/slots.py: hybridnet.ndarray._part.cast_call",
+        "hybridnet/tracing/autograph/slots.py: hybridnet.ndarray._part.fill_call",
+        "hybridnet/tracing/autograph/staging.py: hybridnet.ndarray._tape",
+        "hybridnet/tracing/bodies.py: hybridnet.ndarray._tape",
+        "hybridnet/tracing/bodies.py: hybridnet.ndarray._part.cast_call",
+        "hybridnet/tracing/bodies.py: hybridnet.ndarray._part.fill_call",
+        "hybridnet/tracing/bucketed.py: hybridnet.ndarray._tape",
+        "hybridnet/tracing/build.py: hybridnet.ndarray._tape",
+        "hybridnet/tracing/concrete.py: hybridnet.ndarray._tape",
+        "hybridnet/tracing/host_call.py: hybridnet.ndarray._tape",
+        "hybridnet/tracing/host_call.py: hybridnet.ndarray._copy.put",
+        "hybridnet/tracing/resize.py: hybridnet.ndarray._tape",
+        "hybridnet/tracing/resize.py: hybridnet.ndarray._copy.put",
+        "hybridnet/tracing/routes.py: hybridnet.ndarray._tape",
+        "hybridnet/tracing/spread.py: hybridnet.ndarray._tape",
+        "hybridnet/tracing/structure.py: hybridnet.ndarray._tape.Leaf",
+        "hybridnet/tracing/traced.py: hybridnet.ndarray._tape",
+    },
+    # The imports that close the circles.
+    "circles": {
+        "hybridnet/ndarray/ndarray.py: hybridnet.numpy",
+        "hybridnet/numpy/_protocols.py: hybridnet.numpy.fallback",
+        "hybridnet/runtime/programs.py: hybridnet.runtime.settling.Settling",
+        "hybridnet/runtime/programs.py: hybridnet.runtime.tuning.tune_when_idle",
+        "hybridnet/symbol/symbol.py: hybridnet.symbol.numpy",
+        "hybridnet/tracing/autograph/calls.py: hybridnet.tracing.autograph.operators",
+        "kvstore/__init__.py: hybridnet.kv",
+    },
+    "inside functions": {
+        "hybridnet/compat_report/judge.py: hybridnet",
+        "hybridnet/ndarray/ndarray.py: hybridnet.numpy",
+        "hybridnet/numpy/_protocols.py: hybridnet.numpy.fallback",
+        "hybridnet/runtime/programs.py: hybridnet.runtime.settling.Settling",
+        "hybridnet/runtime/programs.py: hybridnet.runtime.tuning.tune_when_idle",
+        "hybridnet/symbol/symbol.py: hybridnet.symbol.numpy",
+    },
+    "class names": {
+        "graph: _Inference x2",
+        "ops: Operand x2",
+        "passes: Site x2",
+        "runtime: _Process x2",
+        "runtime: Step x2",
+        "runtime: _Thread x5",
+        "runtime: Launch x2",
+        "runtime: _Program x2",
+        "tracing: _Memory x2",
+        "Loop x3",
+        "Part x3",
+        "Site x3",
+        "Step x5",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def house():
+    return House(ROOT)
+
+
+def check(findings, rule):
+    news = rules.news(findings, KNOWN[rule], f"KNOWN[{rule!r}]")
+    assert not news, f"\n{news}"
+
+
+# -- the tree --------------------------------------------------------------------------------
+
+
+def test_the_whole_tree_is_read(house):
+    """An empty tree, or lazy names that are not found, would break no rule."""
+    assert {source.floor for source in house.sources.values()} >= set(BELOW)
+    parts = {f"hybridnet.{name.replace('/', '.')}.{one}" for name in INSIDE for one in INSIDE[name]}
+    assert {one for one in parts if not one.endswith("..")} <= set(house.sources)
+    assert set(house.lazy) == {"jax", "jax_core", "jnp", "lax"}
+
+
+def test_imports_go_down(house):
+    check(rules.floors(house, BELOW, LISTS), "floors")
+
+
+def test_imports_go_down_inside_packages(house):
+    check(rules.folders(house, INSIDE), "folders")
+
+
+def test_few_import_what_comes_from_outside(house):
+    assert not any(floor in users for floor in STDLIB_ONLY for users in OUTSIDE.values())
+    check(rules.outside(house, OUTSIDE), "outside")
+
+
+def test_nobody_imports_the_engine_by_its_folder(house):
+    assert rules.by_folder(house) == []
+
+
+def test_what_is_private_stays_in_its_folder(house):
+    check(rules.private(house), "private")
+
+
+def test_no_files_need_each_other(house):
+    findings = rules.circles(house, KNOWN["circles"])
+    assert not findings, "\n".join(map(str, findings))
+
+
+def test_imports_stand_at_the_top(house):
+    check(rules.inside_functions(house, LATE), "inside functions")
+
+
+def test_classes_have_names_of_their_own(house):
+    check(rules.class_names(house, borrowing=["compat"]), "class names")

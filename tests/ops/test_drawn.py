@@ -1,0 +1,59 @@
+"""Drawn calls of operators give the answers of MXNet 1.9.1, or differ as the docs say.
+
+The first table in `docs/differences.md` is read here: each row's operators and kinds of difference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+from drawn_ops import differences, matches
+from oracle.drawn import load
+from places import ROOT
+
+from hybridnet.compat_report import read_checklist
+from hybridnet.ops.core.registry import REGISTRY
+
+pytestmark = pytest.mark.slow
+
+_TABLE = ROOT / "docs" / "differences.md"
+_KINDS = {"accepted", "refused", "shape", "dtype", "result", "gradient", "special", "whole"}
+_CASES, _ANSWERS = load()
+_OPERATORS = sorted({case.op for case in _CASES.values()} & set(REGISTRY))
+_SHARDS = 24  # of operators: each is a test
+
+
+def _rows() -> list[tuple[str, set[str]]]:
+    """Returns the operators and the kinds of each row of the table."""
+    lines = [line for line in _TABLE.read_text().splitlines() if line.startswith("| `")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [(row[0], set(re.split(r", ", row[1]))) for row in cells if "ulp" not in row[1]]
+
+
+@pytest.mark.parametrize("shard", range(_SHARDS))
+def test_drawn_calls_give_the_answers_of_mxnet_or_are_explained(shard):
+    rows, unexplained = _rows(), []
+    for operator in _OPERATORS[shard::_SHARDS]:
+        cases = [case for case in _CASES.values() if case.op == operator]
+        for one in differences(cases, _ANSWERS):
+            if not any(one.kinds & kinds and matches(names, operator) for names, kinds in rows):
+                unexplained.append(f"{one.case.name} {one.case.attrs}: {one.kind}: {one.text}")
+    assert not unexplained, "\n".join(unexplained)
+
+
+def test_every_row_of_the_table_is_of_operators_that_are_drawn():
+    for names, kinds in _rows():
+        assert kinds <= _KINDS, names
+        for pattern in names.split(","):
+            name = pattern.strip(" `")
+            assert any(matches(name, one) for one in REGISTRY), f"there is no operator {name}"
+        assert any(matches(names, one) for one in _OPERATORS), f"none of {names} is drawn"
+
+
+def test_core_and_common_operators_have_drawn_calls():
+    counts = Counter(REGISTRY[case.op].name for case in _CASES.values() if case.op in REGISTRY)
+    rows = {row.operator for row in read_checklist() if row.tier != "rare"} & set(REGISTRY)
+    without = sorted(name for name in rows if not counts[REGISTRY[name].name])
+    assert len(without) < 0.05 * len(rows), without
