@@ -16,8 +16,9 @@ from typing import Any
 from works.mlp import MLP
 
 import hybridnet as hn
-from hybridnet.runtime import launch, programs, recorder
-from hybridnet.runtime.segment import Segment
+from hybridnet.runtime.programs import cache as programs
+from hybridnet.runtime.record import launch, recorder
+from hybridnet.runtime.segments.segment import Segment
 
 _TURNS = 400
 _CHAIN = 200

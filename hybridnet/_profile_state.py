@@ -10,8 +10,10 @@ from time import perf_counter_ns
 from typing import Any, Final, final
 
 from hybridnet import engine
-from hybridnet.runtime import journal, observe, recorder
-from hybridnet.runtime.segment import Code
+from hybridnet.runtime.observe import events as observe
+from hybridnet.runtime.observe import journal
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.segments.segment import Code
 
 from ._profile_events import Record, Span, events_of
 

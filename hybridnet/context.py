@@ -8,7 +8,7 @@ from hybridnet.base.context import cpu_pinned as cpu_pinned
 from hybridnet.base.context import current_context as current_context
 from hybridnet.base.context import gpu as gpu
 from hybridnet.base.context import set_default_context as set_default_context
-from hybridnet.runtime.devices import num_devices
+from hybridnet.runtime.platform.jax_devices import num_devices
 
 __all__ = [
     "Context",

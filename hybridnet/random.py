@@ -17,7 +17,7 @@ from hybridnet.ndarray.random import randint as randint
 from hybridnet.ndarray.random import randn as randn
 from hybridnet.ndarray.random import shuffle as shuffle
 from hybridnet.ndarray.random import uniform as uniform
-from hybridnet.runtime import generator
+from hybridnet.runtime.record import generator
 
 __all__ = [
     "exponential",

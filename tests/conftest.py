@@ -58,7 +58,7 @@ def own_programs(request: pytest.FixtureRequest) -> None:
     Programs are compiled in a hurry, which takes half the time of a test. Tests marked `optimized`,
     and all of a nightly run, have them compiled as users' are.
     """
-    programs = sys.modules.get("hybridnet.runtime.programs")
+    programs = sys.modules.get("hybridnet.runtime.programs.cache")
     if programs is None:
         return
     from helpers import thorough
@@ -102,7 +102,7 @@ def compiler(tmp_path_factory: pytest.TempPathFactory) -> str:
 def with_onednn(monkeypatch: pytest.MonkeyPatch, compiler: str) -> Iterator[None]:
     """oneDNN is used, and no program is that was made without it."""
     from hybridnet.native import onednn
-    from hybridnet.runtime import programs
+    from hybridnet.runtime.programs import cache as programs
 
     monkeypatch.setenv("HYBRIDNET_ONEDNN", "1")
     monkeypatch.setenv("CXX", compiler)

@@ -31,9 +31,11 @@ from eager_runs import Outcome, compare, compare_exactly, run_ours, run_referenc
 from helpers import naive
 
 from hybridnet import nd
-from hybridnet.runtime import journal, programs, recorder
-from hybridnet.runtime.disk import ProgramFolder
-from hybridnet.runtime.program_store import ProgramStore
+from hybridnet.runtime.observe import journal
+from hybridnet.runtime.programs import cache as programs
+from hybridnet.runtime.programs.disk import ProgramFolder
+from hybridnet.runtime.programs.program_store import ProgramStore
+from hybridnet.runtime.record import recorder
 
 __all__ = ["check_stepwise", "check_whole", "step_by_step", "whole"]
 

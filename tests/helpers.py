@@ -22,7 +22,7 @@ from hybridnet.ops._random_state import initial_state
 from hybridnet.ops.call import Backward, Call
 from hybridnet.ops.handle import Operand
 from hybridnet.ops.registry import get
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 
 def thorough(nightly: int, usual: int) -> int:

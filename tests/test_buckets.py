@@ -15,7 +15,7 @@ import pytest
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
-from hybridnet.runtime import programs
+from hybridnet.runtime.programs import cache as programs
 
 W = np.random.default_rng(1).standard_normal((4, 3)).astype(np.float32)
 
@@ -530,7 +530,7 @@ def test_who_compiles_for_many_shapes_is_told_once(caplog: pytest.LogCaptureFixt
 def _chain(size: int) -> Any:
     from hybridnet.base.tensor_type import tensor_type
     from hybridnet.ops.registry import get
-    from hybridnet.runtime.segment import Code
+    from hybridnet.runtime.segments.segment import Code
 
     calls = [get(name).bind({})[0] for name in ("tanh", "sin")]
     instructions = tuple((call, (k - 1,) if k else (~0,)) for k, call in enumerate(calls))

@@ -21,9 +21,10 @@ from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.gluon import nn
 from hybridnet.ops.alternatives import picking, settled_weights
 from hybridnet.ops.registry import get
-from hybridnet.runtime import constants, programs, settling
-from hybridnet.runtime.constants import Settled, Watch, memory
-from hybridnet.runtime.splitting import split
+from hybridnet.runtime.programs import cache as programs
+from hybridnet.runtime.specialize import constants, settling
+from hybridnet.runtime.specialize.constants import Settled, Watch, memory
+from hybridnet.runtime.specialize.splitting import split
 from hybridnet.runtime.tuning.timing import Comparison
 
 _WEIGHT = (64, 64, 3, 3)  # 147 KB

@@ -17,11 +17,11 @@ from hybridnet import nd
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.engine import ManualPool, NaiveEngine, ThreadedEngine
 from hybridnet.graph.transform import prepare
-from hybridnet.runtime import recorder
-from hybridnet.runtime.device import full_name
-from hybridnet.runtime.graph_call import GraphCall
-from hybridnet.runtime.partitioned import PartitionedCall
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.devices.device import full_name
+from hybridnet.runtime.executor.partitioned import PartitionedCall
+from hybridnet.runtime.graphs.graph_call import GraphCall
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.segments.segment import Value
 
 TYPE = tensor_type(gp.SHAPE, np.dtype(np.float64))
 TOYS = [f"/device:toy:{number}" for number in range(3)]

@@ -13,8 +13,8 @@ from oracle import lenet_setup
 import hybridnet as mx
 from hybridnet import autograd, nd, sym
 from hybridnet.executor import Executor
-from hybridnet.runtime import recorder
-from hybridnet.runtime.programs import cache
+from hybridnet.runtime.programs.cache import cache
+from hybridnet.runtime.record import recorder
 
 HERE = Path(__file__).parent
 CPU = mx.cpu()

@@ -21,8 +21,9 @@ from hybridnet import autograd, engine, nd
 from hybridnet.base.errors import OpError, ParameterError
 from hybridnet.graph.parse import parse
 from hybridnet.ops.call import Call
-from hybridnet.runtime import journal, observe
-from hybridnet.runtime.host_task import push_task
+from hybridnet.runtime.observe import events as observe
+from hybridnet.runtime.observe import journal
+from hybridnet.runtime.record.host_task import push_task
 
 
 @pytest.fixture(autouse=True)

@@ -17,9 +17,10 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.ops.registry import get
-from hybridnet.runtime import graph_call, recorder
-from hybridnet.runtime.graph_call import GraphCall, shared_call
-from hybridnet.runtime.programs import cache
+from hybridnet.runtime.graphs import graph_call
+from hybridnet.runtime.graphs.graph_call import GraphCall, shared_call
+from hybridnet.runtime.programs.cache import cache
+from hybridnet.runtime.record import recorder
 
 TYPE = tensor_type(gp.SHAPE, np.dtype(np.float64))
 

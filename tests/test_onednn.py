@@ -53,9 +53,10 @@ from hybridnet.ops.alternatives import (
     settled_weights,
 )
 from hybridnet.ops.registry import get
-from hybridnet.runtime import constants, programs, settling
-from hybridnet.runtime.compiling import executable_from
-from hybridnet.runtime.constants import Settled
+from hybridnet.runtime.programs import cache as programs
+from hybridnet.runtime.programs.compiling import executable_from
+from hybridnet.runtime.specialize import constants, settling
+from hybridnet.runtime.specialize.constants import Settled
 from hybridnet.runtime.tuning.timing import Comparison
 
 NAME, PACKED = onednn_convolution.NAME, onednn_convolution.PACKED
@@ -977,7 +978,7 @@ def test_programs_on_disk_that_call_it(tmp_path: Path, compiler: str) -> None:
     script = """
         import numpy as np
         from hybridnet import autograd, nd
-        from hybridnet.runtime.programs import cache
+        from hybridnet.runtime.programs.cache import cache
 
         def numbers(*shape):
             return nd.array(np.cos(np.arange(np.prod(shape))).reshape(shape))

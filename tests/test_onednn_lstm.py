@@ -18,7 +18,7 @@ from hybridnet.ops import onednn_lstm
 from hybridnet.ops.alternatives import Operand, Site, alternatives_of
 from hybridnet.ops.registry import get
 from hybridnet.ops.rnn import parameter_size
-from hybridnet.runtime import programs
+from hybridnet.runtime.programs import cache as programs
 
 pytestmark = pytest.mark.usefixtures("with_onednn")
 

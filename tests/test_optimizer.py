@@ -15,7 +15,7 @@ import pytest
 from hybridnet import autograd, lr_scheduler, nd, optimizer
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import DTypeError, FormatError, MXNetError, ParameterError
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 from hybridnet.tracing import function
 
 ANSWERS = json.loads((Path(__file__).parent / "oracle" / "optimizer.json").read_text())

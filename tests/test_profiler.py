@@ -16,8 +16,8 @@ import hybridnet as hn
 from hybridnet import engine, nd, profiler, sym
 from hybridnet._profile_events import Record, events_of
 from hybridnet.base.errors import ParameterError
-from hybridnet.runtime import observe
-from hybridnet.runtime.programs import cache
+from hybridnet.runtime.observe import events as observe
+from hybridnet.runtime.programs.cache import cache
 
 
 @pytest.fixture(autouse=True)

@@ -16,10 +16,10 @@ from hybridnet.base import config
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.registry import get
-from hybridnet.runtime import programs
-from hybridnet.runtime.programs import Failed, ProgramCache
-from hybridnet.runtime.segment import Code
-from hybridnet.runtime.steps import plan
+from hybridnet.runtime.programs import cache as programs
+from hybridnet.runtime.programs.cache import Failed, ProgramCache
+from hybridnet.runtime.programs.steps import plan
+from hybridnet.runtime.segments.segment import Code
 
 pytestmark = pytest.mark.optimized
 

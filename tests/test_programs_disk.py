@@ -29,13 +29,20 @@ from hybridnet.ndarray._advanced import Gather, Scatter, Window, WindowAssign
 from hybridnet.ops.backward import vjp_call
 from hybridnet.ops.call import Call
 from hybridnet.ops.registry import REGISTRY, get, operator
-from hybridnet.runtime import compiling, disk, program_key, programs
-from hybridnet.runtime.disk import ProgramFolder
-from hybridnet.runtime.graph_call import GraphCall
-from hybridnet.runtime.program_key import key_of
-from hybridnet.runtime.program_store import ProgramStore
-from hybridnet.runtime.programs import ProgramCache
-from hybridnet.runtime.segment import Code
+from hybridnet.runtime.graphs.graph_call import GraphCall
+from hybridnet.runtime.programs import (
+    cache as programs,
+)
+from hybridnet.runtime.programs import (
+    compiling,
+    disk,
+    program_key,
+)
+from hybridnet.runtime.programs.cache import ProgramCache
+from hybridnet.runtime.programs.disk import ProgramFolder
+from hybridnet.runtime.programs.program_key import key_of
+from hybridnet.runtime.programs.program_store import ProgramStore
+from hybridnet.runtime.segments.segment import Code
 
 pytestmark = pytest.mark.optimized
 
@@ -190,7 +197,7 @@ def test_a_process_finds_what_another_wrote(tmp_path):
     script = """
         import numpy as np
         from hybridnet import autograd, nd
-        from hybridnet.runtime.programs import cache
+        from hybridnet.runtime.programs.cache import cache
 
         x, w = nd.array(np.linspace(-1, 1, 12).reshape(4, 3)), nd.ones((2, 3))
         w.attach_grad()
@@ -286,7 +293,7 @@ def test_indexing_is_found_by_the_next_process(tmp_path):
     script = """
         import numpy as np
         from hybridnet import nd
-        from hybridnet.runtime.programs import cache
+        from hybridnet.runtime.programs.cache import cache
 
         x = nd.array(np.arange(20.0).reshape(4, 5))
         for _ in range(3):
@@ -412,11 +419,11 @@ def test_a_setting_of_jax_is_part_of_the_name():
 
 
 def test_an_edited_lowering_changes_the_source(tmp_path, monkeypatch, fresh_keys):
-    package = Path(program_key.__file__).parent.parent
+    package = Path(program_key.__file__).parents[2]
     before = program_key.source_digest()
     copy = tmp_path / "hybridnet"
     shutil.copytree(package, copy, ignore=shutil.ignore_patterns("data", "__pycache__"))
-    monkeypatch.setattr(program_key, "__file__", str(copy / "runtime" / "program_key.py"))
+    monkeypatch.setattr(program_key, "__file__", str(copy / "runtime/programs/program_key.py"))
     fresh_keys()
     assert program_key.source_digest() == before
     edited = copy / "ops" / "softmax.py"
@@ -487,7 +494,7 @@ WORK = """
     import sys
     import numpy as np
     from hybridnet import nd
-    from hybridnet.runtime.programs import cache
+    from hybridnet.runtime.programs.cache import cache
     {before}
     x = nd.array(np.arange(12).reshape(3, 4))
     y = nd.dot(x.tanh(), nd.ones((4, 2))) * 2 + 1

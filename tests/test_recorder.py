@@ -22,11 +22,12 @@ from hybridnet.base.errors import MXNetError, OpError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.call import Backward, Call, Types
 from hybridnet.ops.registry import get
-from hybridnet.runtime import programs, recorder, storage
-from hybridnet.runtime.host_task import push_task
-from hybridnet.runtime.period import period_of
-from hybridnet.runtime.programs import ProgramCache, cache
-from hybridnet.runtime.segment import Code, Segment
+from hybridnet.runtime.programs import cache as programs
+from hybridnet.runtime.programs.cache import ProgramCache, cache
+from hybridnet.runtime.record import recorder, storage
+from hybridnet.runtime.record.host_task import push_task
+from hybridnet.runtime.segments.period import period_of
+from hybridnet.runtime.segments.segment import Code, Segment
 
 pytestmark = pytest.mark.optimized
 
@@ -1093,7 +1094,7 @@ def test_very_long_recordings_and_tapes(monkeypatch):
 
 
 def test_a_traced_value_that_escaped_is_refused():
-    from hybridnet.runtime.trace import Trace
+    from hybridnet.runtime.record.trace import Trace
 
     x = nd.ones((3,))
     with Trace():

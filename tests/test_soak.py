@@ -16,7 +16,7 @@ from helpers import thorough
 import hybridnet as hn
 from hybridnet import autograd, gluon, kv, nd, optimizer, sym
 from hybridnet.ndarray import _replay
-from hybridnet.runtime import journal
+from hybridnet.runtime.observe import journal
 
 pytestmark = pytest.mark.optimized
 

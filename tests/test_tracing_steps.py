@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import hybridnet as hn
 from hybridnet import engine, nd
-from hybridnet.runtime.programs import cache
-from hybridnet.runtime.trace import host_scalars
+from hybridnet.runtime.programs.cache import cache
+from hybridnet.runtime.record.trace import host_scalars
 from hybridnet.tracing.hot import HotStep
 
 SIZE = 6

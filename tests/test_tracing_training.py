@@ -10,7 +10,7 @@ import pytest
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, lr_scheduler, nd, optimizer
-from hybridnet.runtime.programs import cache
+from hybridnet.runtime.programs.cache import cache
 
 
 def network(norm=True, dropout=True):

@@ -11,9 +11,10 @@ import pytest
 
 import hybridnet as hn
 from hybridnet import nd
-from hybridnet.runtime import programs, settling
+from hybridnet.runtime.programs import cache as programs
+from hybridnet.runtime.programs.turns import Turns
+from hybridnet.runtime.specialize import settling
 from hybridnet.runtime.tuning.timing import Comparison, compare
-from hybridnet.runtime.turns import Turns
 
 # Seconds that something which must not happen is waited for, and something that must.
 _NEVER, _SOON = 0.1, 60.0

@@ -31,8 +31,8 @@ from hybridnet.native import onednn
 from hybridnet.ops import onednn_convolution, winograd
 from hybridnet.ops.alternatives import Operand, Site, alternatives_of
 from hybridnet.ops.registry import get
-from hybridnet.runtime import programs
-from hybridnet.runtime.splitting import split
+from hybridnet.runtime.programs import cache as programs
+from hybridnet.runtime.specialize.splitting import split
 
 pytestmark = pytest.mark.usefixtures("with_onednn")
 

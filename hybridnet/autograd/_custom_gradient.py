@@ -12,10 +12,10 @@ from hybridnet.base.nested import leaves_of, with_leaves
 from hybridnet.graph.node import Graph
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.ops.call import Backward, Call, Types
-from hybridnet.runtime import recorder
-from hybridnet.runtime.graph_call import GraphCall
-from hybridnet.runtime.segment import Value
-from hybridnet.runtime.trace import GraphBuilder, Trace
+from hybridnet.runtime.graphs.graph_call import GraphCall
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.trace import GraphBuilder, Trace
+from hybridnet.runtime.segments.segment import Value
 
 __all__ = ["custom_gradient"]
 

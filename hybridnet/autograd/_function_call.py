@@ -10,8 +10,8 @@ from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph.node import Graph
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.ops.call import Backward, Call, Types
-from hybridnet.runtime.graph_call import GraphCall
-from hybridnet.runtime.trace import GraphBuilder, Trace
+from hybridnet.runtime.graphs.graph_call import GraphCall
+from hybridnet.runtime.record.trace import GraphBuilder, Trace
 
 __all__ = ["NOT_AGAIN", "FunctionCall", "SavedCall"]
 

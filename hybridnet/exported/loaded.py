@@ -17,7 +17,7 @@ from hybridnet.ndarray import NDArray, array
 from hybridnet.ndarray._copy import put
 from hybridnet.ops._random_state import initial_state
 from hybridnet.ops.call import Backward, Call, Types
-from hybridnet.runtime.trace import init_scope
+from hybridnet.runtime.record.trace import init_scope
 
 from . import archive
 from .exporting import PLATFORMS

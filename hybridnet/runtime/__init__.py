@@ -22,12 +22,12 @@ from hybridnet.passes.cost import CostModel as CostModel
 from hybridnet.passes.cost import DeviceCost as DeviceCost
 from hybridnet.passes.cost import LinkCost as LinkCost
 
-from . import apart as apart
-from .calibrate import set_costs as set_costs
-from .device import Device as Device
-from .device import find_device as find_device
-from .device import list_devices as list_devices
-from .device import register_device as register_device
+from .devices.calibrate import set_costs as set_costs
+from .devices.device import Device as Device
+from .devices.device import find_device as find_device
+from .devices.device import list_devices as list_devices
+from .devices.device import register_device as register_device
+from .executor import apart as apart
 from .explain import Explanation as Explanation
 from .explain import Launch as Launch
 from .explain import explain as explain

@@ -18,11 +18,13 @@ from hybridnet.base.context import Context
 from hybridnet.base.lazy import jax
 from hybridnet.ops.call import Call, Types
 
-from . import journal, observe, recorder
-from .devices import sharding_of
-from .launch import note_dispatched
-from .programs import cache, replaced
-from .segment import Code
+from .observe import events as observe
+from .observe import journal
+from .platform.jax_devices import sharding_of
+from .programs.cache import cache, replaced
+from .record import recorder
+from .record.launch import note_dispatched
+from .segments.segment import Code
 
 __all__ = ["Direct", "forks"]
 

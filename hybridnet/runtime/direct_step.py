@@ -17,13 +17,15 @@ from hybridnet.base.errors import OpError
 from hybridnet.base.lazy import jnp
 from hybridnet.ops.call import Call
 
-from . import journal, observe, recorder
 from .direct import forks
-from .dispatch import dispatch
-from .launch import fail, note_dispatched
-from .programs import cache
-from .segment import Code, Value
-from .storage import Storage, in_place
+from .observe import events as observe
+from .observe import journal
+from .programs.cache import cache
+from .programs.dispatch import dispatch
+from .record import recorder
+from .record.launch import fail, note_dispatched
+from .record.storage import Storage, in_place
+from .segments.segment import Code, Value
 
 __all__ = ["DirectStep"]
 

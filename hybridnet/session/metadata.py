@@ -15,9 +15,10 @@ from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
 from hybridnet.base.device_name import DEVICE
 from hybridnet.graph.node import Graph, Node
-from hybridnet.runtime import observe, recorder
-from hybridnet.runtime.device import full_name
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.devices.device import full_name
+from hybridnet.runtime.observe import events as observe
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.segments.segment import Value
 
 if TYPE_CHECKING:
     from .step import Program

@@ -16,7 +16,7 @@ from hybridnet.base.errors import OpError
 from hybridnet.base.lazy import jax
 from hybridnet.ndarray import array
 from hybridnet.runtime.direct import Direct
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.segments.segment import Value
 
 if TYPE_CHECKING:
     from .step import Program

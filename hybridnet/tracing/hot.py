@@ -13,8 +13,8 @@ from typing import Any, Final, final
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.direct import Direct
 from hybridnet.runtime.direct_step import DirectStep
-from hybridnet.runtime.segment import Value
-from hybridnet.runtime.storage import Storage
+from hybridnet.runtime.record.storage import Storage
+from hybridnet.runtime.segments.segment import Value
 
 from .admission import Admission
 from .build import Output, Outside, Part

@@ -14,11 +14,16 @@ from collections.abc import Sequence
 from time import process_time
 from typing import Any, Final, final
 
-from ..background import aside, is_ending
-from ..program_log import describe, explaining, log, say
-from ..programs import cache
-from ..recipe_book import book
-from ..segment import Code
+from ..observe.program_log import (
+    describe,
+    explaining,
+    log,
+    say,
+)
+from ..platform.background import aside, is_ending
+from ..programs.cache import cache
+from ..programs.recipe_book import book
+from ..segments.segment import Code
 from .launches import Launch
 from .search import Search
 

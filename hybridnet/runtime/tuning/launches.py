@@ -21,11 +21,11 @@ from hybridnet.ops.alternatives import Site
 from hybridnet.ops.backward import vjp_call
 from hybridnet.ops.call import Call
 
-from .. import observe
-from ..devices import sharding_of
-from ..dispatch import dispatch
-from ..programs import cache
-from ..segment import Code
+from ..observe import events as observe
+from ..platform.jax_devices import sharding_of
+from ..programs.cache import cache
+from ..programs.dispatch import dispatch
+from ..segments.segment import Code
 
 __all__ = ["Launch", "captured", "launch_at"]
 

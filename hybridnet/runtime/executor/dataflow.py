@@ -1,0 +1,349 @@
+"""What a device knows of a run: the tensors that are there, and what each program waits for.
+
+Tensors come in, and what is to be done comes out (`Todo`); threads, devices and the rendezvous are
+the affair of `device_run`. The primitives of control flow only hand tensors on, so they are done
+here at once, in a circle that does not nest (Yu et al., "Dynamic Control Flow in Large-Scale
+Machine Learning", EuroSys 2018, section 4.3).
+
+Each iteration of a frame has counts and tensors of its own. It has ended when all its programs and
+primitives have had their turn, dead or alive, and all that is received has come; then its memory is
+let go. No more than `Frame.parallel_iterations` are under way at a time: what would begin one more
+waits for the oldest to end. A loop in a branch that is not taken has no iteration: the first dead
+Enter makes its Exits dead.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Final, final
+
+from hybridnet.passes.flow import (
+    EnterCall,
+    ExitCall,
+    Frame,
+    MergeCall,
+    NextIterationCall,
+    SwitchCall,
+)
+from hybridnet.passes.partition import Transfer
+
+from .device_plan import (
+    DevicePlan,
+    FramePlan,
+    Program,
+    Step,
+)
+from .rendezvous import Received
+
+__all__ = ["Dataflow", "Iteration", "Todo"]
+
+_DEAD: Final = Received(dead=True)
+#: What stands for the iterations of a loop that is not run.
+_NEVER: Final = None
+
+
+@final
+class Iteration:
+    """One iteration of a loop on one device; or all that is outside of loops.
+
+    Attributes:
+        loop: of which loop.
+        number: which one.
+        waits: for each program and step how many slots it still waits for.
+        uses: for each slot how many programs and steps have not taken its tensor yet.
+        tensors: by slot; with the last use a tensor is let go.
+        truths: for each predicate that is known, by slot, whether it holds.
+        inner: the loops in it that have begun; None for one that is not run.
+        left: programs, primitives and receives that have not ended.
+    """
+
+    __slots__ = ("inner", "left", "loop", "number", "tensors", "truths", "uses", "waits")
+
+    def __init__(self, loop: _LoopRun, number: int) -> None:
+        plan = loop.plan
+        self.loop = loop
+        self.number = number
+        self.waits = plan.waits.copy()
+        self.uses = plan.uses.copy()
+        self.tensors: dict[int, Received] = {}
+        self.truths: dict[int, bool] = {}
+        self.inner: dict[Frame, _LoopRun | None] = {}
+        self.left = len(plan.waits) + len(plan.receives)
+
+    @property
+    def title(self) -> str:
+        """Says which it is, for messages; '' outside of loops."""
+        return f" in iteration {self.number} of loop {self.loop.path}" if self.loop.path else ""
+
+
+@final
+class _LoopRun:
+    """A loop that has begun.
+
+    Attributes:
+        plan: what is done in each iteration.
+        parent: the iteration around it.
+        path: its name, which no other loop of the run has.
+        iterations: those under way.
+        begun: how many have begun.
+        deferred: what is to go into the next one, when that may begin: steps and tensors.
+        constants: what goes into every iteration, by slot.
+    """
+
+    __slots__ = ("begun", "constants", "deferred", "iterations", "parent", "path", "plan")
+
+    def __init__(self, plan: FramePlan, parent: Iteration | None) -> None:
+        self.plan = plan
+        self.parent = parent
+        self.path = ""
+        if plan.frame is not None and parent is not None:
+            name = plan.frame.name
+            if plan.frame.parent is not None:
+                around = f"{parent.loop.path}[{parent.number}]"
+                name = around + name.removeprefix(plan.frame.parent.name)
+            self.path = name
+        self.iterations: dict[int, Iteration] = {}
+        self.begun = 0
+        self.deferred: list[tuple[Step, Received]] = []
+        self.constants: dict[int, Received] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many iterations are under way as may be."""
+        frame = self.plan.frame
+        return frame is not None and len(self.iterations) >= frame.parallel_iterations
+
+
+@final
+class Todo:
+    """What is to be done, in this order.
+
+    Attributes:
+        change: how many more iterations are under way than before.
+        receives: (iteration, slot, what is to be received).
+        came: (iteration, slot, tensor) that are sent elsewhere, or are results.
+        undecided: (iteration, slot, tensor) of predicates, to be told by `Dataflow.decided`.
+        ready: programs to be run.
+    """
+
+    __slots__ = ("came", "change", "ready", "receives", "undecided")
+
+    def __init__(self) -> None:
+        self.change = 0
+        self.receives: list[tuple[Iteration, int, Transfer]] = []
+        self.came: list[tuple[Iteration, int, Received]] = []
+        self.undecided: list[tuple[Iteration, int, Received]] = []
+        self.ready: list[tuple[Iteration, Program]] = []
+
+
+@final
+class Dataflow:
+    """The state of one device in one run. Whoever calls it holds a lock.
+
+    Args:
+        plan: what the device does.
+    """
+
+    def __init__(self, plan: DevicePlan) -> None:
+        self._plan = plan
+        self._todo = Todo()
+        self._queue: deque[tuple[Iteration, int, Received]] = deque()
+        self._outermost = _LoopRun(plan.frames[None], None)
+
+    def start(self, feeds: Iterable[tuple[int, Received]]) -> Todo:
+        """Begins.
+
+        Args:
+            feeds: the slots of the inputs, and their tensors.
+        """
+        iteration = self._begin(self._outermost)
+        iteration.left += 1  # it does not end before all this is done
+        for number in self._plan.frames[None].starts:
+            self._run(iteration, number)
+        return self.put(iteration, feeds, 1)
+
+    def put(
+        self, iteration: Iteration, tensors: Iterable[tuple[int, Received]], ended: int = 0
+    ) -> Todo:
+        """Takes tensors.
+
+        Args:
+            iteration: where they came.
+            tensors: with their slots.
+            ended: how many programs or receives of the iteration have ended by that.
+        """
+        for slot, tensor in tensors:
+            self._arrive(iteration, slot, tensor)
+        self._drain()
+        if ended:
+            self._end(iteration, ended)
+            self._drain()
+        return self._done()
+
+    def decided(self, iteration: Iteration, slot: int, tensor: Received, truth: bool) -> Todo:
+        """Takes the value of a predicate."""
+        iteration.truths[slot] = truth
+        self._hand_on(iteration, slot, tensor)
+        self._drain()
+        return self._done()
+
+    def take(self, iteration: Iteration, one: Program | Step) -> list[Received]:
+        """Returns the tensors that a program or step reads, and then those of what it waited for.
+
+        What nobody else reads is let go.
+        """
+        taken = []
+        tensors, uses = iteration.tensors, iteration.uses
+        for slot in (*one.reads, *one.after):
+            taken.append(tensors[slot])
+            uses[slot] -= 1
+            if not uses[slot]:
+                del tensors[slot]
+        return taken
+
+    def _done(self) -> Todo:
+        done, self._todo = self._todo, Todo()
+        return done
+
+    def _drain(self) -> None:
+        """Takes what steps have handed on, which may make them hand on more."""
+        queue = self._queue
+        while queue:
+            self._arrive(*queue.popleft())
+
+    def _arrive(self, iteration: Iteration, slot: int, tensor: Received) -> None:
+        plan = self._plan
+        if slot in plan.sends or slot in plan.results:
+            self._todo.came.append((iteration, slot, tensor))
+        if slot in plan.predicates and not tensor.dead and slot not in iteration.truths:
+            self._todo.undecided.append((iteration, slot, tensor))
+        else:
+            self._hand_on(iteration, slot, tensor)
+
+    def _hand_on(self, iteration: Iteration, slot: int, tensor: Received) -> None:
+        """Gives a tensor to what waits for it."""
+        if slot in iteration.uses:
+            iteration.tensors[slot] = tensor
+        waits, programs = iteration.waits, len(self._plan.programs)
+        for number in self._plan.readers[slot]:
+            if number >= programs:
+                step = self._plan.steps[number - programs]
+                if type(step.call) is MergeCall:
+                    self._merge(iteration, step, tensor)
+                    continue
+            waits[number] -= 1
+            if not waits[number]:
+                self._run(iteration, number)
+
+    def _run(self, iteration: Iteration, number: int) -> None:
+        """Does what waits for nothing any more: a primitive at once."""
+        programs = self._plan.programs
+        if number < len(programs):
+            self._todo.ready.append((iteration, programs[number]))
+        else:
+            self._step(iteration, self._plan.steps[number - len(programs)])
+
+    def _merge(self, iteration: Iteration, step: Step, tensor: Received) -> None:
+        """Gives a Merge one of its inputs: it hands on the live one, or a dead one after all."""
+        left = iteration.waits[step.number] = iteration.waits[step.number] - 1
+        if left < 0:  # it has had its turn
+            return
+        if tensor.dead and left:
+            return
+        iteration.waits[step.number] = 0
+        self._finish(iteration, step, [tensor])
+
+    def _finish(self, iteration: Iteration, step: Step, made: Sequence[Received]) -> None:
+        """Hands on what a step gives in its own iteration."""
+        self._queue.extend((iteration, *one) for one in zip(step.makes, made, strict=True))
+        dead = all(one.dead for one in made)
+        ends = _DEAD if dead else Received()
+        self._queue.extend((iteration, slot, ends) for slot in step.ends)
+        self._end(iteration, 1)
+
+    def _step(self, iteration: Iteration, step: Step) -> None:
+        taken = self.take(iteration, step)
+        dead = any(one.dead for one in taken)
+        tensor = _DEAD if dead else taken[0]
+        call = step.call
+        if type(call) is SwitchCall:
+            truth = not dead and iteration.truths[step.reads[1]]
+            made = [_DEAD, tensor] if truth else [tensor, _DEAD]
+            self._finish(iteration, step, made)
+        elif type(call) is EnterCall:
+            self._enter(iteration, step, call, tensor)
+            self._end(iteration, 1)
+        elif type(call) is ExitCall:
+            around = iteration.loop.parent
+            if not dead:
+                assert around is not None
+                slots = (*step.makes, *step.ends)
+                self._queue.extend((around, slot, tensor) for slot in slots)
+            self._end(iteration, 1)
+        elif type(call) is NextIterationCall:
+            if not dead:
+                self._next(iteration, iteration.loop.plan.merges[call.number], tensor)
+            self._end(iteration, 1)
+        else:
+            self._finish(iteration, step, [tensor])
+
+    # -- loops -------------------------------------------------------------------------------
+
+    def _enter(self, iteration: Iteration, step: Step, call: EnterCall, tensor: Received) -> None:
+        plan = self._plan.frames[call.frame]
+        if call.frame not in iteration.inner:
+            if tensor.dead:
+                iteration.inner[call.frame] = _NEVER
+                self._queue.extend((iteration, slot, tensor) for slot in plan.exits)
+            else:
+                loop = iteration.inner[call.frame] = _LoopRun(plan, iteration)
+                self._begin(loop)
+        found = iteration.inner[call.frame]
+        if found is None:
+            return
+        (slot,) = step.makes
+        if call.is_constant:
+            found.constants[slot] = tensor
+            self._queue.extend((one, slot, tensor) for one in found.iterations.values())
+        else:
+            self._queue.append((found.iterations[0], slot, tensor))
+
+    def _next(self, iteration: Iteration, merge: Step, tensor: Received) -> None:
+        """Hands a loop variable to the next iteration, which it may begin."""
+        loop = iteration.loop
+        target = loop.iterations.get(iteration.number + 1)
+        if target is None:
+            if loop.is_full:
+                loop.deferred.append((merge, tensor))
+                return
+            target = self._begin(loop)
+        self._fill(target, merge, tensor)
+
+    def _fill(self, iteration: Iteration, merge: Step, tensor: Received) -> None:
+        """Gives a loop variable its value in an iteration that is not the first."""
+        iteration.waits[merge.number] = 0
+        self._finish(iteration, merge, [tensor])
+
+    def _begin(self, loop: _LoopRun) -> Iteration:
+        made = Iteration(loop, loop.begun)
+        loop.iterations[loop.begun] = made
+        loop.begun += 1
+        self._todo.change += 1
+        self._todo.receives += [(made, *one) for one in loop.plan.receives]
+        self._queue.extend((made, *one) for one in loop.constants.items())
+        return made
+
+    def _end(self, iteration: Iteration, count: int) -> None:
+        """Notes that programs, primitives or receives of an iteration have ended."""
+        iteration.left -= count
+        if iteration.left:
+            return
+        loop = iteration.loop
+        del loop.iterations[iteration.number]
+        self._todo.change -= 1
+        if loop.deferred:
+            waiting, loop.deferred = loop.deferred, []
+            target = self._begin(loop)
+            for merge, tensor in waiting:
+                self._fill(target, merge, tensor)
