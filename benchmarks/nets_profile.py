@@ -30,7 +30,7 @@ from hybridnet.passes.context import TOLERANCE
 from hybridnet.passes.pipeline import PIPELINE
 from hybridnet.runtime.graphs.graph_call import GraphCall
 from hybridnet.runtime.programs.compiling import compile_code, lower
-from hybridnet.runtime.segments.segment import Code
+from hybridnet.runtime.segments.code import Code
 from hybridnet.runtime.specialize.settling import made_for
 
 _GRADIENT = "_backward_"

@@ -65,10 +65,10 @@ def own_programs(request: pytest.FixtureRequest) -> None:
     from traced import hurry
 
     cache = programs.cache
-    cache._thread.unused = 0
+    cache._maker._thread.unused = 0
     optimized = request.node.get_closest_marker("optimized") or thorough(1, 0)
     is_other = hurry(not optimized)
-    if is_other or cache.statistics().size > cache._capacity - _ROOM:
+    if is_other or cache.statistics().size > cache._shelf.capacity - _ROOM:
         cache.clear()
 
 

@@ -17,7 +17,7 @@ import hybridnet as hn
 from hybridnet import engine
 from hybridnet.ops.call import Call
 from hybridnet.runtime.devices.device import _registered
-from hybridnet.runtime.segments.segment import Code
+from hybridnet.runtime.segments.code import Code
 
 
 class Simulated(hn.runtime.Device):

@@ -22,7 +22,8 @@ from hybridnet.gluon import nn
 from hybridnet.ops.alternatives import picking, settled_weights
 from hybridnet.ops.registry import get
 from hybridnet.runtime.programs import cache as programs
-from hybridnet.runtime.specialize import constants, settling
+from hybridnet.runtime.programs import making
+from hybridnet.runtime.specialize import constants, improve, settling
 from hybridnet.runtime.specialize.constants import Settled, Watch, memory
 from hybridnet.runtime.specialize.splitting import split
 from hybridnet.runtime.tuning.timing import Comparison
@@ -40,7 +41,8 @@ def winning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def win(*_: Any) -> Any:
         return Comparison(1.0, 0.5, 0.5, 0.0)
 
-    monkeypatch.setattr(programs, "later", at_once)
+    monkeypatch.setattr(making, "later", at_once)
+    monkeypatch.setattr(improve, "later", at_once)
     monkeypatch.setattr(settling, "compare", win)
     programs.cache.clear()
     yield
@@ -60,7 +62,7 @@ def close(a: Any, b: Any, tolerance: float = 1e-6) -> None:
 
 
 def settled() -> list[Settled]:
-    found = [one.compiled for one in programs.cache._programs.values()]
+    found = [one.compiled for one in programs.cache.programs()]
     return [one for one in found if isinstance(one, Settled)]
 
 

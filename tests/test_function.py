@@ -13,7 +13,7 @@ import pytest
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
 from hybridnet.base.errors import DTypeError, MXNetError, OpError, ParameterError, ShapeError
-from hybridnet.runtime.observe import events as observe
+from hybridnet.runtime.observe import events
 
 RNG = np.random.default_rng(0)
 
@@ -514,11 +514,11 @@ def spans(call):
     """Returns the kinds of events in a call, which somebody listens to."""
     found = []
     observer = lambda kind, *rest: found.append(kind)  # noqa: E731
-    observe.listen(observer)
+    events.listen(observer)
     try:
         call()
     finally:
-        observe.unlisten(observer)
+        events.unlisten(observer)
     return found
 
 

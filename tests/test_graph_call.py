@@ -262,5 +262,5 @@ def test_many_calls_in_a_row_do_not_make_one_huge_program(monkeypatch):
     y.wait_to_read()
     after = cache.statistics()
     assert after.hot + after.cold - before.hot - before.cold >= 4
-    weights = [sum(call.weight for call, _ in one.instructions) for one in cache._programs]
+    weights = [sum(call.weight for call, _ in one.code.instructions) for one in cache.programs()]
     assert max(weights) == 3 * depth

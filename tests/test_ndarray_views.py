@@ -20,7 +20,7 @@ from hybridnet.ndarray._part import assign_call, fill_call, view_call
 from hybridnet.ops.views import block_lengths
 from hybridnet.runtime.programs.cache import cache
 from hybridnet.runtime.programs.compiling import compile_code
-from hybridnet.runtime.segments.segment import Code
+from hybridnet.runtime.segments.code import Code
 
 
 def grid(*shape):

@@ -54,8 +54,9 @@ from hybridnet.ops.alternatives import (
 )
 from hybridnet.ops.registry import get
 from hybridnet.runtime.programs import cache as programs
+from hybridnet.runtime.programs import making
 from hybridnet.runtime.programs.compiling import executable_from
-from hybridnet.runtime.specialize import constants, settling
+from hybridnet.runtime.specialize import constants, improve, settling
 from hybridnet.runtime.specialize.constants import Settled
 from hybridnet.runtime.tuning.timing import Comparison
 
@@ -485,7 +486,7 @@ def network() -> Any:
 
 
 def settled() -> list[Settled]:
-    found = [one.compiled for one in programs.cache._programs.values()]
+    found = [one.compiled for one in programs.cache.programs()]
     return [one for one in found if isinstance(one, Settled)]
 
 
@@ -496,7 +497,8 @@ def winning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def at_once(work: Callable[[], None], name: str, **_: Any) -> None:
         work()
 
-    monkeypatch.setattr(programs, "later", at_once)
+    monkeypatch.setattr(making, "later", at_once)
+    monkeypatch.setattr(improve, "later", at_once)
     monkeypatch.setattr(settling, "compare", lambda *_: Comparison(1.0, 0.5, 0.5, 0.0))
     yield
     programs.cache.clear()

@@ -36,13 +36,14 @@ from hybridnet.runtime.programs import (
 from hybridnet.runtime.programs import (
     compiling,
     disk,
+    making,
     program_key,
 )
 from hybridnet.runtime.programs.cache import ProgramCache
 from hybridnet.runtime.programs.disk import ProgramFolder
 from hybridnet.runtime.programs.program_key import key_of
 from hybridnet.runtime.programs.program_store import ProgramStore
-from hybridnet.runtime.segments.segment import Code
+from hybridnet.runtime.segments.code import Code
 
 pytestmark = pytest.mark.optimized
 
@@ -186,7 +187,7 @@ def test_parts_on_disk_are_not_missing(folder, monkeypatch):
     """A new whole whose parts are on disk runs by these, and nothing is compiled for it."""
     code = make_code()
     with monkeypatch.context() as patch:
-        patch.setattr(programs, "_WHOLE_SHARE", 1e9)
+        patch.setattr(making, "_WHOLE_SHARE", 1e9)
         fill(folder, code)
     outputs, counts = run_next(folder, code)
     assert (counts.compilations, counts.loaded, counts.cold) == (0, 3, 1)

@@ -21,10 +21,11 @@ from hybridnet.ops.call import Call, Types
 from .observe import events as observe
 from .observe import journal
 from .platform.jax_devices import sharding_of
-from .programs.cache import cache, replaced
+from .programs.cache import cache
+from .programs.program import replaced
 from .record import recorder
 from .record.launch import note_dispatched
-from .segments.segment import Code
+from .segments.code import Code
 
 __all__ = ["Direct", "forks"]
 
@@ -99,12 +100,7 @@ class Direct:
             outputs: Sequence[Any] = self._compiled(*arrays, self._numbers)
         except (TypeError, ValueError):  # before anything has run
             return None
-        cache.dispatched += 1
-        program = self._program
-        program.runs += 1
-        if program.runs >= program.look:
-            cache.look_at(self._launch.code, program, arrays, self._launch.scalars)
-        program.used = True
+        self._program.note_run(arrays, self._launch.scalars)
         launches = journal.launches
         if not launches or launches[-1] is not self._launch:
             launches.append(self._launch)

@@ -25,7 +25,8 @@ from .programs.dispatch import dispatch
 from .record import recorder
 from .record.launch import fail, note_dispatched
 from .record.storage import Storage, in_place
-from .segments.segment import Code, Value
+from .segments.code import Code
+from .segments.segment import Value
 
 __all__ = ["DirectStep"]
 
@@ -189,11 +190,7 @@ class DirectStep:
 
     def _run(self, arrays: list[Any], scalars: list[float]) -> list[Value]:
         code, program = self._code, self._program
-        cache.dispatched += 1
-        program.runs += 1
-        if program.runs >= program.look:
-            cache.look_at(code, program, arrays, scalars)
-        program.used = True
+        program.note_run(arrays, scalars)
         journal.launches.append(journal.Launch(code, scalars))
         types = self._types
         try:

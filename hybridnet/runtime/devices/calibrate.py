@@ -21,7 +21,7 @@ from hybridnet.ops.registry import get
 from hybridnet.passes.cost import CostModel, DeviceCost, LinkCost
 
 from ..platform.jax_devices import device_of
-from ..segments.segment import Code
+from ..segments.code import Code
 from .device import Device
 
 __all__ = ["costs_of", "set_costs"]

@@ -34,7 +34,7 @@ from ..platform.jax_devices import (
     sharding_of,
 )
 from ..programs.cache import cache
-from ..segments.segment import Code
+from ..segments.code import Code
 
 __all__ = [
     "Device",

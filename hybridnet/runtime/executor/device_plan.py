@@ -30,8 +30,8 @@ from hybridnet.passes.pieces import Piece, pieces_of
 
 from ..devices.device import Device
 from ..graphs.graph_call import GraphCall, shared_call
-from ..observe import events as observe
-from ..segments.segment import Code
+from ..observe import events
+from ..segments.code import Code
 
 __all__ = ["DevicePlan", "FramePlan", "Program", "Step"]
 
@@ -209,7 +209,7 @@ class DevicePlan:
         if program.call.on_host:
             return False
         # Under a profiler, tasks wait for the end of their program.
-        if observe.observer is None and self.device.hands_over(program.code):
+        if events.observer is None and self.device.hands_over(program.code):
             return True
         return program.light and program.number in self.warm
 

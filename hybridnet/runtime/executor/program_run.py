@@ -12,11 +12,11 @@ from hybridnet.graph.node import Node
 from hybridnet.ops.call import Types
 
 from ..devices.device import Device, JaxDevice
-from ..observe import events as observe
-from ..observe import journal
+from ..observe import events, journal
 from ..record import launch, recorder
 from ..record.host_task import awaited
-from ..segments.segment import Code, Value
+from ..segments.code import Code
+from ..segments.segment import Value
 from .device_plan import DevicePlan, Program
 
 __all__ = ["error_of", "run_program"]
@@ -100,9 +100,9 @@ def run_program(
 
 def _observed(device: Device, code: Code, arrays: list[Any], scalars: list[Any]) -> Sequence[Any]:
     """Runs a program; while somebody listens, waits for its end and tells how long it took."""
-    if observe.observer is None or (observe.waits and isinstance(device, JaxDevice)):
+    if events.observer is None or (events.waits and isinstance(device, JaxDevice)):
         return device.run(code, arrays, scalars)
-    with observe.span("device", code):
+    with events.span("device", code):
         outputs = device.run(code, arrays, scalars)
         for array in outputs:
             array.block_until_ready()

@@ -8,7 +8,7 @@ from hybridnet.base.context import Context
 from hybridnet.ops.call import Types
 
 from ..programs.compiling import compile_code
-from ..segments.segment import Code, Instruction
+from ..segments.code import Code, Instruction
 from .graph_programs import Run
 
 __all__ = ["Allocation", "allocation_of"]

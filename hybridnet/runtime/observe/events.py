@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Final
 
-from ..segments.segment import Code
+from ..segments.code import Code
 
 __all__ = ["Observer", "listen", "name_of", "span", "unlisten"]
 

@@ -2,8 +2,8 @@
 
 What was launched is always noted: one small object for each of the last few launches, which holds
 a structure and no array. Where it was recorded and how it ran is noted only while somebody wants to
-know (`explaining`, the profiler, HYBRIDNET_EXPLAIN=1): recording then uses a segment that looks at
-the caller's frame for each operator, and otherwise one that knows nothing of it.
+know (`explaining`, the profiler, HYBRIDNET_EXPLAIN=1): who launches asks `listeners.count`. The
+journal only listens: others record, launch, and run programs.
 """
 
 from __future__ import annotations
@@ -17,69 +17,28 @@ from typing import Any, Final, final
 
 from hybridnet import engine
 from hybridnet.base import config
-from hybridnet.base.context import Context
-from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.call import Call, Types
 
-from ..programs.cache import Failed, cache
-from ..segments.segment import Code, Segment, Value
-from . import events as observe
+from ..segments.code import Code
+from . import events
 
 __all__ = [
     "Launch",
-    "LinedSegment",
     "Lines",
+    "Watching",
     "collecting",
     "is_listening",
     "launches",
-    "lines_of",
     "listen",
-    "new_segment",
+    "listeners",
     "ranges",
     "recorded_at",
-    "run",
     "unlisten",
-    "where",
 ]
 
 #: Where instructions were recorded, by the numbers of their first results.
 Lines = dict[int, engine.Origin | None]
 # Launches kept for `explain`; those of unrolled networks take a megabyte each.
 _KEPT: Final = 16
-_RECORDED: Final = "; recorded at "
-
-
-@final
-class LinedSegment(Segment):
-    """A segment that also notes where in the user's code each instruction was recorded.
-
-    Attributes:
-        lines: where.
-    """
-
-    __slots__ = ("lines",)
-
-    def __init__(self, ctx: Context, limit: int) -> None:
-        super().__init__(ctx, limit)
-        self.lines: Lines = {}
-
-    def append(
-        self, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], types: Types
-    ) -> list[Value] | None:
-        """Adds one instruction; see `Segment.append`."""
-        made = super().append(call, values, scalars, types)
-        if made:
-            self.lines[made[0].index] = engine.caller_origin(2)
-        return made
-
-    def append_one(
-        self, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], type: TensorType
-    ) -> Value | None:
-        """Adds one instruction; see `Segment.append_one`."""
-        made = super().append_one(call, values, scalars, type)
-        if made is not None:
-            self.lines[made.index] = engine.caller_origin(2)
-        return made
 
 
 @final
@@ -115,7 +74,14 @@ class _Thread(threading.local):
 
 
 class _Listeners:
-    """How many want lines, and who gets every launch."""
+    """Who wants to know.
+
+    Attributes:
+        count: how many want lines.
+        collectors: get every launch.
+    """
+
+    __slots__ = ("collectors", "count", "lock")
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -124,45 +90,41 @@ class _Listeners:
 
 
 _thread: Final = _Thread()
-_listeners: Final = _Listeners()
+#: Read by who launches; a look at `count` is all that it costs where nobody listens.
+listeners: Final = _Listeners()
 
 
 def listen() -> None:
     """Has lines noted from now on, in segments that are begun."""
-    with _listeners.lock:
-        _listeners.count += 1
-        if _listeners.count == 1:
-            observe.listen(_on_event)
+    with listeners.lock:
+        listeners.count += 1
+        if listeners.count == 1:
+            events.listen(_on_event)
 
 
 def unlisten() -> None:
     """Takes back one `listen`."""
-    with _listeners.lock:
-        _listeners.count -= 1
-        if not _listeners.count:
-            observe.unlisten(_on_event)
+    with listeners.lock:
+        listeners.count -= 1
+        if not listeners.count:
+            events.unlisten(_on_event)
 
 
 def is_listening() -> bool:
     """Whether lines are noted."""
-    return _listeners.count > 0
+    return listeners.count > 0
 
 
 @contextmanager
 def collecting(collect: Callable[[Launch], None]) -> Iterator[None]:
     """A block in which somebody is given each launch as it begins, with its lines."""
     listen()
-    _listeners.collectors.append(collect)
+    listeners.collectors.append(collect)
     try:
         yield
     finally:
-        _listeners.collectors.remove(collect)
+        listeners.collectors.remove(collect)
         unlisten()
-
-
-def new_segment(ctx: Context, limit: int) -> Segment:
-    """Returns a segment, which notes lines if somebody wants them."""
-    return LinedSegment(ctx, limit) if _listeners.count else Segment(ctx, limit)
 
 
 def _on_event(kind: str, what: Code | str, start: int, end: int) -> None:
@@ -173,39 +135,36 @@ def _on_event(kind: str, what: Code | str, start: int, end: int) -> None:
 # -- launches --------------------------------------------------------------------------------------
 
 
-def run(segment: Segment, code: Code, inputs: list[Any]) -> Sequence[Any]:
-    """Runs the program of a segment, and notes that.
+@final
+class Watching:
+    """A block that is one launch: it says what is noted of it while somebody listens.
 
     Args:
-        segment: whose.
-        code: its structure.
-        inputs: see `ProgramCache.run`.
-
-    Returns:
-        The outputs; an error among them says where its instruction was recorded, if that is known.
+        launch: what is noted.
+        lines: where its instructions were recorded.
+        compiled: whether it had a program before.
     """
-    one = Launch(code, segment.scalars)
-    launches.append(one)
-    if not _listeners.count:
-        return cache.run(code, inputs, one.scalars)
-    one.lines = lines_of(segment)
-    one.origin = engine.caller_origin(2)
-    for collect in tuple(_listeners.collectors):
-        collect(one)
-    state = cache.state(code)
-    outer, _thread.events = _thread.events, []
-    try:
-        outputs = cache.run(code, inputs, one.scalars)
-        one.how = _how(state is not None and state.compiled, _thread.events)
-    except Exception:
-        one.how = "failed"
-        raise
-    finally:
-        _thread.events = outer
-    for output in outputs:
-        if type(output) is Failed and output.result is not None:
-            _locate(output, one.lines)
-    return outputs
+
+    __slots__ = ("_compiled", "_launch", "_outer")
+
+    def __init__(self, launch: Launch, lines: Lines, compiled: bool) -> None:
+        self._launch = launch
+        self._compiled = compiled
+        self._outer: list[str] | None = None
+        launch.lines = lines
+        launch.origin = engine.caller_origin(2)
+
+    def __enter__(self) -> None:
+        for collect in tuple(listeners.collectors):
+            collect(self._launch)
+        self._outer, _thread.events = _thread.events, []
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        happened, _thread.events = _thread.events, self._outer
+        if kind is None:
+            self._launch.how = _how(self._compiled, happened or ())
+        elif issubclass(kind, Exception):
+            self._launch.how = "failed"
 
 
 def _how(compiled: bool, events: Sequence[str]) -> str:
@@ -219,26 +178,7 @@ def _how(compiled: bool, events: Sequence[str]) -> str:
     return "hot, one dispatch" if compiled else "read from disk, then one dispatch"
 
 
-def _locate(failed: Failed, lines: Mapping[int, engine.Origin | None]) -> None:
-    """Adds to an error where what failed was recorded."""
-    place = ranges([lines.get(failed.result)]) if failed.result is not None else ""
-    failed.result = None  # several outputs may have failed of one cause
-    if place:
-        failed.error.args = (f"{failed.error}{_RECORDED}{place}",)
-
-
 # -- lines -----------------------------------------------------------------------------------------
-
-
-def lines_of(segment: Segment) -> Lines:
-    """Returns where a segment's instructions were recorded, as far as that was noted."""
-    return segment.lines if type(segment) is LinedSegment else {}
-
-
-def where(segment: Segment) -> str:
-    """Returns ``; recorded at train.py:12`` for a message; empty where that was not noted."""
-    places = ranges(lines_of(segment).values())
-    return f"{_RECORDED}{places}" if places else ""
 
 
 def recorded_at(code: Code) -> str:
@@ -268,7 +208,7 @@ def ranges(origins: Iterable[engine.Origin | None]) -> str:
 
 
 def _after_fork_in_child() -> None:
-    _listeners.lock = threading.RLock()
+    listeners.lock = threading.RLock()
     launches.clear()
 
 

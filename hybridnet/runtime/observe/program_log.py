@@ -13,7 +13,7 @@ from typing import Final
 
 from hybridnet.base import config
 
-from ..segments.segment import Code
+from ..segments.code import Code
 from .events import name_of
 
 __all__ = ["describe", "explaining", "log", "say"]

@@ -17,7 +17,7 @@ from hybridnet.native import onednn
 from hybridnet.ops.alternatives import Site, picking
 
 from ..platform.jax_devices import device_of, platform_of, sharding_of
-from ..segments.segment import Code
+from ..segments.code import Code
 from .compile_options import options_for, options_for_memory
 from .program_rules import picks_for
 from .recipe import BY_RULES, Options, Recipe

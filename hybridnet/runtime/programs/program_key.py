@@ -24,7 +24,7 @@ from hybridnet.native import onednn
 from hybridnet.ops.fingerprint import SIZE, fingerprint
 
 from ..platform.jax_devices import device_of
-from ..segments.segment import Code
+from ..segments.code import Code
 from .recipe import BY_RULES, Recipe
 
 __all__ = ["key_of", "source_digest"]

@@ -8,7 +8,7 @@ from hybridnet.base import config
 
 from ..observe.program_log import describe, log
 from ..platform.background import later
-from ..segments.segment import Code
+from ..segments.code import Code
 from .compiling import executable_from, to_bytes
 from .disk import ProgramFolder
 from .program_key import key_of

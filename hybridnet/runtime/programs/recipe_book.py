@@ -18,7 +18,7 @@ from typing import Any, Final
 from hybridnet.base import config
 
 from ..observe.program_log import log
-from ..segments.segment import Code
+from ..segments.code import Code
 from .disk import ProgramFolder
 from .program_key import key_of
 from .recipe import BY_RULES, Recipe

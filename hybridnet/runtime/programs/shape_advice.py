@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from ..observe import program_log
-from ..segments.segment import Code
+from ..segments.code import Code
 
 __all__ = ["ShapeAdvice"]
 

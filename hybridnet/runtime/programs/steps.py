@@ -10,12 +10,10 @@ from hybridnet.base.errors import MXNetError, OpError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.call import Call, Types
 
-from ..segments.segment import Code
+from ..segments.code import Code
 
 __all__ = ["Failed", "Step", "plan", "run_steps"]
 
-#: Runs a structure of one instruction: (code, its program, inputs, scalars) -> outputs.
-Run = Callable[[Code, Any, list[Any], list[Any]], Sequence[Any]]
 # Programs of one instruction, and the types of its results, by what decides them: recurring
 # instructions are most of what there is to plan in structures that never recur themselves.
 _parts: Final[dict[Any, tuple[Code, Types]]] = {}
@@ -106,13 +104,10 @@ def _last_uses(code: Code) -> dict[int, int]:
     return last
 
 
-def run_steps(
-    run: Run, code: Code, steps: list[Step], inputs: list[Any], scalars: list[Any]
-) -> list[Any]:
+def run_steps(code: Code, steps: list[Step], inputs: list[Any], scalars: list[Any]) -> list[Any]:
     """Runs each instruction through a program of its own, dropping what is not needed again.
 
     Args:
-        run: runs a structure of one instruction.
         code: the structure.
         steps: its `plan`.
         inputs: JAX arrays, or `Failed`.
@@ -135,7 +130,7 @@ def run_steps(
             outputs = [cause] * len(needed)
         else:
             try:
-                outputs = run(one, program, arrays, numbers)
+                outputs = program.run(arrays, numbers)
             except Exception as caught:
                 outputs = [_failure(one, number, caught)] * len(needed)
                 failing = True

@@ -26,11 +26,14 @@ from hybridnet import engine
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, OpError
 
-from ..observe import events as observe
-from ..observe import journal
-from ..platform import jax_devices as devices
-from ..programs.cache import Failed
+from ..observe import events
+from ..observe.journal import Launch, Watching, launches, listeners
+from ..platform.jax_devices import refuse_forked
+from ..programs.cache import cache
+from ..programs.steps import Failed
+from ..segments.code import Code
 from ..segments.segment import Segment, Value
+from .lined import lines_of, recorded, where
 
 __all__ = [
     "INTERRUPTED",
@@ -179,10 +182,10 @@ def _execute(segment: Segment, values: list[Value]) -> None:
                 inputs[slot] = held.array if held.error is None else Failed(held.error)
         held = None  # a second reference would look like another holder
         code = segment.code(values)  # may change their order
-        arrays: Sequence[Any] = journal.run(segment, code, inputs)
+        arrays = _run(segment, code, inputs)
     except Exception as caught:
         error: MXNetError = OpError(
-            f"{_names(segment)} on {segment.ctx} failed: {caught}{journal.where(segment)}"
+            f"{_names(segment)} on {segment.ctx} failed: {caught}{where(segment)}"
         )
         error.__cause__ = caught
         arrays = [Failed(error)] * len(values)
@@ -201,6 +204,29 @@ def _execute(segment: Segment, values: list[Value]) -> None:
         fail([value for value in values if value.error is not None])
     else:
         note_dispatched(segment.ctx, arrays[0])
+
+
+def _run(segment: Segment, code: Code, inputs: list[Any]) -> Sequence[Any]:
+    """Runs the program of a segment, and notes that; see `ProgramCache.run`.
+
+    An error among the outputs says where its instruction was recorded, if that is known.
+    """
+    scalars = segment.scalars
+    note = Launch(code, scalars)
+    launches.append(note)
+    if not listeners.count:
+        return cache.run(code, inputs, scalars)
+    lines = lines_of(segment)
+    state = cache.state(code)
+    with Watching(note, lines, state is not None and state.compiled):
+        outputs = cache.run(code, inputs, scalars)
+    for output in outputs:
+        if type(output) is Failed and output.result is not None:
+            place = recorded([lines.get(output.result)])
+            output.result = None  # several outputs may have failed of one cause
+            if place:
+                output.error.args = (f"{output.error}{place}",)
+    return outputs
 
 
 def note_dispatched(ctx: Context, array: Any) -> None:
@@ -268,7 +294,7 @@ def ready_array(value: Value) -> Any:
         OpError: it could not be computed.
         MXNetError: it belongs to a trace, or this process was forked.
     """
-    devices.refuse_forked()
+    refuse_forked()
     segment = value.segment
     if segment is not None and not segment.traced:
         launch(segment)
@@ -294,8 +320,8 @@ def wait(value: Value) -> Any:
         OpError: it could not be computed.
         MXNetError: it belongs to a trace, or this process was forked.
     """
-    if observe.observer is not None:
-        with observe.span("wait", str(value.type)):
+    if events.observer is not None:
+        with events.span("wait", str(value.type)):
             return _finished(ready_array(value))
     return _finished(ready_array(value))
 
@@ -325,7 +351,7 @@ def wait_all() -> None:
     Raises:
         OpError: something failed, and no wait has raised that yet; the first such failure.
     """
-    with observe.span("wait", "everything"):
+    with events.span("wait", "everything"):
         flush_all()
         try:
             engine.wait_for_all()

@@ -29,9 +29,9 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.call import Call, Types
 
-from ..observe import journal
+from ..segments.code import Instruction
 from ..segments.period import period_of
-from ..segments.segment import Instruction, Segment, Value
+from ..segments.segment import Segment, Value
 from .launch import (
     INTERRUPTED,
     TRACED,
@@ -42,6 +42,7 @@ from .launch import (
     wait,
     wait_all,
 )
+from .lined import new_segment
 
 __all__ = [
     "INTERRUPTED",
@@ -223,7 +224,7 @@ def _late_segment(ctx: Context) -> Segment:
     free = segment is not None and segment.open and not (segment.busy or segment.sealed)
     if segment is not None and free and segment.load < segment.limit:
         return segment
-    segment = journal.new_segment(ctx, thread.limit)
+    segment = new_segment(ctx, thread.limit)
     segment.late = True
     note_open(segment)
     thread.late[ctx] = segment
@@ -271,7 +272,7 @@ def _begin(ctx: Context, limit: int | None = None) -> Segment:
         limit = thread.limit
         if thread.in_pass and limit >= _ROOMY:
             limit *= _PASS
-    segment = journal.new_segment(ctx, limit)
+    segment = new_segment(ctx, limit)
     note_open(segment)  # first: if an interrupt comes between, nothing is recorded unknown to it
     thread.segments[ctx] = segment
     return segment

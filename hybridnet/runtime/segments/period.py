@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .segment import Instruction
+from .code import Instruction
 
 __all__ = ["period_of"]
 

@@ -19,13 +19,15 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.call import Call, Types
 
-__all__ = ["Code", "Instruction", "Segment", "Value"]
+from .code import Code, Instruction
+
+__all__ = ["Segment", "Value"]
 
 # References to something that only its segment's list holds, as `sys.getrefcount` counts them: the
 # list's, and the argument's of the call that counts.
@@ -65,30 +67,6 @@ class Value:
         self.array = array
         if shared is not None:
             self.shared = shared
-
-
-#: One call in a segment, and its operands: the numbers of earlier results (>= 0), or ``~i`` for
-#: input ``i`` of the segment.
-Instruction = tuple[Call, tuple[int, ...]]
-
-
-class Code(NamedTuple):
-    """The structure of a segment: the key under which its program is found.
-
-    Attributes:
-        ctx: where it runs.
-        instructions: in program order; the results are numbered through.
-        input_types: of the inputs.
-        outputs: the numbers of the results that somebody still refers to.
-        donated: inputs that nobody refers to any more and whose memory an output takes over. Those
-            that no instruction reads are there for their memory alone.
-    """
-
-    ctx: Context
-    instructions: tuple[Instruction, ...]
-    input_types: Types
-    outputs: tuple[int, ...]
-    donated: tuple[int, ...]
 
 
 class Segment:

@@ -27,6 +27,8 @@ from typing import Any, Final, final
 
 from hybridnet.base import config
 
+from ..programs.executable import Around
+
 __all__ = ["Narrow", "Settled", "Watch", "memory"]
 
 # Inputs that stay the same count from this size on, together.
@@ -167,7 +169,7 @@ memory: Final = _Memory()
 
 
 @final
-class Settled:
+class Settled(Around):
     """An executable that makes what follows from some of its inputs once for each version of them.
 
     Safe from many threads.
@@ -202,7 +204,6 @@ class Settled:
         "_stable",
         "_takes",
         "_versions",
-        "whole",
     )
 
     def __init__(
@@ -216,7 +217,7 @@ class Settled:
         nbytes: int,
         narrow: Narrow,
     ) -> None:
-        self.whole = whole
+        super().__init__(whole)
         self._narrow = narrow
         self._prologue = prologue
         # What JAX's own object hands on to, once it has been called, is called without it.

@@ -22,7 +22,7 @@ from hybridnet.passes.pipeline import PIPELINE, optimize
 
 from ..graphs.graph_call import GraphCall
 from ..platform.jax_devices import platform_of
-from ..segments.segment import Code
+from ..segments.code import Code
 
 __all__ = ["lower_settled"]
 

@@ -35,10 +35,10 @@ from ..programs.compiling import (
     shapes_of,
 )
 from ..programs.recipe_book import book
-from ..programs.turns import Turn
-from ..segments.segment import Code
+from ..segments.code import Code
 from ..tuning.launches import Launch
 from ..tuning.timing import compare
+from ..tuning.turns import Turn
 from .constants import Narrow, Settled
 from .settled_code import lower_settled
 from .splitting import Split, split

@@ -15,6 +15,8 @@ from typing import Any, Final, final
 
 from hybridnet.base.lazy import jax
 
+from ..programs.executable import Around
+
 __all__ = ["Turn", "Turns"]
 
 #: Keeps others from computing, within.
@@ -27,17 +29,17 @@ _PAUSE: Final = 0.01
 
 
 @final
-class Turns:
+class Turns(Around):
     """An executable that stands still while somebody has a turn.
 
     Args:
         whole: the executable.
     """
 
-    __slots__ = ("_last", "_open", "_passed", "whole")
+    __slots__ = ("_last", "_open", "_passed")
 
     def __init__(self, whole: Any) -> None:
-        self.whole = whole
+        super().__init__(whole)
         self._open = threading.Event()
         self._open.set()
         self._passed = threading.Event()
