@@ -6,9 +6,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray.random import exponential as exponential
 from hybridnet.ndarray.random import gamma as gamma
-from hybridnet.ndarray.random import (
-    generalized_negative_binomial as generalized_negative_binomial,
-)
+from hybridnet.ndarray.random import generalized_negative_binomial as generalized_negative_binomial
 from hybridnet.ndarray.random import multinomial as multinomial
 from hybridnet.ndarray.random import negative_binomial as negative_binomial
 from hybridnet.ndarray.random import normal as normal

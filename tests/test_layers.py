@@ -63,6 +63,25 @@ BELOW = {
     "compat_report": ("ops",),
     "test_utils": ("gluon", "io", "optimizer"),
 }
+#: Floors that have floors of their own, which are folders or modules: the same table for each.
+INSIDE = {
+    "runtime": {
+        "platform": (),
+        "segments": (),
+        "observe": ("segments",),
+        "programs": ("observe", "platform"),
+        "devices": ("programs",),
+        "record": ("devices",),
+        "graphs": ("record",),
+        "tuning": ("programs",),
+        "specialize": ("graphs", "tuning"),
+        "executor": ("graphs",),
+        "explain": ("record",),
+        "direct": ("record",),
+        "direct_step": ("direct",),
+        "__init__": ("executor", "explain", "specialize"),
+    },
+}
 #: Modules outside the house that only these floors may import.
 OUTSIDE = {
     "jax": {"base", "ops", "graph", "runtime", "ndarray", "tracing", "exported", "cli"},
@@ -76,10 +95,10 @@ OUTSIDE = {
 STDLIB_ONLY = ("engine",)
 
 
-def allowed(floor: str) -> set[str]:
-    below = set(BELOW[floor])
-    for one in BELOW[floor]:
-        below |= allowed(one)
+def allowed(floor: str, table: dict[str, tuple[str, ...]] = BELOW) -> set[str]:
+    below = set(table[floor])
+    for one in table[floor]:
+        below |= allowed(one, table)
     return below
 
 
@@ -138,6 +157,44 @@ def test_imports_go_down(path, floor):
             assert floor not in STDLIB_ONLY, where
 
 
+def inner_modules():
+    """Yields (path, its floor, the floor within that) for floors that have floors of their own."""
+    for outer in INSIDE:
+        folder = ROOT / "hybridnet" / outer
+        for path in sorted(folder.rglob("*.py")):
+            inner = path.relative_to(folder).with_suffix("").parts[0]
+            yield pytest.param(path, outer, inner, id=f"{outer}/{path.relative_to(folder)}")
+
+
+@pytest.mark.parametrize(("path", "outer", "inner"), list(inner_modules()))
+def test_imports_go_down_within_a_floor(path, outer, inner):
+    table = INSIDE[outer]
+    assert inner in table, f"{inner} is in no row of the table of {outer}"
+    for line, module in imports(path):
+        parts = module.split(".")
+        if parts[:2] == ["hybridnet", outer]:
+            where = f"{path.relative_to(ROOT)}:{line} imports {module}"
+            assert len(parts) > 2, where  # the whole, instead of who is meant
+            assert parts[2] == inner or parts[2] in allowed(inner, table), where
+
+
+@pytest.mark.parametrize(("path", "outer", "inner"), list(inner_modules()))
+def test_no_circle_is_hidden_in_a_function(path, outer, inner):
+    """Who imports inside a function puts off JAX or an extra, not a circle of ours."""
+    tree = ast.parse(path.read_text())
+    top = {id(node) for node in tree.body}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = ["hybridnet" if node.level else node.module or ""]
+        else:
+            continue
+        if id(node) not in top:
+            where = f"{path.relative_to(ROOT)}:{node.lineno}"
+            assert not any(name.split(".")[0] == "hybridnet" for name in names), where
+
+
 def test_nobody_imports_the_engine_by_its_folder():
     for param in modules():
         path = param.values[0]
@@ -148,5 +205,8 @@ def test_nobody_imports_the_engine_by_its_folder():
 def test_the_table_has_no_cycle_and_no_stranger():
     for floor in BELOW:
         assert floor not in allowed(floor)
+    for table in INSIDE.values():
+        for inner in table:
+            assert inner not in allowed(inner, table)
     present = {param.values[1] for param in modules()}
     assert present <= set(BELOW)

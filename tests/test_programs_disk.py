@@ -30,15 +30,8 @@ from hybridnet.ops.backward import vjp_call
 from hybridnet.ops.call import Call
 from hybridnet.ops.registry import REGISTRY, get, operator
 from hybridnet.runtime.graphs.graph_call import GraphCall
-from hybridnet.runtime.programs import (
-    cache as programs,
-)
-from hybridnet.runtime.programs import (
-    compiling,
-    disk,
-    making,
-    program_key,
-)
+from hybridnet.runtime.programs import cache as programs
+from hybridnet.runtime.programs import compiling, disk, making, program_key
 from hybridnet.runtime.programs.cache import ProgramCache
 from hybridnet.runtime.programs.disk import ProgramFolder
 from hybridnet.runtime.programs.program_key import key_of

@@ -1130,7 +1130,7 @@ def test_no_other_thread_is_waited_for_while_an_array_is_changed(monkeypatch, ch
 
     monkeypatch.setattr(recorder, "launch", noted)
     monkeypatch.setattr(recorder, "several", False)
-    monkeypatch.setattr(recorder, "_first", 0)
+    monkeypatch.setattr(recorder, "_threads", set())
     nd.zeros((1,)).wait_to_read()  # this thread is the first one that records
     x += 1
     holders.clear()

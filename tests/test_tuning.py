@@ -29,12 +29,7 @@ from hybridnet.runtime.programs.compiling import compile_code, options_of, sites
 from hybridnet.runtime.programs.disk import ProgramFolder
 from hybridnet.runtime.programs.program_key import key_of
 from hybridnet.runtime.programs.recipe import BY_RULES, Recipe
-from hybridnet.runtime.programs.recipe_book import (
-    Entry,
-    RecipeBook,
-    Trial,
-    book,
-)
+from hybridnet.runtime.programs.recipe_book import Entry, RecipeBook, Trial, book
 from hybridnet.runtime.tuning import Launch, captured, idle, search
 from hybridnet.runtime.tuning.timing import compare
 

@@ -28,7 +28,7 @@ from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.call import Call, Types
+from hybridnet.ops.call import MAKING, Call, Types
 from hybridnet.ops.state_ops import READ
 
 from .evaluate import evaluate, host_scalars_of, infer_types
@@ -335,7 +335,8 @@ _shared: Final[WeakValueDictionary[Any, Any]] = WeakValueDictionary()
 def shared(call: _Made) -> _Made:
     """Returns the one call that does what this one does: programs are found by their identity."""
     key = (type(call), call.layout(), call.num_scalars, *(part.key for part in call.parts))
-    made: _Made = _shared.setdefault(key, call)
+    with MAKING:  # `setdefault` of a weak dictionary is not one step
+        made: _Made = _shared.setdefault(key, call)
     return made
 
 

@@ -14,12 +14,7 @@ from hybridnet.ndarray import NDArray, _tape
 from hybridnet.ops.call import Types
 from hybridnet.runtime.devices.device import full_name
 from hybridnet.runtime.platform.jax_devices import device_of
-from hybridnet.runtime.record.trace import (
-    Captured,
-    GraphBuilder,
-    Trace,
-    init_scope,
-)
+from hybridnet.runtime.record.trace import Captured, GraphBuilder, Trace, init_scope
 from hybridnet.runtime.segments.segment import Value
 
 from .routes import Routes

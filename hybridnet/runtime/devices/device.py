@@ -27,12 +27,7 @@ from hybridnet.ops.call import Call
 from hybridnet.passes.cost import DeviceCost
 from hybridnet.passes.place import Site
 
-from ..platform.jax_devices import (
-    device_of,
-    host,
-    num_devices,
-    sharding_of,
-)
+from ..platform.jax_devices import device_of, host, num_devices, sharding_of
 from ..programs.cache import cache
 from ..segments.code import Code
 

@@ -26,6 +26,8 @@ from ..segments.segment import Value
 from .partitioned import PartitionedCall
 
 #: What was made for a call: by context and types of the inputs, or by what a gradient is of.
+#: Threads that come at once get the same: with weak keys `setdefault` is that of a dict, one step
+#: of CPython's, since calls are compared by identity. With weak values it would not be.
 _made: Final[WeakKeyDictionary[Call, dict[Any, Any]]] = WeakKeyDictionary()
 
 
@@ -40,7 +42,8 @@ def _run_control(
         graph = _call_graph(call, len(values))
         whole = GraphCall(graph, types, call.name)
         places = (ctx,) * len(values)
-        found = made[ctx, types] = PartitionedCall(whole, places, [ctx] * call.num_outputs, ctx)
+        call_apart = PartitionedCall(whole, places, [ctx] * call.num_outputs, ctx)
+        found = made.setdefault((ctx, types), call_apart)
     run: list[Value] = found.run(values, tuple(scalars))
     return run
 

@@ -28,12 +28,7 @@ from hybridnet.passes.flow import (
 )
 from hybridnet.passes.partition import Transfer
 
-from .device_plan import (
-    DevicePlan,
-    FramePlan,
-    Program,
-    Step,
-)
+from .device_plan import DevicePlan, FramePlan, Program, Step
 from .rendezvous import Received
 
 __all__ = ["Dataflow", "Iteration", "Todo"]

@@ -17,14 +17,7 @@ from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.ops.call import Types
 from hybridnet.passes.cost import operations
-from hybridnet.passes.flow import (
-    EnterCall,
-    ExitCall,
-    FlowCall,
-    Frame,
-    MergeCall,
-    SwitchCall,
-)
+from hybridnet.passes.flow import EnterCall, ExitCall, FlowCall, Frame, MergeCall, SwitchCall
 from hybridnet.passes.partition import Part, RecvCall, SendCall, Transfer
 from hybridnet.passes.pieces import Piece, pieces_of
 

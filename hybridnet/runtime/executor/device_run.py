@@ -37,19 +37,9 @@ from hybridnet.base.errors import GraphError, InternalError, MXNetError, OpError
 from ..record import launch
 from .dataflow import Dataflow, Iteration, Todo
 from .device_plan import DevicePlan, Program
-from .inline_queue import (
-    apart,
-    as_task,
-    may_wait,
-    start_soon,
-)
+from .inline_queue import apart, as_task, may_wait, start_soon
 from .program_run import error_of, run_program
-from .rendezvous import (
-    Key,
-    Received,
-    Rendezvous,
-    died,
-)
+from .rendezvous import Key, Received, Rendezvous, died
 
 __all__ = ["GraphRun"]
 

@@ -26,12 +26,7 @@ from hybridnet.passes.lower_control import Lowered, lower_control
 from hybridnet.passes.partition import Part, Transfer, partition
 from hybridnet.passes.place import log
 
-from ..devices.device import (
-    Device,
-    device_at,
-    find_device,
-    full_name,
-)
+from ..devices.device import Device, device_at, find_device, full_name
 from ..graphs.graph_call import GraphCall
 from ..record import recorder
 from ..record.host_task import awaited_ends

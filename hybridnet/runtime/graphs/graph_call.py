@@ -21,7 +21,7 @@ from hybridnet.graph.node import Graph
 from hybridnet.graph.recompute import renarrowed
 from hybridnet.graph.split import GradientGraph, differentiate, joint_gradient
 from hybridnet.graph.structure import structure_of, with_open_scalars
-from hybridnet.ops.call import Backward, Call, Types
+from hybridnet.ops.call import MAKING, Backward, Call, Types
 from hybridnet.passes.context import PassContext
 from hybridnet.passes.mirror import mirror, mirror_marks
 from hybridnet.passes.pipeline import optimize
@@ -93,7 +93,8 @@ class GraphCall(Call):
         types = infer_types(graph, input_types)
         self.output_types: Types = tuple(types[e.node][e.index] for e in graph.outputs)
         self.optimized = passes_enabled() if optimized is None else optimized
-        # What the passes made of the graph, by platform.
+        # All of these are filled by a dict's `setdefault`, which is one step of CPython's: threads
+        # get the same. First what the passes made of the graph, by platform.
         self._lowered: dict[str, Graph] = {}
         self._training: dict[tuple[tuple[int, ...], bool], GraphCall] = {}
         self._backward: dict[tuple[int, ...], tuple[GraphCall, GradientGraph] | None] = {}
@@ -311,6 +312,7 @@ def shared_call(
     key = (name, num_visible, input_types, structure, mirror_marks(graph), passes_enabled())
     made = _shared.get(key)
     if made is None:
-        made = GraphCall(with_open_scalars(graph), input_types, name, num_visible)
-        made = _shared.setdefault(key, made)
+        call = GraphCall(with_open_scalars(graph), input_types, name, num_visible)
+        with MAKING:  # `setdefault` of a weak dictionary is not one step
+            made = _shared.setdefault(key, call)
     return made, scalars

@@ -32,16 +32,7 @@ from hybridnet.ops.call import Call, Types
 from ..segments.code import Instruction
 from ..segments.period import period_of
 from ..segments.segment import Segment, Value
-from .launch import (
-    INTERRUPTED,
-    TRACED,
-    flush_all,
-    launch,
-    note_open,
-    ready_array,
-    wait,
-    wait_all,
-)
+from .launch import INTERRUPTED, TRACED, flush_all, launch, note_open, ready_array, wait, wait_all
 from .lined import new_segment
 
 __all__ = [
@@ -240,8 +231,10 @@ def _launch_at_once(segment: Segment, made: list[Value]) -> None:
             wait(value)
 
 
-#: The first thread that recorded, and whether another one has since.
-_first = 0
+# The threads that recorded, until there are two. To add to a set is one step of CPython's, and what
+# is added is never taken out: of two threads that begin at once, the later one counts both.
+_threads: Final[set[int]] = set()
+#: Whether more than one thread has recorded; once it is true it stays so.
 several = False
 
 
@@ -264,10 +257,11 @@ def settle(arrays: Iterable[Any]) -> None:
 
 
 def _begin(ctx: Context, limit: int | None = None) -> Segment:
-    global _first, several
-    if not several and _first != threading.get_ident():
-        several = _first != 0
-        _first = threading.get_ident()
+    global several
+    if not several:
+        _threads.add(threading.get_ident())
+        if len(_threads) > 1:
+            several = True
     if limit is None:
         limit = thread.limit
         if thread.in_pass and limit >= _ROOMY:

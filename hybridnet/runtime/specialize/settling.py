@@ -20,20 +20,10 @@ from hybridnet.base.lazy import jax, jnp
 from hybridnet.ops.alternatives import picking
 from hybridnet.passes.context import TOLERANCE
 
-from ..observe.program_log import (
-    describe,
-    explaining,
-    log,
-    say,
-)
+from ..observe.program_log import describe, explaining, log, say
 from ..platform.background import is_ending
 from ..platform.jax_devices import sharding_of
-from ..programs.compiling import (
-    lower,
-    options_beside,
-    options_of,
-    shapes_of,
-)
+from ..programs.compiling import lower, options_beside, options_of, shapes_of
 from ..programs.recipe_book import book
 from ..segments.code import Code
 from ..tuning.launches import Launch

@@ -17,12 +17,7 @@ from typing import Any, Final, final
 
 from hybridnet.base import config
 
-from ..observe.program_log import (
-    describe,
-    explaining,
-    log,
-    say,
-)
+from ..observe.program_log import describe, explaining, log, say
 from ..platform.background import aside, is_ending
 from ..programs.cache import cache
 from ..programs.program import Program
