@@ -15,8 +15,8 @@ from hybridnet.base.dtype import FLOAT32, INT32
 from hybridnet.base.errors import MXNetError, OpError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.failures import was_told
 from hybridnet.runtime.record.host_task import push_task
-from hybridnet.runtime.record.launch import was_told
 
 FOUR = tensor_type((4,), FLOAT32)
 

@@ -175,7 +175,9 @@ def test_a_fork_while_other_threads_are_at_work():
     ],
 )
 def test_the_interpreter_ends_quietly(work):
-    setup = "from hybridnet import autograd, cpu, nd\nfrom hybridnet.runtime import recorder\n"
+    setup = (
+        "from hybridnet import autograd, cpu, nd\nfrom hybridnet.runtime.record import recorder\n"
+    )
     for _ in range(2):
         run_script(setup + work, HYBRIDNET_NUM_CPU_DEVICES="2")
 

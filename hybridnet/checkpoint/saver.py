@@ -17,7 +17,7 @@ from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError, ParameterError
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.launch import was_told
+from hybridnet.runtime.record.failures import was_told
 from hybridnet.runtime.segments.segment import Value
 
 from .faults import require

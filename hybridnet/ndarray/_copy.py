@@ -16,7 +16,7 @@ from hybridnet.ops.call import Backward, Call, Types
 from hybridnet.ops.registry import get
 from hybridnet.runtime.platform.jax_devices import device_of
 from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.launch import note_dispatched
+from hybridnet.runtime.record.dispatched import note_dispatched
 from hybridnet.runtime.segments.segment import Value
 
 __all__ = ["CopyAcross", "host_array", "put"]

@@ -1,8 +1,19 @@
 """What runs: devices, values, segments, the program cache, and launches.
 
-An eager operator becomes an instruction of its thread's segment (`recorder`); a segment becomes a
-program (`programs`); a program is dispatched at once, or by the engine when one of its inputs is
-still being made by a host task (`launch`). A trace is a segment that is kept (`segment`).
+An eager operator becomes an instruction of its thread's segment (`record.recorder`); a segment
+becomes a program (`programs`); a program is dispatched at once, or by the engine when one of its
+inputs is still being made by a host task (`record.launch`). A trace is a segment that is kept
+(`record.trace`).
+
+The folders, lowest first; tests/test_layers.py says which may import which:
+
+    platform      JAX's devices by context, and work in the background
+    segments      what was recorded, as data; observe: who wants to know what happens is told
+    programs      compiled, kept in memory and on disk, dispatched
+    devices       those of JAX and of users; record: recording, launching, waiting
+    graphs        graphs as calls; tuning: better recipes for programs, by measurement
+    specialize    programs for weights that stay the same
+    executor      graphs on several devices
 
 For users: what ran, as text with their own lines.
 

@@ -24,7 +24,7 @@ from .platform.jax_devices import sharding_of
 from .programs.cache import cache
 from .programs.program import replaced
 from .record import recorder
-from .record.launch import note_dispatched
+from .record.dispatched import note_dispatched
 from .segments.code import Code
 
 __all__ = ["Direct", "forks"]

@@ -23,7 +23,8 @@ from .observe import journal
 from .programs.cache import cache
 from .programs.dispatch import dispatch
 from .record import recorder
-from .record.launch import fail, note_dispatched
+from .record.dispatched import note_dispatched
+from .record.failures import fail
 from .record.storage import Storage, in_place
 from .segments.code import Code
 from .segments.segment import Value

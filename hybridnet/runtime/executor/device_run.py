@@ -34,7 +34,7 @@ from hybridnet import engine
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import GraphError, InternalError, MXNetError, OpError
 
-from ..record import launch
+from ..record import waiting
 from .dataflow import Dataflow, Iteration, Todo
 from .device_plan import DevicePlan, Program
 from .inline_queue import apart, as_task, may_wait, start_soon
@@ -99,7 +99,7 @@ class GraphRun:
     def start(self, feeds: Sequence[Any]) -> None:
         """Begins, with a JAX array for each input of the whole graph."""
         if self._loops:
-            launch.loops[id(self)] = self
+            waiting.loops[id(self)] = self
         start_soon(lambda: self._start(feeds))
 
     def _start(self, feeds: Sequence[Any]) -> None:
@@ -124,7 +124,7 @@ class GraphRun:
     def finish(self) -> None:
         """Tells who waits for the end that it is there."""
         if self._loops:
-            launch.loops.pop(id(self), None)
+            waiting.loops.pop(id(self), None)
         if self._finish is not None:
             self._finish()
 
@@ -297,7 +297,7 @@ class _DeviceRun:
 
 def _end_loops() -> None:
     """Ends what still runs when the process does, and has not ended while the engine waited."""
-    running = list(launch.loops.values())
+    running = list(waiting.loops.values())
     for run in running:
         run.interrupt(None)
     if running:

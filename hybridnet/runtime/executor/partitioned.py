@@ -29,8 +29,8 @@ from hybridnet.passes.place import log
 from ..devices.device import Device, device_at, find_device, full_name
 from ..graphs.graph_call import GraphCall
 from ..record import recorder
+from ..record.failures import fail
 from ..record.host_task import awaited_ends
-from ..record.launch import fail
 from ..segments.segment import Value
 from .device_plan import DevicePlan
 from .device_run import GraphRun

@@ -13,7 +13,8 @@ from hybridnet.ops.call import Types
 
 from ..devices.device import Device, JaxDevice
 from ..observe import events, journal
-from ..record import launch, recorder
+from ..record import recorder
+from ..record.dispatched import note_dispatched
 from ..record.host_task import awaited
 from ..segments.code import Code
 from ..segments.segment import Value
@@ -94,7 +95,7 @@ def run_program(
             raise
         return _run_nodes(plan, program, arrays, numbers)
     if outputs:
-        launch.note_dispatched(program.code.ctx, outputs[0])
+        note_dispatched(program.code.ctx, outputs[0])
     return outputs
 
 

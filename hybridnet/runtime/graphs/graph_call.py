@@ -28,7 +28,7 @@ from hybridnet.passes.pipeline import optimize
 from hybridnet.passes.switch import enabled as passes_enabled
 
 from ..record.host_task import awaited
-from ..record.launch import ready_array
+from ..record.waiting import ready_array
 
 __all__ = ["GraphCall", "shared_call"]
 

@@ -21,7 +21,7 @@ from hybridnet.ops.call import Types
 from ..observe import journal
 from ..segments.segment import Value
 from . import recorder
-from .launch import fail
+from .failures import fail
 
 __all__ = ["awaited", "awaited_ends", "push_task"]
 

@@ -32,8 +32,9 @@ from hybridnet.ops.call import Call, Types
 from ..segments.code import Instruction
 from ..segments.period import period_of
 from ..segments.segment import Segment, Value
-from .launch import INTERRUPTED, TRACED, flush_all, launch, note_open, ready_array, wait, wait_all
+from .launch import INTERRUPTED, flush_all, launch, note_open
 from .lined import new_segment
+from .waiting import TRACED, ready_array, wait, wait_all
 
 __all__ = [
     "INTERRUPTED",
@@ -372,7 +373,7 @@ def aside() -> Iterator[None]:
 
 
 def _after_fork_in_child() -> None:
-    """What the parent had recorded is the parent's; see `devices.refuse_forked`."""
+    """What the parent had recorded is the parent's; see `jax_devices.refuse_forked`."""
     thread.segments.clear()
     thread.late.clear()
     thread.trace = None
