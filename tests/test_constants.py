@@ -23,9 +23,11 @@ from hybridnet.ops.alternatives import picking, settled_weights
 from hybridnet.ops.registry import get
 from hybridnet.runtime.programs import cache as programs
 from hybridnet.runtime.programs import making
-from hybridnet.runtime.specialize import constants, improve, settling
-from hybridnet.runtime.specialize.constants import Settled, Watch, memory
+from hybridnet.runtime.specialize import improve, settling
+from hybridnet.runtime.specialize.constants import Settled
 from hybridnet.runtime.specialize.splitting import split
+from hybridnet.runtime.specialize.versions import Version, memory
+from hybridnet.runtime.specialize.watch import Watch
 from hybridnet.runtime.tuning.timing import Comparison
 
 _WEIGHT = (64, 64, 3, 3)  # 147 KB
@@ -306,7 +308,7 @@ def test_no_room_no_constants(function: Any, monkeypatch: pytest.MonkeyPatch) ->
 def test_what_is_not_used_makes_room() -> None:
     versions: dict[int, Any] = {}
     for i in range(3):
-        versions[i] = constants._Version((jnp.zeros(1 << 20),))
+        versions[i] = Version((jnp.zeros(1 << 20),))
         versions[i].drop = partial(versions.pop, i)
         memory.add(versions[i])
     limit = 4 * (3 << 20)

@@ -56,8 +56,9 @@ from hybridnet.ops.registry import get
 from hybridnet.runtime.programs import cache as programs
 from hybridnet.runtime.programs import making
 from hybridnet.runtime.programs.compiling import executable_from
-from hybridnet.runtime.specialize import constants, improve, settling
+from hybridnet.runtime.specialize import improve, settling
 from hybridnet.runtime.specialize.constants import Settled
+from hybridnet.runtime.specialize.versions import memory
 from hybridnet.runtime.tuning.timing import Comparison
 
 NAME, PACKED = onednn_convolution.NAME, onednn_convolution.PACKED
@@ -503,7 +504,7 @@ def winning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     programs.cache.clear()
     gc.collect()
-    constants.memory.clear()
+    memory.clear()
 
 
 def test_a_network_is_the_same_with_its_weights_settled(

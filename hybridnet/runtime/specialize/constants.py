@@ -17,7 +17,6 @@ dies takes its entry along before its identity can be another's.
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import weakref
@@ -25,19 +24,12 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, Final, final
 
-from hybridnet.base import config
-
 from ..programs.executable import Around
+from .versions import Version, memory
+from .watch import LEAST_BYTES
 
-__all__ = ["Narrow", "Settled", "Watch", "memory"]
+__all__ = ["Narrow", "Settled"]
 
-# Inputs that stay the same count from this size on, together.
-_LEAST_BYTES: Final = 1 << 16
-# Launches after which inputs are looked at first, and between the two looks that are compared; how
-# much later that is done again, and the last time.
-_BEGIN: Final = 8
-_RARER: Final = 8
-_LAST: Final = 4096
 # Launches with the same arrays, one after the other, after which something is made for them.
 _SAME: Final = 4
 # Launches left alone after one with other arrays: doubled each time, up to the greatest.
@@ -51,121 +43,6 @@ _VERSIONS: Final = 4
 #: Is told which inputs stay the same, and the arguments of a launch.
 Narrow = Callable[[Sequence[int], Sequence[Any]], None]
 _Picker = Callable[[Sequence[Any]], tuple[Any, ...]]
-
-
-@final
-class Watch:
-    """Compares the inputs of launches of one program, a few times in its life.
-
-    Networks are trained first and used later, so it looks again when there were many more.
-
-    Attributes:
-        next: the number of launches at which it looks next.
-    """
-
-    __slots__ = ("_begun", "_seen", "next")
-
-    def __init__(self) -> None:
-        self.next = _BEGIN
-        self._begun = _BEGIN
-        self._seen: list[Any] | None = None
-
-    def look(self, launches: int, inputs: Sequence[Any], donated: Sequence[int]) -> tuple[int, ...]:
-        """Looks at a launch; returns the inputs, by number, that have been the same for a while.
-
-        Args:
-            launches: how many there were.
-            inputs: JAX arrays.
-            donated: those, by number, that the program consumes.
-
-        Returns:
-            None of them where they are small, or it is not known yet.
-        """
-        seen = self._seen
-        if seen is None or len(seen) != len(inputs):
-            self._seen = [weakref.ref(one) for one in inputs]
-            self.next = launches + _BEGIN
-            return ()
-        self._seen = None
-        self._begun *= _RARER
-        self.next = self._begun if self._begun <= _LAST else sys.maxsize
-        slots = tuple(
-            slot
-            for slot, (ref, array) in enumerate(zip(seen, inputs, strict=True))
-            if ref() is array and slot not in donated
-        )
-        if sum(inputs[slot].nbytes for slot in slots) < _LEAST_BYTES:
-            return ()
-        self.next = sys.maxsize
-        return slots
-
-
-@final
-class _Version:
-    """What was made of one version of the inputs.
-
-    Attributes:
-        kept: what the prologue made.
-        nbytes: of it.
-        uses: launches that it served.
-        seen: their number when room was last looked for.
-        refs: to the arrays that it was made of.
-        drop: forgets it.
-    """
-
-    __slots__ = ("__weakref__", "drop", "kept", "nbytes", "refs", "seen", "uses")
-
-    def __init__(self, kept: tuple[Any, ...]) -> None:
-        self.kept = kept
-        self.nbytes = sum(one.nbytes for one in kept)
-        self.uses = 0
-        self.seen = -1
-        self.refs: tuple[Any, ...] = ()
-        self.drop: Callable[[], None] = lambda: None
-
-
-class _Memory:
-    """All versions that there are, within HYBRIDNET_CONSTANTS_SIZE."""
-
-    def __init__(self) -> None:
-        # Re-entrant, like every lock here: a finalizer may compute with arrays.
-        self._lock = threading.RLock()
-        self._versions: weakref.WeakSet[_Version] = weakref.WeakSet()
-
-    def nbytes(self) -> int:
-        """Returns what all versions take."""
-        return sum(one.nbytes for one in list(self._versions))
-
-    def has_room(self, nbytes: int) -> bool:
-        """Whether there is room for so many bytes; drops what was not used since it was asked."""
-        limit = config.constants_size()
-        with self._lock:
-            if self.nbytes() + nbytes > limit:
-                self._drop_unused()
-            return self.nbytes() + nbytes <= limit
-
-    def _drop_unused(self) -> None:
-        for one in list(self._versions):
-            if one.uses == one.seen:
-                one.drop()
-            one.seen = one.uses
-
-    def add(self, version: _Version) -> None:
-        """Counts a version for as long as it lives."""
-        self._versions.add(version)
-
-    def clear(self) -> None:
-        """Gives everything back; it is made again where it is needed."""
-        for one in list(self._versions):
-            one.drop()
-
-    def reset_after_fork(self) -> None:
-        """In a forked child."""
-        self._lock = threading.RLock()
-        self._versions = weakref.WeakSet()
-
-
-memory: Final = _Memory()
 
 
 @final
@@ -228,7 +105,7 @@ class Settled(Around):
         self._takes = _picker(takes)
         self._nbytes = nbytes
         # By the identities of the constant inputs, in order.
-        self._versions: dict[tuple[int, ...], _Version] = {}
+        self._versions: dict[tuple[int, ...], Version] = {}
         self._lock = threading.RLock()
         # Launches with inputs that nothing was made for, and the one at which these are looked at.
         self._misses = 0
@@ -268,7 +145,7 @@ class Settled(Around):
             while len(self._versions) >= _VERSIONS:
                 self._drop(next(iter(self._versions)), None)
             arrays = self._constant(inputs)
-            version = _Version(tuple(self._prologue(*self._reads(inputs))))
+            version = Version(tuple(self._prologue(*self._reads(inputs))))
             key = tuple(map(id, arrays))
             forget = _forgetting(weakref.ref(self), key, weakref.ref(version))
             version.refs = tuple([weakref.ref(one, forget) for one in arrays])
@@ -310,7 +187,7 @@ class Settled(Around):
         some = [
             slot for slot, is_stable in zip(self._slots, self._stable, strict=True) if is_stable
         ]
-        if sum(arguments[slot].nbytes for slot in some) >= _LEAST_BYTES:
+        if sum(arguments[slot].nbytes for slot in some) >= LEAST_BYTES:
             self._next = sys.maxsize
             self._narrow(some, arguments)
 
@@ -318,7 +195,7 @@ class Settled(Around):
         self._next = self._misses + self._gap
         self._gap = min(2 * self._gap, _GREATEST_GAP)
 
-    def _drop(self, key: tuple[int, ...], version: _Version | None) -> None:
+    def _drop(self, key: tuple[int, ...], version: Version | None) -> None:
         """Forgets what was made for some inputs; no lock: a finalizer may be what calls this."""
         if version is not None and self._versions.get(key) is not version:
             return
@@ -332,7 +209,7 @@ class Settled(Around):
 def _forgetting(
     owner: Callable[[], Settled | None],
     key: tuple[int, ...],
-    version: Callable[[], _Version | None],
+    version: Callable[[], Version | None],
 ) -> Callable[..., None]:
     """Returns what forgets a version; it refers to nothing that lives by it."""
 
@@ -352,7 +229,3 @@ def _picker(numbers: Sequence[int]) -> _Picker:
         return lambda _: ()
     (number,) = numbers
     return lambda all_: (all_[number],)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=memory.reset_after_fork)

@@ -13,8 +13,9 @@ from ..platform.background import later
 from ..programs.executable import innermost
 from ..programs.program import Program
 from ..tuning.turns import Turn, Turns
-from .constants import Settled, Watch
+from .constants import Settled
 from .settling import Settling
+from .watch import Watch
 
 __all__ = ["improve"]
 
