@@ -55,7 +55,7 @@ def ours(way: str) -> Contestant:
     """The same Python function, eager, traced, or traced with buckets."""
     import hybridnet as hn
     from hybridnet import autograd, gluon, nd
-    from hybridnet.runtime.programs import cache
+    from hybridnet.runtime.programs.cache import cache
 
     made = {name: gluon.Parameter(name, shape=one.shape) for name, one in weights().items()}
     for name, one in made.items():

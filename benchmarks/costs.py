@@ -16,8 +16,10 @@ from typing import Any
 from works.mlp import MLP
 
 import hybridnet as hn
-from hybridnet.runtime import launch, programs, recorder
-from hybridnet.runtime.segment import Segment
+from hybridnet.runtime.programs import program
+from hybridnet.runtime.programs.shelf import Shelf
+from hybridnet.runtime.record import launch, recorder
+from hybridnet.runtime.segments.segment import Segment
 
 _TURNS = 400
 _CHAIN = 200
@@ -138,8 +140,8 @@ def step() -> Parts:
             parts.watch(launch, "_launch", "  of that: launch, which is")
             parts.watch(Segment, "live", "    finding what is alive")
             parts.watch(Segment, "code", "    its structure")
-            parts.watch(programs.ProgramCache, "_next", "    finding the program")
-            parts.watch(programs, "dispatch", "    XLA's dispatch")
+            parts.watch(Shelf, "next", "    finding the program")
+            parts.watch(program, "dispatch", "    XLA's dispatch")
         made = loss()
         timed(parts, "backward", made.backward)
         timed(parts, "the trainer", lambda: trainer.step(32))

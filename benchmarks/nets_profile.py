@@ -28,10 +28,10 @@ from hybridnet.ops.core.call import Call, Types
 from hybridnet.passes import PassContext, optimize
 from hybridnet.passes.context import TOLERANCE
 from hybridnet.passes.pipeline import PIPELINE
-from hybridnet.runtime.compiling import compile_code, lower
-from hybridnet.runtime.graph_call import GraphCall
-from hybridnet.runtime.segment import Code
-from hybridnet.runtime.settling import made_for
+from hybridnet.runtime.graphs.graph_call import GraphCall
+from hybridnet.runtime.programs.compiling import compile_code, lower
+from hybridnet.runtime.segments.code import Code
+from hybridnet.runtime.specialize.settling import made_for
 
 _GRADIENT = "_backward_"
 #: Seconds that an operator is timed for, and how often at least.

@@ -22,9 +22,9 @@ os.environ["HYBRIDNET_CACHE_DIR"] = "off"
 from works import nets, nets_gluon
 
 import hybridnet as hn
-from hybridnet.runtime.compiling import compile_code
-from hybridnet.runtime.recipe import BY_RULES
-from hybridnet.runtime.recipe_book import book
+from hybridnet.runtime.programs.compiling import compile_code
+from hybridnet.runtime.programs.recipe import BY_RULES
+from hybridnet.runtime.programs.recipe_book import book
 from hybridnet.runtime.tuning import Launch, captured
 
 Prepared = tuple[Callable[..., Any], tuple[Any, ...]]

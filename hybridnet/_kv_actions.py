@@ -16,9 +16,9 @@ from hybridnet.base.context import Context, cpu
 from hybridnet.base.lazy import jax
 from hybridnet.kvstore import Actions, Key, Kind
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime import recorder
-from hybridnet.runtime.devices import device_of
-from hybridnet.runtime.host_task import push_task
+from hybridnet.runtime.platform.jax_devices import device_of
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.host_task import push_task
 
 __all__ = ["ArrayActions", "Updater"]
 

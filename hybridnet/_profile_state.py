@@ -10,8 +10,9 @@ from time import perf_counter_ns
 from typing import Any, Final, final
 
 from hybridnet import engine
-from hybridnet.runtime import journal, observe, recorder
-from hybridnet.runtime.segment import Code
+from hybridnet.runtime.observe import events, journal
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.segments.code import Code
 
 from ._profile_events import Record, Span, events_of
 
@@ -60,7 +61,7 @@ class _Profiler:
 
     def _listen(self) -> None:
         listening = self.running and not self.paused
-        observe.waits = listening and self.waits
+        events.waits = listening and self.waits
         if listening == self.listening:
             return
         self.listening = listening
@@ -69,9 +70,9 @@ class _Profiler:
                 self.origin = perf_counter_ns()
             recorder.flush_all()  # so that what is recorded from now on is, with its lines
             journal.listen()
-            observe.listen(self._on_event)
+            events.listen(self._on_event)
         else:
-            observe.unlisten(self._on_event)
+            events.unlisten(self._on_event)
             journal.unlisten()
         engine.set_observer(self._on_task if listening else None)
 
@@ -84,7 +85,7 @@ class _Profiler:
         recorded = journal.recorded_at(what)
         if recorded:
             facts["recorded"] = recorded
-        self.add(kind, observe.name_of(what), start, end, facts, origin)
+        self.add(kind, events.name_of(what), start, end, facts, origin)
 
     def _on_task(
         self, kind: str, name: str, lane: str, start: int, end: int, origin: engine.Origin | None

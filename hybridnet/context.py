@@ -10,7 +10,7 @@ from hybridnet.base.context import (
     gpu,
     set_default_context,
 )
-from hybridnet.runtime.devices import num_devices
+from hybridnet.runtime.platform.jax_devices import num_devices
 
 __all__ = [
     "Context",

@@ -21,12 +21,12 @@ from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.graph.text import to_text
 from hybridnet.graph.transform import STATE, prepare
 from hybridnet.ndarray import NDArray, array, ones, zeros
-from hybridnet.runtime import generator, recorder
-from hybridnet.runtime.graph_programs import GraphPrograms, Run
-from hybridnet.runtime.partitioned import PartitionedCall
-from hybridnet.runtime.placed import OnOneDevice, OnSeveralDevices
-from hybridnet.runtime.prepared import PreparedCall
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.executor.partitioned import PartitionedCall
+from hybridnet.runtime.executor.placed import OnOneDevice, OnSeveralDevices
+from hybridnet.runtime.graphs.graph_programs import GraphPrograms, Run
+from hybridnet.runtime.record import generator, recorder
+from hybridnet.runtime.record.prepared import PreparedCall
+from hybridnet.runtime.segments.segment import Value
 
 __all__ = ["Executor"]
 

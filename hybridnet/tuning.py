@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any, Final, final
 
+from hybridnet.runtime.programs.cache import cache
+from hybridnet.runtime.programs.recipe_book import Entry, Trial, book
+
 from .base import config
 from .base.context import current_context
 from .base.errors import MXNetError, ParameterError
 from .executor import Executor
 from .ndarray import NDArray, array, waitall
-from .runtime.programs import cache
-from .runtime.recipe_book import Entry, Trial, book
 from .runtime.tuning import Launch, Search, captured
 from .symbol import Symbol
 

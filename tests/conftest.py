@@ -58,17 +58,17 @@ def own_programs(request: pytest.FixtureRequest) -> None:
     Programs are compiled in a hurry, which takes half the time of a test. Tests marked `optimized`,
     and all of a nightly run, have them compiled as users' are.
     """
-    programs = sys.modules.get("hybridnet.runtime.programs")
+    programs = sys.modules.get("hybridnet.runtime.programs.cache")
     if programs is None:
         return
     from helpers import thorough
     from traced import hurry
 
     cache = programs.cache
-    cache._thread.unused = 0
+    cache._maker._thread.unused = 0
     optimized = request.node.get_closest_marker("optimized") or thorough(1, 0)
     is_other = hurry(not optimized)
-    if is_other or cache.statistics().size > cache._capacity - _ROOM:
+    if is_other or cache.statistics().size > cache._shelf.capacity - _ROOM:
         cache.clear()
 
 
@@ -102,7 +102,7 @@ def compiler(tmp_path_factory: pytest.TempPathFactory) -> str:
 def with_onednn(monkeypatch: pytest.MonkeyPatch, compiler: str) -> Iterator[None]:
     """oneDNN is used, and no program is that was made without it."""
     from hybridnet.native import onednn
-    from hybridnet.runtime import programs
+    from hybridnet.runtime.programs import cache as programs
 
     monkeypatch.setenv("HYBRIDNET_ONEDNN", "1")
     monkeypatch.setenv("CXX", compiler)

@@ -44,7 +44,7 @@ def _mxnet_like(mx: Any) -> Callable[[], Array]:
 def ours() -> Runner:
     import hybridnet as hn
     from hybridnet import engine
-    from hybridnet.runtime.programs import cache
+    from hybridnet.runtime.programs.cache import cache
 
     loop = _mxnet_like(hn)
     counted: dict[str, float] = {}

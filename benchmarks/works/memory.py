@@ -70,7 +70,7 @@ def _facts(turn: Callable[[int], float]) -> dict[str, float]:
 
 def _ours() -> Runner:
     import hybridnet as hn
-    from hybridnet.runtime.programs import cache
+    from hybridnet.runtime.programs.cache import cache
 
     step, wait = gluon_step(ResNet18(), hn)
     turn = waited(step, wait)

@@ -154,7 +154,7 @@ def hybrid(
     number of turns.
     """
     from hybridnet import engine, nd
-    from hybridnet.runtime.programs import cache
+    from hybridnet.runtime.programs.cache import cache
 
     def settle() -> None:
         turn(least)

@@ -10,10 +10,10 @@ from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.nested import leaves_of, with_leaves
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.ops.core.call import Backward
-from hybridnet.runtime import recorder
-from hybridnet.runtime.graph_call import GraphCall
-from hybridnet.runtime.segment import Value
-from hybridnet.runtime.trace import GraphBuilder, Trace
+from hybridnet.runtime.graphs.graph_call import GraphCall
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.trace import GraphBuilder, Trace
+from hybridnet.runtime.segments.segment import Value
 
 from ._function_call import RanCall
 

@@ -10,9 +10,9 @@ from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph.node import Graph
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.ops.core.call import Arrays, Backward, Call, Types
-from hybridnet.runtime.graph_call import GraphCall
-from hybridnet.runtime.segment import Value
-from hybridnet.runtime.trace import GraphBuilder, Trace
+from hybridnet.runtime.graphs.graph_call import GraphCall
+from hybridnet.runtime.record.trace import GraphBuilder, Trace
+from hybridnet.runtime.segments.segment import Value
 
 __all__ = ["NOT_AGAIN", "FunctionCall", "RanCall", "SavedCall"]
 

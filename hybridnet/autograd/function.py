@@ -8,7 +8,7 @@ from typing import Any
 
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.ndarray import NDArray, _tape
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 from ._function_call import NOT_AGAIN, FunctionCall, SavedCall
 from .scopes import pause

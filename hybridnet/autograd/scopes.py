@@ -10,7 +10,7 @@ from typing import Any
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.ndarray._backward import backward as run_backward
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 __all__ = [
     "Scope",

@@ -8,9 +8,10 @@ training step spends 21 of 37 ms in that on a virtual machine. Blocks of the hea
 Threads other than the first have heaps of their own, of 64 MiB each; so have XLA's, which ask for
 that memory. A heap that is empty is unmapped, unless M_TOP_PAD is as much as two of them. Blocks
 that fit into none are mapped anew in spite of all this, so programs ask for smaller ones
-(`hybridnet.runtime.compile_options`). Together that saves ResNet-18 36,000 page faults a training
-step, some 40 of 650 ms. One heap for all threads (M_ARENA_MAX) would do as well, but threads wait
-for its lock: a step of three small dense layers then takes 0.22 ms, and 0.12 with several.
+(`hybridnet.runtime.programs.compile_options`). Together that saves ResNet-18 36,000 page faults a
+training step, some 40 of 650 ms. One heap for all threads (M_ARENA_MAX) would do as well, but
+threads wait for its lock: a step of three small dense layers then takes 0.22 ms, and 0.12 with
+several.
 """
 
 from __future__ import annotations

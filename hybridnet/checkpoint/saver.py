@@ -16,9 +16,9 @@ from typing import Any, Final, final
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError, ParameterError
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime import recorder
-from hybridnet.runtime.launch import was_told
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.failures import was_told
+from hybridnet.runtime.segments.segment import Value
 
 from .faults import require
 from .index import SUFFIX, PathLike, file_of, update_index

@@ -18,9 +18,9 @@ from hybridnet.base.dtype import INT64
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.call import Types
-from hybridnet.runtime.devices import device_of
-from hybridnet.runtime.host_task import push_task
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.platform.jax_devices import device_of
+from hybridnet.runtime.record.host_task import push_task
+from hybridnet.runtime.segments.segment import Value
 
 from .faults import require
 from .order import folder_var

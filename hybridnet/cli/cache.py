@@ -6,8 +6,8 @@ from typing import Literal
 
 from hybridnet.base import config
 from hybridnet.native import onednn
-from hybridnet.runtime.program_store import program_folder
-from hybridnet.runtime.recipe_book import tuned_folder
+from hybridnet.runtime.programs.program_store import program_folder
+from hybridnet.runtime.programs.recipe_book import tuned_folder
 
 __all__ = ["run_cache"]
 

@@ -12,7 +12,7 @@ import hybridnet
 from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.native import onednn
-from hybridnet.runtime.devices import device_of, num_devices
+from hybridnet.runtime.platform.jax_devices import device_of, num_devices
 
 __all__ = ["print_info"]
 

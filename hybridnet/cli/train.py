@@ -18,7 +18,7 @@ from hybridnet import gluon, model, nd
 from hybridnet.base.errors import MXNetError
 from hybridnet.io.mnist import load_mnist
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.devices import device_of
+from hybridnet.runtime.platform.jax_devices import device_of
 
 from . import interrupt
 from .lenet import AbstractWay, Bound, Eager, Settings, Traced, initial_weights

@@ -21,7 +21,7 @@ from hybridnet.graph.subgraph import ControlCall
 from hybridnet.ndarray import NDArray, array
 from hybridnet.passes.context import PassContext
 from hybridnet.passes.pipeline import optimize
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.segments.segment import Value
 from hybridnet.symbol import Symbol
 from hybridnet.tracing import TensorSpec
 from hybridnet.tracing.structure import flatten, unflatten

@@ -17,7 +17,7 @@ from hybridnet.ndarray import NDArray, array
 from hybridnet.ndarray._copy import put
 from hybridnet.ops.core.call import Arrays, Backward, Call, Types
 from hybridnet.ops.random.state import initial_state
-from hybridnet.runtime.trace import init_scope
+from hybridnet.runtime.record.trace import init_scope
 
 from . import archive
 from .exporting import PLATFORMS

@@ -14,9 +14,9 @@ from hybridnet.graph.transform import updates_of
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.call import Types
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime import generator
-from hybridnet.runtime.graph_call import GraphCall
-from hybridnet.runtime.graph_programs import GraphPrograms
+from hybridnet.runtime.graphs.graph_call import GraphCall
+from hybridnet.runtime.graphs.graph_programs import GraphPrograms
+from hybridnet.runtime.record import generator
 from hybridnet.symbol import Symbol
 from hybridnet.tracing.build import Output, Outside, Plan, build
 from hybridnet.tracing.structure import Arguments, flatten, unflatten

@@ -14,8 +14,8 @@ from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.segment import Value
-from hybridnet.runtime.trace import init_scope
+from hybridnet.runtime.record.trace import init_scope
+from hybridnet.runtime.segments.segment import Value
 
 from . import _changes as changes
 

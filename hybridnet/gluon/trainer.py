@@ -11,7 +11,7 @@ from hybridnet import kv, optimizer
 from hybridnet.base.context import Context
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError
 from hybridnet.base.files import atomic_write
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 from . import _changes as changes
 from ._parameter import Parameter

@@ -9,7 +9,7 @@ from step to step like the states that users see, come out after them, and the g
 lowering know nothing of them.
 
 A call with nodes inside that run on the host is on the host too: it is no part of a program, but is
-run by the executor (`hybridnet.runtime.apart`).
+run by the executor (`hybridnet.runtime.executor.apart`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.core.call import Arrays, Call, Scalars, Types
+from hybridnet.ops.core.call import MAKING, Arrays, Call, Scalars, Types
 from hybridnet.ops.state.variables import READ
 
 from .evaluate import evaluate, host_scalars_of, infer_types
@@ -333,7 +333,8 @@ _shared: Final[WeakValueDictionary[Any, Any]] = WeakValueDictionary()
 def shared(call: _Made) -> _Made:
     """Returns the one call that does what this one does: programs are found by their identity."""
     key = (type(call), call.layout(), call.num_scalars, *(part.key for part in call.parts))
-    made: _Made = _shared.setdefault(key, call)
+    with MAKING:  # `setdefault` of a weak dictionary is not one step
+        made: _Made = _shared.setdefault(key, call)
     return made
 
 

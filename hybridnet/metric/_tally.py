@@ -6,8 +6,8 @@ from typing import final
 
 from hybridnet.base.context import Context
 from hybridnet.ndarray import NDArray, zeros
-from hybridnet.runtime import recorder
-from hybridnet.runtime.trace import init_scope
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.trace import init_scope
 
 __all__ = ["Tally"]
 

@@ -9,8 +9,8 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.ops.core.call import Call, Types
 from hybridnet.ops.core.operator import OpCall
-from hybridnet.runtime import generator, recorder
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.record import generator, recorder
+from hybridnet.runtime.segments.segment import Value
 
 from ._host import AbstractArray
 

@@ -12,8 +12,8 @@ from operator import attrgetter
 from typing import Any, Final
 
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
-from hybridnet.runtime import recorder
-from hybridnet.runtime.storage import in_place
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.storage import in_place
 
 from ._host import AbstractArray
 from ._replay import accumulate, apply_rule, replay_of, taken

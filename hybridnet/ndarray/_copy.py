@@ -14,10 +14,10 @@ from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.call import ApartCall, Backward, Types
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime import recorder
-from hybridnet.runtime.devices import device_of
-from hybridnet.runtime.launch import note_dispatched
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.platform.jax_devices import device_of
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.dispatched import note_dispatched
+from hybridnet.runtime.segments.segment import Value
 
 __all__ = ["CopyAcross", "host_array", "put"]
 

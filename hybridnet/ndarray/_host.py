@@ -13,9 +13,9 @@ from hybridnet.base.errors import MXNetError, ShapeError
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core.methods import FluentMethods
-from hybridnet.runtime import recorder
-from hybridnet.runtime.devices import device_of
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.platform.jax_devices import device_of
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.segments.segment import Value
 
 __all__ = ["AbstractArray", "context_here"]
 

@@ -18,9 +18,9 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.shape.reshape import reshaped
-from hybridnet.runtime import recorder
-from hybridnet.runtime.segment import Value
-from hybridnet.runtime.storage import in_place
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.storage import in_place
+from hybridnet.runtime.segments.segment import Value
 
 from ._advanced import Gather, Scatter, Window, WindowAssign
 from ._copy import host_array, put

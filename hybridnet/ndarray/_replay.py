@@ -16,7 +16,7 @@ from hybridnet.graph.node import Edge as GraphEdge
 from hybridnet.graph.node import Graph, Node, variable
 from hybridnet.ops.core.call import Backward, Call, Types
 from hybridnet.ops.core.registry import revision
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 from ._tape import Edge, Leaf, TapeNode
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from hybridnet.base.context import Context
 from hybridnet.ops.core.call import Call, Types
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.segments.segment import Value
 
 __all__ = ["Edge", "Leaf", "TapeNode", "order", "record_call", "state"]
 

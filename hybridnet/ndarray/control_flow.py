@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, taken_apart
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 from .ndarray import NDArray
 

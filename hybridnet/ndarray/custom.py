@@ -12,9 +12,9 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.call import Types
 from hybridnet.ops.core.custom import RUNNERS, CustomBackward, CustomCall, custom_call
-from hybridnet.runtime import recorder
-from hybridnet.runtime.host_task import push_task
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.host_task import push_task
+from hybridnet.runtime.segments.segment import Value
 
 from . import _tape
 from ._apply import write_out

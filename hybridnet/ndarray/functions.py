@@ -9,7 +9,7 @@ from typing import Any
 
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.handle import Arithmetic, binary, operator_function
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 from .ndarray import NDArray
 

@@ -14,11 +14,11 @@ from hybridnet.ops.core import registry
 from hybridnet.ops.core.call import Call
 from hybridnet.ops.core.handle import Arithmetic
 from hybridnet.ops.core.operator import Operator
-from hybridnet.runtime import recorder
-from hybridnet.runtime.devices import device_of
-from hybridnet.runtime.recorder import thread as recorder_thread
-from hybridnet.runtime.segment import Value
-from hybridnet.runtime.storage import Storage, in_place
+from hybridnet.runtime.platform.jax_devices import device_of
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.recorder import thread as recorder_thread
+from hybridnet.runtime.record.storage import Storage, in_place
+from hybridnet.runtime.segments.segment import Value
 
 from . import _index, _tape
 from ._apply import changed_by, contexts_differ, not_arrays, record_changing, write_out

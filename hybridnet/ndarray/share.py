@@ -15,8 +15,8 @@ from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.lazy import jax, jnp
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.runtime.devices import context_of, device_of
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.platform.jax_devices import context_of, device_of
+from hybridnet.runtime.segments.segment import Value
 
 from .create import array
 from .ndarray import NDArray

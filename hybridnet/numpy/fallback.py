@@ -16,7 +16,7 @@ from hybridnet.base.errors import GraphError, MXNetError
 from hybridnet.base.unsupported import NotSupportedError
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.ops.core.handle import Operand
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 from .multiarray import array, as_host
 

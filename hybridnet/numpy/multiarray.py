@@ -17,7 +17,7 @@ from hybridnet.ndarray import NDArray
 from hybridnet.ndarray import _index as index
 from hybridnet.ndarray._copy import host_array, put
 from hybridnet.ops.core import registry
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 from . import _protocols
 from .methods import NumpyMethods

@@ -9,8 +9,8 @@ from typing import Any
 from hybridnet import ndarray as nd
 from hybridnet.base.errors import GraphError
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime import recorder
-from hybridnet.runtime.devices import num_devices
+from hybridnet.runtime.platform.jax_devices import num_devices
+from hybridnet.runtime.record import recorder
 
 __all__ = ["constraint_check", "load", "num_gpus", "save"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from hybridnet import nd
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.trace import host_scalars
+from hybridnet.runtime.record.trace import host_scalars
 
 from .adaptive import times
 from .optimizer import Index, ListOptimizer, Step, register

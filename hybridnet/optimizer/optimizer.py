@@ -20,8 +20,8 @@ from hybridnet.base.dtype import BFLOAT16, FLOAT16
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.lr_scheduler import LRScheduler
 from hybridnet.ndarray import NDArray, zeros
-from hybridnet.runtime import recorder
-from hybridnet.runtime.trace import host_scalars
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.trace import host_scalars
 
 __all__ = [
     "ListOptimizer",

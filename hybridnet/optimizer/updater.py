@@ -10,8 +10,8 @@ from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError
 from hybridnet.lr_scheduler import LRScheduler
 from hybridnet.ndarray import NDArray, array
-from hybridnet.runtime import recorder
-from hybridnet.runtime.trace import init_scope
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.trace import init_scope
 
 from ._states import dump_states, load_states
 from .optimizer import Index, Optimizer, create, is_low_precision

@@ -3,7 +3,7 @@
 A node takes what its operations take, or what moving its operands and results through the device's
 memory takes, whichever is more (the roofline model: Williams, Waterman, Patterson, 2009). A tensor
 between devices takes the link's latency and its bytes. The numbers are measured
-(`hybridnet.runtime.calibrate`), or the user's.
+(`hybridnet.runtime.devices.calibrate`), or the user's.
 """
 
 from __future__ import annotations

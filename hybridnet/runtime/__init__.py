@@ -1,8 +1,19 @@
 """What runs: devices, values, segments, the program cache, and launches.
 
-An eager operator becomes an instruction of its thread's segment (`recorder`); a segment becomes a
-program (`programs`); a program is dispatched at once, or by the engine when one of its inputs is
-still being made by a host task (`launch`). A trace is a segment that is kept (`segment`).
+An eager operator becomes an instruction of its thread's segment (`record.recorder`); a segment
+becomes a program (`programs`); a program is dispatched at once, or by the engine when one of its
+inputs is still being made by a host task (`record.launch`). A trace is a segment that is kept
+(`record.trace`).
+
+The folders, lowest first; tests/test_layers.py says which may import which:
+
+    platform      JAX's devices by context, and work in the background
+    segments      what was recorded, as data; observe: who wants to know what happens is told
+    programs      compiled, kept in memory and on disk, dispatched
+    devices       those of JAX and of users; record: recording, launching, waiting
+    graphs        graphs as calls; tuning: better recipes for programs, by measurement
+    specialize    programs for weights that stay the same
+    executor      graphs on several devices
 
 For users: what ran, as text with their own lines.
 
@@ -22,16 +33,19 @@ from hybridnet.passes.cost import CostModel as CostModel
 from hybridnet.passes.cost import DeviceCost as DeviceCost
 from hybridnet.passes.cost import LinkCost as LinkCost
 
-from . import apart as apart
-from .calibrate import set_costs as set_costs
-from .device import Device as Device
-from .device import find_device as find_device
-from .device import list_devices as list_devices
-from .device import register_device as register_device
+from .devices.calibrate import set_costs as set_costs
+from .devices.device import Device as Device
+from .devices.device import find_device as find_device
+from .devices.device import list_devices as list_devices
+from .devices.device import register_device as register_device
+from .executor import apart as apart  # sets the runners of control flow
 from .explain import Explanation as Explanation
 from .explain import Launch as Launch
 from .explain import explain as explain
 from .explain import explaining as explaining
+from .programs.cache import improvers as _improvers
+from .specialize.improve import improve as _settle
+from .tuning.idle import improve as _tune
 
 __all__ = [
     "CostModel",
@@ -47,3 +61,6 @@ __all__ = [
     "register_device",
     "set_costs",
 ]
+
+# What programs that run often are looked at for: weights that stay the same, and better recipes.
+_improvers.extend((_settle, _tune))

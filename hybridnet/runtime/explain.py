@@ -27,10 +27,11 @@ from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.graph.text import to_text
 from hybridnet.ops.core.call import Types
 
-from . import journal, recorder
-from .compiling import result_types
-from .journal import Launch
-from .programs import cache
+from .observe import journal
+from .observe.journal import Launch
+from .programs.cache import cache
+from .programs.compiling import result_types
+from .record import recorder
 
 __all__ = ["Explanation", "Launch", "explain", "explaining", "text_of"]
 

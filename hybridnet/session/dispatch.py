@@ -14,9 +14,9 @@ import numpy as np
 
 from hybridnet.base.lazy import jax
 from hybridnet.ndarray import array
-from hybridnet.runtime import recorder
-from hybridnet.runtime.prepared import PreparedCall
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.prepared import PreparedCall
+from hybridnet.runtime.segments.segment import Value
 
 from .step import Program
 

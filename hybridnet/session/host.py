@@ -16,8 +16,8 @@ from hybridnet.base.errors import GraphError, MXNetError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.call import ApartCall, Arrays, Scalars, Types
-from hybridnet.runtime import recorder
-from hybridnet.runtime.host_task import push_task
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.host_task import push_task
 
 __all__ = ["HostCall"]
 

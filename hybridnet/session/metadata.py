@@ -15,9 +15,10 @@ from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
 from hybridnet.base.device_name import DEVICE
 from hybridnet.graph.node import Graph, Node
-from hybridnet.runtime import observe, recorder
-from hybridnet.runtime.device import full_name
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.devices.device import full_name
+from hybridnet.runtime.observe import events
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.segments.segment import Value
 
 if TYPE_CHECKING:
     from .step import Program
@@ -234,16 +235,16 @@ class Trace:
 
         def listen(kind: str, what: Any, start: int, end: int) -> None:
             if kind == "device" and not isinstance(what, str):
-                name = observe.name_of(what)
+                name = events.name_of(what)
                 self._note(what.ctx, name, name, start, end)
 
-        observe.listen(listen)
+        events.listen(listen)
         try:
             made = program.parts.run(values, program.scalars)
             for value in made:
                 recorder.wait(value)
         finally:
-            observe.unlisten(listen)
+            events.unlisten(listen)
         return made
 
     def _note(self, ctx: Context, name: str, label: str, start: int, end: int) -> None:

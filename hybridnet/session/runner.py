@@ -24,9 +24,9 @@ from hybridnet.graph.node import Node
 from hybridnet.ndarray import NDArray, array
 from hybridnet.ndarray._copy import put
 from hybridnet.ops.random.state import initial_state
-from hybridnet.runtime import generator, recorder
-from hybridnet.runtime.host_task import awaited
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.record import generator, recorder
+from hybridnet.runtime.record.host_task import awaited
+from hybridnet.runtime.segments.segment import Value
 
 from .dispatch import dispatch
 from .metadata import Trace

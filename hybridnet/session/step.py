@@ -24,10 +24,16 @@ from hybridnet.graph.transform import STATE, prepare, updates_of
 from hybridnet.passes.place import on_devices, place
 from hybridnet.passes.prune import pruned
 from hybridnet.passes.settle import is_unsettled, needed_values, settle
-from hybridnet.runtime.device import device_at, find_device, full_name, list_devices, sites_of
-from hybridnet.runtime.graph_call import GraphCall, shared_call
-from hybridnet.runtime.partitioned import PartitionedCall
-from hybridnet.runtime.prepared import PreparedCall
+from hybridnet.runtime.devices.device import (
+    device_at,
+    find_device,
+    full_name,
+    list_devices,
+    sites_of,
+)
+from hybridnet.runtime.executor.partitioned import PartitionedCall
+from hybridnet.runtime.graphs.graph_call import GraphCall, shared_call
+from hybridnet.runtime.record.prepared import PreparedCall
 
 from .held import asking, settled_held
 

@@ -15,7 +15,7 @@ from hybridnet.executor import Executor
 from hybridnet.graph.node import Edge
 from hybridnet.graph.shapes import is_known
 from hybridnet.ndarray import NDArray, zeros
-from hybridnet.runtime.graph_programs import GraphPrograms
+from hybridnet.runtime.graphs.graph_programs import GraphPrograms
 
 from . import _infer
 from ._place import Contexts, Places, check_contexts, places_of

@@ -8,8 +8,8 @@ from hybridnet.base.context import current_context
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.transform import STATE, prepare
 from hybridnet.passes.lower_control import Lowered
-from hybridnet.runtime.graph_call import GraphCall
-from hybridnet.runtime.partitioned import PartitionedCall
+from hybridnet.runtime.executor.partitioned import PartitionedCall
+from hybridnet.runtime.graphs.graph_call import GraphCall
 
 from ._bind import all_types
 

@@ -16,8 +16,8 @@ from hybridnet.graph.split import joined
 from hybridnet.graph.transform import STATE
 from hybridnet.ops.core.call import Types
 from hybridnet.passes.memory import STRATEGIES, plan_memory
-from hybridnet.runtime.allocation import allocation_of
-from hybridnet.runtime.graph_programs import GraphPrograms, Run
+from hybridnet.runtime.graphs.allocation import allocation_of
+from hybridnet.runtime.graphs.graph_programs import GraphPrograms, Run
 
 from ._bind import all_types, requests_of
 

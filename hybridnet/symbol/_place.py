@@ -15,8 +15,8 @@ from hybridnet.graph.node import Graph, Node
 from hybridnet.graph.subgraph import names_devices
 from hybridnet.passes.context import PassContext
 from hybridnet.passes.place import Placement, place
-from hybridnet.runtime.calibrate import costs_of
-from hybridnet.runtime.device import Device, device_at, full_name, list_devices, sites_of
+from hybridnet.runtime.devices.calibrate import costs_of
+from hybridnet.runtime.devices.device import Device, device_at, full_name, list_devices, sites_of
 
 __all__ = ["Places", "check_contexts", "places_of"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import waitall
-from hybridnet.runtime.devices import num_devices
+from hybridnet.runtime.platform.jax_devices import num_devices
 
 __all__ = ["EnvManager", "environment", "list_gpus"]
 

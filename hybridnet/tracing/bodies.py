@@ -19,9 +19,9 @@ from hybridnet.graph.subgraph import ControlCall
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.ndarray._part import cast_call, fill_call
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime import recorder
-from hybridnet.runtime.segment import Value
-from hybridnet.runtime.trace import host_scalars
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.trace import host_scalars
+from hybridnet.runtime.segments.segment import Value
 
 from .build import Output, Outside, Part, Plan, build
 from .structure import Arguments

@@ -14,7 +14,7 @@ import numpy as np
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.graph.node import Graph
 from hybridnet.ndarray import NDArray, _tape, array
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 from .autograph import run_converted
 from .buckets import Buckets, several

@@ -12,10 +12,10 @@ from hybridnet.base.context import Context
 from hybridnet.graph.node import Graph
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.ops.core.call import Types
-from hybridnet.runtime.device import full_name
-from hybridnet.runtime.devices import device_of
-from hybridnet.runtime.segment import Value
-from hybridnet.runtime.trace import Captured, GraphBuilder, Trace, init_scope
+from hybridnet.runtime.devices.device import full_name
+from hybridnet.runtime.platform.jax_devices import device_of
+from hybridnet.runtime.record.trace import Captured, GraphBuilder, Trace, init_scope
+from hybridnet.runtime.segments.segment import Value
 
 from .routes import Routes
 from .structure import Arguments, Tree, flatten, unflatten

@@ -12,13 +12,13 @@ from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph.transform import STATE
 from hybridnet.ndarray import NDArray, _tape
-from hybridnet.runtime import recorder
-from hybridnet.runtime.graph_call import shared_call
-from hybridnet.runtime.partitioned import PartitionedCall
-from hybridnet.runtime.prepared import PreparedCall
-from hybridnet.runtime.segment import Value
-from hybridnet.runtime.storage import Storage, in_place
-from hybridnet.runtime.trace import host_scalars
+from hybridnet.runtime.executor.partitioned import PartitionedCall
+from hybridnet.runtime.graphs.graph_call import shared_call
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.prepared import PreparedCall
+from hybridnet.runtime.record.storage import Storage, in_place
+from hybridnet.runtime.record.trace import host_scalars
+from hybridnet.runtime.segments.segment import Value
 
 from .build import Output, Outside, Part, build, on_tape
 from .given import Given, Reader

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, final
 
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 from .environment import Place, places_of
 from .given import Given

@@ -14,8 +14,8 @@ from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime import recorder
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.segments.segment import Value
 
 from .host_call import HostCall, world
 from .structure import flatten, unflatten

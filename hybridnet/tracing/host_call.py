@@ -24,10 +24,10 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.ndarray._copy import put
 from hybridnet.ops.core.call import ApartCall, Arrays, Backward, Scalars, Types
-from hybridnet.runtime import recorder
-from hybridnet.runtime.host_task import push_task
-from hybridnet.runtime.segment import Value
-from hybridnet.runtime.trace import init_scope
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.host_task import push_task
+from hybridnet.runtime.record.trace import init_scope
+from hybridnet.runtime.segments.segment import Value
 
 __all__ = ["HostCall", "settle_world", "world"]
 

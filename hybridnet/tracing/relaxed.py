@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, final
 
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 from .bucketed import Bucketed
 from .buckets import Buckets

@@ -12,8 +12,8 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.ndarray._copy import put
 from hybridnet.ops.core.call import ApartCall, Backward, Types
-from hybridnet.runtime.host_task import push_task
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.record.host_task import push_task
+from hybridnet.runtime.segments.segment import Value
 
 __all__ = ["fitted", "resized"]
 

@@ -16,8 +16,8 @@ from hybridnet.graph.node import Edge, Node
 from hybridnet.ndarray import _tape
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.call import Call
-from hybridnet.runtime.segment import Value
-from hybridnet.runtime.trace import GraphBuilder, Trace
+from hybridnet.runtime.record.trace import GraphBuilder, Trace
+from hybridnet.runtime.segments.segment import Value
 
 __all__ = ["Routes"]
 

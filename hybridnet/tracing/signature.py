@@ -13,7 +13,7 @@ from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray, array
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.segments.segment import Value
 
 from .structure import Static, flatten, unflatten
 

@@ -16,9 +16,9 @@ from hybridnet.graph.node import Graph
 from hybridnet.graph.structure import structure_of, with_open_scalars
 from hybridnet.ndarray import NDArray, _tape
 from hybridnet.ops.core.call import ApartCall, Backward, Types
-from hybridnet.runtime import recorder
-from hybridnet.runtime.graph_call import GraphCall
-from hybridnet.runtime.partitioned import PartitionedCall
+from hybridnet.runtime.executor.partitioned import PartitionedCall
+from hybridnet.runtime.graphs.graph_call import GraphCall
+from hybridnet.runtime.record import recorder
 
 __all__ = ["Spread", "spread"]
 

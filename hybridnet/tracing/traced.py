@@ -16,7 +16,7 @@ from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph.node import Graph
 from hybridnet.ndarray import _tape
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 from .admission import Admission
 from .autograph import converted

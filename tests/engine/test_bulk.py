@@ -12,8 +12,8 @@ from helpers import in_thread
 import hybridnet as hn
 from hybridnet import autograd, engine, nd
 from hybridnet.engine import EngineError, NaiveEngine, TaskError
-from hybridnet.runtime import recorder
-from hybridnet.runtime.programs import cache
+from hybridnet.runtime.programs.cache import cache
+from hybridnet.runtime.record import recorder
 
 
 def launches(function: Callable[[], object]) -> int:

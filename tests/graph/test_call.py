@@ -17,9 +17,10 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime import graph_call, recorder
-from hybridnet.runtime.graph_call import GraphCall, shared_call
-from hybridnet.runtime.programs import cache
+from hybridnet.runtime.graphs import graph_call
+from hybridnet.runtime.graphs.graph_call import GraphCall, shared_call
+from hybridnet.runtime.programs.cache import cache
+from hybridnet.runtime.record import recorder
 
 TYPE = tensor_type(gp.SHAPE, np.dtype(np.float64))
 
@@ -261,5 +262,5 @@ def test_many_calls_in_a_row_do_not_make_one_huge_program(monkeypatch):
     y.wait_to_read()
     after = cache.statistics()
     assert after.hot + after.cold - before.hot - before.cold >= 4
-    weights = [sum(call.weight for call, _ in one.instructions) for one in cache._programs]
+    weights = [sum(call.weight for call, _ in one.code.instructions) for one in cache.programs()]
     assert max(weights) == 3 * depth

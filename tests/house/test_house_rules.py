@@ -290,7 +290,7 @@ RIGHT = {
         {
             "graph/node.py": "import numpy\nfrom hybridnet.base import lazy\nfrom ..ops import nn",
             "ops/nn.py": "from . import norm",
-            "ops/norm.py": "",
+            "ops/nn/norm.py": "",
             "cli/main.py": "import hybridnet",
             "__init__.py": "from .graph import node",
         },

@@ -15,8 +15,8 @@ import hybridnet as hn
 from hybridnet import autograd, engine, kv, nd, optimizer
 from hybridnet.base.errors import MXNetError, OpError, ParameterError, ShapeError
 from hybridnet.engine import ManualPool, ThreadedEngine
-from hybridnet.runtime import recorder
-from hybridnet.runtime.programs import cache
+from hybridnet.runtime.programs.cache import cache
+from hybridnet.runtime.record import recorder
 
 KINDS = ("local", "device")
 CPUS = (hn.cpu(0), hn.cpu(1))

@@ -4,7 +4,7 @@ import numpy as np
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
-from hybridnet.runtime.programs import cache
+from hybridnet.runtime.programs.cache import cache
 
 CONTEXTS = [hn.cpu(0), hn.cpu(1)]
 LAYERS = 4

@@ -13,7 +13,7 @@ from places import ORACLE
 from hybridnet import autograd, metric, nd
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 from hybridnet.tracing import function
 
 ANSWERS = json.loads((ORACLE / "optimizer.json").read_text())

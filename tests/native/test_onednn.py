@@ -53,9 +53,12 @@ from hybridnet.ops.core.alternatives import (
 )
 from hybridnet.ops.core.registry import get
 from hybridnet.ops.nn.conv import onednn as onednn_convolution
-from hybridnet.runtime import constants, programs, settling
-from hybridnet.runtime.compiling import executable_from
-from hybridnet.runtime.constants import Settled
+from hybridnet.runtime.programs import cache as programs
+from hybridnet.runtime.programs import making
+from hybridnet.runtime.programs.compiling import executable_from
+from hybridnet.runtime.specialize import improve, settling
+from hybridnet.runtime.specialize.constants import Settled
+from hybridnet.runtime.specialize.versions import memory
 from hybridnet.runtime.tuning.timing import Comparison
 
 NAME, PACKED = onednn_convolution.NAME, onednn_convolution.PACKED
@@ -484,7 +487,7 @@ def network() -> Any:
 
 
 def settled() -> list[Settled]:
-    found = [one.compiled for one in programs.cache._programs.values()]
+    found = [one.compiled for one in programs.cache.programs()]
     return [one for one in found if isinstance(one, Settled)]
 
 
@@ -495,12 +498,13 @@ def winning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def at_once(work: Callable[[], None], name: str, **_: Any) -> None:
         work()
 
-    monkeypatch.setattr(programs, "later", at_once)
+    monkeypatch.setattr(making, "later", at_once)
+    monkeypatch.setattr(improve, "later", at_once)
     monkeypatch.setattr(settling, "compare", lambda *_: Comparison(1.0, 0.5, 0.5, 0.0))
     yield
     programs.cache.clear()
     gc.collect()
-    constants.memory.clear()
+    memory.clear()
 
 
 def test_a_network_is_the_same_with_its_weights_settled(
@@ -977,7 +981,7 @@ def test_programs_on_disk_that_call_it(tmp_path: Path, compiler: str) -> None:
     script = """
         import numpy as np
         from hybridnet import autograd, nd
-        from hybridnet.runtime.programs import cache
+        from hybridnet.runtime.programs.cache import cache
 
         def numbers(*shape):
             return nd.array(np.cos(np.arange(np.prod(shape))).reshape(shape))

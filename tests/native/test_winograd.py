@@ -32,8 +32,8 @@ from hybridnet.ops.core.alternatives import Operand, Site, alternatives_of
 from hybridnet.ops.core.registry import get
 from hybridnet.ops.nn.conv import onednn as onednn_convolution
 from hybridnet.ops.nn.conv import winograd
-from hybridnet.runtime import programs
-from hybridnet.runtime.splitting import split
+from hybridnet.runtime.programs import cache as programs
+from hybridnet.runtime.specialize.splitting import split
 
 pytestmark = pytest.mark.usefixtures("with_onednn")
 

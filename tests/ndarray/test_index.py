@@ -215,7 +215,7 @@ def test_whole_numbers_of_every_kind_are_positions():
 
 
 def test_a_loop_over_positions_compiles_once():
-    from hybridnet.runtime.programs import cache
+    from hybridnet.runtime.programs.cache import cache
 
     x = nd.array(filled((6, 5)))
     for column in range(2):

@@ -18,9 +18,9 @@ from hybridnet import autograd, cpu, nd
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray._part import assign_call, fill_call, view_call
 from hybridnet.ops.state.views import block_lengths
-from hybridnet.runtime.compiling import compile_code
-from hybridnet.runtime.programs import cache
-from hybridnet.runtime.segment import Code
+from hybridnet.runtime.programs.cache import cache
+from hybridnet.runtime.programs.compiling import compile_code
+from hybridnet.runtime.segments.code import Code
 
 
 def grid(*shape):

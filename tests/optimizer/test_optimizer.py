@@ -15,7 +15,7 @@ from places import ORACLE
 from hybridnet import autograd, lr_scheduler, nd, optimizer
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import DTypeError, FormatError, MXNetError, ParameterError
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 from hybridnet.tracing import function
 
 ANSWERS = json.loads((ORACLE / "optimizer.json").read_text())

@@ -19,7 +19,7 @@ from hybridnet.graph.node import Graph
 from hybridnet.graph.recompute import recomputed, renarrowed
 from hybridnet.graph.split import differentiate, joined
 from hybridnet.passes.mirror import mirror
-from hybridnet.runtime.graph_call import GraphCall
+from hybridnet.runtime.graphs.graph_call import GraphCall
 
 pytestmark = pytest.mark.optimized
 

@@ -24,13 +24,14 @@ from hybridnet.ops.core.registry import get
 from hybridnet.passes.partition import RecvCall, SendCall, partition
 from hybridnet.passes.pieces import pieces_of
 from hybridnet.passes.place import on_devices
-from hybridnet.runtime import device_plan, recorder
-from hybridnet.runtime.device import full_name
-from hybridnet.runtime.device_run import GraphRun
-from hybridnet.runtime.graph_call import GraphCall
-from hybridnet.runtime.partitioned import PartitionedCall
-from hybridnet.runtime.rendezvous import LocalRendezvous, Rendezvous
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.devices.device import full_name
+from hybridnet.runtime.executor import device_plan
+from hybridnet.runtime.executor.device_run import GraphRun
+from hybridnet.runtime.executor.partitioned import PartitionedCall
+from hybridnet.runtime.executor.rendezvous import LocalRendezvous, Rendezvous
+from hybridnet.runtime.graphs.graph_call import GraphCall
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.segments.segment import Value
 
 TYPE = tensor_type(gp.SHAPE, np.dtype(np.float64))
 

@@ -26,7 +26,7 @@ from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.ops.core.registry import get
 from hybridnet.passes.cost import CostModel, DeviceCost, LinkCost, operations
 from hybridnet.passes.place import Site, place
-from hybridnet.runtime import calibrate
+from hybridnet.runtime.devices import calibrate
 
 CPUS = [hn.cpu(0), hn.cpu(1)]
 SITES = [Site(DeviceName("localhost", 0, 0, "cpu", index)) for index in (0, 1)]

@@ -8,7 +8,7 @@ import hybridnet as hn
 from hybridnet import autograd, nd, passes, sym
 from hybridnet.base import config
 from hybridnet.base.errors import ParameterError
-from hybridnet.runtime.graph_programs import GraphPrograms
+from hybridnet.runtime.graphs.graph_programs import GraphPrograms
 
 
 def twice():
@@ -102,7 +102,7 @@ def test_a_process_without_passes():
     printed = run_script(
         """
         from hybridnet import nd, sym
-        from hybridnet.runtime.graph_programs import GraphPrograms
+        from hybridnet.runtime.graphs.graph_programs import GraphPrograms
         x = sym.var("x")
         call = GraphPrograms(sym.identity(x).graph, "g").inference((nd.ones((2,)).type,)).call
         print(call.lowered("cpu") is call.graph)

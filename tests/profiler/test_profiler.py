@@ -16,8 +16,8 @@ import hybridnet as hn
 from hybridnet import engine, nd, profiler, sym
 from hybridnet._profile_events import Record, events_of
 from hybridnet.base.errors import ParameterError
-from hybridnet.runtime import observe
-from hybridnet.runtime.programs import cache
+from hybridnet.runtime.observe import events
+from hybridnet.runtime.programs.cache import cache
 
 
 @pytest.fixture(autouse=True)
@@ -50,13 +50,13 @@ def of_kind(kind: str) -> list[profiler.Span]:
 
 
 def test_nobody_listens_unless_it_runs():
-    assert observe.observer is None
+    assert events.observer is None
     chain(nd.ones((3,)), 2).asnumpy()
     assert profiler.events() == []
     profiler.set_state("run")
-    assert observe.observer is not None
+    assert events.observer is not None
     profiler.set_state("stop")
-    assert observe.observer is None
+    assert events.observer is None
     chain(nd.ones((3,)), 2).asnumpy()
     engine.push(lambda: None)
     nd.waitall()
@@ -333,7 +333,7 @@ def test_dump_writes_where_it_was_told_and_the_next_run_starts_anew(tmp_path):
     nd.ones((2,)).wait_to_read()
     profiler.dump()
     assert len(json.loads((tmp_path / "a.json").read_text())["traceEvents"]) > first
-    assert observe.observer is None
+    assert events.observer is None
     profiler.set_state("run")
     assert profiler.events() == []
 

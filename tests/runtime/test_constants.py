@@ -21,9 +21,13 @@ from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.gluon import nn
 from hybridnet.ops.core.alternatives import picking, settled_weights
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime import constants, programs, settling
-from hybridnet.runtime.constants import Settled, Watch, memory
-from hybridnet.runtime.splitting import split
+from hybridnet.runtime.programs import cache as programs
+from hybridnet.runtime.programs import making
+from hybridnet.runtime.specialize import improve, settling
+from hybridnet.runtime.specialize.constants import Settled
+from hybridnet.runtime.specialize.splitting import split
+from hybridnet.runtime.specialize.versions import Version, memory
+from hybridnet.runtime.specialize.watch import Watch
 from hybridnet.runtime.tuning.timing import Comparison
 
 _WEIGHT = (64, 64, 3, 3)  # 147 KB
@@ -39,7 +43,8 @@ def winning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def win(*_: Any) -> Any:
         return Comparison(1.0, 0.5, 0.5, 0.0)
 
-    monkeypatch.setattr(programs, "later", at_once)
+    monkeypatch.setattr(making, "later", at_once)
+    monkeypatch.setattr(improve, "later", at_once)
     monkeypatch.setattr(settling, "compare", win)
     programs.cache.clear()
     yield
@@ -59,7 +64,7 @@ def close(a: Any, b: Any, tolerance: float = 1e-6) -> None:
 
 
 def settled() -> list[Settled]:
-    found = [one.compiled for one in programs.cache._programs.values()]
+    found = [one.compiled for one in programs.cache.programs()]
     return [one for one in found if isinstance(one, Settled)]
 
 
@@ -303,7 +308,7 @@ def test_no_room_no_constants(function: Any, monkeypatch: pytest.MonkeyPatch) ->
 def test_what_is_not_used_makes_room() -> None:
     versions: dict[int, Any] = {}
     for i in range(3):
-        versions[i] = constants._Version((jnp.zeros(1 << 20),))
+        versions[i] = Version((jnp.zeros(1 << 20),))
         versions[i].drop = partial(versions.pop, i)
         memory.add(versions[i])
     limit = 4 * (3 << 20)

@@ -16,7 +16,7 @@ import hybridnet as hn
 from hybridnet import nd
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.engine import ManualPool, NaiveEngine, ThreadedEngine
-from hybridnet.runtime.device import full_name
+from hybridnet.runtime.devices.device import full_name
 
 TYPE = tensor_type(gp.SHAPE, np.dtype(np.float64))
 

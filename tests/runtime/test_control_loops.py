@@ -27,8 +27,8 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.engine import ManualPool, NaiveEngine, ThreadedEngine
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime.graph_call import GraphCall
-from hybridnet.runtime.partitioned import PartitionedCall
+from hybridnet.runtime.executor.partitioned import PartitionedCall
+from hybridnet.runtime.graphs.graph_call import GraphCall
 
 NUMBER = tensor_type((1,), np.dtype(np.float32))
 

@@ -21,8 +21,8 @@ from hybridnet import autograd, engine, nd
 from hybridnet.base.errors import OpError, ParameterError
 from hybridnet.graph.parse import parse
 from hybridnet.ops.core.call import Call
-from hybridnet.runtime import journal, observe
-from hybridnet.runtime.host_task import push_task
+from hybridnet.runtime.observe import events, journal
+from hybridnet.runtime.record.host_task import push_task
 
 
 @pytest.fixture(autouse=True)
@@ -154,13 +154,13 @@ def test_it_says_how_a_launch_ran():
 
 
 def test_lines_are_noted_only_while_somebody_listens():
-    assert observe.observer is None and not journal.is_listening()
+    assert events.observer is None and not journal.is_listening()
     x = nd.ones((2,))
     before = x + 1
     with hn.runtime.explaining() as explanation:
         assert before.read().array is not None  # what was recorded before is launched before
         y = x + 2
-    assert observe.observer is None and not journal.is_listening()
+    assert events.observer is None and not journal.is_listening()
     assert y.read().array is not None
     (launch,) = explanation
     assert len(launch.lines) == 1

@@ -14,9 +14,9 @@ from hybridnet import engine, nd
 from hybridnet.base.dtype import FLOAT32, INT32
 from hybridnet.base.errors import MXNetError, OpError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.runtime import recorder
-from hybridnet.runtime.host_task import push_task
-from hybridnet.runtime.launch import was_told
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.failures import was_told
+from hybridnet.runtime.record.host_task import push_task
 
 FOUR = tensor_type((4,), FLOAT32)
 

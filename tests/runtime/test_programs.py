@@ -16,10 +16,10 @@ from hybridnet.base import config
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime import programs
-from hybridnet.runtime.programs import Failed, ProgramCache
-from hybridnet.runtime.segment import Code
-from hybridnet.runtime.steps import plan
+from hybridnet.runtime.programs import making
+from hybridnet.runtime.programs.cache import ProgramCache
+from hybridnet.runtime.programs.steps import Failed, plan
+from hybridnet.runtime.segments.code import Code
 
 pytestmark = pytest.mark.optimized
 
@@ -88,7 +88,7 @@ def test_parts_that_recur_get_programs_of_their_own():
     generator = np.random.default_rng(0)
     for _ in range(12):
         run(cache, [UNARY[k] for k in generator.permutation(len(UNARY))])
-    wholes = programs._RECURRING
+    wholes = making._RECURRING
     assert counts(cache) == (wholes + len(UNARY), 12 - wholes)
     before = counts(cache)[0]
     for _ in range(20):
@@ -105,8 +105,8 @@ def test_wholly_new_parts_are_compiled_together_every_time():
 
 
 def test_a_thread_that_compiles_in_vain_waits_longer(monkeypatch, caplog):
-    monkeypatch.setattr(programs, "_UNSETTLED", 12)
-    monkeypatch.setattr(programs, "_TELL", 20)
+    monkeypatch.setattr(making, "_UNSETTLED", 12)
+    monkeypatch.setattr(making, "_TELL", 20)
     cache = ProgramCache()
     for name in UNARY:
         run(cache, [name])
@@ -128,7 +128,7 @@ def test_a_thread_that_compiles_in_vain_waits_longer(monkeypatch, caplog):
     assert before == len(UNARY) + 3
     names = fresh()
     with caplog.at_level(logging.WARNING, "hybridnet.programs"):
-        for _ in range(programs._WARM_UNSETTLED - 1):
+        for _ in range(making._WARM_UNSETTLED - 1):
             run(cache, names)
         assert counts(cache)[0] == before
         assert not caplog.messages
@@ -140,7 +140,7 @@ def test_a_thread_that_compiles_in_vain_waits_longer(monkeypatch, caplog):
             run(cache, names)
         for _ in range(2):
             other = fresh()
-            for _ in range(programs._WARM_UNSETTLED + 2):
+            for _ in range(making._WARM_UNSETTLED + 2):
                 run(cache, other)
         assert len(caplog.messages) == 1
     other = fresh()

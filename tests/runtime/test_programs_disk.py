@@ -29,13 +29,14 @@ from hybridnet.ndarray._advanced import Gather, Scatter, Window, WindowAssign
 from hybridnet.ops.core.backward import vjp_call
 from hybridnet.ops.core.call import Call
 from hybridnet.ops.core.registry import REGISTRY, get, operator
-from hybridnet.runtime import compiling, disk, program_key, programs
-from hybridnet.runtime.disk import ProgramFolder
-from hybridnet.runtime.graph_call import GraphCall
-from hybridnet.runtime.program_key import key_of
-from hybridnet.runtime.program_store import ProgramStore
-from hybridnet.runtime.programs import ProgramCache
-from hybridnet.runtime.segment import Code
+from hybridnet.runtime.graphs.graph_call import GraphCall
+from hybridnet.runtime.programs import cache as programs
+from hybridnet.runtime.programs import compiling, disk, making, program_key
+from hybridnet.runtime.programs.cache import ProgramCache
+from hybridnet.runtime.programs.disk import ProgramFolder
+from hybridnet.runtime.programs.program_key import key_of
+from hybridnet.runtime.programs.program_store import ProgramStore
+from hybridnet.runtime.segments.code import Code
 
 pytestmark = pytest.mark.optimized
 
@@ -179,7 +180,7 @@ def test_parts_on_disk_are_not_missing(folder, monkeypatch):
     """A new whole whose parts are on disk runs by these, and nothing is compiled for it."""
     code = make_code()
     with monkeypatch.context() as patch:
-        patch.setattr(programs, "_WHOLE_SHARE", 1e9)
+        patch.setattr(making, "_WHOLE_SHARE", 1e9)
         fill(folder, code)
     outputs, counts = run_next(folder, code)
     assert (counts.compilations, counts.loaded, counts.cold) == (0, 3, 1)
@@ -190,7 +191,7 @@ def test_a_process_finds_what_another_wrote(tmp_path):
     script = """
         import numpy as np
         from hybridnet import autograd, nd
-        from hybridnet.runtime.programs import cache
+        from hybridnet.runtime.programs.cache import cache
 
         x, w = nd.array(np.linspace(-1, 1, 12).reshape(4, 3)), nd.ones((2, 3))
         w.attach_grad()
@@ -286,7 +287,7 @@ def test_indexing_is_found_by_the_next_process(tmp_path):
     script = """
         import numpy as np
         from hybridnet import nd
-        from hybridnet.runtime.programs import cache
+        from hybridnet.runtime.programs.cache import cache
 
         x = nd.array(np.arange(20.0).reshape(4, 5))
         for _ in range(3):
@@ -412,11 +413,11 @@ def test_a_setting_of_jax_is_part_of_the_name():
 
 
 def test_an_edited_lowering_changes_the_source(tmp_path, monkeypatch, fresh_keys):
-    package = Path(program_key.__file__).parent.parent
+    package = Path(program_key.__file__).parents[2]
     before = program_key.source_digest()
     copy = tmp_path / "hybridnet"
     shutil.copytree(package, copy, ignore=shutil.ignore_patterns("data", "__pycache__"))
-    monkeypatch.setattr(program_key, "__file__", str(copy / "runtime" / "program_key.py"))
+    monkeypatch.setattr(program_key, "__file__", str(copy / "runtime/programs/program_key.py"))
     fresh_keys()
     assert program_key.source_digest() == before
     edited = copy / "ops" / "softmax.py"
@@ -487,7 +488,7 @@ WORK = """
     import sys
     import numpy as np
     from hybridnet import nd
-    from hybridnet.runtime.programs import cache
+    from hybridnet.runtime.programs.cache import cache
     {before}
     x = nd.array(np.arange(12).reshape(3, 4))
     y = nd.dot(x.tanh(), nd.ones((4, 2))) * 2 + 1

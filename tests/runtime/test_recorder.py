@@ -22,11 +22,15 @@ from hybridnet.base.errors import MXNetError, OpError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.call import Backward, Call, Types
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime import programs, recorder, storage
-from hybridnet.runtime.host_task import push_task
-from hybridnet.runtime.period import period_of
-from hybridnet.runtime.programs import ProgramCache, cache
-from hybridnet.runtime.segment import Code, Segment
+from hybridnet.runtime.programs import cache as programs
+from hybridnet.runtime.programs import making
+from hybridnet.runtime.programs.cache import ProgramCache, cache
+from hybridnet.runtime.programs.making import Maker
+from hybridnet.runtime.record import recorder, storage
+from hybridnet.runtime.record.host_task import push_task
+from hybridnet.runtime.segments.code import Code
+from hybridnet.runtime.segments.period import period_of
+from hybridnet.runtime.segments.segment import Segment
 
 pytestmark = pytest.mark.optimized
 
@@ -282,7 +286,7 @@ def test_dropped_temporaries_never_exist():
     # And the compiled program has one output.
     (code,) = [
         code
-        for code in cache._programs
+        for code in [one.code for one in cache.programs()]
         if code.input_types == (x.type,) and len(code.instructions) == 2
     ]
     assert len(code.outputs) == 1
@@ -402,20 +406,20 @@ def test_the_cache_is_bounded_in_programs_and_in_instructions():
     for count in range(2, 9):
         (result,) = bounded.run(code_of(3, count), [jax.numpy.zeros(3)], [])
         np.testing.assert_array_equal(result, np.full(3, count))
-        assert sum(len(code.instructions) for code in bounded._programs) <= 10
+        assert sum(len(one.code.instructions) for one in bounded.programs()) <= 10
     bounded.clear()
     assert bounded.statistics().size == 0
 
 
 def test_a_structure_that_does_not_compile_runs_step_by_step(monkeypatch):
-    compile_one = ProgramCache._compile
+    compile_one = Maker._compile
 
-    def compile_alone(self, code, program):
-        if len(code.instructions) > 1:
+    def compile_alone(self, program):
+        if len(program.code.instructions) > 1:
             raise ValueError("too long")
-        return compile_one(self, code, program)
+        return compile_one(self, program)
 
-    monkeypatch.setattr(ProgramCache, "_compile", compile_alone)
+    monkeypatch.setattr(Maker, "_compile", compile_alone)
     x = nd.ones((11,))
     for _ in range(4):
         y = (x * 2 + 1) * 3
@@ -1075,7 +1079,7 @@ def test_a_kept_loss_does_not_keep_its_network():
 
 def test_very_long_recordings_and_tapes(monkeypatch):
     # Step by step throughout: XLA would take minutes to compile thousands of operators at once.
-    monkeypatch.setattr(programs, "_WARM", 1 << 30)
+    monkeypatch.setattr(making, "_WARM", 1 << 30)
     x = nd.ones((2,))
     x.attach_grad()
     with autograd.record():
@@ -1093,7 +1097,7 @@ def test_very_long_recordings_and_tapes(monkeypatch):
 
 
 def test_a_traced_value_that_escaped_is_refused():
-    from hybridnet.runtime.trace import Trace
+    from hybridnet.runtime.record.trace import Trace
 
     x = nd.ones((3,))
     with Trace():
@@ -1126,7 +1130,7 @@ def test_no_other_thread_is_waited_for_while_an_array_is_changed(monkeypatch, ch
 
     monkeypatch.setattr(recorder, "launch", noted)
     monkeypatch.setattr(recorder, "several", False)
-    monkeypatch.setattr(recorder, "_first", 0)
+    monkeypatch.setattr(recorder, "_threads", set())
     nd.zeros((1,)).wait_to_read()  # this thread is the first one that records
     x += 1
     holders.clear()

@@ -175,7 +175,9 @@ def test_a_fork_while_other_threads_are_at_work():
     ],
 )
 def test_the_interpreter_ends_quietly(work):
-    setup = "from hybridnet import autograd, cpu, nd\nfrom hybridnet.runtime import recorder\n"
+    setup = (
+        "from hybridnet import autograd, cpu, nd\nfrom hybridnet.runtime.record import recorder\n"
+    )
     for _ in range(2):
         run_script(setup + work, HYBRIDNET_NUM_CPU_DEVICES="2")
 
@@ -185,7 +187,7 @@ def test_compilations_that_have_not_begun_do_not_hold_up_the_end():
         """
         import atexit
         from hybridnet import nd
-        from hybridnet.runtime.programs import cache
+        from hybridnet.runtime.programs.cache import cache
 
         x = nd.ones((50,))
         for length in range(20, 60):
@@ -207,7 +209,7 @@ def test_a_keyboard_interrupt_ends_a_wait_and_nothing_else():
         import os, signal, sys, threading
         import jax, numpy as np
         from hybridnet import cpu, nd
-        from hybridnet.runtime.host_task import push_task
+        from hybridnet.runtime.record.host_task import push_task
 
         gate = threading.Event()
         main = threading.get_ident()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridnet.base.errors import OpError
-from hybridnet.runtime.rendezvous import Key, LocalRendezvous
+from hybridnet.runtime.executor.rendezvous import Key, LocalRendezvous
 
 A, B = Key("x", "y", "fc1:0"), Key("x", "y", "fc1:0", "loop", 3)
 

@@ -23,13 +23,13 @@ from hybridnet import autograd, gluon, nd
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.ops.core import alternatives
 from hybridnet.ops.core.alternatives import PLAIN, alternative, builtin_choice
-from hybridnet.runtime import compile_options
-from hybridnet.runtime.compiling import compile_code, options_of, sites_of
-from hybridnet.runtime.disk import ProgramFolder
-from hybridnet.runtime.program_key import key_of
-from hybridnet.runtime.programs import cache
-from hybridnet.runtime.recipe import BY_RULES, Recipe
-from hybridnet.runtime.recipe_book import Entry, RecipeBook, Trial, book
+from hybridnet.runtime.programs import compile_options
+from hybridnet.runtime.programs.cache import cache
+from hybridnet.runtime.programs.compiling import compile_code, options_of, sites_of
+from hybridnet.runtime.programs.disk import ProgramFolder
+from hybridnet.runtime.programs.program_key import key_of
+from hybridnet.runtime.programs.recipe import BY_RULES, Recipe
+from hybridnet.runtime.programs.recipe_book import Entry, RecipeBook, Trial, book
 from hybridnet.runtime.tuning import Launch, captured, idle, search
 from hybridnet.runtime.tuning.timing import compare
 

@@ -11,9 +11,11 @@ import pytest
 
 import hybridnet as hn
 from hybridnet import nd
-from hybridnet.runtime import programs, settling
+from hybridnet.runtime.programs import cache as programs
+from hybridnet.runtime.programs import making
+from hybridnet.runtime.specialize import improve, settling
 from hybridnet.runtime.tuning.timing import Comparison, compare
-from hybridnet.runtime.turns import Turns
+from hybridnet.runtime.tuning.turns import Turns
 
 # Seconds that something which must not happen is waited for, and something that must.
 _NEVER, _SOON = 0.1, 60.0
@@ -119,10 +121,11 @@ def test_a_program_is_held_up_while_it_is_compared_and_right_all_along(
             assert not done.wait(_NEVER)
         assert done.wait(_SOON)
         thread.join()
-        found.append([type(one.compiled) for one in programs.cache._programs.values()])
+        found.append([type(one.compiled) for one in programs.cache.programs()])
         return Comparison(1.0, 0.5 if wins else 1.0, 0.5 if wins else 1.0, 0.0)
 
-    monkeypatch.setattr(programs, "later", lambda work, name, **_: work())
+    for one in (making, improve):
+        monkeypatch.setattr(one, "later", lambda work, name, **_: work())
     monkeypatch.setattr(settling, "compare", look)
     programs.cache.clear()
     for _ in range(40):
@@ -131,5 +134,5 @@ def test_a_program_is_held_up_while_it_is_compared_and_right_all_along(
     within, types = found
     np.testing.assert_allclose(within, x @ w.T * 2, rtol=1e-3, atol=1e-4)
     assert Turns in types
-    assert not [one for one in programs.cache._programs.values() if type(one.compiled) is Turns]
+    assert not [one for one in programs.cache.programs() if type(one.compiled) is Turns]
     programs.cache.clear()

@@ -11,7 +11,7 @@ import pytest
 import hybridnet as hn
 from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.ops.state.variables import ASSIGN, NO_OP, READ
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 from hybridnet.session import FeedError, MissingFeedError, RunMetadata, RunOptions
 from hybridnet.session.runner import Runner
 from hybridnet.session.step import Request, make_step

@@ -31,41 +31,43 @@ from eager_runs import Outcome, compare, compare_exactly, run_ours, run_referenc
 from helpers import naive
 
 from hybridnet import nd
-from hybridnet.runtime import journal, programs, recorder
-from hybridnet.runtime.disk import ProgramFolder
-from hybridnet.runtime.program_store import ProgramStore
+from hybridnet.runtime.programs import making
+from hybridnet.runtime.programs.cache import ProgramCache
+from hybridnet.runtime.programs.disk import ProgramFolder
+from hybridnet.runtime.programs.program_store import ProgramStore
+from hybridnet.runtime.record import launch, recorder
 
 __all__ = ["check_stepwise", "check_whole", "step_by_step", "whole"]
 
 
 @contextmanager
-def _set(share: float, warm: int, cache: programs.ProgramCache) -> Iterator[None]:
-    was = programs._WHOLE_SHARE, programs._WARM, journal.cache
+def _set(share: float, warm: int, cache: ProgramCache) -> Iterator[None]:
+    was = making._WHOLE_SHARE, making._WARM, launch.cache
     recorder.flush_all()
-    programs._WHOLE_SHARE, programs._WARM, journal.cache = share, warm, cache
+    making._WHOLE_SHARE, making._WARM, launch.cache = share, warm, cache
     try:
         yield
         recorder.flush_all()
     finally:
-        programs._WHOLE_SHARE, programs._WARM, journal.cache = was
+        making._WHOLE_SHARE, making._WARM, launch.cache = was
 
 
 @contextmanager
 def step_by_step() -> Iterator[None]:
     """A scope in which structures run instruction by instruction, always."""
-    with _set(1e9, 1 << 30, journal.cache):
+    with _set(1e9, 1 << 30, launch.cache):
         yield
 
 
 @contextmanager
-def whole(folder: Path | None = None) -> Iterator[programs.ProgramCache]:
+def whole(folder: Path | None = None) -> Iterator[ProgramCache]:
     """A scope in which structures are compiled as wholes, always; gives the cache, empty at first.
 
     Args:
         folder: where programs are kept; default nowhere.
     """
     store = None if folder is None else ProgramStore(ProgramFolder(folder, 1 << 30))
-    cache = programs.ProgramCache(store=store)
+    cache = ProgramCache(store=store)
     with _set(-1, 1, cache):
         yield cache
 

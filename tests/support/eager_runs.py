@@ -21,7 +21,7 @@ import hybridnet as hn
 from hybridnet import autograd, cpu, nd
 from hybridnet.base.errors import OpError
 from hybridnet.ops.core.call import Backward, Call, Types
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 __all__ = [
     "Env",

@@ -22,7 +22,7 @@ from hybridnet.ops.core.call import Backward, Call
 from hybridnet.ops.core.handle import Operand
 from hybridnet.ops.core.registry import get
 from hybridnet.ops.random.state import initial_state
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 
 def thorough(nightly: int, usual: int) -> int:

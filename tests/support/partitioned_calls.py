@@ -12,10 +12,10 @@ from hybridnet import sym
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.transform import prepare
-from hybridnet.runtime import recorder
-from hybridnet.runtime.graph_call import GraphCall
-from hybridnet.runtime.partitioned import PartitionedCall
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.executor.partitioned import PartitionedCall
+from hybridnet.runtime.graphs.graph_call import GraphCall
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.segments.segment import Value
 
 #: Names of the devices of `simulated`.
 TOYS = [f"/device:toy:{number}" for number in range(3)]

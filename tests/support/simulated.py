@@ -16,8 +16,8 @@ import numpy as np
 import hybridnet as hn
 from hybridnet import engine
 from hybridnet.ops.core.call import Call
-from hybridnet.runtime.device import _registered
-from hybridnet.runtime.segment import Code
+from hybridnet.runtime.devices.device import _registered
+from hybridnet.runtime.segments.code import Code
 
 
 class Simulated(hn.runtime.Device):

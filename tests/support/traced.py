@@ -12,7 +12,7 @@ import numpy as np
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core.call import Call
 from hybridnet.ops.core.handle import Operand
-from hybridnet.runtime.compile_options import is_known
+from hybridnet.runtime.programs.compile_options import is_known
 
 __all__ = ["Traced", "hurry", "quick", "types_of"]
 

@@ -14,8 +14,8 @@ from places import ORACLE
 import hybridnet as mx
 from hybridnet import autograd, nd, sym
 from hybridnet.executor import Executor
-from hybridnet.runtime import recorder
-from hybridnet.runtime.programs import cache
+from hybridnet.runtime.programs.cache import cache
+from hybridnet.runtime.record import recorder
 
 CPU = mx.cpu()
 

@@ -15,7 +15,8 @@ import pytest
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
-from hybridnet.runtime import programs
+from hybridnet.runtime.programs import cache as programs
+from hybridnet.runtime.programs.shape_advice import ShapeAdvice
 
 W = np.random.default_rng(1).standard_normal((4, 3)).astype(np.float32)
 
@@ -516,7 +517,7 @@ def test_a_block_that_mixes_is_refused() -> None:
 
 
 def test_who_compiles_for_many_shapes_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    advice = programs.ShapeAdvice()
+    advice = ShapeAdvice()
     with caplog.at_level(logging.WARNING, "hybridnet.programs"):
         for size in range(2, 40):
             advice.note(_chain(size))
@@ -530,7 +531,7 @@ def test_who_compiles_for_many_shapes_is_told_once(caplog: pytest.LogCaptureFixt
 def _chain(size: int) -> Any:
     from hybridnet.base.tensor_type import tensor_type
     from hybridnet.ops.core.registry import get
-    from hybridnet.runtime.segment import Code
+    from hybridnet.runtime.segments.code import Code
 
     calls = [get(name).bind({})[0] for name in ("tanh", "sin")]
     instructions = tuple((call, (k - 1,) if k else (~0,)) for k, call in enumerate(calls))

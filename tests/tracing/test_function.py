@@ -13,7 +13,7 @@ import pytest
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
 from hybridnet.base.errors import DTypeError, MXNetError, OpError, ParameterError, ShapeError
-from hybridnet.runtime import observe
+from hybridnet.runtime.observe import events
 
 RNG = np.random.default_rng(0)
 
@@ -514,11 +514,11 @@ def spans(call):
     """Returns the kinds of events in a call, which somebody listens to."""
     found = []
     observer = lambda kind, *rest: found.append(kind)  # noqa: E731
-    observe.listen(observer)
+    events.listen(observer)
     try:
         call()
     finally:
-        observe.unlisten(observer)
+        events.unlisten(observer)
     return found
 
 
@@ -595,11 +595,11 @@ def test_repeated_calls_under_the_naive_engine_are_the_same():
     x = arr(1, 2)
     for _ in range(3):
         f(x)
-    was = hn.runtime.recorder.set_naive(True)
+    was = hn.runtime.record.recorder.set_naive(True)
     try:
         y, same = f(x)
     finally:
-        hn.runtime.recorder.set_naive(was)
+        hn.runtime.record.recorder.set_naive(was)
     np.testing.assert_array_equal(y.asnumpy(), [2, 4])
     assert same is x
 

@@ -8,8 +8,8 @@ import pytest
 import hybridnet as hn
 from hybridnet import autograd, nd
 from hybridnet.base.errors import MXNetError
-from hybridnet.runtime import recorder
-from hybridnet.runtime.programs import cache
+from hybridnet.runtime.programs.cache import cache
+from hybridnet.runtime.record import recorder
 
 
 def arr(*values):

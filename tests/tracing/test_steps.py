@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import hybridnet as hn
 from hybridnet import engine, nd
-from hybridnet.runtime import prepared as prepared_module
-from hybridnet.runtime.programs import cache
-from hybridnet.runtime.trace import host_scalars
+from hybridnet.runtime.programs.cache import cache
+from hybridnet.runtime.record import prepared as prepared_module
+from hybridnet.runtime.record.trace import host_scalars
 
 SIZE = 6
 

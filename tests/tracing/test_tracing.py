@@ -17,7 +17,7 @@ import pytest
 import hybridnet as hn
 from hybridnet import autograd, nd
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 
 def arr(*values):
@@ -214,7 +214,7 @@ def test_old_traces_are_dropped():
 
 def test_numbers_do_not_compile_programs():
     """A trace for each number, one program for all: the numbers are inputs of it."""
-    from hybridnet.runtime.programs import cache
+    from hybridnet.runtime.programs.cache import cache
 
     @hn.function
     def scaled(x, n):
@@ -525,7 +525,7 @@ def test_print_happens_while_tracing_only(capsys):
 @pytest.mark.filterwarnings("ignore::hybridnet.RetracingWarning")
 def test_rebinding_compiles_nothing():
     """Each step makes a new array under the old name: a trace each, but one program."""
-    from hybridnet.runtime.programs import cache
+    from hybridnet.runtime.programs.cache import cache
 
     w = arr(1, 2)
 

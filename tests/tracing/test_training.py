@@ -10,7 +10,7 @@ import pytest
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, lr_scheduler, nd, optimizer
-from hybridnet.runtime.programs import cache
+from hybridnet.runtime.programs.cache import cache
 
 
 def network(norm=True, dropout=True):
@@ -149,7 +149,8 @@ def test_a_step_gives_the_memory_of_old_weights_and_states_to_new_ones():
         nd.waitall()
     # Four weights and biases, two parameters and two statistics of the norm; two states each.
     overwritten = 4 + 2 + 2 + 2 * (4 + 2)
-    found = [one for one in cache._programs if one.instructions[0][0].name == "giving_step"]
+    codes = [one.code for one in cache.programs()]
+    found = [one for one in codes if one.instructions[0][0].name == "giving_step"]
     assert [len(one.donated) for one in found] == [overwritten]
     np.testing.assert_array_equal(data.asnumpy(), before)
 

@@ -16,7 +16,7 @@ from helpers import thorough
 import hybridnet as hn
 from hybridnet import autograd, gluon, kv, nd, optimizer, sym
 from hybridnet.ndarray import _replay
-from hybridnet.runtime import journal
+from hybridnet.runtime.record import launch
 
 pytestmark = pytest.mark.optimized
 
@@ -48,7 +48,7 @@ def held() -> Held:
     nd.waitall()
     gc.collect()
     live = jax.live_arrays()
-    cached = journal.cache.statistics()
+    cached = launch.cache.statistics()
     threads = _PROCESS / "task"
     return Held(
         len(live),

@@ -11,7 +11,7 @@ from helpers import heat
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
-from hybridnet.runtime.programs import cache
+from hybridnet.runtime.programs.cache import cache
 
 
 def scheduled():

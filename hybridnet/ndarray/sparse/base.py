@@ -21,8 +21,8 @@ from hybridnet.ops.core import registry
 from hybridnet.ops.core.call import Call
 from hybridnet.ops.core.handle import Arithmetic
 from hybridnet.ops.core.operator import Operator
-from hybridnet.runtime import recorder
-from hybridnet.runtime.segment import Value
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.segments.segment import Value
 
 from .. import _tape
 from .._apply import write_out

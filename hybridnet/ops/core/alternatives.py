@@ -8,7 +8,7 @@
 
 The operator's own lowering, `PLAIN`, is the reference that the others are held against. What is
 chosen at a `Site` is, in this order, what was picked for the program that is being built (see
-`hybridnet.runtime.recipe`), what the operator's rule says, and the plain lowering.
+`hybridnet.runtime.programs.recipe`), what the operator's rule says, and the plain lowering.
 """
 
 from __future__ import annotations

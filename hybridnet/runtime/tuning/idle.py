@@ -8,22 +8,28 @@ thrown away. It ends when there is nothing left, and with the process.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Sequence
 from time import process_time
 from typing import Any, Final, final
 
-from ..background import aside, is_ending
-from ..program_log import describe, explaining, log, say
-from ..programs import cache
-from ..recipe_book import book
-from ..segment import Code
+from hybridnet.base import config
+
+from ..observe.program_log import describe, explaining, log, say
+from ..platform.background import aside, is_ending
+from ..programs.cache import cache
+from ..programs.program import Program
+from ..programs.recipe_book import book
+from ..segments.code import Code
 from .launches import Launch
 from .search import Search
 
-__all__ = ["Idleness", "tune_when_idle"]
+__all__ = ["Idleness", "improve", "tune_when_idle"]
 
+# Runs after which a program is worth tuning.
+_HOT: Final = 64
 # Seconds without activity after which the process counts as idle, and the share of a CPU that may
 # be in use then.
 _QUIET: Final = 0.25
@@ -75,6 +81,25 @@ class _Queue:
 _queue: Final = _Queue()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_queue.reset_after_fork)
+
+
+def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> int:
+    """Has a program tuned once it is hot; see `programs.cache.improvers`.
+
+    Args:
+        program: which.
+        inputs: what it is about to be run on.
+        scalars: numbers, likewise.
+
+    Returns:
+        The number of runs at which it is to be asked again.
+    """
+    if not program.tune:  # its second run
+        program.tune = _HOT if config.tuning() == "background" else sys.maxsize
+    elif program.runs >= program.tune:
+        program.tune = sys.maxsize
+        tune_when_idle(program.code, inputs, scalars)
+    return program.tune
 
 
 def tune_when_idle(code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:

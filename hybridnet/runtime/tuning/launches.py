@@ -21,11 +21,11 @@ from hybridnet.ops.core.alternatives import Site
 from hybridnet.ops.core.backward import vjp_call
 from hybridnet.ops.core.call import Call
 
-from .. import observe
-from ..devices import sharding_of
-from ..dispatch import dispatch
-from ..programs import cache
-from ..segment import Code
+from ..observe import events
+from ..platform.jax_devices import sharding_of
+from ..programs.cache import cache
+from ..programs.dispatch import dispatch
+from ..segments.code import Code
 
 __all__ = ["Launch", "captured", "launch_at"]
 
@@ -116,11 +116,11 @@ def captured(wanted: Callable[[Code], bool] = lambda code: True) -> Iterator[dic
         """Nothing: it is there so that every launch comes by the cache."""
 
     cache.watchers.append(take)
-    observe.listen(listen)
+    events.listen(listen)
     try:
         yield found
     finally:
-        observe.unlisten(listen)
+        events.unlisten(listen)
         cache.watchers.remove(take)
 
 

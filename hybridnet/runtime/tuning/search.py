@@ -17,12 +17,12 @@ import numpy as np
 
 from hybridnet.ops.core.alternatives import PLAIN, Site, alternatives_of
 
-from ..compile_options import candidates
-from ..compiling import compile_code, options_of, sites_of
-from ..devices import platform_of
-from ..observe import name_of
-from ..recipe import Options, Recipe
-from ..recipe_book import Entry, Trial, book
+from ..observe.events import name_of
+from ..platform.jax_devices import platform_of
+from ..programs.compile_options import candidates
+from ..programs.compiling import compile_code, options_of, sites_of
+from ..programs.recipe import Options, Recipe
+from ..programs.recipe_book import Entry, Trial, book
 from .launches import Launch, launch_at
 from .timing import Comparison, compare
 

@@ -13,7 +13,7 @@ from statistics import median, quantiles
 from time import perf_counter
 from typing import Final
 
-from ..turns import Turn
+from .turns import Turn
 
 __all__ = ["Comparison", "compare"]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 from .conditions import and_, if_exp, is_staged, or_, truth
 from .lines import user_line

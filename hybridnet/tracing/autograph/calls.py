@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray import control_flow as nd_control_flow
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 from ..environment import paths_of
 from . import builtins as overloads

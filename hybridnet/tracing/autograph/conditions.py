@@ -10,7 +10,7 @@ from typing import Any, Final
 from hybridnet.base.errors import MXNetError
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 from ..host_call import HostCall, world
 from .branches import choice

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.recorder import thread as recorder_thread
+from hybridnet.runtime.record.recorder import thread as recorder_thread
 
 from ..structure import flatten, unflatten
 from .builtins import Picked

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 from ..control_flow import loop_rows
 from .builtins import StagedRange

@@ -8,7 +8,7 @@ from typing import Any, Final
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime import recorder
+from hybridnet.runtime.record import recorder
 
 from ..control_flow import loop_while
 from .conditions import is_staged, truth

@@ -11,8 +11,8 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Edge, Node
 from hybridnet.ndarray import NDArray, array
-from hybridnet.runtime.device import list_devices
-from hybridnet.runtime.devices import num_devices
+from hybridnet.runtime.devices.device import list_devices
+from hybridnet.runtime.platform.jax_devices import num_devices
 from hybridnet.session.fetches import Fetches, Joined
 from hybridnet.session.metadata import RunMetadata, RunOptions, Trace
 from hybridnet.session.runner import Runner

@@ -1,4 +1,4 @@
-"""Lowerings for weights that stay the same from call to call (`hybridnet.runtime.constants`).
+"""Lowerings for weights that stay the same from call to call (`runtime.specialize.constants`).
 
 What is done to a weight alone is then done once, so that each operator can have it in the order
 that it likes best: convolutions on CPUs take data with the channels last and weights as

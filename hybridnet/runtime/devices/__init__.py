@@ -1,0 +1,1 @@
+"""What runs programs: the devices of JAX and of users, and what they cost."""

@@ -1,0 +1,203 @@
+"""`Device`: what runs the programs of a context; and the registry of devices, to which users add.
+
+    class Turtle(hn.runtime.Device):       # see tests/passes/test_placement.py for a whole one
+        def run(self, code, inputs, scalars): ...
+
+    hn.runtime.register_device(Turtle("turtle", 0, memory=hn.cpu(0)))
+    with hn.device("/device:turtle:0"): ...
+
+The devices of JAX are there without being registered. As in TensorFlow (Abadi et al., "TensorFlow:
+Large-Scale Machine Learning on Heterogeneous Distributed Systems", 2015, section 3), a device has a
+name, says which kernels it has, and runs them.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Final, final
+
+from hybridnet.base.context import Context
+from hybridnet.base.device_name import LOCALHOST, DeviceName, device_name
+from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.lazy import jax
+from hybridnet.ops.core.call import Call
+from hybridnet.passes.cost import DeviceCost
+from hybridnet.passes.place import Site
+
+from ..platform.jax_devices import device_of, host, num_devices, sharding_of
+from ..programs.cache import cache
+from ..segments.code import Code
+
+__all__ = [
+    "Device",
+    "JaxDevice",
+    "device_at",
+    "find_device",
+    "full_name",
+    "list_devices",
+    "register_device",
+    "sites_of",
+]
+
+#: Types of JAX's devices, in the order in which they are listed.
+_JAX_TYPES: Final = ("cpu", "gpu", "tpu")
+
+
+class Device(ABC):
+    """Runs programs, on arrays of its context. Subclass it and call `register_device`.
+
+    Args:
+        device_type: what its contexts and names are called by: a word in lower case.
+        index: which of the devices of that type it is.
+        memory: the context in whose memory its arrays are.
+
+    Attributes:
+        context: stands for it: ``hn.nd.ones((2,), ctx=device.context)``.
+        memory: as given.
+        name: its name in full.
+    """
+
+    def __init__(self, device_type: str, index: int, memory: Context) -> None:
+        Context.add_type(device_type)
+        self.context = Context(device_type, index)
+        self.memory = memory
+        self.name = full_name(self.context)
+
+    @property
+    @abstractmethod
+    def cost(self) -> DeviceCost | None:
+        """How fast it is, for the placer; None has it measured."""
+
+    @abstractmethod
+    def supports(self, call: Call) -> bool:
+        """Whether it can run a call (`call.name` is the operator)."""
+
+    @abstractmethod
+    def receive(self, array: Any) -> Any:
+        """Returns a copy of another device's JAX array in this one's memory; must not block."""
+
+    @abstractmethod
+    def run(self, code: Code, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
+        """Runs a program.
+
+        Args:
+            code: its structure: calls, types of the inputs, which results are wanted.
+            inputs: JAX arrays in this device's memory.
+            scalars: the numbers its calls take beside them, in order.
+
+        Returns:
+            JAX arrays, which may still be being computed.
+        """
+
+    def hands_over(self, code: Code) -> bool:
+        """Whether `run` of this program only hands it over, so that any thread may call it.
+
+        As it is here, no: each program is a task of the engine, except small ones.
+        """
+        return False
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+@final
+class JaxDevice(Device):
+    """A device of JAX: programs are XLA's, found in the program cache."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context.device_type, context.device_id, context)
+
+    @property
+    def cost(self) -> DeviceCost | None:
+        """It is measured."""
+        return None
+
+    def supports(self, call: Call) -> bool:
+        """XLA has all kernels everywhere."""
+        return True
+
+    def receive(self, array: Any) -> Any:
+        """JAX copies, and orders the copy after the program that makes the array."""
+        with jax.enable_x64(True):
+            return jax.device_put(array, sharding_of(self.context))
+
+    def run(self, code: Code, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
+        """See `ProgramCache.run`."""
+        return cache.run(code, inputs, scalars)
+
+    def hands_over(self, code: Code) -> bool:
+        """Once it is compiled: XLA runs it in threads of its own."""
+        state = cache.state(code)
+        return state is not None and state.compiled
+
+
+_registered: Final[dict[Context, Device]] = {}
+_lock: Final = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]
+
+
+def full_name(context: Context) -> DeviceName:
+    """Returns the name of this process's device of a context."""
+    return DeviceName(LOCALHOST, 0, 0, context.device_type, context.device_id)
+
+
+def register_device(device: Device) -> None:
+    """Makes a device known, so that its context and its name can be used; again replaces it.
+
+    Raises:
+        ParameterError: it is no Device, or is called as JAX's devices are.
+    """
+    if not isinstance(device, Device):
+        raise ParameterError(f"register_device: needs a Device, got {device!r}")
+    if device.context.device_type in _JAX_TYPES:
+        raise ParameterError(
+            f"register_device: {device.context.device_type!r} is the type of JAX's devices; give "
+            "the device a type of its own"
+        )
+    with _lock:
+        host(device.context, device.memory)
+        _registered[device.context] = device
+
+
+def device_at(context: Context) -> Device:
+    """Returns the device of a context.
+
+    Raises:
+        MXNetError: this process has no such device.
+    """
+    found = _registered.get(context)
+    if found is None:
+        device_of(context)  # raises where there is none
+        with _lock:
+            found = _registered.setdefault(context, JaxDevice(context))
+    return found
+
+
+def list_devices() -> list[Device]:
+    """Returns the devices of this process: JAX's, and then those that were registered."""
+    own = [Context(kind, i) for kind in _JAX_TYPES for i in range(num_devices(kind))]
+    return [device_at(one) for one in dict.fromkeys((*own, *_registered))]
+
+
+def find_device(name: str | Context | DeviceName) -> Device:
+    """Returns the first device with a name.
+
+    Raises:
+        ParameterError: the name is not of its form.
+        MXNetError: there is none.
+    """
+    wanted = device_name(name)
+    for device in list_devices():
+        if wanted.covers(device.name):
+            return device
+    have = ", ".join(str(one.name) for one in list_devices())
+    raise MXNetError(f"device {name}: there is no such device; there are {have}")
+
+
+def sites_of(devices: Sequence[Device]) -> list[Site]:
+    """Returns devices as the placer sees them."""
+    return [Site(one.name, one.supports) for one in devices]

@@ -1,0 +1,1 @@
+"""Graphs on several devices, with host code or with open loops: run part by part."""

@@ -1,0 +1,316 @@
+"""What one device does in each run of a partitioned graph: programs, and what they wait for.
+
+Tensors of a part are numbered as slots: those that are fed, received, or made by a program. A
+program waits for its slots to be filled; so all that a run has to do is to count (Abadi et al.,
+"TensorFlow: Large-Scale Machine Learning on Heterogeneous Distributed Systems", 2015, section 3.1).
+Between programs stand the primitives of control flow (`hybridnet.passes.flow`), which hand tensors
+on and compute nothing. A slot belongs to a frame: each iteration of it has slots of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, final
+
+from hybridnet.graph.evaluate import infer_types
+from hybridnet.graph.node import Edge, Graph, Node
+from hybridnet.ops.core.call import Types
+from hybridnet.passes.cost import operations
+from hybridnet.passes.flow import EnterCall, ExitCall, FlowCall, Frame, MergeCall, SwitchCall
+from hybridnet.passes.partition import Part, RecvCall, SendCall, Transfer
+from hybridnet.passes.pieces import Piece, pieces_of
+
+from ..devices.device import Device
+from ..graphs.graph_call import GraphCall, shared_call
+from ..observe import events
+from ..segments.code import Code
+
+__all__ = ["DevicePlan", "FramePlan", "Program", "Step"]
+
+# Programs of no more operations and bytes than these are light: once they are compiled, running one
+# takes no longer than handing it to another thread.
+_LIGHT_OPERATIONS: Final = 1e5
+_LIGHT_BYTES: Final = 1 << 16
+# And from these on, about a millisecond's work, other devices had better not wait for all of it.
+_HEAVY_OPERATIONS: Final = 3e7
+_HEAVY_BYTES: Final = 1 << 23
+
+
+@final
+@dataclass(frozen=True, eq=False, slots=True)
+class Program:
+    """A piece of a part, as a program of its device.
+
+    Attributes:
+        number: its place in its plan.
+        frame: in which it runs.
+        call: the piece as a call.
+        code: the structure that runs it.
+        scalars: the numbers it takes; or `HostScalar`s of the whole graph, to be given.
+        graph: the piece itself, with its own names, where the call's are those of any graph of
+            this structure.
+        reads: the slots it takes, each once.
+        after: further slots that it waits for, which hold no values: control edges.
+        makes: the slots it fills.
+        ends: those that it fills when it has run.
+        urgency: microseconds from its start to the end of the run by the cost model, at the least.
+        light: whether it takes no longer than handing it to another thread.
+    """
+
+    number: int
+    frame: FramePlan
+    call: GraphCall
+    code: Code
+    scalars: tuple[Any, ...]
+    graph: Graph
+    reads: tuple[int, ...]
+    after: tuple[int, ...]
+    makes: tuple[int, ...]
+    ends: tuple[int, ...]
+    urgency: int
+    light: bool
+
+    @property
+    def nodes(self) -> list[Node]:
+        """What it computes."""
+        return [node for node in self.graph.nodes if node.call is not None]
+
+    @property
+    def title(self) -> str:
+        """What traces call it: its device and some of its nodes."""
+        names = [node.name for node in self.nodes]
+        rest = f" + {len(names) - 3} more" if len(names) > 3 else ""
+        return f"{self.code.ctx}: {', '.join(names[:3])}{rest}"
+
+
+@final
+@dataclass(frozen=True, eq=False, slots=True)
+class Step:
+    """A primitive of control flow.
+
+    Attributes:
+        number: its place in its plan, where it comes after the programs.
+        frame: in which it runs.
+        call: which.
+        reads: the slots it takes.
+        after: further slots that it waits for: control edges.
+        makes: the slots it fills; of an Enter or Exit in another frame.
+        ends: those that it fills when it has run.
+    """
+
+    number: int
+    frame: FramePlan
+    call: FlowCall
+    reads: tuple[int, ...]
+    after: tuple[int, ...]
+    makes: tuple[int, ...]
+    ends: tuple[int, ...]
+
+
+@final
+@dataclass(eq=False, slots=True)
+class FramePlan:
+    """What a device does in each iteration of a loop; or in a run, outside of loops.
+
+    Attributes:
+        frame: which; None outside of loops.
+        parent: of the frame around it.
+        waits: for each program and step, by number, how many slots it waits for.
+        uses: for each slot how many programs and steps take its tensor.
+        receives: (slot, what is received).
+        starts: the numbers of programs that wait for nothing.
+        merges: of the loop's variables, by number.
+        exits: the slots, of the parent, that Exits fill.
+    """
+
+    frame: Frame | None
+    parent: FramePlan | None
+    waits: dict[int, int] = field(default_factory=dict)
+    uses: dict[int, int] = field(default_factory=dict)
+    receives: list[tuple[int, Transfer]] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    merges: dict[int, Step] = field(default_factory=dict)
+    exits: list[int] = field(default_factory=list)
+
+
+@final
+class DevicePlan:
+    """What a device does in each run.
+
+    Attributes:
+        device: which.
+        programs: each after those of this device that it reads.
+        steps: the primitives.
+        frames: what is done in each frame; that of None always there.
+        readers: for each slot the programs and steps that wait for it, by number.
+        predicates: the slots by whose values Switches decide.
+        sends: slot -> where it is sent.
+        feeds: (number of an input of the whole graph, slot).
+        results: slot -> the numbers of the outputs of the whole graph that it is.
+        warm: the programs that have run before, by number.
+    """
+
+    def __init__(
+        self,
+        part: Part,
+        device: Device,
+        input_types: Types,
+        ranks: Mapping[Node, float],
+    ) -> None:
+        self.device = device
+        self._slots: dict[Edge | Node, int] = {}
+        self.readers: list[list[int]] = []
+        self.predicates: set[int] = set()
+        self.sends: dict[int, list[Transfer]] = {}
+        self.results: dict[int, list[int]] = {}
+        self.warm: set[int] = set()
+        self.frames: dict[Frame | None, FramePlan] = {None: FramePlan(None, None)}
+        types = infer_types(part.graph, [input_types[number] for number in part.inputs])
+        self.feeds = [
+            (number, self._slot(Edge(node, 0)))
+            for number, node in zip(part.inputs, part.graph.inputs, strict=True)
+        ]
+        for node in part.receives:
+            assert isinstance(node.call, RecvCall)
+            slot = self._slot(node if node.call.is_control else Edge(node, 0))
+            self._frame(part.frames[node]).receives.append((slot, node.call.transfer))
+        self.programs = [
+            self._program(
+                number, piece, types, max(ranks[part.originals[n]] for n in piece.nodes), part
+            )
+            for number, piece in enumerate(pieces_of(part, lambda n: _is_heavy(n, types)))
+        ]
+        self.steps = self._steps_of(part)
+        everything: list[Program | Step] = [*self.programs, *self.steps]
+        for each in everything:
+            self._wait(each)
+        for node in part.sends:
+            assert isinstance(node.call, SendCall)
+            source = node.inputs[0] if node.inputs else node.controls[0]
+            self.sends.setdefault(self._slot(source), []).append(node.call.transfer)
+        for number, edge in zip(part.results, part.graph.outputs, strict=False):
+            self.results.setdefault(self._slot(edge), []).append(number)
+
+    @property
+    def num_slots(self) -> int:
+        """How many tensors there are, apart from iterations."""
+        return len(self.readers)
+
+    def is_quick(self, program: Program) -> bool:
+        """Whether starting a program takes no longer than handing it to another thread."""
+        if program.call.on_host:
+            return False
+        # Under a profiler, tasks wait for the end of their program.
+        if events.observer is None and self.device.hands_over(program.code):
+            return True
+        return program.light and program.number in self.warm
+
+    def _frame(self, frame: Frame | None) -> FramePlan:
+        found = self.frames.get(frame)
+        if found is None:
+            assert frame is not None
+            parent = self._frame(frame.parent)
+            found = self.frames[frame] = FramePlan(frame, parent)
+        return found
+
+    def _slot(self, what: Edge | Node) -> int:
+        """Returns the slot of a tensor, or of a node's having run."""
+        found = self._slots.get(what)
+        if found is None:
+            found = self._slots[what] = len(self._slots)
+            self.readers.append([])
+        return found
+
+    def _wait(self, one: Program | Step) -> None:
+        """Notes what a program or step waits for."""
+        slots = (*one.reads, *one.after)
+        one.frame.waits[one.number] = len(slots)
+        if not slots:
+            one.frame.starts.append(one.number)
+        takes = not isinstance(one, Step) or not isinstance(one.call, MergeCall)
+        for slot in slots:
+            self.readers[slot].append(one.number)
+            if takes:
+                one.frame.uses[slot] = one.frame.uses.get(slot, 0) + 1
+
+    def _steps_of(self, part: Part) -> list[Step]:
+        """Returns the primitives of a part."""
+        awaited = {one for node in part.graph.nodes for one in node.controls}
+        made: list[Step] = []
+        for node in part.graph.nodes:
+            call = node.call
+            if not isinstance(call, FlowCall):
+                continue
+            frame = self._frame(call.frame if isinstance(call, ExitCall) else part.frames[node])
+            if isinstance(call, EnterCall):
+                assert frame.parent is not None
+                frame = frame.parent
+            reads = tuple(self._slot(edge) for edge in node.inputs)
+            makes = tuple(self._slot(Edge(node, index)) for index in range(node.num_outputs))
+            if isinstance(call, SwitchCall):
+                self.predicates.add(reads[1])
+            elif isinstance(call, ExitCall):
+                frame.exits += makes
+            after = tuple(self._slot(one) for one in node.controls)
+            ends = (self._slot(node),) if node in awaited else ()
+            number = len(self.programs) + len(made)
+            made.append(Step(number, frame, call, reads, after, makes, ends))
+            if isinstance(call, MergeCall) and call.frame is not None:
+                frame.merges[call.number] = made[-1]
+        return made
+
+    def _program(
+        self,
+        number: int,
+        piece: Piece,
+        types: Mapping[Node, Types],
+        rank: float,
+        part: Part,
+    ) -> Program:
+        inputs = tuple(types[edge.node][edge.index] for edge in piece.reads)
+        call, scalars = shared_call(piece.graph, inputs, _name(piece), len(piece.makes))
+        operands = tuple(range(-1, ~len(inputs), -1))
+        outputs = tuple(range(len(piece.makes)))
+        code = Code(self.device.context, ((call, operands),), inputs, outputs, ())
+        return Program(
+            number,
+            self._frame(part.frames[piece.nodes[0]]),
+            call,
+            code,
+            scalars,
+            piece.graph,
+            tuple(map(self._slot, piece.reads)),
+            tuple(map(self._slot, piece.after)),
+            tuple(map(self._slot, piece.makes)),
+            tuple(map(self._slot, piece.ends)),
+            int(1e6 * rank),
+            not call.on_host and _is_light(piece.nodes, types),
+        )
+
+
+def _name(piece: Piece) -> str:
+    """Returns a name for a piece that all of its structure have: some of its operators."""
+    names = list(dict.fromkeys(node.call.name for node in piece.nodes if node.call is not None))
+    return ", ".join(names[:3]) + (f" + {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _is_light(nodes: Sequence[Node], types: Mapping[Node, Types]) -> bool:
+    work, moved = _load(nodes, types)
+    return work <= _LIGHT_OPERATIONS and moved <= _LIGHT_BYTES
+
+
+def _is_heavy(nodes: Sequence[Node], types: Mapping[Node, Types]) -> bool:
+    work, moved = _load(nodes, types)
+    return work >= _HEAVY_OPERATIONS or moved >= _HEAVY_BYTES
+
+
+def _load(nodes: Sequence[Node], types: Mapping[Node, Types]) -> tuple[float, float]:
+    """Returns the operations of some nodes, and the bytes that they read and write."""
+    work = moved = 0.0
+    for node in nodes:
+        assert node.call is not None
+        inputs = tuple(types[edge.node][edge.index] for edge in node.inputs)
+        work += operations(node.call, inputs, types[node])
+        moved += sum(kind.nbytes for kind in (*inputs, *types[node]))
+    return work, moved

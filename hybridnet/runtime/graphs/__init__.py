@@ -1,0 +1,1 @@
+"""Graphs that are run as calls, like operators."""

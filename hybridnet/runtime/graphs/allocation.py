@@ -1,0 +1,62 @@
+"""What XLA allocates for a graph: its program is compiled, and not run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hybridnet.base.context import Context
+from hybridnet.ops.core.call import Types
+
+from ..programs.compiling import compile_code
+from ..segments.code import Code, Instruction
+from .graph_programs import Run
+
+__all__ = ["Allocation", "allocation_of"]
+
+
+class Allocation(NamedTuple):
+    """Bytes of a compiled program.
+
+    Attributes:
+        arguments: what it is given.
+        outputs: what it returns, without what is written over arguments.
+        temporary: what it needs beside them while it runs.
+    """
+
+    arguments: int
+    outputs: int
+    temporary: int
+
+
+def allocation_of(run: Run, input_types: Types, ctx: Context) -> Allocation:
+    """Compiles a run, in training together with its gradient, as one program.
+
+    The gradients of the outputs are arguments of it; arrays that the run overwrites are given up
+    to it, as they are when it runs.
+
+    Args:
+        run: from `GraphPrograms`.
+        input_types: of the graph's inputs and the random state, where one is taken.
+        ctx: for which device.
+
+    Raises:
+        MXNetError: a part of it runs on the host, so there is no such program.
+    """
+    call = run.call
+    types = list(input_types)
+    instructions: list[Instruction] = [(call, tuple(~i for i in range(len(types))))]
+    outputs = list(range(run.num_results))
+    if call.split is not None:
+        back, _ = run.backward()
+        operands = [*range(run.num_results, call.num_outputs), *(~i for i in call.split.uses)]
+        operands += [~(len(types) + i) for i in range(len(call.split.given))]
+        types += [call.output_types[i] for i in call.split.given]
+        instructions.append((back, tuple(operands)))
+        outputs += range(call.num_outputs, call.num_outputs + back.num_outputs)
+    code = Code(ctx, tuple(instructions), tuple(types), tuple(outputs), run.writes)
+    found = compile_code(code).memory_analysis()  # type: ignore[attr-defined]
+    return Allocation(
+        found.argument_size_in_bytes,
+        found.output_size_in_bytes - found.alias_size_in_bytes,
+        found.temp_size_in_bytes,
+    )

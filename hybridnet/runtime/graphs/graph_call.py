@@ -1,0 +1,319 @@
+"""`GraphCall`: a graph that is run as one call, like an operator.
+
+A traced function, a hybridized block and a bound symbol are each one of these, recorded into the
+caller's segment like any operator; so a training step made of them can still become one program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from contextlib import nullcontext
+from typing import Any, Final, cast, final
+from weakref import WeakValueDictionary
+
+from hybridnet.base import config
+from hybridnet.base.attrs import HostScalar
+from hybridnet.base.dtype import is_float
+from hybridnet.base.errors import ShapeError
+from hybridnet.base.tensor_type import TensorType
+from hybridnet.graph.evaluate import evaluate, host_scalars_of, infer_types
+from hybridnet.graph.node import Graph
+from hybridnet.graph.recompute import renarrowed
+from hybridnet.graph.split import GradientGraph, differentiate, joint_gradient
+from hybridnet.graph.structure import structure_of, with_open_scalars
+from hybridnet.ops.core.call import MAKING, Backward, Call, Types
+from hybridnet.passes.context import PassContext
+from hybridnet.passes.mirror import mirror, mirror_marks
+from hybridnet.passes.pipeline import optimize
+from hybridnet.passes.switch import enabled as passes_enabled
+
+from ..record.host_task import awaited
+from ..record.waiting import ready_array
+
+__all__ = ["GraphCall", "shared_call"]
+
+#: For each wanted input the number of the output that is its gradient, or None.
+_Numbers = tuple[int | None, ...]
+
+
+@final
+class GraphCall(Call):
+    """A graph with the types of its inputs fixed.
+
+    Gradients reach it through its visible outputs; the others are states that it updates.
+
+    Attributes:
+        graph: what is run.
+        input_types: of its inputs.
+        output_types: of its outputs.
+        hosts: the numbers it asks Python for at each run; given as scalars.
+        split: how it was made from a graph to be differentiated; None for any other.
+        weight: the number of its operators.
+        optimized: whether passes are run over the graph before it becomes a part of a program.
+    """
+
+    __slots__ = (
+        "_backward",
+        "_joint",
+        "_lowered",
+        "_name",
+        "_training",
+        "graph",
+        "hosts",
+        "input_types",
+        "on_host",
+        "optimized",
+        "output_types",
+        "replays",
+        "split",
+        "weight",
+    )
+
+    def __init__(
+        self,
+        graph: Graph,
+        input_types: Types,
+        name: str,
+        num_visible: int | None = None,
+        split: GradientGraph | None = None,
+        optimized: bool | None = None,
+    ) -> None:
+        self.graph = graph
+        self.input_types = input_types
+        self._name = name
+        self.hosts = host_scalars_of(graph)
+        self.split = split
+        self.weight = sum(node.call.weight for node in graph.nodes if node.call is not None)
+        self.on_host = any(node.call is not None and node.call.on_host for node in graph.nodes)
+        self.num_outputs = len(graph.outputs)
+        self.num_visible = self.num_outputs if num_visible is None else num_visible
+        self.num_scalars = len(self.hosts)
+        self.takes_state = False
+        # Here, since the tape's own would keep it alive.
+        self.replays: dict[Any, Any] = {}
+        types = infer_types(graph, input_types)
+        self.output_types: Types = tuple(types[e.node][e.index] for e in graph.outputs)
+        self.optimized = passes_enabled() if optimized is None else optimized
+        # All of these are filled by a dict's `setdefault`, which is one step of CPython's: threads
+        # get the same. First what the passes made of the graph, by platform.
+        self._lowered: dict[str, Graph] = {}
+        self._training: dict[tuple[tuple[int, ...], bool], GraphCall] = {}
+        self._backward: dict[tuple[int, ...], tuple[GraphCall, GradientGraph] | None] = {}
+        self._joint: dict[tuple[tuple[int, ...], ...], tuple[GraphCall, _Numbers]] = {}
+
+    @property
+    def name(self) -> str:
+        """The name of the function, block or symbol."""
+        return self._name
+
+    @property
+    def alike(self) -> Hashable:
+        """The operators and edges of the graph: sessions give all their graphs one name."""
+        inputs, nodes, outputs, _ = cast(tuple[Any, Any, Any, Any], structure_of(self.graph)[0])
+        return (self.name, inputs, outputs, *((call.alike, edges) for call, edges in nodes))
+
+    def facts(self) -> Sequence[Any] | None:
+        """The calls and edges of the graph, its constants, and where the numbers go."""
+        structure, scalars = structure_of(self.graph)
+        inputs, nodes, outputs, order = cast(tuple[Any, Any, Any, Any], structure)
+        calls = [(call.fingerprint, edges) for call, edges in nodes]
+        if any(one is None for one, _ in calls):
+            return None
+        places = {one: number for number, one in enumerate(self.hosts)}
+        numbers = [
+            ("given", places[one]) if type(one) is HostScalar else float(one) for one in scalars
+        ]
+        return (inputs, calls, outputs, order, numbers, self.optimized)
+
+    def infer(self, types: Types) -> Types:
+        """Returns the types of the outputs; the inputs must have the types it was made for."""
+        if types != self.input_types:
+            raise ShapeError(
+                f"{self.name}: was made for inputs {list(self.input_types)}, got {list(types)}"
+            )
+        return self.output_types
+
+    def lower(
+        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+    ) -> Sequence[Any]:
+        """Runs the nodes that the passes leave of the graph."""
+        numbers = dict(zip(self.hosts, scalars, strict=True))
+        return evaluate(self.lowered(platform), platform, operands, numbers)
+
+    def lowered(self, platform: str) -> Graph:
+        """Returns what the passes make of the graph; only their exact rules are applied.
+
+        It is made where a program is built, and so after gradients were taken: what computes the
+        gradient is a graph of its own, over which the passes are run too.
+        """
+        if not self.optimized:
+            return self.graph
+        if platform not in self._lowered:
+            context = PassContext(self.input_types, platform, tolerance=0)
+            self._lowered.setdefault(platform, optimize(self.graph, context)[0])
+        return self._lowered[platform]
+
+    def run_apart(
+        self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
+    ) -> list[Any]:
+        """Runs the nodes one by one: between those that are on the host they are programs.
+
+        What is on the host and before others by a control edge has ended when these begin.
+        """
+        first = {one for node in self.graph.nodes for one in node.controls}
+        numbers = dict(zip(self.hosts, scalars, strict=True))
+        made = {node: [value] for node, value in zip(self.graph.inputs, values, strict=True)}
+        for node in self.graph.nodes:
+            if node.call is None:
+                continue
+            operands = [made[edge.node][edge.index] for edge in node.inputs]
+            own = tuple(numbers[x] if type(x) is HostScalar else x for x in node.scalars)
+            types = node.call.infer(tuple(value.type for value in operands))
+            with awaited() if node in first else nullcontext():
+                made[node] = record(ctx, node.call, operands, own, types)
+                for value in made[node] if node in first and node.call.on_host else ():
+                    ready_array(value)
+        return [made[edge.node][edge.index] for edge in self.graph.outputs]
+
+    # -- its gradient ------------------------------------------------------------------------
+
+    def training(self, wanted: tuple[int, ...]) -> GraphCall:
+        """Returns the call that also keeps what its gradient needs, as hidden outputs.
+
+        What it does not keep is computed again (`hybridnet.passes.mirror`).
+
+        Args:
+            wanted: the inputs whose gradients will be asked for, by number.
+        """
+        key = wanted, config.do_mirror()
+        made = self._training.get(key)
+        if made is None:
+            given = [i for i in range(self.num_visible) if is_float(self.output_types[i].dtype)]
+            types = infer_types(self.graph, self.input_types)
+            split = differentiate(self.graph, wanted, given, types)
+            split = mirror(split, self.input_types, key[1])
+            made = GraphCall(
+                split.forward,
+                self.input_types,
+                self.name,
+                self.num_visible,
+                split,
+                self.optimized,
+            )
+            made = self._training.setdefault(key, made)
+        return made
+
+    def backward_call(self, given: tuple[int, ...] | None = None) -> GraphCall:
+        """Returns the gradient of a call made by `training`, as a call.
+
+        Its inputs are the residuals, the forward inputs it uses, and the head gradients.
+
+        Args:
+            given: the outputs that have a gradient, by number; default all that may have one.
+
+        Raises:
+            ShapeError: the forward call does not keep what these need.
+        """
+        assert self.split is not None
+        found = self._backward_of(self.split.given if given is None else given)
+        if found is None:
+            raise ShapeError(f"{self.name}: keeps too little for the gradient of outputs {given}")
+        return found[0]
+
+    def _backward_of(self, given: tuple[int, ...]) -> tuple[GraphCall, GradientGraph] | None:
+        """Returns the backward call and the split it is of; None where too little is kept."""
+        if given not in self._backward:
+            split = self.split
+            assert split is not None
+            if given != split.given:
+                split = renarrowed(split, given, infer_types(self.graph, self.input_types))
+            made = None if split is None else (self._make_backward(split), split)
+            self._backward.setdefault(given, made)
+        return self._backward[given]
+
+    def _make_backward(self, split: GradientGraph) -> GraphCall:
+        types: list[TensorType] = list(self.output_types[self.first_residual(split) :])
+        types += [self.input_types[i] for i in split.uses]
+        types += [self.output_types[i] for i in split.given]
+        return GraphCall(
+            split.backward, tuple(types), f"_backward_{self.name}", optimized=self.optimized
+        )
+
+    def first_residual(self, split: GradientGraph) -> int:
+        """Returns the number of the first output that is kept for the gradient."""
+        return self.num_outputs - split.num_residuals
+
+    def joint_call(
+        self, wanted: tuple[int, ...], given: tuple[int, ...]
+    ) -> tuple[GraphCall, _Numbers]:
+        """Returns the gradient as a call of the inputs, which computes the graph again."""
+        made = self._joint.get((wanted, given))
+        if made is None:
+            known = infer_types(self.graph, self.input_types)
+            graph, numbers = joint_gradient(self.graph, wanted, given, known)
+            types = (*self.input_types, *(self.output_types[i] for i in given))
+            call = GraphCall(graph, types, f"_backward_{self.name}", optimized=self.optimized)
+            made = self._joint.setdefault((wanted, given), (call, numbers))
+        return made
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """Runs the backward graph on what the forward call kept.
+
+        Where it kept too little (the gradient of a gradient also reaches what was kept), the
+        forward graph is computed again.
+        """
+        given = tuple(i for i, one in enumerate(back.grads) if one is not None)
+        heads = [back.grads[i] for i in given]
+        kept = None
+        if self.split is not None and set(given) <= set(self.split.given):
+            kept = self._backward_of(given)
+        if kept is not None:
+            call, split = kept
+            positions, numbers = split.positions, split.wanted
+            operands = [*back.outputs[self.first_residual(split) :]]
+            operands += [back.inputs[i] for i in split.uses]
+        else:
+            positions = tuple(
+                i
+                for i, one in enumerate(self.input_types)
+                if back.wanted[i] and is_float(one.dtype)
+            )
+            call, numbers = self.joint_call(positions, given)
+            operands = list(back.inputs)
+        if all(number is None for number in numbers):
+            return [None] * len(back.inputs)
+        scalars = dict(zip(self.hosts, back.scalars, strict=True))
+        grads = back.apply(call, [*operands, *heads], tuple(scalars[one] for one in call.hosts))
+        result: list[Any] = [None] * len(back.inputs)
+        for position, number in zip(positions, numbers, strict=True):
+            if number is not None:
+                result[position] = grads[number]
+        return result
+
+    def __repr__(self) -> str:
+        return f"{self.name}[{len(self.graph.nodes)} nodes]"
+
+
+_shared: Final[WeakValueDictionary[Any, GraphCall]] = WeakValueDictionary()
+
+
+def shared_call(
+    graph: Graph, input_types: Types, name: str, num_visible: int
+) -> tuple[GraphCall, tuple[Any, ...]]:
+    """Returns the call of a graph that is the same for all graphs of this structure.
+
+    Programs are found by the identity of their calls, so a function that is traced again, or each
+    instance's method, runs the programs that are there. What the call keeps alive holds neither
+    arrays nor what is asked for numbers.
+
+    Returns:
+        The call, and the graph's scalars in the order in which the call takes them.
+    """
+    structure, scalars = structure_of(graph)
+    key = (name, num_visible, input_types, structure, mirror_marks(graph), passes_enabled())
+    made = _shared.get(key)
+    if made is None:
+        call = GraphCall(with_open_scalars(graph), input_types, name, num_visible)
+        with MAKING:  # `setdefault` of a weak dictionary is not one step
+            made = _shared.setdefault(key, call)
+    return made, scalars

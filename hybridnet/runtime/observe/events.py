@@ -1,0 +1,82 @@
+"""Where others listen to the runtime: the profiler, and `explaining`.
+
+Nobody listens as a rule, so a hook on a path that must be fast asks first:
+
+    if observe.observer is not None:
+        with observe.span("program", code):
+            return dispatch()
+    return dispatch()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter_ns
+from typing import Final
+
+from ..segments.code import Code
+
+__all__ = ["Observer", "listen", "name_of", "span", "unlisten"]
+
+#: Called as `observer(kind, what, start, end)` in the thread where it happened, at its end: `what`
+#: is the structure of a program, or text; times are nanoseconds of `time.perf_counter_ns`. Kinds:
+#: "program", an XLA executable was handed to its device, which may still be computing;
+#: "device", a device was at work on a program, from its dispatch to its end, which was waited for;
+#: "steps", a launch ran instruction by instruction (its programs lie within);
+#: "compile", XLA compiled a program; "wait", a thread waited for a value.
+Observer = Callable[[str, Code | str, int, int], None]
+
+#: Tells all who listen; None where nobody does. Read by the hooks.
+observer: Observer | None = None
+_listening: list[Observer] = []
+#: Whether launches wait for their programs while somebody listens. Parts of a graph on several
+#: devices always do then.
+waits = False
+
+# Operators that a program's name lists before it only counts.
+_NAMED: Final = 3
+
+
+def listen(listener: Observer) -> None:
+    """Has somebody told of what happens; once, however often it is called."""
+    if listener not in _listening:
+        _listening.append(listener)
+        _update()
+
+
+def unlisten(listener: Observer) -> None:
+    """Ends a `listen`."""
+    if listener in _listening:
+        _listening.remove(listener)
+        _update()
+
+
+def _update() -> None:
+    global observer
+    observer = _tell_all if _listening else None
+
+
+def _tell_all(kind: str, what: Code | str, start: int, end: int) -> None:
+    for listener in tuple(_listening):
+        listener(kind, what, start, end)
+
+
+def name_of(code: Code) -> str:
+    """Returns a program's name: its operators, each once, or their number where there are many."""
+    names = list(dict.fromkeys(call.name for call, _ in code.instructions))
+    rest = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" + {rest} more" if rest > 0 else "")
+
+
+@contextmanager
+def span(kind: str, what: Code | str) -> Iterator[None]:
+    """Tells who listens at the end what the block did and how long it took."""
+    start = perf_counter_ns()
+    try:
+        yield
+    finally:
+        end = perf_counter_ns()
+        tell = observer
+        if tell is not None:
+            tell(kind, what, start, end)

@@ -1,0 +1,218 @@
+"""The last launches, kept to be explained, and where in the user's code they were recorded.
+
+What was launched is always noted: one small object for each of the last few launches, which holds
+a structure and no array. Where it was recorded and how it ran is noted only while somebody wants to
+know (`explaining`, the profiler, HYBRIDNET_EXPLAIN=1): who launches asks `listeners.count`. The
+journal only listens: others record, launch, and run programs.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, final
+
+from hybridnet import engine
+from hybridnet.base import config
+
+from ..segments.code import Code
+from . import events
+
+__all__ = [
+    "Launch",
+    "Lines",
+    "Watching",
+    "collecting",
+    "is_listening",
+    "launches",
+    "listen",
+    "listeners",
+    "ranges",
+    "recorded_at",
+    "unlisten",
+]
+
+#: Where instructions were recorded, by the numbers of their first results.
+Lines = dict[int, engine.Origin | None]
+# Launches kept for `explain`; those of unrolled networks take a megabyte each.
+_KEPT: Final = 16
+
+
+@final
+class Launch:
+    """One launch of a segment.
+
+    Attributes:
+        code: the structure that ran.
+        scalars: the numbers its instructions took.
+        lines: where these were recorded; empty when nobody listened.
+        origin: what made it run; None when nobody listened.
+        how: how it ran; empty when nobody listened.
+    """
+
+    # No __slots__: most launches keep the defaults, and one is made for each.
+    lines: Mapping[int, engine.Origin | None] = {}
+    origin: engine.Origin | None = None
+    how = ""
+
+    def __init__(self, code: Code, scalars: list[Any]) -> None:
+        self.code = code
+        self.scalars = scalars
+
+
+#: The last launches, oldest first.
+launches: Final[deque[Launch]] = deque(maxlen=_KEPT)
+
+
+class _Thread(threading.local):
+    """What has happened in the launch that this thread is in; None outside."""
+
+    events: list[str] | None = None
+
+
+class _Listeners:
+    """Who wants to know.
+
+    Attributes:
+        count: how many want lines.
+        collectors: get every launch.
+    """
+
+    __slots__ = ("collectors", "count", "lock")
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.count = 0
+        self.collectors: list[Callable[[Launch], None]] = []
+
+
+_thread: Final = _Thread()
+#: Read by who launches; a look at `count` is all that it costs where nobody listens.
+listeners: Final = _Listeners()
+
+
+def listen() -> None:
+    """Has lines noted from now on, in segments that are begun."""
+    with listeners.lock:
+        listeners.count += 1
+        if listeners.count == 1:
+            events.listen(_on_event)
+
+
+def unlisten() -> None:
+    """Takes back one `listen`."""
+    with listeners.lock:
+        listeners.count -= 1
+        if not listeners.count:
+            events.unlisten(_on_event)
+
+
+def is_listening() -> bool:
+    """Whether lines are noted."""
+    return listeners.count > 0
+
+
+@contextmanager
+def collecting(collect: Callable[[Launch], None]) -> Iterator[None]:
+    """A block in which somebody is given each launch as it begins, with its lines."""
+    listen()
+    listeners.collectors.append(collect)
+    try:
+        yield
+    finally:
+        listeners.collectors.remove(collect)
+        unlisten()
+
+
+def _on_event(kind: str, what: Code | str, start: int, end: int) -> None:
+    if _thread.events is not None:
+        _thread.events.append(kind)
+
+
+# -- launches --------------------------------------------------------------------------------------
+
+
+@final
+class Watching:
+    """A block that is one launch: it says what is noted of it while somebody listens.
+
+    Args:
+        launch: what is noted.
+        lines: where its instructions were recorded.
+        compiled: whether it had a program before.
+    """
+
+    __slots__ = ("_compiled", "_launch", "_outer")
+
+    def __init__(self, launch: Launch, lines: Lines, compiled: bool) -> None:
+        self._launch = launch
+        self._compiled = compiled
+        self._outer: list[str] | None = None
+        launch.lines = lines
+        launch.origin = engine.caller_origin(2)
+
+    def __enter__(self) -> None:
+        for collect in tuple(listeners.collectors):
+            collect(self._launch)
+        self._outer, _thread.events = _thread.events, []
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        happened, _thread.events = _thread.events, self._outer
+        if kind is None:
+            self._launch.how = _how(self._compiled, happened or ())
+        elif issubclass(kind, Exception):
+            self._launch.how = "failed"
+
+
+def _how(compiled: bool, events: Sequence[str]) -> str:
+    """Says how a launch ran, from what happened in it and whether it was compiled before."""
+    compilations = events.count("compile")
+    if "steps" in events:
+        first = f", {compilations} of them compiled first" if compilations else ""
+        return f"run one by one{first}"
+    if compilations:
+        return "compiled, then one dispatch"
+    return "hot, one dispatch" if compiled else "read from disk, then one dispatch"
+
+
+# -- lines -----------------------------------------------------------------------------------------
+
+
+def recorded_at(code: Code) -> str:
+    """Returns where a structure was recorded that was launched of late; empty if not known."""
+    for one in reversed(launches.copy()):
+        if one.code is code:
+            return ranges(one.lines.values())
+    return ""
+
+
+def ranges(origins: Iterable[engine.Origin | None]) -> str:
+    """Returns places as text: ``train.py:12-15, 20, model.py:7``; empty where none is known."""
+    found: dict[str, set[int]] = {}
+    for place in map(engine.resolve_origin, dict.fromkeys(tuple(origins))):
+        if place is not None:
+            found.setdefault(place[0], set()).add(place[1])
+    texts = []
+    for file, numbers in found.items():
+        spans: list[list[int]] = []
+        for number in sorted(numbers):
+            if spans and number == spans[-1][1] + 1:
+                spans[-1][1] = number
+            else:
+                spans.append([number, number])
+        texts.append(f"{file}:" + ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in spans))
+    return ", ".join(texts)
+
+
+def _after_fork_in_child() -> None:
+    listeners.lock = threading.RLock()
+    launches.clear()
+
+
+if config.explain():
+    listen()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,49 @@
+"""What the program cache says of its decisions: the logger ``hybridnet.programs``.
+
+``HYBRIDNET_LOG=programs`` prints it on stderr; otherwise it is there for who configures logging.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import sys
+from collections.abc import Callable
+from typing import Final
+
+from hybridnet.base import config
+
+from ..segments.code import Code
+from .events import name_of
+
+__all__ = ["describe", "explaining", "log", "say"]
+
+log: Final = logging.getLogger("hybridnet.programs")
+
+
+def explaining() -> bool:
+    """Whether anybody wants to know; texts are made only then."""
+    return log.isEnabledFor(logging.INFO)
+
+
+def say(text: str, *arguments: object) -> None:
+    """Says one decision."""
+    log.info(text, *arguments)
+
+
+def describe(code: Code) -> str:
+    """Returns '12 instructions (dot, tanh + 3 more) on cpu(0)'."""
+    count = len(code.instructions)
+    return f"{count} instruction{'s' * (count > 1)} ({name_of(code)}) on {code.ctx}"
+
+
+def begin(summary: Callable[[], None]) -> None:
+    """Prints the log on stderr where HYBRIDNET_LOG asks for it, with a summary at exit."""
+    if "programs" not in config.log_topics():
+        return
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("hybridnet: %(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    atexit.register(summary)

@@ -1,0 +1,153 @@
+"""Compile options of XLA that are worth a choice, by platform, and the rule that makes one.
+
+XLA:CPU hands parts of a program to a library of kernels (YNNPACK). What it takes (single
+convolutions, products, whole chains with what is around them) decides the speed of a network more
+than anything else, in both directions, and differently in each version of JAX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import chain
+from typing import Any, Final
+
+from hybridnet.base import config
+from hybridnet.base.lazy import jax
+from hybridnet.ops.core.alternatives import Site
+
+from ..observe.program_log import log
+from .recipe import Options
+
+__all__ = ["candidates", "is_known", "options_for", "options_for_memory"]
+
+_FUSION: Final = "xla_cpu_experimental_ynn_fusion_type"
+_TYPES: Final = (
+    "LIBRARY_FUSION_TYPE_DOT",
+    "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT",
+    "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_INDIVIDUAL_CONVOLUTION",
+    "LIBRARY_FUSION_TYPE_INDIVIDUAL_CONVOLUTION",
+    "",  # nothing
+)
+_NONE: Final[Options] = {}
+_EACH_PRODUCT: Final[Options] = {_FUSION: "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
+_PRODUCTS: Final[Options] = {_FUSION: "LIBRARY_FUSION_TYPE_DOT"}
+# Training a convolutional network: the library's convolutions take up to four times as long for
+# the gradients as XLA's own. CPU milliseconds, library / own, channels last, jax 0.10.2 and 0.12:
+# weight gradients of 64 filters of 3x3 on (32, 32, 32, 64) 78 / 35 and 71 / 30, of AlexNet's second
+# layer 148 / 58. LeNet's step 51 / 31, and 54 without any library. Groups are lowered to sums of
+# slices, which the library would repeat for every product if it took them along.
+_CONVOLUTIONS: Final = frozenset({"Convolution", "Deconvolution"})
+# Some builds of XLA hold oneDNN's convolutions and products beside their own.
+_ONEDNN: Final[Options] = {
+    _FUSION: "",
+    "xla_cpu_use_onednn": True,
+    "xla_cpu_experimental_onednn_custom_call": True,
+}
+
+# XLA:CPU copies what is overwritten and also read by something that need not come first, such as a
+# weight and the gradient of its layer's input. With this it orders the two instead. Share of the
+# time of a training step, jax 0.10.2 and 0.12: AlexNet 0.89 and 0.88 (256 MB of copies), three
+# dense layers 0.97 and 0.96, ResNet-18 0.93 (45 MB); two LSTM layers, which are loops, 1.05 and
+# 1.04, and no copy less that counts. Three small dense layers (64-128-128-10, 104 KB): 0.97.
+_ORDERED: Final[Options] = {"xla_cpu_copy_insertion_use_region_analysis": True}
+# Where all that is overwritten is less than this, its copies take no time that could be told.
+_LEAST_OVERWRITTEN: Final = 1 << 14
+_LOOPS: Final = frozenset({"scan", "while"})
+
+# The temporary memory of a run is asked for in blocks of some such size, not as one: glibc's heaps
+# of threads other than the first hold 64 MiB, and what fits into none is mapped anew, and cleared
+# by the kernel, at each run (`hybridnet.base.allocator`). XLA warns of arrays that are larger.
+_BLOCKS: Final = "xla_multiheap_size_constraint_per_heap"
+_BLOCK: Final = 24 << 20
+_LARGEST_BLOCK: Final = 60 << 20
+
+_CANDIDATES: Final[dict[str, tuple[Options, ...]]] = {
+    "cpu": (_NONE, *({_FUSION: one} for one in _TYPES), _ONEDNN),
+}
+
+
+def candidates(platform: str) -> list[Options]:
+    """Returns the options worth trying on a platform that this JAX knows; XLA's own come first."""
+    return [one for one in _CANDIDATES.get(platform, (_NONE,)) if _are_known(platform, one)]
+
+
+def options_for(platform: str, sites: Iterable[Site]) -> Options:
+    """Returns what the rule says for a program.
+
+    Args:
+        platform: where it will run.
+        sites: what `hybridnet.ops.core.alternatives` was asked about while it was traced.
+    """
+    if platform != "cpu" or config.tuning() == "off":
+        return _NONE
+    gradients = [one for one in sites if one.wanted is not None and one.call.name in _CONVOLUTIONS]
+    if not gradients:
+        return _NONE
+    grouped = any(one.attrs["num_group"] > 1 for one in gradients)
+    options = _EACH_PRODUCT if grouped else _PRODUCTS
+    return options if _are_known(platform, options) else _NONE
+
+
+def options_for_memory(platform: str, overwritten: int, jaxpr: Any) -> Options:
+    """Returns what a program is compiled with beside a recipe's options: how it uses memory.
+
+    Args:
+        platform: where it will run.
+        overwritten: bytes of the inputs whose memory outputs take over.
+        jaxpr: the program.
+    """
+    if platform != "cpu" or config.tuning() == "off":
+        return _NONE
+    options: Options = {}
+    sizes = [*_sizes(jaxpr)]
+    # What XLA makes of an array on its way, padded ones above all, is not twice as large.
+    block = max(_BLOCK, 2 * max(sizes, default=0))
+    if block <= _LARGEST_BLOCK and sum(sizes) > _BLOCK and is_known(platform, _BLOCKS, _BLOCK):
+        options = {_BLOCKS: block}
+    orders = overwritten >= _LEAST_OVERWRITTEN and not _has_loop(jaxpr)
+    return {**options, **_ORDERED} if orders and _are_known(platform, _ORDERED) else options
+
+
+def _has_loop(jaxpr: Any) -> bool:
+    return any(
+        equation.primitive.name in _LOOPS or any(map(_has_loop, _within(equation)))
+        for equation in jaxpr.eqns
+    )
+
+
+def _sizes(jaxpr: Any) -> Iterator[int]:
+    """Yields the bytes of each array that a program reads or makes."""
+    variables = chain(jaxpr.invars, *(equation.outvars for equation in jaxpr.eqns))
+    for one in variables:
+        kind = one.aval
+        if hasattr(kind, "size"):
+            yield kind.size * kind.dtype.itemsize
+    for equation in jaxpr.eqns:
+        for inner in _within(equation):
+            yield from _sizes(inner)
+
+
+def _within(equation: Any) -> Iterator[Any]:
+    """Yields the programs that an equation of one holds."""
+    for value in equation.params.values():
+        for one in value if isinstance(value, (list, tuple)) else (value,):
+            inner = getattr(one, "jaxpr", one)
+            if hasattr(inner, "eqns"):
+                yield inner
+
+
+def _are_known(platform: str, options: Options) -> bool:
+    return all(is_known(platform, name, value) for name, value in options.items())
+
+
+@cache
+def is_known(platform: str, name: str, value: Any) -> bool:
+    """Whether the installed JAX knows a compile option; asks by compiling a program of nothing."""
+    traced = jax.jit(lambda: 0).trace()
+    try:
+        traced.lower(lowering_platforms=(platform,)).compile(compiler_options={name: value})
+    except Exception as error:  # jaxlib has no class of its own for this
+        log.info("compile option %s=%s is left out: %s", name, value, str(error).splitlines()[0])
+        return False
+    return True

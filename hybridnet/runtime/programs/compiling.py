@@ -1,0 +1,257 @@
+"""Executables: made of a structure by XLA, turned into bytes, and made of these again.
+
+The bytes are XLA's own serialized executable and nothing else: what is needed beside it to call the
+executable (types, device, donation) follows from the structure, so no pickle is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hybridnet.base.lazy import jax
+from hybridnet.base.tensor_type import TensorType
+from hybridnet.native import onednn
+from hybridnet.ops.core.alternatives import Site, picking
+
+from ..platform.jax_devices import device_of, platform_of, sharding_of
+from ..segments.code import Code
+from .compile_options import options_for, options_for_memory
+from .program_rules import picks_for
+from .recipe import BY_RULES, Options, Recipe
+
+__all__ = [
+    "compile_code",
+    "executable_from",
+    "lower",
+    "options_beside",
+    "options_of",
+    "result_types",
+    "shapes_of",
+    "sites_of",
+    "to_bytes",
+]
+
+_FLOAT64: Final = np.dtype(np.float64)
+
+#: Called with the inputs and an array of the scalars; returns the outputs.
+Executable = Callable[..., Sequence[Any]]
+
+
+def lower(code: Code) -> Callable[..., tuple[Any, ...]]:
+    """Returns the JAX function of a structure: (*inputs, scalars) -> outputs."""
+    platform = platform_of(code.ctx)
+
+    def program(*arguments: Any) -> tuple[Any, ...]:
+        *inputs, numbers = arguments
+        results: list[Any] = []
+        position = 0
+        for call, operands in code.instructions:
+            scalars: Sequence[Any] = ()
+            if call.num_scalars:
+                scalars = [numbers[position + i] for i in range(call.num_scalars)]
+                position += call.num_scalars
+            arrays = [results[i] if i >= 0 else inputs[~i] for i in operands]
+            results.extend(call.lower(platform, arrays, scalars))
+        return tuple(results[i] for i in code.outputs)
+
+    return program
+
+
+def result_types(code: Code) -> list[TensorType]:
+    """Returns the types of all results, by number."""
+    types: list[TensorType] = []
+    for call, operands in code.instructions:
+        found = [types[i] if i >= 0 else code.input_types[~i] for i in operands]
+        types.extend(call.infer(tuple(found)))
+    return types
+
+
+def _argument_shapes(code: Code) -> list[tuple[tuple[int, ...], np.dtype[Any]]]:
+    """Returns shape and dtype of what an executable takes: the inputs, and all scalars as one."""
+    count = sum(call.num_scalars for call, _ in code.instructions)
+    return [*((one.shape, one.dtype) for one in code.input_types), ((count,), _FLOAT64)]
+
+
+def sites_of(code: Code, recipe: Recipe = BY_RULES) -> dict[Site, str]:
+    """Returns where in a structure operators have several lowerings, and which a recipe chooses."""
+    return _traced(code, recipe)[1]
+
+
+def compile_code(code: Code, recipe: Recipe = BY_RULES) -> Executable:
+    """Compiles a structure as a whole; takes from milliseconds to minutes.
+
+    Args:
+        code: the structure.
+        recipe: how, where there is a choice.
+
+    Raises:
+        Exception: whatever a lowering or XLA has against it.
+    """
+    traced, sites = _traced(code, recipe)
+    options = {**options_beside(code, traced.jaxpr), **_options(code, recipe, sites)}
+    with jax.enable_x64(True):
+        made: Executable = traced.lower().compile(compiler_options=options)
+    return made
+
+
+def options_beside(code: Code, closed: Any) -> Options:
+    """Returns the compile options that a structure has by any recipe.
+
+    Args:
+        code: the structure.
+        closed: what it was traced to, the whole or a part of it.
+    """
+    overwritten = sum(code.input_types[slot].nbytes for slot in code.donated)
+    return options_for_memory(platform_of(code.ctx), overwritten, closed.jaxpr)
+
+
+def options_of(code: Code, recipe: Recipe = BY_RULES) -> Options:
+    """Returns the compile options with which a structure is compiled by a recipe."""
+    return _options(code, recipe, sites_of(code, recipe))
+
+
+def _options(code: Code, recipe: Recipe, sites: Iterable[Site]) -> Options:
+    if recipe.options is not None:
+        return recipe.options
+    return options_for(platform_of(code.ctx), sites)
+
+
+def shapes_of(code: Code) -> list[Any]:
+    """Returns what an executable takes, for `jax.jit(...).trace`; needs 64-bit types."""
+    sharding = sharding_of(code.ctx)
+    return [
+        jax.ShapeDtypeStruct(shape, dtype, sharding=sharding)
+        for shape, dtype in _argument_shapes(code)
+    ]
+
+
+def _traced(code: Code, recipe: Recipe) -> tuple[Any, dict[Site, str]]:
+    """Returns a structure as `jax.stages.Traced`, and what `sites_of` returns."""
+    traced, sites = _traced_with(code, recipe.picks)
+    # What the tuner picked stays: it was measured in this program.
+    picks = {**picks_for(sites), **recipe.picks}
+    return (traced, sites) if picks == recipe.picks else _traced_with(code, picks)
+
+
+def _traced_with(code: Code, picks: Mapping[str, str]) -> tuple[Any, dict[Site, str]]:
+    seen: dict[Site, str] = {}
+    # 64-bit types exist while the program is built and nowhere else: the process's own JAX
+    # configuration is not ours to change.
+    with jax.enable_x64(True), picking(picks, seen):
+        jitted = jax.jit(
+            lower(code),
+            donate_argnums=code.donated,
+            keep_unused=True,
+            out_shardings=sharding_of(code.ctx),
+        )
+        return jitted.trace(*shapes_of(code)), seen
+
+
+def to_bytes(code: Code, executable: Any) -> bytes | None:
+    """Returns an executable made by `compile_code` as bytes, in the form XLA has for that.
+
+    Returns:
+        None where this backend has none, or the outputs are not what the structure says: then
+        nobody could tell later what the bytes give.
+    """
+    try:
+        outputs = [
+            (tuple(one.shape), np.dtype(one.dtype)) for one in jax.tree.leaves(executable.out_info)
+        ]
+        types = result_types(code)
+        if outputs != [(types[i].shape, types[i].dtype) for i in code.outputs]:
+            return None
+        loaded = executable.runtime_executable()
+        return bytes(loaded.client.serialize_executable(loaded))
+    except (AttributeError, NotImplementedError, RuntimeError, TypeError):
+        return None
+
+
+def executable_from(code: Code, data: bytes) -> Executable:
+    """Loads the executable of a structure from bytes made by `to_bytes` in the same environment.
+
+    Loading runs what is in the bytes: they must come from somebody who may run code here.
+
+    Raises:
+        RuntimeError: XLA cannot load them.
+    """
+    if onednn.PREFIX in data and not onednn.load():
+        raise RuntimeError(f"the program calls oneDNN, which is {onednn.state()}")
+    device = device_of(code.ctx)
+    loaded = device.client.deserialize_executable(data, executable_devices=_devices(device))
+    types = result_types(code)
+    outputs = [types[i] for i in code.outputs]
+    try:
+        return _quick(code, device, loaded, outputs)
+    except (ImportError, AttributeError, TypeError):
+        return _Plain(device, loaded)
+
+
+def _devices(device: Any) -> Any:
+    from jax._src.lib import xla_client  # type: ignore[attr-defined]  # for its own use, it says
+
+    return xla_client.DeviceList((device,))
+
+
+def _quick(code: Code, device: Any, loaded: Any, outputs: list[TensorType]) -> Executable:
+    """Wraps a loaded executable as JAX wraps one it has compiled: calls are made by C++.
+
+    JAX offers that in public only together with pickle (`jax.experimental.serialize_executable`),
+    so these are private names; a JAX without them raises one of the errors caught above.
+    """
+    from jax._src import core, stages
+    from jax._src.interpreters import pxla
+
+    def abstract(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        return core.ShapedArray(shape, dtype)
+
+    sharding = sharding_of(code.ctx)
+    arguments = [abstract(*one) for one in _argument_shapes(code)]
+    count = len(arguments)
+    with jax.enable_x64(True):  # without it, 64-bit types would be narrowed here
+        unloaded = pxla.UnloadedMeshExecutable(
+            xla_executable=loaded,
+            device_list=_devices(device),
+            backend=device.client,
+            input_avals=arguments,
+            input_shardings=[sharding] * count,
+            output_avals=[abstract(one.shape, one.dtype) for one in outputs],
+            output_shardings=[sharding] * len(outputs),
+            committed=True,
+            name="program",
+            unordered_effects=[],
+            ordered_effects=[],
+            keepalive=[],
+            host_callbacks=[],
+            kept_var_idx=set(range(count)),
+            mut=None,
+            xla_in_layouts=[None] * count,
+            dispatch_in_layouts=[None] * count,
+            xla_out_layouts=[None] * len(outputs),
+            all_args_info=None,
+            pgle_profiler=None,
+        )
+        made: Executable = stages.Compiled(
+            unloaded.load(),
+            [],
+            ((*range(count),), {}),  # only its shape as a tree counts
+            jax.tree.structure((0,) * len(outputs)),
+            no_kwargs=True,
+        )
+    return made
+
+
+class _Plain:
+    """Calls a loaded executable through names that every JAX has; somewhat slower."""
+
+    def __init__(self, device: Any, loaded: Any) -> None:
+        self._device = device
+        self._execute = loaded.execute
+
+    def __call__(self, *arguments: Any) -> Sequence[Any]:
+        *inputs, numbers = arguments
+        outputs: Sequence[Any] = self._execute([*inputs, jax.device_put(numbers, self._device)])
+        return outputs

@@ -1,0 +1,36 @@
+"""Executables, and what may stand in the place of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["Around", "around", "innermost"]
+
+
+class Around:
+    """What stands where an executable was, and hands launches on to it.
+
+    Subclasses are called as the executable is.
+
+    Attributes:
+        whole: the executable, or what stands around that in turn.
+    """
+
+    __slots__ = ("whole",)
+
+    def __init__(self, whole: Any) -> None:
+        self.whole = whole
+
+
+def around(compiled: Any) -> Around | None:
+    """Returns what stands right before an executable; None where nothing does."""
+    found = None
+    while isinstance(compiled, Around):
+        found, compiled = compiled, compiled.whole
+    return found
+
+
+def innermost(compiled: Any) -> Any:
+    """Returns the executable itself, whatever stands before it."""
+    found = around(compiled)
+    return compiled if found is None else found.whole

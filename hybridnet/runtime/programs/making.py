@@ -1,0 +1,213 @@
+"""When programs are made: read from disk, compiled at once, in the background, or not at all.
+
+A structure that this process has not seen is looked for on disk, where earlier processes left
+their programs. One that is new altogether runs instruction by instruction, each through a program
+of its own, which most other structures share; unless most of those programs are missing too, when
+compiling the whole at once is cheaper. Seen again, it is compiled in the background; once that is
+done it is one dispatch. So no user waits for a compilation that running step by step would have
+beaten.
+
+Structures may also go on changing for ever. Then their parts recur, though they do not: a part that
+was missing in a few structures is worth a program of its own, and does not count for the whole any
+more. And a thread whose wholes are hardly ever run twice has to show one more often than others
+before it is compiled.
+"""
+
+from __future__ import annotations
+
+import threading
+from time import perf_counter
+from typing import Any, Final, final
+
+from ..observe import events, program_log
+from ..observe.program_log import describe, explaining, say
+from ..platform.background import later
+from ..segments.code import Code
+from .compiling import compile_code
+from .program import Program
+from .program_store import ProgramStore
+from .recipe import Recipe
+from .recipe_book import book
+from .shape_advice import ShapeAdvice
+from .shelf import Shelf
+from .steps import plan
+
+__all__ = ["Maker"]
+
+# What compiling a structure as a whole takes, as a share of compiling each instruction alone.
+# Measured on LeNet's training step: 33 instructions 2.7 s, their parts 4.2 s.
+_WHOLE_SHARE: Final = 0.65
+# Launches after which the whole structure is compiled: the first runs step by step.
+_WARM: Final = 2
+# The same, in a thread whose structures keep changing.
+_WARM_UNSETTLED: Final = 8
+# New structures in which an instruction was missing, after which it gets a program of its own.
+_RECURRING: Final = 3
+# Instructions in wholes that were compiled and never run again (less twice as many in those that
+# were), after which a thread's structures are said to keep changing; and after which the user is
+# told. Making a network's parameters takes some tens of wholes that run once, but small ones.
+_UNSETTLED: Final = 512
+_TELL: Final = 4096
+
+_CHANGING: Final = (
+    "what this thread computes keeps changing: programs of %d operators in all were compiled that "
+    "never ran again. Structures run operator by operator now until they are seen %d times. Pad "
+    "arrays whose shapes vary to a few sizes (hn.Buckets), and keep conditions on values out of "
+    "inner loops"
+)
+
+
+class _Thread(threading.local):
+    """What became of the wholes that were compiled for this thread."""
+
+    #: Instructions in those that did not run again, less twice those that did.
+    unused = 0
+    told = False
+
+
+@final
+class Maker:
+    """Gives programs their executables.
+
+    Args:
+        shelf: where the programs of single instructions are found.
+        store: programs on disk.
+
+    Attributes:
+        compilations: XLA compilations.
+        loaded: programs read from disk.
+    """
+
+    def __init__(self, shelf: Shelf, store: ProgramStore) -> None:
+        self.compilations = 0
+        self.loaded = 0
+        self._shelf = shelf
+        self._store = store
+        self._advice = ShapeAdvice()
+        self._thread = _Thread()
+
+    # -- deciding ----------------------------------------------------------------------------
+
+    def obtain(self, program: Program) -> Any:
+        """Returns the executable of a structure that has none yet; None: run it step by step.
+
+        Raises:
+            Exception: a single instruction does not compile.
+        """
+        code = program.code
+        program.launches += 1
+        alone = len(code.instructions) == 1
+        settled = self._thread.unused < _UNSETTLED
+        if program.launches == 1:
+            if (alone or settled) and self._load(program):
+                return program.compiled
+            if alone:
+                return self._compile(program)
+            missing, whole = self._costs(program)
+            if missing >= _WHOLE_SHARE * whole:
+                self._try_compile(program, "new, as most of its parts are")
+                self._note_compiled(code)
+            elif explaining():
+                say("%s: new, runs one by one; %d of %d missing", describe(code), missing, whole)
+        elif alone:
+            return self._compile(program)
+        elif not program.submitted and program.launches >= (
+            _WARM if settled else max(_WARM, _WARM_UNSETTLED)
+        ):
+            program.submitted = True
+            self._note_compiled(code)
+            why = f"seen {program.launches} times"
+            later(lambda: self._try_compile(program, why), "compile")
+        return program.compiled
+
+    def _costs(self, program: Program) -> tuple[int, int]:
+        """Returns the weight of a new structure's missing parts, and of all its instructions.
+
+        A part that keeps turning up does not count as missing: its program will be used again.
+        """
+        program.steps = plan(program.code, self._shelf.find)
+        absent = {step.program for step in program.steps if not step.program.compiled}
+        missing = 0
+        for known in absent:
+            known.missed += 1
+            if known.on_disk is None:
+                known.on_disk = self._store.has(known.code)
+            if not known.on_disk and known.missed <= _RECURRING:
+                missing += known.code.instructions[0][0].weight
+        return missing, _weight(program.code)
+
+    def _note_compiled(self, code: Code) -> None:
+        thread = self._thread
+        thread.unused += _weight(code)
+        if thread.unused >= _TELL and not thread.told:
+            thread.told = True
+            program_log.log.warning(_CHANGING, thread.unused, _WARM_UNSETTLED)
+
+    def note_ran_again(self, code: Code) -> None:
+        """Takes notice that a structure's program ran a second time, in this thread."""
+        thread = self._thread
+        if thread.unused and len(code.instructions) > 1:
+            thread.unused = max(0, thread.unused - 2 * _weight(code))
+
+    # -- making ------------------------------------------------------------------------------
+
+    def _load(self, program: Program) -> bool:
+        """Takes the executable from disk; returns whether it was there."""
+        started = perf_counter()
+        program.compiled = self._store.load(program.code)
+        if program.compiled is None:
+            return False
+        self.loaded += 1
+        if explaining():
+            say("%s: read from disk in %s", describe(program.code), _since(started))
+        return True
+
+    def _try_compile(self, program: Program, why: str) -> None:
+        """Compiles a whole ahead; where that fails, running step by step says what is wrong."""
+        started = perf_counter()
+        try:
+            self._compile(program)
+        except Exception as error:
+            described = describe(program.code)
+            program_log.log.info("%s: does not compile as a whole: %s", described, error)
+        else:
+            if explaining():
+                say("%s: compiled in %s: %s", describe(program.code), _since(started), why)
+
+    def _compile(self, program: Program) -> Any:
+        started = perf_counter()
+        code = program.code
+        recipe = book.recipe(code)
+        with events.span("compile", code):
+            program.compiled = compiled = compile_code(code, recipe)
+        self.compilations += 1
+        if _weight(code) > 1:
+            self._advice.note(code)
+        program.steps = None
+        self._store.save(code, recipe, compiled)
+        if len(code.instructions) == 1 and explaining():
+            say("%s: compiled in %s", describe(code), _since(started))
+        return compiled
+
+    def replace(self, program: Program, recipe: Recipe, executable: Any) -> None:
+        """Lets a program be run by another executable from now on, in later processes, too.
+
+        Args:
+            program: which.
+            recipe: how the executable was made.
+            executable: what `compile_code` made.
+        """
+        program.replace(executable)
+        self._store.save(program.code, recipe, executable)
+
+    def reset_after_fork(self) -> None:
+        """In a forked child: see `ProgramStore.reset_after_fork`."""
+        self._store.reset_after_fork()
+
+
+def _weight(code: Code) -> int:
+    return sum(call.weight for call, _ in code.instructions)
+
+
+def _since(started: float) -> str:
+    return f"{1e3 * (perf_counter() - started):.1f} ms"

@@ -1,0 +1,214 @@
+"""`Program`: one structure, what has been made of it so far, and how it is run.
+
+Who keeps a program (a prepared call) runs it without asking the cache again: `Program.run` starts
+it, or `Program.note_run` counts a start that the caller makes by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, Protocol, final
+
+from ..observe import events
+from ..segments.code import Code
+from .dispatch import dispatch
+from .executable import Around, around, innermost
+from .steps import Step
+
+__all__ = ["FIRST_LOOK", "Owner", "Program", "ProgramState", "Watcher", "replaced"]
+
+#: Is told of a launch before it, while somebody observes: (structure, inputs, scalars).
+Watcher = Callable[[Code, list[Any], list[Any]], None]
+
+#: The number of runs at which a program is looked at first.
+FIRST_LOOK: Final = 2
+#: How often an executable was replaced by a better one: who keeps one looks whether it still is.
+replaced: Final = [0]
+# Held while one is replaced, so that no number is seen twice. Re-entrant, like every lock here.
+_replacing: Final = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_replacing._at_fork_reinit)  # type: ignore[attr-defined]
+
+
+class ProgramState(NamedTuple):
+    """What has become of a structure.
+
+    Attributes:
+        compiled: whether it has a program.
+        runs: how often that was dispatched.
+        launches: how often it was launched before there was one.
+    """
+
+    compiled: bool
+    runs: int
+    launches: int
+
+
+class Owner(Protocol):
+    """The cache that a program is of.
+
+    Attributes:
+        dispatched: dispatches of all its programs.
+        watchers: who is told of them.
+    """
+
+    dispatched: int
+    watchers: list[Watcher]
+
+    def obtain(self, program: Program) -> Any:
+        """Returns the executable of a program that has none; None: run it step by step."""
+
+    def look_at(self, program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
+        """Looks at a program whose runs have reached `Program.look`, and sets the next number."""
+
+
+@final
+class Program:
+    """One structure, and what has been made of it so far.
+
+    Args:
+        code: the structure.
+        owner: the cache that it is of.
+
+    Attributes:
+        code: as given.
+        compiled: the executable, or what stands in its place; None: there is none yet.
+        kept: whether it is in the cache.
+        used: whether it was used again since it was put in, or spared.
+        then: the program that the same thread launched next, last time.
+        launches: launches while it was not compiled.
+        runs: dispatches of what was compiled.
+        look: the number of runs at which it is looked at next.
+        watch: what who specializes programs has noted of its inputs; None: nothing yet.
+        tune: the number of runs at which it is worth tuning; 0: not known yet.
+        submitted: whether it is being compiled in the background, or was.
+        steps: how to run it step by step; kept from the second time on.
+        missed: new structures that it was part of while it was not compiled.
+        on_disk: whether there is a file of it; None: not asked.
+    """
+
+    __slots__ = (
+        "_owner",
+        "code",
+        "compiled",
+        "kept",
+        "launches",
+        "look",
+        "missed",
+        "on_disk",
+        "runs",
+        "steps",
+        "submitted",
+        "then",
+        "tune",
+        "used",
+        "watch",
+    )
+
+    def __init__(self, code: Code, owner: Owner) -> None:
+        self._owner = owner
+        self.code = code
+        self.compiled: Any = None
+        self.kept = True
+        self.used = False
+        self.then: Program | None = None
+        self.launches = 0
+        self.runs = 0
+        self.look = FIRST_LOOK
+        self.watch: Any = None
+        self.tune = 0
+        self.submitted = False
+        self.steps: list[Step] | None = None
+        self.missed = 0
+        self.on_disk: bool | None = None
+
+    @property
+    def state(self) -> ProgramState:
+        """What has become of it."""
+        return ProgramState(self.compiled is not None, self.runs, self.launches)
+
+    def run(self, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
+        """Dispatches it, compiled or a single instruction; returns its outputs.
+
+        Args:
+            inputs: JAX arrays on the structure's context; donated ones are consumed.
+            scalars: numbers, in the order of the instructions.
+
+        Raises:
+            Exception: a single instruction does not compile, or XLA has something against it.
+        """
+        compiled = self.compiled
+        if compiled is None:
+            compiled = self._owner.obtain(self)
+        self.note_run(inputs, scalars)
+        code = self.code
+        if events.observer is not None:
+            for watch in self._owner.watchers:
+                watch(code, inputs, scalars)
+            return _observed(code, compiled, inputs, scalars)
+        return dispatch(code.ctx, compiled, inputs, scalars)
+
+    def note_run(self, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
+        """Counts a dispatch; what runs often is looked at now and then, whether it can be improved.
+
+        Args:
+            inputs: what it runs on.
+            scalars: numbers, likewise.
+        """
+        self.used = True
+        self._owner.dispatched += 1
+        self.runs += 1
+        if self.runs >= self.look:
+            self._owner.look_at(self, inputs, scalars)
+
+    def look_again(self) -> None:
+        """Has it tuned when it has run as often again."""
+        self.tune = 2 * self.runs
+        self.look = min(self.look, self.tune)
+
+    def replace(self, executable: Any) -> None:
+        """Lets it be run by another executable from now on; what stands before that stays."""
+        with _replacing:
+            before = around(self.compiled)
+            if before is None:
+                self.compiled = executable
+            else:
+                before.whole = executable
+            replaced[0] += 1
+
+    def stand_before(self, one: Around, *, alone: bool = False) -> None:
+        """Puts something before the executable.
+
+        Args:
+            one: what launches are handed to from now on; its `whole` is set.
+            alone: whether what stood there goes.
+        """
+        with _replacing:
+            one.whole = innermost(self.compiled) if alone else self.compiled
+            self.compiled = one
+            replaced[0] += 1
+
+    def step_aside(self, one: Around) -> None:
+        """Takes away what stands before the rest."""
+        with _replacing:
+            self.compiled = one.whole
+            replaced[0] += 1
+
+    def forget(self) -> None:
+        """Notes that it is in the cache no more."""
+        self.kept, self.then = False, None
+
+
+def _observed(code: Code, compiled: Any, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
+    """Dispatches a program while somebody listens."""
+    if not events.waits:
+        with events.span("program", code):
+            return dispatch(code.ctx, compiled, inputs, scalars)
+    with events.span("device", code):
+        with events.span("program", code):
+            outputs = dispatch(code.ctx, compiled, inputs, scalars)
+        for array in outputs:
+            array.block_until_ready()
+    return outputs

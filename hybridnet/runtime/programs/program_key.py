@@ -1,0 +1,135 @@
+"""The names under which programs are kept on disk.
+
+A name says all that decides what the bytes of an executable are: the structure (by the calls'
+fingerprints), hybridnet's own source, which holds the lowerings, and the environment: JAX and its
+settings, XLA's flags, the device, the features and number of the CPUs. So a program made before a
+lowering was edited, or for another machine, is not found; nothing needs to be declared stale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from hybridnet.base.config import tuning
+from hybridnet.base.context import Context
+from hybridnet.base.lazy import jax
+from hybridnet.base.processor import processor
+from hybridnet.base.tensor_type import TensorType
+from hybridnet.native import onednn
+from hybridnet.ops.core.fingerprint import SIZE, fingerprint
+
+from ..platform.jax_devices import device_of
+from ..segments.code import Code
+from .recipe import BY_RULES, Recipe
+
+__all__ = ["key_of", "source_digest"]
+
+# Raised when the way in which programs are built or called changes outside the source below.
+_FORMAT: Final = 1
+# The parts of hybridnet that decide what a call is lowered to.
+_SOURCES: Final = ("autograd", "base", "graph", "native", "ndarray", "ops", "runtime")
+_SUFFIXES: Final = (".py", ".cc", ".h")
+# JAX's settings that change programs and that a `with` can change for one thread alone.
+_OF_THREAD: Final = (
+    "jax_debug_infs",
+    "jax_debug_nans",
+    "jax_default_matmul_precision",
+    "jax_default_prng_impl",
+    "jax_numpy_dtype_promotion",
+    "jax_threefry_partitionable",
+)
+_VARIABLES: Final = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
+
+
+def key_of(code: Code, recipe: Recipe = BY_RULES) -> str | None:
+    """Returns the name of a structure's program, the same in every process that can use it.
+
+    Args:
+        code: the structure.
+        recipe: how the program is made of it.
+
+    Returns:
+        None where a call cannot be told apart from others by anything that outlives the process,
+        such as an operator that the user registered.
+    """
+    pieces = [_environment(code.ctx, _settings())]
+    for call, operands in code.instructions:
+        one = call.fingerprint
+        if one is None:
+            return None
+        pieces.append(one)
+        pieces.append(repr(operands).encode())
+    pieces.extend(map(_type_bytes, code.input_types))
+    pieces.append(repr((code.outputs, code.donated)).encode())
+    if recipe is not BY_RULES:
+        pieces.append(fingerprint(*recipe.facts()))
+    return hashlib.blake2b(b"".join(pieces), digest_size=SIZE).hexdigest()
+
+
+@lru_cache(4096)
+def _type_bytes(one: TensorType) -> bytes:
+    return f"{one!r};".encode()
+
+
+def _settings() -> tuple[Any, ...]:
+    config = jax.config
+    return (
+        *(getattr(config, name, None) for name in _OF_THREAD),
+        *config.values.values(),
+        *map(os.environ.get, _VARIABLES),
+        tuning() == "off",
+        onednn.name(),
+    )
+
+
+@lru_cache(64)
+def _environment(ctx: Context, settings: tuple[Any, ...]) -> bytes:
+    device = device_of(ctx)
+    client = device.client
+    return fingerprint(
+        _FORMAT,
+        source_digest(),
+        _versions(),
+        (str(client.platform), str(client.platform_version), str(device.device_kind)),
+        (ctx.device_type, ctx.device_id),
+        _host(),
+        [*map(repr, jax.config.values.items())],
+        [*map(repr, settings)],
+    )
+
+
+def _versions() -> tuple[str | None, ...]:
+    return jax.__version__, getattr(jax.lib, "__version__", None)
+
+
+@cache
+def source_digest() -> bytes:
+    """Returns a hash of the source that lowers calls; reads some hundred small files, once."""
+    package = Path(__file__).parents[2]
+    digest = hashlib.blake2b(digest_size=SIZE)
+    for folder in _SOURCES:
+        for path in sorted((package / folder).rglob("*")):
+            if path.suffix not in _SUFFIXES:
+                continue
+            data = path.read_bytes()
+            name = path.relative_to(package).as_posix()
+            digest.update(f"{name} {len(data)}\n".encode())
+            digest.update(data)
+    return digest.digest()
+
+
+@cache
+def _host() -> tuple[str, str, int]:
+    """The processor's kind and features, and how many of it this process may use.
+
+    XLA compiles for all features of the processor, and splits work by the number.
+    """
+    features = processor()
+    if hasattr(os, "sched_getaffinity"):
+        return platform.machine(), features, len(os.sched_getaffinity(0))
+    return platform.machine(), features, os.cpu_count() or 1

@@ -1,0 +1,95 @@
+"""Programs that outlive the process: structures and executables on one side, files on the other."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from hybridnet.base import config
+
+from ..observe.program_log import describe, log
+from ..platform.background import later
+from ..segments.code import Code
+from .compiling import executable_from, to_bytes
+from .disk import ProgramFolder
+from .program_key import key_of
+from .recipe import Recipe
+from .recipe_book import book
+
+__all__ = ["ProgramStore", "program_folder"]
+
+# Seconds at the end of a process in which programs are still written: a first, short run of a
+# script is the one that later runs profit from.
+_GRACE: Final = 2.0
+
+
+def program_folder() -> ProgramFolder | None:
+    """Returns the folder that HYBRIDNET_CACHE_DIR and HYBRIDNET_CACHE_SIZE say; None: off."""
+    try:
+        path = config.cache_dir()
+    except RuntimeError:  # there is no home directory
+        return None
+    limit = config.cache_size()
+    return None if path is None or not limit else ProgramFolder(path / "programs", limit)
+
+
+class ProgramStore:
+    """The programs in a folder, by structure.
+
+    Args:
+        folder: default the one of HYBRIDNET_CACHE_DIR, which is read at the first use.
+    """
+
+    def __init__(self, folder: ProgramFolder | None = None) -> None:
+        self._folder = folder
+        self._known = folder is not None
+
+    def has(self, code: Code) -> bool:
+        """Whether there is a program of this structure."""
+        folder = self._open()
+        if folder is None:
+            return False
+        key = key_of(code, book.recipe(code))
+        return key is not None and folder.has(key)
+
+    def load(self, code: Code) -> Any:
+        """Returns the executable of a structure; None where there is none that can be used."""
+        folder = self._open()
+        if folder is None:
+            return None
+        key = key_of(code, book.recipe(code))
+        data = None if key is None else folder.read(key)
+        if key is None or data is None:
+            return None
+        try:
+            return executable_from(code, data)
+        except Exception as error:  # whatever XLA has against it: it can be compiled
+            log.info("%s: its file cannot be loaded: %s", describe(code), error)
+            folder.remove(key)
+            return None
+
+    def save(self, code: Code, recipe: Recipe, executable: Any) -> None:
+        """Writes an executable made by `compile_code` by a recipe, in the background."""
+        folder = self._open()
+        if folder is None:
+            return
+        # Now, and not in the other thread: settings of JAX may be different there.
+        key = key_of(code, recipe)
+        if key is not None:
+            later(lambda: _write(folder, key, code, executable), "write program", grace=_GRACE)
+
+    def reset_after_fork(self) -> None:
+        """In a forked child: see `ProgramFolder.reset_after_fork`."""
+        if self._folder is not None:
+            self._folder.reset_after_fork()
+
+    def _open(self) -> ProgramFolder | None:
+        if not self._known:
+            self._folder = program_folder()
+            self._known = True
+        return self._folder
+
+
+def _write(folder: ProgramFolder, key: str, code: Code, executable: Any) -> None:
+    data = to_bytes(code, executable)
+    if data is not None:
+        folder.write(key, data)

@@ -1,0 +1,128 @@
+"""The programs that are kept: found by structure, and within bounds."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import final
+
+from ..observe.program_log import describe, explaining, say
+from ..segments.code import Code
+from .program import Owner, Program
+
+__all__ = ["Shelf", "say_runs"]
+
+
+class _Thread(threading.local):
+    """What this thread has launched last."""
+
+    last: Program | None = None
+
+
+@final
+class Shelf:
+    """Programs by structure; safe from many threads.
+
+    Args:
+        owner: the cache that they are of.
+        capacity: structures kept.
+        instructions: in all of them together.
+
+    Attributes:
+        capacity: as given.
+    """
+
+    def __init__(self, owner: Owner, capacity: int, instructions: int) -> None:
+        self.capacity = capacity
+        self._owner = owner
+        self._programs: OrderedDict[Code, Program] = OrderedDict()
+        # Re-entrant, like every lock here: a finalizer may compute with arrays.
+        self._lock = threading.RLock()
+        self._thread = _Thread()
+        self._max_instructions = instructions
+        self._instructions = 0
+
+    def __len__(self) -> int:
+        return len(self._programs)
+
+    def all(self) -> list[Program]:
+        """Returns the programs as they are now."""
+        return list(self._programs.values())
+
+    def get(self, code: Code) -> Program | None:
+        """Returns the program of a structure; None where it is not kept."""
+        return self._programs.get(code)
+
+    def next(self, code: Code) -> Program:
+        """Returns the program that this thread launches now; there is one from now on.
+
+        Loops launch the same ones in turn, and to compare two structures takes a third of the time
+        that looking one up in a dictionary takes, which hashes it, too.
+        """
+        thread = self._thread
+        last = thread.last
+        program = None if last is None else last.then
+        if program is not None and program.kept and program.code == code:
+            program.used = True
+        else:
+            program = self.find(code)
+            if last is not None:
+                last.then = program
+        thread.last = program
+        return program
+
+    @property
+    def last(self) -> Program | None:
+        """The program that this thread launched last."""
+        return self._thread.last
+
+    def find(self, code: Code) -> Program:
+        """Returns the program of a structure; there is one from now on."""
+        with self._lock:
+            program = self._programs.get(code)
+            if program is not None:
+                program.used = True
+                return program
+            program = self._programs[code] = Program(code, self._owner)
+            self._instructions += len(code.instructions)
+            while len(self._programs) > 1 and (
+                len(self._programs) > self.capacity or self._instructions > self._max_instructions
+            ):
+                self._drop_one(program)
+            return program
+
+    def _drop_one(self, new: Program) -> None:
+        """Drops the oldest program that was not used since it was looked at here (second chance).
+
+        The order is that of a clock: whatever is spared goes to the end.
+        """
+        while True:
+            code, program = self._programs.popitem(last=False)
+            if program is new or program.used:
+                program.used = False
+                self._programs[code] = program
+                continue
+            program.forget()
+            self._instructions -= len(code.instructions)
+            say_runs(program)
+            return
+
+    def clear(self) -> None:
+        """Forgets every program."""
+        with self._lock:
+            for program in self._programs.values():
+                program.forget()
+            self._programs.clear()
+            self._instructions = 0
+
+    def reset_after_fork(self) -> None:
+        """In a forked child: forgets the programs, which belong to the parent's devices."""
+        self._lock._at_fork_reinit()  # type: ignore[attr-defined]
+        self.clear()
+
+
+def say_runs(program: Program) -> None:
+    """Says in the log how often a program ran."""
+    if program.runs and explaining():
+        runs = f"{program.runs} times" if program.runs > 1 else "once"
+        say("%s: ran %s", describe(program.code), runs)

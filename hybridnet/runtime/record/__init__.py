@@ -1,0 +1,1 @@
+"""Recording operators, launching what was recorded, and waiting for what it makes."""

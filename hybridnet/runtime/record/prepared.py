@@ -1,0 +1,432 @@
+"""`PreparedCall`: a graph and its arrays, checked once and ready to dispatch again.
+
+What repeats (an inference, a training step, a session's run) is usually one program whose inputs
+are there. To record it, to find out who else holds what it overwrites, and to find its program
+takes several times as long as XLA's dispatch. A prepared call knows all of that from an earlier
+launch; a call looks whether it still holds, and dispatches.
+
+What a call overwrites is replaced before the program is dispatched, by Values that are about to be
+made: whoever needs one waits for the call as for the launch of a segment. From then on nobody new
+can come to hold the old arrays, and their reference counts tell whether anybody does. So other
+threads may go on meanwhile, and of two that make the same call one waits for the other.
+
+No array is lost by a call that does not happen: where the program was not dispatched each holds
+again what it held, and where XLA had taken over memory by then, the array says so when it is read.
+
+Locks are taken in this order: that of the call in flight, which nobody can wait for yet, then
+`in_place`, which is given back before the dispatch. Nothing of the user's runs under either.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from itertools import starmap
+from typing import Any, Final, final
+
+import numpy as np
+
+from hybridnet.base.attrs import HostScalar
+from hybridnet.base.context import Context
+from hybridnet.base.errors import OpError
+from hybridnet.base.lazy import jax
+from hybridnet.ops.core.call import Call, Types
+
+from ..observe import events, journal
+from ..programs.cache import cache
+from ..programs.dispatch import known_scalars, put_scalars
+from ..programs.program import Program, replaced
+from ..segments.code import Code
+from ..segments.segment import Value
+from . import recorder
+from .dispatched import note_dispatched
+from .storage import Storage, in_place
+
+__all__ = ["PreparedCall"]
+
+_new: Final = object.__new__
+# References to what only one list of ours holds, as `sys.getrefcount` counts them: the list's, and
+# that of its own argument.
+_OURS: Final = 2
+#: Programs are of the process that compiled them: how often this one was forked.
+_forks: Final = [0]
+
+_LOST: Final = (
+    "{failed}. It had been given the memory of arrays that it overwrites by then; these have no "
+    "value any more until they are assigned one: {lost}"
+)
+
+
+@final
+class _Flight:
+    """A call under way: what its Values have for their segment until it has landed.
+
+    It is a segment in the midst of its launch, as far as anybody else can tell.
+    """
+
+    __slots__ = ("lock", "owner", "sealed")
+
+    open: Final = False
+    late: Final = False
+    traced: Final = False
+    launching: Final = True
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.owner = threading.get_ident()
+        self.sealed = False
+
+    def is_interrupted(self) -> bool:
+        """Whether this thread is making the call: what asks is a finalizer."""
+        return bool(self.lock._is_owned())  # type: ignore[attr-defined]
+
+    is_held_up = is_interrupted
+
+
+@final
+class PreparedCall:
+    """One call of a graph: its program, where its inputs come from, and what it overwrites.
+
+    A call that overwrites nothing is pure: it consumes nothing, and threads may make it at once.
+
+    Args:
+        program: a program of one call.
+        num_arguments: how many arrays it is given at each call.
+        sources: where the program's inputs come from: the number of an argument, or a storage.
+        writes: which storage becomes which output of the program.
+        results: the outputs of the program that are returned.
+        scalars: the numbers that it takes; None where they are given at each call.
+    """
+
+    __slots__ = (
+        "_compiled",
+        "_donated",
+        "_forks",
+        "_launch",
+        "_numbers",
+        "_order",
+        "_program",
+        "_replaced",
+        "_results",
+        "_storages",
+        "_types",
+        "_writes",
+        "ctx",
+        "dispatched",
+    )
+
+    def __init__(
+        self,
+        program: Program,
+        num_arguments: int,
+        sources: Sequence[int | Storage],
+        writes: Sequence[tuple[Storage, int]],
+        results: Sequence[int],
+        scalars: Sequence[float] | None,
+    ) -> None:
+        code = program.code
+        self.ctx = code.ctx
+        self._program = program
+        self._forks = _forks[0]
+        call, operands = code.instructions[0]
+        types = call.infer(code.input_types[: len(operands)])
+        self._types = [types[number] for number in code.outputs]
+        self._results = list(results)
+        #: How often it was dispatched.
+        self.dispatched = 0
+        # Those it reads, then those it overwrites unread.
+        read = [one for one in sources if isinstance(one, Storage)]
+        self._storages = list(dict.fromkeys([*read, *(storage for storage, _ in writes)]))
+        place = {storage: number for number, storage in enumerate(self._storages)}
+        #: What is overwritten: the storage, the output it becomes, its number in `_storages`.
+        self._writes = [(one, output, place[one]) for one, output in writes]
+        # The program's inputs, by number: the arguments, then the storages.
+        first = num_arguments
+        order = [one if isinstance(one, int) else first + place[one] for one in sources]
+        self._order = None if order == list(range(first + len(self._storages))) else order
+        #: What is consumed: the number of the input, and that of its storage.
+        self._donated = [(slot, order[slot] - first) for slot in code.donated]
+        # Its numbers, if they are the same at each call, and what the journal keeps of it then.
+        self._numbers = None if scalars is None else put_scalars(self.ctx, scalars)
+        self._launch = None if scalars is None else journal.Launch(code, list(scalars))
+        self._take()
+
+    def _take(self) -> bool:
+        """Takes the program's executable as it is now; False if it is another process's."""
+        if self._forks != _forks[0]:
+            return False
+        self._replaced = replaced[0]
+        compiled = self._program.compiled
+        # What JAX's own object hands on to, once it has been called, is called without it.
+        self._compiled = getattr(compiled, "_call", None) or compiled
+        return True
+
+    # -- preparing ---------------------------------------------------------------------------
+
+    @classmethod
+    def pure(
+        cls,
+        ctx: Context,
+        call: Call,
+        types: Types,
+        scalars: Sequence[Any] | None,
+        num_arguments: int,
+        sources: Sequence[int | Storage],
+    ) -> PreparedCall | None:
+        """Returns what runs a call that overwrites nothing; None where it has no program yet.
+
+        Args:
+            ctx: where it runs.
+            call: the call, all outputs of which are returned.
+            types: of its inputs.
+            scalars: the numbers that it takes; None where they are given at each call.
+            num_arguments: how many arrays it is given at each call.
+            sources: where its inputs come from: the number of an argument, or a storage.
+        """
+        if call.on_host or any(type(one) is HostScalar for one in scalars or ()):
+            return None
+        outputs = tuple(range(call.num_outputs))
+        operands = tuple(range(-1, ~len(types), -1))
+        code = Code(ctx, ((call, operands),), tuple(types), outputs, ())
+        program = cache.compiled(code)
+        if program is None:
+            return None
+        return cls(program, num_arguments, sources, (), outputs, scalars)
+
+    @classmethod
+    def repeating(
+        cls,
+        call: Call,
+        num_arguments: int,
+        sources: Sequence[int | Storage],
+        writes: Sequence[tuple[Storage, int]],
+        results: Sequence[int],
+    ) -> PreparedCall | None:
+        """Returns what repeats this thread's last launch, if that was of a call and nothing else.
+
+        Args:
+            call: the call.
+            num_arguments: how many arrays it is given at each call.
+            sources: where its inputs come from: the number of an argument, or a storage.
+            writes: which storage becomes which of its outputs.
+            results: the outputs that are returned.
+
+        Returns:
+            None where the launch was something else or has no program yet, or where it consumed
+            what is not overwritten.
+        """
+        program = cache.last()
+        if program is None or call.on_host:
+            return None
+        code = program.code
+        if len(code.instructions) != 1 or code.instructions[0][0] is not call:
+            return None
+        operands = code.instructions[0][1]
+        if len({*operands}) != len(operands) or len(operands) != len(sources):
+            return None  # one array in two places
+        slots: list[int | Storage | None] = [None] * len(code.input_types)
+        for operand, source in zip(operands, sources, strict=True):
+            slots[~operand] = source
+        # What is there for its memory alone is what the output overwrites that takes it over.
+        heirs = dict(zip(code.donated, code.outputs, strict=False))
+        overwriting = {number: storage for storage, number in writes}
+        for slot in range(len(operands), len(slots)):
+            slots[slot] = overwriting.get(heirs.get(slot, -1))
+        found = [one for one in slots if one is not None]
+        written = {storage for storage, _ in writes}
+        if len(found) < len(slots) or any(slots[slot] not in written for slot in code.donated):
+            return None
+        if not {*results, *(number for _, number in writes)} <= {*code.outputs}:
+            return None
+        at = code.outputs.index  # where an output of the call is among those of the program
+        places = [(storage, at(number)) for storage, number in writes]
+        shown = [at(number) for number in results]
+        return cls(program, num_arguments, found, places, shown, None)
+
+    # -- calling -----------------------------------------------------------------------------
+
+    def __call__(
+        self, arrays: list[Any], scalars: Sequence[float] | None = None
+    ) -> list[Value] | None:
+        """Starts the program, and overwrites what it overwrites.
+
+        The caller has launched what its thread had recorded (`recorder.mark`).
+
+        Args:
+            arrays: the JAX arrays that are its arguments, none of which is of a storage that it
+                overwrites; None for one that is not there yet. A pure call also takes NumPy
+                arrays that nobody will change.
+            scalars: the numbers, where they were left open.
+
+        Returns:
+            The results. None where the call has to be recorded, and nothing has happened: an input
+            is not there or not of the program's type, somebody else holds what would be consumed,
+            operators run one by one, or somebody watches what is launched.
+
+        Raises:
+            OpError: the program could not be dispatched. What it was to overwrite is as it was, or
+                raises the same when it is read.
+        """
+        if events.observer is not None or recorder.is_special():
+            return None
+        if self._replaced != replaced[0] and not self._take():
+            return None
+        if self._writes:
+            return self._overwrite(arrays, scalars)
+        if self._storages:
+            arrays = arrays + [one.value.array for one in self._storages]
+        if self._order is not None:
+            arrays = [arrays[number] for number in self._order]
+        numbers = self._note(arrays, scalars)
+        try:
+            if type(numbers) is np.ndarray:
+                with jax.enable_x64(True):
+                    outputs = self._compiled(*arrays, numbers)
+            else:
+                outputs = self._compiled(*arrays, numbers)
+        except (TypeError, ValueError):  # inputs that are not the program's, or not there
+            return None
+        except Exception as error:
+            raise OpError(self._failed(error)) from error
+        if outputs:
+            note_dispatched(self.ctx, outputs[0])
+        made = []
+        for kind, array in zip(self._types, outputs, strict=True):
+            value = _new(Value)  # without a call of its __init__
+            value.type = kind
+            value.array = array
+            made.append(value)
+        return made
+
+    def _overwrite(self, arrays: list[Any], scalars: Sequence[float] | None) -> list[Value] | None:
+        """Makes a call that overwrites something; see `__call__`."""
+        made: list[Value] = []
+        before: list[Value] = []
+        outputs: list[Sequence[Any]] = []
+        flight = _Flight()
+        for kind in self._types:
+            value = _new(Value)
+            value.type = kind
+            value.segment = flight
+            made.append(value)
+        with flight.lock:
+            try:
+                with in_place:
+                    held = [one.value for one in self._storages]
+                    inputs = self._inputs(arrays, [one.array for one in held])
+                    if inputs is None:
+                        return None
+                    before = held
+                    for storage, output, _ in self._writes:
+                        storage.value = made[output]
+                if self._is_held(before, inputs):
+                    return None
+                self._dispatch(inputs, scalars, outputs)
+            except (TypeError, ValueError) as error:
+                if not _is_consumed(before):
+                    return None  # inputs that are not the program's: nothing has run
+                raise OpError(self._failed(error, before)) from error
+            except Exception as error:
+                raise OpError(self._failed(error, before)) from error
+            finally:
+                self._land(made, before, outputs)
+        return [made[number] for number in self._results]
+
+    def _inputs(self, arrays: list[Any], held: list[Any]) -> list[Any] | None:
+        """Returns the program's inputs in their order; None if an array is not there."""
+        inputs = arrays + held
+        for array in inputs:
+            if array is None:
+                return None
+        return inputs if self._order is None else [inputs[number] for number in self._order]
+
+    def _is_held(self, before: list[Value], inputs: list[Any]) -> bool:
+        """Whether somebody else holds what the program would consume.
+
+        Nobody new can: the storages have other Values already.
+        """
+        count = sys.getrefcount
+        for slot, number in self._donated:
+            if (
+                count(before[number]) != _OURS
+                or count(inputs[slot]) != _OURS + 1  # its Value's
+                or before[number].shared is not None
+            ):
+                return True
+        return False
+
+    def _note(self, inputs: list[Any], scalars: Sequence[float] | None) -> Any:
+        """Notes that the program runs now; returns its numbers, as it takes them."""
+        launch = self._launch
+        if launch is None:
+            launch = journal.Launch(self._program.code, list(scalars or ()))
+            numbers = known_scalars(self.ctx, launch.scalars)
+        else:
+            numbers = self._numbers
+        launches = journal.launches
+        if not launches or launches[-1] is not launch:
+            launches.append(launch)
+        self.dispatched += 1
+        self._program.note_run(inputs, launch.scalars)
+        return numbers
+
+    def _dispatch(
+        self, inputs: list[Any], scalars: Sequence[float] | None, outputs: list[Sequence[Any]]
+    ) -> None:
+        """Starts the program, and puts the sequence of its outputs into a list.
+
+        Ctrl-C may come right after a call has returned, before what it gave has a name; so it is
+        put into the list by what calls it.
+        """
+        numbers = self._note(inputs, scalars)
+        inputs.append(numbers)
+        if type(numbers) is np.ndarray:
+            # Only here do they enter JAX, which would narrow them to float32 outside this scope.
+            with jax.enable_x64(True):
+                outputs.extend(starmap(self._compiled, (inputs,)))
+        else:
+            outputs.extend(starmap(self._compiled, (inputs,)))
+        note_dispatched(self.ctx, outputs[0][0])
+
+    def _land(self, made: list[Value], before: list[Value], outputs: list[Sequence[Any]]) -> None:
+        """Gives the new Values their arrays: the program's outputs, else those of the old ones.
+
+        Args:
+            made: the new Values, one for each output.
+            before: the old ones, if the storages may have the new ones already.
+            outputs: what the program gave, if it was dispatched.
+        """
+        if outputs:
+            for value, array in zip(made, outputs[0], strict=True):
+                value.array = array
+                value.segment = None
+        elif before:
+            for _, output, number in self._writes:
+                value, old = made[output], before[number]
+                value.shared = old.shared
+                if old.array.is_deleted():
+                    value.error = OpError(self._failed("it did not run", before))
+                else:
+                    value.array = old.array
+                value.segment = None
+
+    def _failed(self, error: object, before: Sequence[Value] = ()) -> str:
+        """Says why the program was not dispatched, and what was lost by that."""
+        failed = f"{self._program.code.instructions[0][0].name} on {self.ctx} failed: {error}"
+        lost = [str(one.type) for one in before if one.array.is_deleted()]
+        return _LOST.format(failed=failed, lost=", ".join(lost)) if lost else failed
+
+
+def _is_consumed(values: Sequence[Value]) -> bool:
+    return any(one.array.is_deleted() for one in values)
+
+
+def _after_fork_in_child() -> None:
+    _forks[0] += 1
+    replaced[0] += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,384 @@
+"""A trace: the recording of a function, kept as a graph instead of being launched.
+
+While a thread traces, its recorder hands every call to the trace, and every Storage asks the trace
+what it holds. Arrays from outside become inputs when they are read, and outputs when they are
+written; arrays made inside belong to the trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple, final
+
+from hybridnet import engine
+from hybridnet.base.attrs import HostScalar
+from hybridnet.base.context import Context, places
+from hybridnet.base.device_name import DEVICE, DeviceName, device_name
+from hybridnet.base.errors import MXNetError
+from hybridnet.base.tensor_type import TensorType
+from hybridnet.graph.node import Edge, Graph, Node, variable
+from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.core.registry import get
+
+from ..devices.device import device_at
+from ..segments.segment import Segment, Value
+from . import recorder
+
+__all__ = ["Captured", "GraphBuilder", "Trace", "host_scalars", "init_scope"]
+
+_ANOTHER: Final = (
+    "{name}: an array of another trace was used here: one that a traced function, or a branch or "
+    "loop in it, kept where the trace does not see it, or that a "
+    "thread made while it traced; return it from the function instead"
+)
+
+
+class Captured(NamedTuple):
+    """Something outside that a trace read.
+
+    Attributes:
+        value: what stands for it in the trace.
+        storage: whose value it is.
+        handle: the array through which it was read first; None for the state of a random
+            generator.
+        edge: where on the tape the array was.
+    """
+
+    value: Value
+    storage: Any
+    handle: Any
+    edge: Any
+
+
+@final
+class Trace:
+    """One tracing of one function.
+
+    Args:
+        began: the place in the tape's order at which it begins.
+
+    Attributes:
+        began: the same.
+        ctx: the device that its first operator is on; None before.
+        segment: what has been recorded.
+        origins: of each instruction, the user's line that recorded it.
+        where: for each instruction the context of its results, and that on which it runs.
+        sources: what is asked for numbers at each call, and what stands for these.
+        formals: the storages of what stands for arguments.
+        rewired: storages from outside that were overwritten, as a whole, with something that is
+            on the trace's own tape: the array through which, and where there it is; known after
+            the trace has ended.
+    """
+
+    def __init__(self, began: int = 0) -> None:
+        self.began = began
+        self.ctx: Context | None = None
+        self.where: list[tuple[Context, Context]] = []
+        # The scopes of `device` outside, which are not the function's affair.
+        self._depth = len(places())
+        self._result_contexts: list[Context] = []
+        self.segment = _traced_segment()
+        self.origins: list[Any] = []
+        self.sources: list[tuple[Callable[[], Sequence[float]], list[HostScalar]]] = []
+        self.rewired: dict[Any, Any] = {}
+        # Values that stand for something outside say by this that they have no array.
+        self._outside = self.segment.outside = _traced_segment()
+        self.formals: set[Any] = set()
+        self._reads: dict[tuple[Any, Any], Captured] = {}
+        self._handles: dict[int, Any] = {}
+        self._writes: dict[Any, Value] = {}
+        self._written: dict[int, tuple[Any, Any]] = {}
+        self._roots: dict[int, tuple[Any, Any]] = {}
+        self._outer: Any = None
+
+    def __enter__(self) -> Trace:
+        self._outer = recorder.set_trace(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        recorder.set_trace(self._outer)
+        # Arrays from outside must not keep a place on the trace's tape, which ends here.
+        for handle, edge in self._written.values():
+            if handle.edge is not edge:
+                self.rewired[handle.storage] = (handle, handle.edge)
+                handle.set_edge(edge)
+
+    def close(self) -> None:
+        """Lets go of everything outside."""
+        for held in (self.formals, self.rewired, self._reads, self._handles):
+            held.clear()
+        for held in (self._writes, self._written, self._roots):
+            held.clear()
+
+    def owns(self, storage: Any) -> bool:
+        """Whether a Storage was made in this trace, by the function."""
+        return storage.owner is self and storage not in self.formals
+
+    def placeholder(self, type: TensorType) -> Value:
+        """Returns a Value that stands for something outside."""
+        value = Value(type)
+        value.segment = self._outside
+        return value
+
+    def append(
+        self, ctx: Context, call: Call, values: Sequence[Value], scalars: Any, types: Types
+    ) -> list[Value]:
+        """Records one call."""
+        runs_on = ctx
+        stack = places()
+        if len(stack) > self._depth and not isinstance(stack[-1], Context):
+            runs_on = _asked_for(stack[self._depth :]) or ctx
+        if self.ctx is None:
+            self.ctx = self.segment.ctx = ctx
+        for value in values:
+            foreign = value.segment
+            if foreign is None or foreign is self.segment or foreign is self._outside:
+                continue
+            if foreign.traced:
+                raise MXNetError(_ANOTHER.format(name=call.name))
+            recorder.launch(foreign)  # made before the trace: a constant of it
+        made = self.segment.append(call, values, scalars, types)
+        if made is None:
+            raise MXNetError(recorder.INTERRUPTED)
+        self.where.append((ctx, runs_on))
+        self.origins.append(engine.caller_origin(2))
+        self._result_contexts += (ctx,) * len(made)
+        return made
+
+    @property
+    def spans_devices(self) -> bool:
+        """Whether what was recorded is on several devices."""
+        return len({one for pair in self.where for one in pair}) > 1
+
+    def context_of(self, value: Value) -> Context | None:
+        """Returns where a recorded value is; None for one that was not recorded here."""
+        if value.segment is not self.segment:
+            return None
+        return self._result_contexts[value.index]
+
+    def inline(
+        self,
+        call: Any,
+        values: Sequence[Value],
+        scalars: Sequence[Any],
+        contexts: Sequence[Context],
+    ) -> list[Value]:
+        """Records the nodes of a graph that is on several devices.
+
+        Args:
+            call: a `GraphCall`, whose nodes name their devices.
+            values: its inputs.
+            scalars: the numbers that it takes.
+            contexts: of its outputs.
+        """
+        numbers = dict(zip(call.hosts, scalars, strict=True))
+        made = {node: [value] for node, value in zip(call.graph.inputs, values, strict=True)}
+        for node in call.graph.nodes:
+            if node.call is None:
+                continue
+            operands = [made[edge.node][edge.index] for edge in node.inputs]
+            own = tuple(numbers[x] if type(x) is HostScalar else x for x in node.scalars)
+            types = node.call.infer(tuple(value.type for value in operands))
+            place = DeviceName.parse(node.attrs[DEVICE])
+            assert place.type is not None and place.index is not None
+            made[node] = self.append(
+                Context(place.type, place.index), node.call, operands, own, types
+            )
+        found = [made[edge.node][edge.index] for edge in call.graph.outputs]
+        copy = get("_copy").bind({})[0]
+        return [
+            one
+            if self.context_of(one) in (None, ctx)
+            else self.append(ctx, copy, [one], (), (one.type,))[0]
+            for one, ctx in zip(found, contexts, strict=True)
+        ]
+
+    def link(self, view: Any, base: Any) -> None:
+        """Notes that an array is a view of another, for both to be read through the latter."""
+        self._roots[id(view)] = (view, self.root(base))
+
+    def root(self, handle: Any) -> Any:
+        """Returns the array from outside that an array is a view of, or that array itself."""
+        found = self._roots.get(id(handle))
+        return handle if found is None else found[1]
+
+    def read(self, storage: Any, handle: Any = None) -> Value:
+        """Returns what a Storage from outside holds now, in the trace.
+
+        Args:
+            storage: what is read.
+            handle: the array through which; gradients will flow out of the traced function to
+                where it is on the tape.
+        """
+        edge = None
+        if handle is not None:
+            handle = self.root(handle)
+            self._handles[id(handle)] = handle
+            # Overwritten, it may be on the trace's own tape now.
+            _, edge = self._written.get(id(handle), (handle, handle.edge))
+        if edge is not None and not (handle.offset is None and handle.type is storage.type):
+            # A view with a place of its own on the tape: gradients go there, the value comes from
+            # the whole.
+            self._capture(storage, handle, edge, handle.type)
+            edge = None
+        written = self._writes.get(storage)
+        if written is not None and edge is None:
+            return written
+        value = self._capture(storage, handle, edge, storage.type)
+        return value if written is None else written
+
+    def _capture(self, storage: Any, handle: Any, edge: Any, type: TensorType) -> Value:
+        found = self._reads.get((storage, edge))
+        if found is None:
+            value = self.placeholder(type)
+            found = self._reads[storage, edge] = Captured(value, storage, handle, edge)
+        return found.value
+
+    def write(self, storage: Any, value: Value, handle: Any = None) -> None:
+        """Notes that a Storage from outside is overwritten.
+
+        Args:
+            storage: what is written.
+            value: what it holds from now on.
+            handle: the array through which, where that is the whole of it.
+        """
+        if handle is not None:
+            self._written.setdefault(id(handle), (handle, handle.edge))
+        self._writes[storage] = value
+
+    def captured(self) -> list[Captured]:
+        """Returns what was read from outside."""
+        return list(self._reads.values())
+
+    def depend(self, handles: Sequence[Any]) -> None:
+        """Notes arrays from outside through which a function that was called here reads."""
+        self._handles.update((id(one), one) for one in handles if one is not None)
+
+    def handles(self) -> list[Any]:
+        """Returns the arrays through which it was read, and those that were overwritten whole."""
+        return [*self._handles.values(), *(handle for handle, _ in self._written.values())]
+
+    def written(self) -> list[tuple[Any, Value]]:
+        """Returns the storages from outside that were written, and their last Values."""
+        return list(self._writes.items())
+
+    def host_scalars(self, source: Callable[[], Sequence[float]], count: int) -> list[HostScalar]:
+        """Notes numbers to be asked for at each call."""
+        made = [HostScalar(source, index) for index in range(count)]
+        self.sources.append((source, made))
+        return made
+
+
+def _asked_for(stack: Sequence[Any]) -> Context | None:
+    """Returns the device that scopes of `device` ask for; None where they name none.
+
+    Raises:
+        MXNetError: it is none of this process.
+    """
+    name = DeviceName()
+    for one in stack:
+        name = DeviceName() if one is None else name.merged(device_name(one))
+    if name.type is None:
+        return None
+    return device_at(Context(name.type, name.index or 0)).context
+
+
+def _traced_segment() -> Segment:
+    segment = Segment(Context("cpu", 0))
+    segment.traced = True
+    return segment
+
+
+def host_scalars(source: Callable[[], Sequence[float]], count: int) -> list[Any]:
+    """Returns numbers that Python must compute anew each time (a scheduled learning rate).
+
+    Outside a trace they are computed now. In a trace `source` will be called at each call of the
+    traced function, and what is returned stands for its results; it can be given to `Scalar`
+    parameters of operators only.
+
+    Args:
+        source: returns the numbers, and may change Python state (count a step).
+        count: how many.
+    """
+    trace = recorder.current_trace()
+    if trace is not None:
+        made: list[Any] = trace.host_scalars(source, count)
+        return made
+    numbers = [*map(float, source())]
+    if len(numbers) != count:
+        raise MXNetError(f"host_scalars: expected {count} numbers, got {len(numbers)}")
+    return numbers
+
+
+@contextmanager
+def init_scope() -> Iterator[None]:
+    """A scope outside any trace: what is made in it lasts (optimizer states, parameters)."""
+    with recorder.aside():
+        yield
+
+
+@final
+class GraphBuilder:
+    """Turns a segment into a graph.
+
+    Args:
+        segment: what was recorded.
+        connect: for each instruction gets its call, the number of its first result and its inputs;
+            returns the inputs it is to have.
+        devices: for each instruction the name of the device on which it runs; None where all run
+            on one.
+        origins: for each instruction the user's line that recorded it, where that is noted.
+
+    Attributes:
+        results: where each of the segment's results is in the graph; it grows while `connect` is
+            called.
+    """
+
+    def __init__(
+        self,
+        segment: Segment,
+        connect: Callable[[GraphBuilder, Call, int, list[Edge]], Sequence[Edge]] | None = None,
+        devices: Sequence[str] | None = None,
+        origins: Sequence[Any] = (),
+    ) -> None:
+        self._segment = segment
+        self._inputs: dict[int, tuple[Node, Value]] = {}
+        self.results: list[Edge] = []
+        for held, one in zip(segment.inputs, segment.input_types, strict=True):
+            self._input(held if type(held) is Value else Value(one, held))
+        variables = [node for node, _ in self._inputs.values()]
+        position = 0
+        for number, (call, operands) in enumerate(segment.instructions):
+            attrs = {} if devices is None else {DEVICE: devices[number]}
+            scalars = tuple(segment.scalars[position : position + call.num_scalars])
+            position += call.num_scalars
+            inputs = [self.results[i] if i >= 0 else Edge(variables[~i], 0) for i in operands]
+            if connect is not None:
+                inputs = list(connect(self, call, len(self.results), inputs))
+            origin = origins[number] if origins else None
+            name = f"{call.name.lower()}{number}"
+            node = Node(call, tuple(inputs), name, scalars, attrs, origin)
+            self.results.extend(Edge(node, index) for index in range(call.num_outputs))
+
+    def _input(self, value: Value) -> Node:
+        # A constant is known by its array, as in the segment.
+        key = id(value if value.array is None else value.array)
+        found = self._inputs.get(key)
+        if found is None:
+            found = self._inputs[key] = (variable(f"input{len(self._inputs)}"), value)
+        return found[0]
+
+    def edge(self, value: Value) -> Edge:
+        """Returns where a Value is in the graph; one from outside becomes an input."""
+        if value.segment is self._segment:
+            return self.results[value.index]
+        return Edge(self._input(value), 0)
+
+    def graph(self, outputs: Sequence[Edge]) -> tuple[Graph, list[Value]]:
+        """Returns the graph of these outputs, and the Values of its inputs: those it needs."""
+        needed = set(Graph((), tuple(outputs)).nodes)
+        inputs = [(node, value) for node, value in self._inputs.values() if node in needed]
+        graph = Graph(tuple(node for node, _ in inputs), tuple(outputs))
+        graph.verify()
+        return graph, [value for _, value in inputs]

@@ -1,0 +1,113 @@
+"""Waiting: for the array of a Value, for its end, and for everything."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Final
+
+from hybridnet import engine
+from hybridnet.base.errors import MXNetError, OpError
+
+from ..observe import events
+from ..platform.jax_devices import refuse_forked
+from ..segments.segment import Value
+from .dispatched import recent
+from .failures import raise_first, raise_kept
+from .launch import flush_all, launch
+
+__all__ = ["TRACED", "loops", "ready_array", "wait", "wait_all"]
+
+TRACED: Final = (
+    "this array belongs to a traced function (hn.function or hybridize()), where it stands for "
+    "values to come: it cannot be read there (asnumpy, print, float, if), nor after the function "
+    "returned; return it from the function, or do this part outside"
+)
+
+#: Runs of graphs with loops that are under way, by their `id`: Ctrl-C in a wait ends those of its
+#: thread, since a loop may have no end of its own.
+loops: Final[dict[int, Any]] = {}
+
+
+def ready_array(value: Value) -> Any:
+    """Returns the JAX array of a Value, launching and waiting for host tasks as needed.
+
+    The array's own computation may still be running in XLA.
+
+    Raises:
+        OpError: it could not be computed.
+        MXNetError: it belongs to a trace, or this process was forked.
+    """
+    refuse_forked()
+    segment = value.segment
+    if segment is not None and not segment.traced:
+        launch(segment)
+    if value.array is None and value.error is None:
+        if value.var is None:
+            raise MXNetError(TRACED)
+        try:
+            engine.wait_for_var(value.var)
+        except engine.TaskError as error:
+            raise OpError(str(error)) from error.__cause__
+        except KeyboardInterrupt:
+            _interrupt_loops()
+            raise
+    if value.error is not None:
+        raise_kept(value.error)
+    return value.array
+
+
+def wait(value: Value) -> Any:
+    """Returns the JAX array of a Value when it has been computed.
+
+    Raises:
+        OpError: it could not be computed.
+        MXNetError: it belongs to a trace, or this process was forked.
+    """
+    if events.observer is not None:
+        with events.span("wait", str(value.type)):
+            return _finished(ready_array(value))
+    return _finished(ready_array(value))
+
+
+def _interrupt_loops() -> None:
+    for run in list(loops.values()):
+        run.interrupt(threading.get_ident())
+
+
+def _finished(array: Any) -> Any:
+    try:
+        return array.block_until_ready()
+    except RuntimeError as error:
+        raise OpError(f"a program failed while it ran: {error}") from error
+
+
+def wait_all() -> None:
+    """Waits until everything recorded by any thread, and every task, has run.
+
+    Raises:
+        OpError: something failed, and no wait has raised that yet; the first such failure.
+    """
+    with events.span("wait", "everything"):
+        flush_all()
+        try:
+            engine.wait_for_all()
+        except engine.TaskError as error:
+            raise OpError(str(error)) from error.__cause__
+        except KeyboardInterrupt:
+            _interrupt_loops()
+            raise
+        for ref in recent():
+            array = ref()
+            try:
+                if array is not None and not array.is_deleted():
+                    _finished(array)
+            except OpError:
+                # A donated array is gone, maybe just now: its memory belongs to a later program.
+                if array is None or not array.is_deleted():
+                    raise
+    raise_first()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=loops.clear)

@@ -1,0 +1,190 @@
+"""Programs of two parts for inputs that stay the same, put to use where they are faster.
+
+It happens in the background, once for each program that was launched with the same arrays for a
+while (`constants`). Weights are not held meanwhile: a training step may want their memory.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from hybridnet.base import config
+from hybridnet.base.dtype import is_float
+from hybridnet.base.lazy import jax, jnp
+from hybridnet.ops.core.alternatives import picking
+from hybridnet.passes.context import TOLERANCE
+
+from ..observe.program_log import describe, explaining, log, say
+from ..platform.background import is_ending
+from ..platform.jax_devices import sharding_of
+from ..programs.compiling import lower, options_beside, options_of, shapes_of
+from ..programs.recipe_book import book
+from ..segments.code import Code
+from ..tuning.launches import Launch
+from ..tuning.timing import compare
+from ..tuning.turns import Turn
+from .constants import Narrow, Settled
+from .settled_code import lower_settled
+from .splitting import Split, split
+
+__all__ = ["Settling", "made_for"]
+
+# A prologue that makes less than this saves nothing that could be told.
+_LEAST_MADE: Final = 1 << 14
+# Seconds of comparing the two by turns, and how often: what else the machine does may hide a gain
+# from the clock.
+_TIMING: Final = 1.0
+_TRIES: Final = 4
+# Two programs agree whose results differ by no more, as a share of the greatest: what one operator
+# may change adds up over a network.
+_AGREE: Final = 100 * TOLERANCE
+
+
+class Settling:
+    """A launch with inputs that stay the same, kept until a program was made for it.
+
+    Args:
+        code: the structure.
+        inputs: JAX arrays; those that stay the same are referred to weakly, of others there is a
+            copy.
+        scalars: numbers.
+        constant: the inputs, by number, that stay the same.
+    """
+
+    def __init__(
+        self,
+        code: Code,
+        inputs: Sequence[Any],
+        scalars: Sequence[Any],
+        constant: Sequence[int],
+    ) -> None:
+        self._code = code
+        self._constant = tuple(constant)
+        fixed = frozenset(constant)
+        self._refs: list[Callable[[], Any]] = [
+            weakref.ref(array) if slot in fixed else partial(_itself, jnp.copy(array))
+            for slot, array in enumerate(inputs)
+        ]
+        self._scalars = list(scalars)
+
+    def run(
+        self,
+        whole: Any,
+        narrow: Narrow,
+        turns: Callable[[], AbstractContextManager[Turn]],
+        put: Callable[[Settled], None],
+    ) -> None:
+        """Makes the program; does nothing where that is no gain, or the arrays have died.
+
+        Args:
+            whole: the executable as it is.
+            narrow: see `Settled`.
+            turns: within it, launches can be held up.
+            put: is given what is to stand in its place.
+        """
+        try:
+            made = made_for(self._code, whole, self._constant, narrow)
+            inputs = [ref() for ref in self._refs]
+            if made is None or is_ending() or any(one is None for one in inputs):
+                return
+            if not made.prepare(inputs):
+                return
+            launch = Launch(self._code, inputs, self._scalars)
+            del inputs
+            if not _agree(launch.outputs(whole), launch.outputs(made)):
+                say("%s: not the same with inputs that stay the same", describe(self._code))
+                return
+            with turns() as turn:
+                for _ in range(_TRIES):
+                    found = compare(launch.timer(whole), launch.timer(made), _TIMING, turn)
+                    if found.is_win or not found.is_promising or is_ending():
+                        break
+        except Exception as error:  # the program as it is goes on
+            log.info("%s: cannot be made for inputs that stay: %s", describe(self._code), error)
+            return
+        if explaining():
+            say(
+                "%s: %d inputs stay the same; %.3f of the time with what follows from them made "
+                "once%s",
+                describe(self._code),
+                len(self._constant),
+                found.ratio,
+                "" if found.is_win else ", which is too little",
+            )
+        if found.is_win:
+            put(made)
+
+
+def _itself(array: Any) -> Any:
+    return array
+
+
+def made_for(code: Code, whole: Any, constant: Sequence[int], narrow: Narrow) -> Settled | None:
+    """Compiles a structure in two parts; takes about as long as compiling it does.
+
+    Args:
+        code: the structure.
+        whole: its executable, for other inputs.
+        constant: the inputs, by number, that stay the same.
+        narrow: see `Settled`.
+
+    Returns:
+        None where nothing worth it follows from these inputs.
+
+    Raises:
+        Exception: whatever a lowering or XLA has against it.
+    """
+    sharding = sharding_of(code.ctx)
+    recipe = book.recipe(code)
+    with jax.enable_x64(True), picking(recipe.picks):
+        shapes = shapes_of(code)
+        program = lower_settled(code, constant) or lower(code)
+        closed = jax.jit(program).trace(*shapes).jaxpr
+        parts = split(closed, constant, config.constants_size())
+        if parts is None or parts.nbytes < _LEAST_MADE:
+            return None
+        made = [
+            jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=sharding) for one in parts.types
+        ]
+        given = {slot: place for place, slot in enumerate(parts.takes)}
+        main = jax.jit(
+            parts.main,
+            donate_argnums=tuple(given[slot] for slot in code.donated),
+            keep_unused=True,
+            out_shardings=sharding,
+        ).trace(*(shapes[slot] for slot in parts.takes), *made)
+        options = {**options_beside(code, main.jaxpr), **options_of(code, recipe)}
+        return Settled(
+            whole,
+            _prologue(parts, shapes, sharding),
+            main.lower().compile(compiler_options=options),
+            constant,
+            parts.reads,
+            parts.takes,
+            parts.nbytes,
+            narrow,
+        )
+
+
+def _prologue(parts: Split, shapes: Sequence[Any], sharding: Any) -> Any:
+    jitted = jax.jit(parts.prologue, keep_unused=True, out_shardings=sharding)
+    return jitted.lower(*(shapes[slot] for slot in parts.reads)).compile()
+
+
+def _agree(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Whether two lists of results are the same but for rounding; whole numbers may be ties."""
+    return all(map(_is_close, one, other))
+
+
+def _is_close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    if not is_float(a.dtype) or not a.size:
+        return True
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    bound = _AGREE * float(np.max(np.abs(a), initial=0.0, where=np.isfinite(a)))
+    return bool(np.allclose(a, b, rtol=0, atol=bound, equal_nan=True))
