@@ -262,7 +262,7 @@ BREACHES = {
     "a known circle that is mended": (
         lambda house: rules.circles(house, ["hybridnet/ops/a.py: hybridnet.ops.b"]),
         {"ops/a.py": "from . import b", "ops/b.py": ""},
-        "ops/a.py: is listed as an import that closes a circle, and closes none. Take it",
+        "ops/a.py: hybridnet.ops.b is listed as an import that closes a circle, and closes none.",
     ),
     "an import in a function": (
         inside_functions,
@@ -277,7 +277,7 @@ BREACHES = {
     "a reason for an import that is gone": (
         lambda house: rules.inside_functions(house, {"hybridnet/ops/a.py: math": "slow"}),
         {"ops/a.py": "import math"},
-        "ops/a.py: is listed as an import inside a function, and is none. Take it off",
+        "ops/a.py: math is listed as an import inside a function, and is none. Take it off",
     ),
     "namesakes in a floor": (
         rules.class_names,

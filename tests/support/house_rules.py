@@ -304,8 +304,9 @@ def circles(house: House, known: Collection[str] = ()) -> list[Finding]:
     for key in known:
         start, end = closing.get(key, ("", ""))
         if not start or start not in _reached(end, edges):
-            what = "is listed as an import that closes a circle, and closes none"
-            found.append(Finding(key, key.split(": ")[0], what, "Take it off the list"))
+            path, name = key.split(": ")
+            what = f"{name} is listed as an import that closes a circle, and closes none"
+            found.append(Finding(key, path, what, "Take it off the list"))
     return found
 
 
@@ -404,8 +405,9 @@ def inside_functions(house: House, reasons: Mapping[str, str]) -> list[Finding]:
     }
     for key in reasons:
         if key not in keys:
-            what = "is listed as an import inside a function, and is none"
-            found.append(Finding(key, key.split(": ")[0], what, "Take it off the list"))
+            path, name = key.split(": ")
+            what = f"{name} is listed as an import inside a function, and is none"
+            found.append(Finding(key, path, what, "Take it off the list"))
     return found
 
 
