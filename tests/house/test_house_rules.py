@@ -131,6 +131,21 @@ BREACHES = {
         {"ops/a.py": "from .nn import b", "ops/nn/b.py": ""},
         "ops/a.py:1: imports hybridnet.ops.nn.b, but nn is not below . in ops. Move",
     ),
+    "a folder imports from the package itself": (
+        folders,
+        {"ops/nn/a.py": "from hybridnet.ops import b"},
+        "ops/nn/a.py:1: imports hybridnet.ops.b, but __init__ is not below nn in ops. Move",
+    ),
+    "a folder imports from a folder in it": (
+        lambda house: rules.folders(house, {"ops": {"nn": (), "nn/conv": ("nn",)}}),
+        {"ops/nn/a.py": "from .conv import b", "ops/nn/conv/b.py": "from .. import a"},
+        "ops/nn/a.py:1: imports hybridnet.ops.nn.conv.b, but nn/conv is not below nn in ops. Move",
+    ),
+    "a new folder beside files": (
+        lambda house: rules.folders(house, {"ops": {".": ()}}),
+        {"ops/attic/__init__.py": "", "ops/a.py": ""},
+        "ops/attic/__init__.py:1: attic is in no row of the table of ops. Give it a row",
+    ),
     "a folder is in no row": (
         lambda house: rules.folders(house, {"ops": {"core": ()}}),
         {"ops/attic.py": ""},
@@ -247,7 +262,7 @@ BREACHES = {
     "a known circle that is mended": (
         lambda house: rules.circles(house, ["hybridnet/ops/a.py: hybridnet.ops.b"]),
         {"ops/a.py": "from . import b", "ops/b.py": ""},
-        "ops/a.py: is listed as an import that closes a circle, and closes none. Take it",
+        "ops/a.py: hybridnet.ops.b is listed as an import that closes a circle, and closes none.",
     ),
     "an import in a function": (
         inside_functions,
@@ -262,7 +277,7 @@ BREACHES = {
     "a reason for an import that is gone": (
         lambda house: rules.inside_functions(house, {"hybridnet/ops/a.py: math": "slow"}),
         {"ops/a.py": "import math"},
-        "ops/a.py: is listed as an import inside a function, and is none. Take it off",
+        "ops/a.py: math is listed as an import inside a function, and is none. Take it off",
     ),
     "namesakes in a floor": (
         rules.class_names,
@@ -301,9 +316,13 @@ RIGHT = {
             "ops/__init__.py": "from .nn import a",
             "ops/nn/a.py": "from ..core import b\nfrom hybridnet.base import lazy\nfrom . import c",
             "ops/nn/c.py": "",
-            "ops/core/b.py": "",
+            "ops/core/b.py": "if TYPE_CHECKING:\n    from hybridnet.ops.nn.a import d",
             "ops/d.py": "",
         },
+    ),
+    "folders in folders": (
+        lambda house: rules.folders(house, {"ops": {"nn": ("nn/conv",), "nn/conv": ()}}),
+        {"ops/nn/a.py": "from .conv import b", "ops/nn/conv/b.py": "from . import c"},
     ),
     "outside": (
         outside,

@@ -63,8 +63,9 @@ BELOW = {
     "compat_report": ("ops",),
     "test_utils": ("gluon", "io", "optimizer"),
 }
-#: Package with folders, as "runtime" or "ops/nn" -> its parts -> the parts just below them. A part
-#: is a folder or a file; "." stands for all files of the package that have no row of their own.
+#: Package with folders -> its parts -> the parts just below them. A part is a folder or a file, as
+#: "tuning", "nn/conv" or "decorator"; "." stands for all files that lie in the package itself and
+#: have no row of their own.
 INSIDE = {
     "compat": {"tf1": ()},
     "gluon": {"nn": (".",), ".": ()},
@@ -120,10 +121,10 @@ LATE = {
     "hybridnet/cli/main.py: hybridnet.cli.train.train": "brings in JAX; help must not wait",
     "hybridnet/cli/train.py: hybridnet.cli.report": "draws with an extra",
     "hybridnet/ndarray/sparse/csr.py: scipy.sparse": "may be missing; only one method needs it",
-    "hybridnet/runtime/programs/compiling.py: jax._src.lib.xla_client": "private to JAX",
-    "hybridnet/runtime/programs/compiling.py: jax._src.core": "private to JAX; may be missing",
-    "hybridnet/runtime/programs/compiling.py: jax._src.stages": "private to JAX; may be missing",
-    "hybridnet/runtime/programs/compiling.py: jax._src.interpreters.pxla": "private to JAX",
+    "hybridnet/runtime/compiling.py: jax._src.lib.xla_client": "private to JAX; may be missing",
+    "hybridnet/runtime/compiling.py: jax._src.core": "private to JAX; may be missing",
+    "hybridnet/runtime/compiling.py: jax._src.stages": "private to JAX; may be missing",
+    "hybridnet/runtime/compiling.py: jax._src.interpreters.pxla": "private to JAX; may be missing",
     "hybridnet/test_utils/distributions.py: scipy.special.chdtrc": "may be missing; one check",
     "hybridnet/tracing/autograph/calls.py: hybridnet.tracing.autograph.operators": (
         "for what is converted, as the next"
@@ -141,12 +142,8 @@ KNOWN: dict[str, set[str]] = {
     "folders": {
         # What runs programs decides to tune them, and tuning runs programs.
         "hybridnet/runtime/programs.py: hybridnet.runtime.tuning.tune_when_idle",
-        "hybridnet/runtime/specialize/settling.py: hybridnet.runtime.tuning.launches.Launch",
-        "hybridnet/runtime/specialize/settling.py: hybridnet.runtime.tuning.timing.compare",
-        # These name the type of who calls them.
-        "hybridnet/tracing/bucketed.py: hybridnet.tracing.traced.CacheInfo",
-        "hybridnet/tracing/bucketed.py: hybridnet.tracing.traced.Function",
-        "hybridnet/tracing/relaxed.py: hybridnet.tracing.traced.Function",
+        "hybridnet/runtime/settling.py: hybridnet.runtime.tuning.launches.Launch",
+        "hybridnet/runtime/settling.py: hybridnet.runtime.tuning.timing.compare",
     },
     "outside": {
         # These put arrays on devices, or ask for 64-bit types, which the floors below should do.
@@ -170,14 +167,14 @@ KNOWN: dict[str, set[str]] = {
         "hybridnet/checkpoint/nodes.py: hybridnet.symbol._compose.scope_attributes",
         "hybridnet/checkpoint/nodes.py: hybridnet.symbol._compose.user_attributes",
         "hybridnet/checkpoint/slots.py: hybridnet.ndarray._copy.put",
-        "hybridnet/compat/tf1/graph/building.py: hybridnet.symbol._compose.scope_attributes",
-        "hybridnet/compat/tf1/operations/control_flow.py: hybridnet.symbol._inside.Inside",
-        "hybridnet/compat/tf1/operations/control_flow.py: hybridnet.symbol._inside.joined",
-        "hybridnet/compat/tf1/operations/functional.py: hybridnet.symbol._inside.Inside",
+        "hybridnet/compat/tf1/building.py: hybridnet.symbol._compose.scope_attributes",
+        "hybridnet/compat/tf1/control_flow.py: hybridnet.symbol._inside.Inside",
+        "hybridnet/compat/tf1/control_flow.py: hybridnet.symbol._inside.joined",
+        "hybridnet/compat/tf1/functional_ops.py: hybridnet.symbol._inside.Inside",
         "hybridnet/exported/loaded.py: hybridnet.ndarray._copy.put",
-        "hybridnet/exported/loaded.py: hybridnet.ops.random.state.initial_state",
-        "hybridnet/graph/dtypes.py: hybridnet.ops.core.checks.wide",
-        "hybridnet/graph/transform.py: hybridnet.ops.random.state.STATE_SHAPE",
+        "hybridnet/exported/loaded.py: hybridnet.ops._random_state.initial_state",
+        "hybridnet/graph/dtypes.py: hybridnet.ops._checks.wide",
+        "hybridnet/graph/transform.py: hybridnet.ops._random_state.STATE_SHAPE",
         "hybridnet/ndarray/sparse/base.py: hybridnet.ndarray._tape",
         "hybridnet/ndarray/sparse/base.py: hybridnet.ndarray._apply.write_out",
         "hybridnet/ndarray/sparse/base.py: hybridnet.ndarray._copy.put",
@@ -196,9 +193,9 @@ KNOWN: dict[str, set[str]] = {
         "hybridnet/numpy_extension/random.py: hybridnet.numpy._call.apply",
         "hybridnet/numpy_extension/random.py: hybridnet.numpy._call.dtype_name",
         "hybridnet/numpy_extension/random.py: hybridnet.numpy._call.operand",
-        "hybridnet/runtime/record/generator.py: hybridnet.ops.random.state.initial_state",
+        "hybridnet/runtime/generator.py: hybridnet.ops._random_state.initial_state",
         "hybridnet/session/runner.py: hybridnet.ndarray._copy.put",
-        "hybridnet/session/runner.py: hybridnet.ops.random.state.initial_state",
+        "hybridnet/session/runner.py: hybridnet.ops._random_state.initial_state",
         "hybridnet/symbol/numpy.py: hybridnet.numpy._call",
         "hybridnet/tracing/admission.py: hybridnet.ndarray._tape",
         "hybridnet/tracing/autograph/number.py: hybridnet.ndarray._part.cast_call",
@@ -225,7 +222,7 @@ KNOWN: dict[str, set[str]] = {
     "circles": {
         "hybridnet/ndarray/ndarray.py: hybridnet.numpy",
         "hybridnet/numpy/_protocols.py: hybridnet.numpy.fallback",
-        "hybridnet/runtime/programs.py: hybridnet.runtime.specialize.settling.Settling",
+        "hybridnet/runtime/programs.py: hybridnet.runtime.settling.Settling",
         "hybridnet/runtime/programs.py: hybridnet.runtime.tuning.tune_when_idle",
         "hybridnet/symbol/symbol.py: hybridnet.symbol.numpy",
         "hybridnet/tracing/autograph/calls.py: hybridnet.tracing.autograph.operators",
@@ -235,7 +232,7 @@ KNOWN: dict[str, set[str]] = {
         "hybridnet/compat_report/judge.py: hybridnet",
         "hybridnet/ndarray/ndarray.py: hybridnet.numpy",
         "hybridnet/numpy/_protocols.py: hybridnet.numpy.fallback",
-        "hybridnet/runtime/programs.py: hybridnet.runtime.specialize.settling.Settling",
+        "hybridnet/runtime/programs.py: hybridnet.runtime.settling.Settling",
         "hybridnet/runtime/programs.py: hybridnet.runtime.tuning.tune_when_idle",
         "hybridnet/symbol/symbol.py: hybridnet.symbol.numpy",
     },
@@ -273,8 +270,9 @@ def check(findings, rule):
 def test_the_whole_tree_is_read(house):
     """An empty tree, or lazy names that are not found, would break no rule."""
     assert {source.floor for source in house.sources.values()} >= set(BELOW)
-    parts = {f"hybridnet.{name.replace('/', '.')}.{one}" for name in INSIDE for one in INSIDE[name]}
-    assert {one for one in parts if not one.endswith("..")} <= set(house.sources)
+    parts = {f"hybridnet/{name}/{one}" for name, rows in INSIDE.items() for one in rows}
+    named = {one.replace("/", ".") for one in parts if not one.endswith(("/.", "/__init__"))}
+    assert named <= set(house.sources)
     assert set(house.lazy) == {"jax", "jax_core", "jnp", "lax"}
 
 

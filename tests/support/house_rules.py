@@ -102,51 +102,65 @@ _DOWN = (
 
 
 def folders(house: House, rows_of: Mapping[str, Rows]) -> list[Finding]:
-    """Within a package with folders, every import goes to the own part or one below.
+    """Within a package with folders, every import that happens goes to the own part or one below.
 
-    A part is a folder, or a file, that lies in the package; "." in a table stands for all files
-    of the package without a row. The package's ``__init__.py`` may import all of it.
+    A part is a folder or a file of the package, or of a folder of it, such as "nn" and "nn/conv";
+    it holds all that no longer name holds. "." stands for all files that lie in the package itself
+    and have no row. Its ``__init__.py`` is above all parts, if it has no row.
 
     Args:
         house: the tree.
         rows_of: package, such as "tracing" or "compat/tf1" -> part -> the parts just below it.
     """
     found = []
-    packages = {f"hybridnet.{name.replace('/', '.')}": rows for name, rows in rows_of.items()}
+    packages = {_module(name): rows for name, rows in rows_of.items()}
+    parts = {f"{name}.{_dots(part)}" for name, rows in packages.items() for part in rows}
     for name, rows in packages.items():
         found += _rows_that_are_wrong(f"the table of {_path(name)}", rows)
     for source in _in_floors(house):
-        folder = source.folder.rpartition(".")[0] if source.is_init else ""
-        if folder.count(".") and folder not in packages:  # a folder in a floor without a table
-            what = f"lies in {_path(folder)}, which has folders but no table"
-            mend = (
-                f"Give {_path(folder)!r} a table of which of its folders and files are below which"
-            )
+        parent = source.folder.rpartition(".")[0]
+        is_inner = source.is_init and parent.count(".")  # a folder of a floor
+        if is_inner and parent not in packages and source.folder not in parts:
+            what = f"lies in {_path(parent)}, which has folders but no table"
+            mend = f"Give {_path(parent)!r} a table of which of its parts are below which"
             found.append(Finding(source.folder, f"{source.path}:1", what, mend))
         for package, rows in packages.items():
-            mine = _part(source.module, package, rows)
-            if mine is None:
-                continue
-            if mine not in rows:
-                what = f"{mine} is in no row of the table of {_path(package)}"
-                found.append(Finding(source.module, f"{source.path}:1", what, "Give it a row"))
-                continue
-            below = allowed(mine, rows) | {mine}
-            for one in _of_the_house(source):
-                target = _part(one.module, package, rows)
-                if target is None or target in below:
-                    continue
-                what = f"imports {one}, but {target} is not below {mine} in {_path(package)}"
-                found.append(_breach(source, one, what, _DOWN))
+            found += _upward_in(house, package, rows, source)
     return found
 
 
-def _part(module: str, package: str, rows: Rows) -> str | None:
-    """Returns the part of a package that a module is in, if it is."""
+def _upward_in(house: House, package: str, rows: Rows, source: Source) -> list[Finding]:
+    mine = _part(house, source.module, package, rows)
+    if mine is None or (mine == "__init__" and mine not in rows):
+        return []
+    if mine not in rows:
+        what = f"{mine} is in no row of the table of {_path(package)}"
+        return [Finding(source.module, f"{source.path}:1", what, "Give it a row")]
+    below = allowed(mine, rows) | {mine}
+    found = []
+    for one in _of_the_house(source):
+        target = _part(house, one.module, package, rows)
+        if one.typing or target is None or target in below:
+            continue
+        what = f"imports {one}, but {target} is not below {mine} in {_path(package)}"
+        found.append(_breach(source, one, what, _DOWN))
+    return found
+
+
+def _part(house: House, module: str, package: str, rows: Rows) -> str | None:
+    """Returns the part of a package that a module is in, if it is in the package."""
+    if module == package:
+        return "__init__"
     if not module.startswith(f"{package}."):
         return None
-    part = module[len(package) + 1 :].split(".")[0]
-    return "." if part not in rows and "." in rows else part
+    names = module[len(package) + 1 :].split(".")
+    for count in range(len(names), 0, -1):
+        part = "/".join(names[:count])
+        if part in rows:
+            return part
+    source = house.sources.get(module)
+    is_file = source is not None and source.folder == package
+    return "." if is_file and "." in rows else names[0]
 
 
 def _rows_that_are_wrong(table: str, rows: Rows) -> list[Finding]:
@@ -290,8 +304,9 @@ def circles(house: House, known: Collection[str] = ()) -> list[Finding]:
     for key in known:
         start, end = closing.get(key, ("", ""))
         if not start or start not in _reached(end, edges):
-            what = "is listed as an import that closes a circle, and closes none"
-            found.append(Finding(key, key.split(": ")[0], what, "Take it off the list"))
+            path, name = key.split(": ")
+            what = f"{name} is listed as an import that closes a circle, and closes none"
+            found.append(Finding(key, path, what, "Take it off the list"))
     return found
 
 
@@ -390,8 +405,9 @@ def inside_functions(house: House, reasons: Mapping[str, str]) -> list[Finding]:
     }
     for key in reasons:
         if key not in keys:
-            what = "is listed as an import inside a function, and is none"
-            found.append(Finding(key, key.split(": ")[0], what, "Take it off the list"))
+            path, name = key.split(": ")
+            what = f"{name} is listed as an import inside a function, and is none"
+            found.append(Finding(key, path, what, "Take it off the list"))
     return found
 
 
@@ -447,3 +463,11 @@ def _breach(source: Source, one: Import, what: str, mend: str) -> Finding:
 
 def _path(module: str) -> str:
     return module.removeprefix("hybridnet.").replace(".", "/")
+
+
+def _module(path: str) -> str:
+    return f"hybridnet.{_dots(path)}"
+
+
+def _dots(path: str) -> str:
+    return path.replace("/", ".")
