@@ -190,13 +190,15 @@ def _literal(value: Any) -> Any:
     return value
 
 
+def _read_all(value: Any, read: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """Reads each of several values, or a single one."""
+    several = isinstance(value, (list, tuple, np.ndarray))
+    return tuple(map(read, value)) if several else (read(value),)
+
+
 def _read_shape(value: Any) -> tuple[int, ...]:
     value = _literal(value)
-    if value is None:
-        return ()
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return tuple(_read_int(one) for one in value)
-    return (_read_int(value),)
+    return () if value is None else _read_all(value, _read_int)
 
 
 def _read_optional_shape(value: Any) -> tuple[int | None, ...]:
@@ -207,10 +209,7 @@ def _read_optional_shape(value: Any) -> tuple[int | None, ...]:
 
 
 def _read_floats(value: Any) -> tuple[float, ...]:
-    value = _literal(value)
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return tuple(_read_float(one) for one in value)
-    return (_read_float(value),)
+    return _read_all(_literal(value), _read_float)
 
 
 def _read_scalars(value: Any) -> tuple[Any, ...]:

@@ -39,6 +39,13 @@ class GraphError(MXNetError, ValueError):
     """A graph is not well formed: a cycle, a missing or duplicate variable, a bad output."""
 
 
+def _called(function: object, alias: str | None, args: tuple[object, ...]) -> tuple[str, str]:
+    """Returns, for messages, what was called, and with what."""
+    also = f" (namely {alias})" if alias else ""
+    given = f", got {', '.join(map(str, args))}" if args else ""
+    return f"{getattr(function, '__name__', function)}{also}", given
+
+
 class NotSupportedForSparseNDArray(MXNetError, AttributeError):
     """A sparse array has no such operation.
 
@@ -49,11 +56,9 @@ class NotSupportedForSparseNDArray(MXNetError, AttributeError):
     """
 
     def __init__(self, function: object, alias: str | None, *args: object) -> None:
-        name = getattr(function, "__name__", function)
-        also = f" (namely {alias})" if alias else ""
-        given = f", got {', '.join(map(str, args))}" if args else ""
+        name, given = _called(function, alias, args)
         super().__init__(
-            f"{name}{also}: requires a dense NDArray{given}; make one with x.tostype('default')"
+            f"{name}: requires a dense NDArray{given}; make one with x.tostype('default')"
         )
 
 
@@ -67,10 +72,8 @@ class NotImplementedForSymbol(MXNetError, TypeError):
     """
 
     def __init__(self, function: object, alias: str | None, *args: object) -> None:
-        name = getattr(function, "__name__", function)
-        also = f" (namely {alias})" if alias else ""
-        given = f", got {', '.join(map(str, args))}" if args else ""
-        super().__init__(f"{name}{also}: requires an NDArray, and not a symbol{given}")
+        name, given = _called(function, alias, args)
+        super().__init__(f"{name}: requires an NDArray, and not a symbol{given}")
 
 
 class OpError(MXNetError):

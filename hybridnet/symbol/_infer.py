@@ -13,7 +13,7 @@ from hybridnet.base.dtype import DTYPE_OF_CODE, FLOAT32, as_dtype
 from hybridnet.base.errors import ParameterError
 from hybridnet.graph.dtypes import infer_dtypes
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.graph.shapes import infer_shapes, is_known
+from hybridnet.graph.shapes import infer_shapes
 
 __all__ = ["inferred_dtypes", "inferred_shapes", "known_by_name", "warn_unknown"]
 
@@ -84,12 +84,6 @@ def warn_unknown(what: str, values: Mapping[str, Any]) -> None:
         f"dimensions). Consider providing them as input:{listed}",
         stacklevel=3,
     )
-
-
-def unknown_shapes(names: Sequence[str], shapes: Sequence[Shape | None]) -> dict[str, Any]:
-    """Returns the shapes that are not wholly known, by name."""
-    pairs = zip(names, shapes, strict=True)
-    return {name: shape or () for name, shape in pairs if not is_known(shape)}
 
 
 def _shape(name: str, value: Any) -> Shape:

@@ -449,9 +449,9 @@ def _lowering(
     use_sequence_length: bool,
     **params: Any,
 ) -> Sequence[Any]:
-    """Runs the network, its steps in some way."""
+    """Runs the network, its steps in some way; the last of the inputs may be missing."""
     net = _net(**params)
-    data, parameters, state, state_cell, sequence_length = inputs
+    data, parameters, state, state_cell, sequence_length = (*inputs, None, None)[:5]
     # A call without a cell state has the lengths in its place.
     lengths = state_cell if use_sequence_length and net.mode != "lstm" else sequence_length
     states = (state, state_cell)[: len(net.states)]
@@ -471,35 +471,14 @@ def _can_be_cut(site: Site) -> bool:
 
 
 @alternative("RNN", "halves", applies=_can_be_cut, tolerance=1e-5)
-def _in_halves(
-    data: Any,
-    parameters: Any,
-    state: Any,
-    state_cell: Any = None,
-    sequence_length: Any = None,
-    *,
-    generator: Any = None,
-    train: bool,
-    **params: Any,
-) -> Sequence[Any]:
+def _in_halves(*inputs: Any, generator: Any = None, train: bool, **params: Any) -> Sequence[Any]:
     """Runs each half of the batch beside the other, step by step."""
-    inputs = (data, parameters, state, state_cell, sequence_length)
     return _lowering(Way(parts=2), inputs, generator, train, **params)
 
 
 @alternative("RNN", onednn.NAME, applies=onednn.applies, tolerance=1e-5)
-def _by_onednn(
-    data: Any,
-    parameters: Any,
-    state: Any,
-    state_cell: Any,
-    *,
-    generator: Any = None,
-    train: bool,
-    **params: Any,
-) -> Sequence[Any]:
+def _by_onednn(*inputs: Any, generator: Any = None, train: bool, **params: Any) -> Sequence[Any]:
     """Runs all steps of a layer as one call."""
-    inputs = (data, parameters, state, state_cell, None)
     return _lowering(Way(native=True), inputs, generator, train, **params)
 
 
