@@ -121,10 +121,10 @@ LATE = {
     "hybridnet/cli/main.py: hybridnet.cli.train.train": "brings in JAX; help must not wait",
     "hybridnet/cli/train.py: hybridnet.cli.report": "draws with an extra",
     "hybridnet/ndarray/sparse/csr.py: scipy.sparse": "may be missing; only one method needs it",
-    "hybridnet/runtime/programs/compiling.py: jax._src.lib.xla_client": "private to JAX; may be missing",
+    "hybridnet/runtime/programs/compiling.py: jax._src.lib.xla_client": "private to JAX",
     "hybridnet/runtime/programs/compiling.py: jax._src.core": "private to JAX; may be missing",
     "hybridnet/runtime/programs/compiling.py: jax._src.stages": "private to JAX; may be missing",
-    "hybridnet/runtime/programs/compiling.py: jax._src.interpreters.pxla": "private to JAX; may be missing",
+    "hybridnet/runtime/programs/compiling.py: jax._src.interpreters.pxla": "private to JAX",
     "hybridnet/test_utils/distributions.py: scipy.special.chdtrc": "may be missing; one check",
     "hybridnet/tracing/autograph/calls.py: hybridnet.tracing.autograph.operators": (
         "for what is converted, as the next"
