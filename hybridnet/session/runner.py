@@ -13,7 +13,6 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from typing import Any, Final, final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -30,7 +29,6 @@ from hybridnet.runtime.segments.segment import Value
 
 from .dispatch import dispatch
 from .metadata import Trace
-from .stages import Stages, run_stages, stages_of
 from .step import Program, Request, Step, make_program, make_step, unwritten
 
 __all__ = ["Runner"]
@@ -75,7 +73,6 @@ class Runner:
             self._random = NDArray.from_value(put(np.array(initial_state(seed)), ctx), ctx)
         self._steps: OrderedDict[Request, Step] = OrderedDict()
         self._under_way: deque[Value] = deque()
-        self._stages: WeakKeyDictionary[Step, Stages | None] = WeakKeyDictionary()
         self._lock: Final = threading.RLock()
 
     # -- variables ---------------------------------------------------------------------------
@@ -116,25 +113,22 @@ class Runner:
             MXNetError: a value is missing, or a node fails; the message names it. Variables are
                 as they were before.
         """
+        return self.run_step(self.step(request), feeds, trace)
+
+    def run_step(
+        self, step: Step, feeds: Sequence[Any], trace: Trace | None = None
+    ) -> list[NDArray]:
+        """Runs a request, as `run` does, of which `step` has made the step."""
         if recorder.current_trace() is not None:
             raise MXNetError(
                 "session: a traced function (hn.function or hybridize()) is one program and cannot "
                 "run a session; run it outside"
             )
-        step = self._step(request)
-        stages = self._stages_of(step)
-        if stages is not None:
-            found = run_stages(stages, lambda one, given: self.run(one, given, trace), feeds)
-            return list(found)
         with self._lock if step.exclusive else nullcontext():
             return self._run(step, feeds, trace)
 
-    def _stages_of(self, step: Step) -> Stages | None:
-        if step not in self._stages:
-            self._stages[step] = stages_of(step.graph, step.request)
-        return self._stages[step]
-
-    def _step(self, request: Request) -> Step:
+    def step(self, request: Request) -> Step:
+        """Returns the step of a request, which is made once."""
         found = self._steps.get(request)
         if found is None:
             found = make_step(request)

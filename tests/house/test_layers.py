@@ -149,7 +149,7 @@ KNOWN: dict[str, set[str]] = {
         # These put arrays on devices, or ask for 64-bit types, which the floors below should do.
         "hybridnet/_kv_actions.py: hybridnet.base.lazy.jax",
         "hybridnet/checkpoint/writing.py: hybridnet.base.lazy.jax",
-        "hybridnet/session/host.py: hybridnet.base.lazy.jnp",
+        "hybridnet/compat/tf1/graph/host_call.py: hybridnet.base.lazy.jnp",
         "hybridnet/session/shortcut.py: hybridnet.base.lazy.jax",
         # This asks for the rounding error of a dtype.
         "hybridnet/tracing/padding_check.py: hybridnet.base.lazy.jnp",

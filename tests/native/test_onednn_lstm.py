@@ -17,7 +17,7 @@ from hybridnet.native import onednn
 from hybridnet.ops.core.alternatives import Operand, Site, alternatives_of
 from hybridnet.ops.core.registry import get
 from hybridnet.ops.nn.rnn import onednn as onednn_lstm
-from hybridnet.ops.nn.rnn.network import parameter_size
+from hybridnet.ops.nn.rnn.parameters import parameter_size
 from hybridnet.runtime.programs import cache as programs
 
 pytestmark = pytest.mark.usefixtures("with_onednn")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import hybridnet as hn
 from hybridnet.ops.core.alternatives import Operand, Site, alternatives_of
 from hybridnet.ops.core.registry import get
-from hybridnet.ops.nn.rnn.network import parameter_size
+from hybridnet.ops.nn.rnn.parameters import parameter_size
 
 
 def _assert_same(operator, name, arrays, attrs, by):

@@ -14,7 +14,7 @@ import hybridnet as hn
 from hybridnet import autograd, nd, sym
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.ops.core.registry import get
-from hybridnet.ops.nn.rnn.network import parameter_size
+from hybridnet.ops.nn.rnn.parameters import parameter_size
 
 _TORCH = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN"}
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from op_sample import Sample, random, sample
 
-from hybridnet.ops.nn.rnn.network import parameter_size
+from hybridnet.ops.nn.rnn.parameters import parameter_size
 
 __all__ = ["SAMPLES"]
 

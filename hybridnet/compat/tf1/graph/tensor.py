@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, final
 
 from hybridnet import engine
 from hybridnet.graph.node import Edge, Node
-from hybridnet.session.host import HostCall
 from hybridnet.symbol import Symbol
 
 from ..dtypes import DType
 from ..errors import OperatorNotAllowedInGraphError
 from .graph_def import NodeDef, node_def_of
+from .host_call import HostCall
 from .infer import Kind
 from .shapes import TensorShape
 

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.session.host import Dims, HostCall
-
 from ..dtypes import as_dtype, int32, int64
 from ..dtypes import bool as bool_
 from ..errors import (
@@ -26,6 +24,7 @@ from ..errors import (
 from ..graph.arguments import axis_of, op
 from ..graph.building import apply_call
 from ..graph.control import name_scope
+from ..graph.host_call import Dims, HostCall
 from ..graph.infer import Kind
 from ..graph.tensor import Tensor
 from ..graph.values import convert_to_tensor, require_same

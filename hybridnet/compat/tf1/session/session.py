@@ -28,6 +28,7 @@ from ..graph.shapes import TensorShape
 from ..graph.tensor import Operation, Tensor
 from .config import DeviceAttributes
 from .feeding import as_fed
+from .stages import StagedRunner
 
 __all__ = [
     "InteractiveSession",
@@ -83,6 +84,7 @@ class _BaseSession:
             self._graph.seed,
             bool(getattr(config, "allow_soft_placement", False)),
         )
+        self._staged = StagedRunner(self._runner)
 
     # -- what it is --------------------------------------------------------------------------
 
@@ -185,7 +187,7 @@ class _BaseSession:
 
     def _computed(self, request: Request, feeds: Sequence[Any], trace: Trace | None) -> list[Any]:
         try:
-            return [fetched(one) for one in self._runner.run(request, feeds, trace)]
+            return [fetched(one) for one in self._staged.run(request, feeds, trace)]
         except MXNetError as error:
             _raise(error)
 

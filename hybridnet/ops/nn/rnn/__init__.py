@@ -2,3 +2,4 @@
 
 from . import network as network
 from . import onednn as onednn
+from . import parameters as parameters

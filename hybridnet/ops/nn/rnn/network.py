@@ -1,20 +1,17 @@
-"""Recurrent networks of several layers as one operator, and joining their parameters."""
+"""Recurrent networks of several layers as one operator."""
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, final
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from hybridnet.base.attrs import RandomState, Range, Shape, Train
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jax, jnp, lax
+from hybridnet.base.lazy import jax, jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from ...core.alternatives import PLAIN, Site, alternative, builtin_choice
@@ -24,109 +21,13 @@ from ...core.checks import fill, require_floats, require_one_dtype, require_shap
 from ...core.families import keywords_of, signed
 from ...core.operator import Shapes, describe
 from ...core.registry import get, operator
-from ...core.rules import one_axis, promote_types
 from ...random.state import keep_mask, next_key
 from ..conv.onednn import product as onednn_product
 from . import _layer, onednn
-from ._layer import GATES, KEPT, SCANNED, Layer, Way
+from ._layer import KEPT, SCANNED, Layer, Way
+from .parameters import Net, net_of, unpacked
 
-__all__ = ["parameter_size"]
-
-
-@final
-@dataclass(frozen=True)
-class _Net:
-    """The sizes of a network."""
-
-    mode: str
-    layers: int
-    directions: int
-    hidden: int
-    projected: int | None
-    clip: tuple[float, float, bool] | None
-
-    @property
-    def shown(self) -> int:
-        """The size of a hidden state."""
-        return self.hidden if self.projected is None else self.projected
-
-    @property
-    def states(self) -> tuple[str, ...]:
-        """The names of the states."""
-        return ("state", "state_cell") if self.mode == "lstm" else ("state",)
-
-    @property
-    def num_kept(self) -> int:
-        """How many arrays are kept for the gradient; 0 where it computes the network again."""
-        if self.projected is not None or self.clip is not None:
-            return 0
-        return self.layers * self.directions * KEPT[self.mode]
-
-    def state_shape(self, name: str, batch: int) -> tuple[int, int, int]:
-        """Returns the shape of a state."""
-        size = self.shown if name == "state" else self.hidden
-        return (self.layers * self.directions, batch, size)
-
-    def blocks(self, features: int) -> Iterator[tuple[tuple[int, ...], ...]]:
-        """Yields for each layer and direction the shapes of its weights."""
-        gates = GATES[self.mode] * self.hidden
-        for layer in range(self.layers):
-            inputs = features if layer == 0 else self.shown * self.directions
-            for _ in range(self.directions):
-                shapes: tuple[tuple[int, ...], ...] = ((gates, inputs), (gates, self.shown))
-                if self.projected is not None:
-                    shapes = (*shapes, (self.projected, self.hidden))
-                yield shapes
-
-    def size(self, features: int) -> int:
-        """Returns the number of parameters for inputs of so many features."""
-        weights = sum(rows * columns for one in self.blocks(features) for rows, columns in one)
-        return weights + 2 * self.layers * self.directions * GATES[self.mode] * self.hidden
-
-
-def _net(
-    *,
-    state_size: int,
-    num_layers: int,
-    mode: str,
-    bidirectional: bool = False,
-    projection_size: int | None = None,
-    lstm_state_clip_min: float | None = None,
-    lstm_state_clip_max: float | None = None,
-    lstm_state_clip_nan: bool = False,
-    **_: Any,
-) -> _Net:
-    clip = None
-    if lstm_state_clip_min is not None or lstm_state_clip_max is not None or lstm_state_clip_nan:
-        low = -np.inf if lstm_state_clip_min is None else lstm_state_clip_min
-        high = np.inf if lstm_state_clip_max is None else lstm_state_clip_max
-        clip = (low, high, lstm_state_clip_nan)
-    return _Net(mode, num_layers, 1 + bidirectional, state_size, projection_size, clip)
-
-
-def parameter_size(
-    mode: str,
-    input_size: int,
-    state_size: int,
-    num_layers: int = 1,
-    bidirectional: bool = False,
-    projection_size: int | None = None,
-) -> int:
-    """Returns the length of the parameter vector of operator `RNN`.
-
-    Args:
-        mode: 'rnn_relu', 'rnn_tanh', 'lstm' or 'gru'.
-        input_size: the number of features of `data`.
-        state_size, num_layers, bidirectional, projection_size: as for the operator.
-    """
-    net = _net(
-        state_size=state_size,
-        num_layers=num_layers,
-        mode=mode,
-        bidirectional=bidirectional,
-        projection_size=projection_size,
-    )
-    return net.size(input_size)
+__all__: list[str] = []
 
 
 # -- rules ---------------------------------------------------------------------------------------
@@ -134,15 +35,15 @@ def parameter_size(
 
 def _names(*, use_sequence_length: bool, **params: Any) -> tuple[str, ...]:
     lengths = ("sequence_length",) if use_sequence_length else ()
-    return ("data", "parameters", *_net(**params).states, *lengths)
+    return ("data", "parameters", *net_of(**params).states, *lengths)
 
 
 def _num_visible(*, state_outputs: bool, **params: Any) -> int:
-    return 1 + len(_net(**params).states) if state_outputs else 1
+    return 1 + len(net_of(**params).states) if state_outputs else 1
 
 
 def _check(*types: TensorType, **params: Any) -> None:
-    net, names = _net(**params), _names(**params)
+    net, names = net_of(**params), _names(**params)
     if len(types) != len(names):
         raise ParameterError(
             f"RNN: requires {len(names)} inputs with these parameters ({', '.join(names)}), got "
@@ -174,7 +75,7 @@ def _check(*types: TensorType, **params: Any) -> None:
 
 
 def _types(*types: TensorType, state_outputs: bool, **params: Any) -> Sequence[TensorType]:
-    net = _net(**params)
+    net = net_of(**params)
     data = types[0]
     time, batch, _ = data.shape
     found = [tensor_type((time, batch, net.shown * net.directions), data.dtype)]
@@ -192,7 +93,7 @@ def _complete(shapes: Shapes, **params: Any) -> Shapes:
     data = shapes[0]
     if data is None or len(data) != 3:
         return shapes
-    net, found = _net(**params), list(shapes)
+    net, found = net_of(**params), list(shapes)
     for index, name in enumerate(_names(**params)):
         if name == "parameters" and data[2]:
             found[index] = fill(found[index], (net.size(data[2]),))
@@ -205,27 +106,15 @@ def _complete(shapes: Shapes, **params: Any) -> Shapes:
 
 def _cost(data: TensorType, *_: TensorType, **params: Any) -> float:
     time, batch, features = data.shape
-    weights = sum(a * b for one in _net(**params).blocks(features) for a, b in one)
+    weights = sum(a * b for one in net_of(**params).blocks(features) for a, b in one)
     return 2.0 * time * batch * weights
 
 
 # -- running -------------------------------------------------------------------------------------
 
 
-def _unpack(parameters: Any, net: _Net, features: int) -> list[tuple[Any, ...]]:
-    """Returns for each layer and direction its weights, then its two biases."""
-    blocks = list(net.blocks(features))
-    biases = [(GATES[net.mode] * net.hidden,)] * (2 * len(blocks))
-    shapes = [*itertools.chain(*blocks), *biases]
-    # At once, so that the gradient is joined at once.
-    cut = lax.split(parameters, [math.prod(shape) for shape in shapes])
-    arrays = iter([one.reshape(shape) for one, shape in zip(cut, shapes, strict=True)])
-    weights = [tuple(itertools.islice(arrays, len(one))) for one in blocks]
-    return [(*one, next(arrays), next(arrays)) for one in weights]
-
-
 def _run(
-    net: _Net,
+    net: Net,
     data: Any,
     parameters: Any,
     states: Sequence[Any],
@@ -252,7 +141,7 @@ def _run(
     if lengths is not None:
         steps = jnp.arange(data.shape[0], dtype=np.int32)[:, None, None]
         valid = steps < lengths.astype(np.int32)[None, :, None]
-    blocks = _unpack(parameters, net, data.shape[2])
+    blocks = unpacked(parameters, net, data.shape[2])
     ends: list[tuple[Any, ...]] = []
     new_kept: list[Any] = []
     x = data
@@ -329,7 +218,7 @@ def _dropout(p: float, train: bool, state: Any) -> tuple[Callable[[Any], Any] | 
 
 
 def _gradient(back: Backward) -> Sequence[Any]:
-    num_kept = _net(**back.attrs).num_kept
+    num_kept = net_of(**back.attrs).num_kept
     num_visible = back.call.num_visible
     if not num_kept or any(one is not None for one in back.grads[num_visible:]):
         return vjp_gradient(back)  # of second order: what was kept has a gradient, too
@@ -351,7 +240,7 @@ def _gradient(back: Backward) -> Sequence[Any]:
 @operator(
     "RNN",
     aliases=("_npx_rnn",),
-    outputs=lambda **params: _num_visible(**params) + _net(**params).num_kept,
+    outputs=lambda **params: _num_visible(**params) + net_of(**params).num_kept,
     visible=_num_visible,
     takes=_names,
     check=_check,
@@ -450,7 +339,7 @@ def _lowering(
     **params: Any,
 ) -> Sequence[Any]:
     """Runs the network, its steps in some way; the last of the inputs may be missing."""
-    net = _net(**params)
+    net = net_of(**params)
     data, parameters, state, state_cell, sequence_length = (*inputs, None, None)[:5]
     # A call without a cell state has the lengths in its place.
     lengths = state_cell if use_sequence_length and net.mode != "lstm" else sequence_length
@@ -507,7 +396,7 @@ def _backward_lowering(
     way: Way = SCANNED,
     **params: Any,
 ) -> Sequence[Any]:
-    net, p = _net(**params), params["p"]
+    net, p = net_of(**params), params["p"]
     inputs = list(arrays[: len(_names(**params))])
     rest = arrays[len(inputs) + (p > 0) :]
     kept, heads = rest[: net.num_kept], rest[net.num_kept :]
@@ -561,30 +450,3 @@ alternative("_backward_RNN", onednn.NAME, applies=onednn.applies, tolerance=1e-5
 @builtin_choice("_backward_RNN")
 def _choose_gradient(site: Site) -> str:
     return onednn.NAME if onednn.pays(site) else PLAIN
-
-
-def _joined_type(*data: TensorType, dim: int, **_: Any) -> tuple[TensorType]:
-    axis = one_axis("_rnn_param_concat", dim, data[0])
-    rests = {one.shape[:axis] + one.shape[axis + 1 :] for one in data}
-    if len(rests) > 1 or len({len(one.shape) for one in data}) > 1:
-        names = [f"data{number}" for number in range(len(data))]
-        raise ShapeError(
-            f"_rnn_param_concat: inputs must have equal shapes except along dim={dim}, got "
-            f"{describe(names, data)}"
-        )
-    shape = list(data[0].shape)
-    shape[axis] = sum(one.shape[axis] for one in data)
-    return (tensor_type(tuple(shape), promote_types(data)),)
-
-
-@operator("_rnn_param_concat", aliases=("_npi_rnn_param_concat",), infer=_joined_type)
-def rnn_param_concat(*data: Any, num_args: int = 0, dim: int = 1) -> Any:
-    """Joins the flattened weights and biases of a recurrent network to its parameter vector.
-
-    Args:
-        data: arrays of equal shapes, except along `dim`.
-        num_args: how many there are; saved symbols hold it, calls need not give it.
-        dim: the axis.
-    """
-    dtype = promote_types(data)
-    return jnp.concatenate([one.astype(dtype) for one in data], axis=dim)

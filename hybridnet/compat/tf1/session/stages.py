@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.graph.node import Edge, Graph, Moves, Node
+from hybridnet.ndarray import NDArray
+from hybridnet.session.metadata import Trace
+from hybridnet.session.runner import Runner
+from hybridnet.session.step import Request, Step
 
-from .host import HostCall
-from .step import Request
+from ..graph.host_call import HostCall
 
-__all__ = ["Stages", "run_stages", "stages_of"]
+__all__ = ["StagedRunner"]
 
 #: Runs a request with values for what it feeds.
 Run = Callable[[Request, Sequence[Any]], Sequence[Any]]
@@ -40,7 +44,35 @@ class Stages:
     carried: tuple[int, ...]
 
 
-def stages_of(graph: Graph, request: Request) -> Stages | None:
+@final
+class StagedRunner:
+    """Runs requests, those with Python in them by stages.
+
+    Args:
+        runner: runs the stages.
+    """
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._stages: WeakKeyDictionary[Step, Stages | None] = WeakKeyDictionary()
+
+    def run(
+        self, request: Request, feeds: Sequence[Any], trace: Trace | None = None
+    ) -> Sequence[NDArray]:
+        """Runs a request; see `Runner.run`."""
+        step = self._runner.step(request)
+        stages = self._stages_of(step)
+        if stages is None:
+            return self._runner.run_step(step, feeds, trace)
+        return _run_stages(stages, lambda one, given: self.run(one, given, trace), feeds)
+
+    def _stages_of(self, step: Step) -> Stages | None:
+        if step not in self._stages:
+            self._stages[step] = _stages_of(step.graph, step.request)
+        return self._stages[step]
+
+
+def _stages_of(graph: Graph, request: Request) -> Stages | None:
     """Cuts a request where it must be; returns None where it holds no Python.
 
     What stands before Python (by values or by control edges) runs once, in the first stage, and
@@ -118,7 +150,7 @@ def _ancestors(nodes: Sequence[Node]) -> set[Node]:
     return found
 
 
-def run_stages(stages: Stages, run: Run, feeds: Sequence[Any]) -> Sequence[Any]:
+def _run_stages(stages: Stages, run: Run, feeds: Sequence[Any]) -> Sequence[Any]:
     """Runs the stages, one after the other.
 
     Args:

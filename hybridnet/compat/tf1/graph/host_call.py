@@ -1,8 +1,8 @@
 """`HostCall`: Python on the host, as a node of a session's graph.
 
 What it returns may be of any shape: a session runs what the call needs, then the Python, then the
-rest of the graph with the results fed to it (`hybridnet.session.stages`). Where the shapes are
-known, it can be inside a branch or a loop, too.
+rest of the graph with the results fed to it (`hybridnet.compat.tf1.session.stages`). Where the
+shapes are known, it can be inside a branch or a loop, too.
 """
 
 from __future__ import annotations

@@ -1,0 +1,158 @@
+"""The parameters of a recurrent network: their sizes, cut into weights, and joined to a vector."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from hybridnet.base.errors import ShapeError
+from hybridnet.base.lazy import jnp, lax
+from hybridnet.base.tensor_type import TensorType, tensor_type
+
+from ...core.operator import describe
+from ...core.registry import operator
+from ...core.rules import one_axis, promote_types
+from ._layer import GATES, KEPT
+
+__all__ = ["Net", "net_of", "parameter_size", "unpacked"]
+
+
+@final
+@dataclass(frozen=True)
+class Net:
+    """The sizes of a network."""
+
+    mode: str
+    layers: int
+    directions: int
+    hidden: int
+    projected: int | None
+    clip: tuple[float, float, bool] | None
+
+    @property
+    def shown(self) -> int:
+        """The size of a hidden state."""
+        return self.hidden if self.projected is None else self.projected
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The names of the states."""
+        return ("state", "state_cell") if self.mode == "lstm" else ("state",)
+
+    @property
+    def num_kept(self) -> int:
+        """How many arrays are kept for the gradient; 0 where it computes the network again."""
+        if self.projected is not None or self.clip is not None:
+            return 0
+        return self.layers * self.directions * KEPT[self.mode]
+
+    def state_shape(self, name: str, batch: int) -> tuple[int, int, int]:
+        """Returns the shape of a state."""
+        size = self.shown if name == "state" else self.hidden
+        return (self.layers * self.directions, batch, size)
+
+    def blocks(self, features: int) -> Iterator[tuple[tuple[int, ...], ...]]:
+        """Yields for each layer and direction the shapes of its weights."""
+        gates = GATES[self.mode] * self.hidden
+        for layer in range(self.layers):
+            inputs = features if layer == 0 else self.shown * self.directions
+            for _ in range(self.directions):
+                shapes: tuple[tuple[int, ...], ...] = ((gates, inputs), (gates, self.shown))
+                if self.projected is not None:
+                    shapes = (*shapes, (self.projected, self.hidden))
+                yield shapes
+
+    def size(self, features: int) -> int:
+        """Returns the number of parameters for inputs of so many features."""
+        weights = sum(rows * columns for one in self.blocks(features) for rows, columns in one)
+        return weights + 2 * self.layers * self.directions * GATES[self.mode] * self.hidden
+
+
+def net_of(
+    *,
+    state_size: int,
+    num_layers: int,
+    mode: str,
+    bidirectional: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    **_: Any,
+) -> Net:
+    """Returns the sizes that the operator's parameters say."""
+    clip = None
+    if lstm_state_clip_min is not None or lstm_state_clip_max is not None or lstm_state_clip_nan:
+        low = -np.inf if lstm_state_clip_min is None else lstm_state_clip_min
+        high = np.inf if lstm_state_clip_max is None else lstm_state_clip_max
+        clip = (low, high, lstm_state_clip_nan)
+    return Net(mode, num_layers, 1 + bidirectional, state_size, projection_size, clip)
+
+
+def parameter_size(
+    mode: str,
+    input_size: int,
+    state_size: int,
+    num_layers: int = 1,
+    bidirectional: bool = False,
+    projection_size: int | None = None,
+) -> int:
+    """Returns the length of the parameter vector of operator `RNN`.
+
+    Args:
+        mode: 'rnn_relu', 'rnn_tanh', 'lstm' or 'gru'.
+        input_size: the number of features of `data`.
+        state_size, num_layers, bidirectional, projection_size: as for the operator.
+    """
+    net = net_of(
+        state_size=state_size,
+        num_layers=num_layers,
+        mode=mode,
+        bidirectional=bidirectional,
+        projection_size=projection_size,
+    )
+    return net.size(input_size)
+
+
+def unpacked(parameters: Any, net: Net, features: int) -> list[tuple[Any, ...]]:
+    """Returns for each layer and direction its weights, then its two biases."""
+    blocks = list(net.blocks(features))
+    biases = [(GATES[net.mode] * net.hidden,)] * (2 * len(blocks))
+    shapes = [*itertools.chain(*blocks), *biases]
+    # At once, so that the gradient is joined at once.
+    cut = lax.split(parameters, [math.prod(shape) for shape in shapes])
+    arrays = iter([one.reshape(shape) for one, shape in zip(cut, shapes, strict=True)])
+    weights = [tuple(itertools.islice(arrays, len(one))) for one in blocks]
+    return [(*one, next(arrays), next(arrays)) for one in weights]
+
+
+def _joined_type(*data: TensorType, dim: int, **_: Any) -> tuple[TensorType]:
+    axis = one_axis("_rnn_param_concat", dim, data[0])
+    rests = {one.shape[:axis] + one.shape[axis + 1 :] for one in data}
+    if len(rests) > 1 or len({len(one.shape) for one in data}) > 1:
+        names = [f"data{number}" for number in range(len(data))]
+        raise ShapeError(
+            f"_rnn_param_concat: inputs must have equal shapes except along dim={dim}, got "
+            f"{describe(names, data)}"
+        )
+    shape = list(data[0].shape)
+    shape[axis] = sum(one.shape[axis] for one in data)
+    return (tensor_type(tuple(shape), promote_types(data)),)
+
+
+@operator("_rnn_param_concat", aliases=("_npi_rnn_param_concat",), infer=_joined_type)
+def rnn_param_concat(*data: Any, num_args: int = 0, dim: int = 1) -> Any:
+    """Joins the flattened weights and biases of a recurrent network to its parameter vector.
+
+    Args:
+        data: arrays of equal shapes, except along `dim`.
+        num_args: how many there are; saved symbols hold it, calls need not give it.
+        dim: the axis.
+    """
+    dtype = promote_types(data)
+    return jnp.concatenate([one.astype(dtype) for one in data], axis=dim)
