@@ -13,7 +13,7 @@ from hybridnet import engine
 from hybridnet.runtime import journal, observe, recorder
 from hybridnet.runtime.segment import Code
 
-from ._profile_events import Record, Span, events_of
+from .spans import Record, Span, events_of
 
 __all__ = ["profiler"]
 
