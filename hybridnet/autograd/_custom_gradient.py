@@ -6,11 +6,12 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
+from hybridnet import tape
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.nested import leaves_of, with_leaves
 from hybridnet.graph.node import Graph
-from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray import NDArray
 from hybridnet.ops.call import Backward, Call, Types
 from hybridnet.runtime import recorder
 from hybridnet.runtime.graph_call import GraphCall
@@ -59,7 +60,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
             raise ParameterError(_RETURNS.format(name=name, got=type(made).__name__))
         result, gradient = made
         inputs = [one for one in (*args, *kwargs.values()) if isinstance(one, NDArray)]
-        if not _tape.state.recording or not inputs:
+        if not tape.state.recording or not inputs:
             return result
         leaves = leaves_of(result)
         outputs = [one for one in leaves if isinstance(one, NDArray)]
@@ -133,7 +134,7 @@ class _CustomGradient(Call):
             operands = [*inputs, *outputs, *self._trace(inputs, outputs)]
             made: list[NDArray] = NDArray.apply_call(self, operands)
             return made
-        node = _tape.record_call(
+        node = tape.record_call(
             self,
             tuple(x.edge for x in inputs),
             (),
@@ -145,7 +146,7 @@ class _CustomGradient(Call):
         )
         if node is not None:
             for index, output in enumerate(outputs):
-                output.set_edge(_tape.Edge(node, index))
+                output.set_edge(tape.Edge(node, index))
         return list(outputs)
 
     def gradient(self, back: Backward) -> Sequence[Any]:
@@ -187,16 +188,16 @@ class _CustomGradient(Call):
         """
         gradient, self._gradient = self._gradient, None
         assert gradient is not None
-        trace = Trace(next(_tape.order))
-        before = _tape.state.recording, _tape.state.training
-        _tape.state.recording = False
+        trace = Trace(next(tape.order))
+        before = tape.state.recording, tape.state.training
+        tape.state.recording = False
         try:
             with trace:
                 starts = [trace.placeholder(one.type) for one in outputs]
                 found = self._run(gradient, [NDArray.from_value(one, self._ctx) for one in starts])
                 values = [None if one is None else one.read() for one in found]
         finally:
-            _tape.state.recording, _tape.state.training = before
+            tape.state.recording, tape.state.training = before
         if trace.written() or trace.sources:
             raise MXNetError(_WRITES.format(name=self._name))
         builder = GraphBuilder(trace.segment)

@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+from hybridnet import tape
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray import NDArray
 from hybridnet.runtime import recorder
 
 from ._function_call import NOT_AGAIN, FunctionCall, SavedCall
@@ -71,13 +72,13 @@ class Function(ABC):
         for x in inputs:
             if not isinstance(x, NDArray):
                 raise ParameterError(f"{name}: inputs must be NDArrays, got {type(x).__name__}")
-        recording = _tape.state.recording and bool(inputs)
+        recording = tape.state.recording and bool(inputs)
         if recording and self._recorded:
             raise MXNetError(
                 f"{name}: this instance was called before and holds what its backward needs; "
                 f"make a new one for each call: {name}()(x)"
             )
-        with pause(train_mode=_tape.state.training):
+        with pause(train_mode=tape.state.training):
             result = self.forward(*inputs)
         if not recording:
             return result
@@ -105,7 +106,7 @@ class Function(ABC):
             if made[0].edge is not None:
                 self._places, self._recorded, self._saved = tuple(places), True, ()
             return made
-        node = _tape.record_call(
+        node = tape.record_call(
             call,
             tuple(x.edge for x in inputs),
             (),
@@ -118,7 +119,7 @@ class Function(ABC):
         if node is not None:
             self._places, self._recorded = tuple(places), True
             for index, output in enumerate(outputs):
-                output.set_edge(_tape.Edge(node, index))
+                output.set_edge(tape.Edge(node, index))
         return outputs
 
     def run_backward(
@@ -132,7 +133,7 @@ class Function(ABC):
         saved = []
         for index, place in enumerate(self._places):
             if place is None:
-                if _tape.state.recording:
+                if tape.state.recording:
                     raise MXNetError(NOT_AGAIN.format(name=type(self).__name__))
                 saved.append(self._saved[index])
             else:

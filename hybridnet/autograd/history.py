@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from hybridnet.base.errors import MXNetError
 from hybridnet.graph.node import Edge, Node, variable
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray._tape import TapeNode
 from hybridnet.ops.operator import OpCall
+from hybridnet.tape import TapeNode
 
 if TYPE_CHECKING:
     from hybridnet.symbol import Symbol

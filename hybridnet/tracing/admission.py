@@ -11,8 +11,9 @@ from typing import Any, final
 
 import numpy as np
 
+from hybridnet import tape as _tape
 from hybridnet.base.context import current_context
-from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray import NDArray
 
 from .concrete import ConcreteFunction
 from .environment import guards_of

@@ -6,12 +6,13 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
+from hybridnet import tape
 from hybridnet.autograd import pause
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph.transform import STATE
-from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray import NDArray
 from hybridnet.runtime import recorder
 from hybridnet.runtime.graph_call import shared_call
 from hybridnet.runtime.partitioned import PartitionedCall
@@ -186,7 +187,7 @@ class ConcreteFunction:
         arrays = arguments.arrays
         if self._writes:
             self._refuse_shared(arrays)
-        recording = _tape.state.recording
+        recording = tape.state.recording
         if not recording:
             # A unit of work that the user named: it begins here, and starts as it ends, whatever
             # follows. While recording, the backward pass belongs to it.
@@ -197,7 +198,7 @@ class ConcreteFunction:
             trace.depend([ref() for ref, _ in self._handles])
         scalars = tuple(self.numbers())
         # What the function recorded is on the caller's tape, and nothing else.
-        _tape.state.recording = self._num_tracked > 0
+        tape.state.recording = self._num_tracked > 0
         try:
             outputs = self._apply(operands, scalars)
             for one in outputs[self._num_tracked :]:
@@ -216,7 +217,7 @@ class ConcreteFunction:
                     array.set_edge(value.edge)
             leaves = self.leaves(arrays, outputs)
         finally:
-            _tape.state.recording = recording
+            tape.state.recording = recording
         if not recording:
             recorder.mark()
         if self.call.on_host and trace is None:
@@ -229,7 +230,7 @@ class ConcreteFunction:
         if self._spread is not None:
             return self._spread.apply(operands, scalars)
         call = self.call
-        if _tape.state.recording:
+        if tape.state.recording:
             wanted = tuple(
                 i for i, x in enumerate(operands) if on_tape(x) and is_float(x.inferred_dtype)
             )

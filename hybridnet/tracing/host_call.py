@@ -15,12 +15,12 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet import engine
+from hybridnet import engine, tape
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import DTypeError, MXNetError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray import NDArray
 from hybridnet.ndarray._copy import put
 from hybridnet.ops.call import Backward, Call, Types
 from hybridnet.runtime import recorder
@@ -189,7 +189,7 @@ class HostCall(Call):
 
     def _run(self, ctx: Context, arrays: Sequence[Any]) -> list[Any]:
         """Runs the code; returns its results on the device."""
-        state = _tape.state
+        state = tape.state
         before = state.recording, state.training, _thread.inside
         state.recording, state.training = False, False
         _thread.inside = before[2] or self._ordered
