@@ -14,7 +14,7 @@ from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeE
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray, array
-from hybridnet.ndarray._copy import put
+from hybridnet.ndarray.copies import put
 from hybridnet.ops._random_state import initial_state
 from hybridnet.ops.call import Backward, Call, Types
 from hybridnet.runtime.trace import init_scope

@@ -17,8 +17,8 @@ from hybridnet.runtime import recorder
 from hybridnet.runtime.host_task import push_task
 from hybridnet.runtime.segment import Value
 
-from ._apply import write_out
-from ._copy import put
+from .applying import write_out
+from .copies import put
 from .ndarray import NDArray
 
 __all__ = ["Custom", "named_inputs"]

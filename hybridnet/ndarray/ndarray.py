@@ -22,12 +22,18 @@ from hybridnet.runtime.segment import Value
 from hybridnet.runtime.storage import Storage, in_place
 from hybridnet.tape import Edge, Leaf, backward
 
-from . import _index
-from ._apply import changed_by, contexts_differ, not_arrays, record_changing, write_out
-from ._copy import CopyAcross, host_array, put
+from . import indexing
 from ._host import AbstractArray, context_here
-from ._part import assign_call, cast_call, view_call
-from ._storage_types import sparse_kind, storage_type
+from .applying import (
+    changed_by,
+    contexts_differ,
+    not_arrays,
+    record_changing,
+    write_out,
+)
+from .copies import CopyAcross, host_array, put
+from .parts import assign_call, cast_call, view_call
+from .storage_types import sparse_kind, storage_type
 
 __all__ = ["NDArray"]
 
@@ -391,7 +397,7 @@ class NDArray(AbstractArray):
     # -- indexing ----------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
-        return _index.get(self, key)
+        return indexing.get(self, key)
 
     def __iter__(self) -> Iterator[NDArray]:
         for index in range(len(self)):
@@ -405,7 +411,7 @@ class NDArray(AbstractArray):
                     raise MXNetError(_UNTRACKED.format(what="x[...] = value"))
                 self.replace(value, "x[:] = value")
                 return
-        _index.assign(self, key, value)
+        indexing.assign(self, key, value)
 
     # -- in place ----------------------------------------------------------------------------
 
@@ -584,7 +590,7 @@ class NDArray(AbstractArray):
         Raises:
             ShapeError: the sizes differ.
         """
-        viewed: NDArray = _index.reshape(self, shape, kwargs)
+        viewed: NDArray = indexing.reshape(self, shape, kwargs)
         return viewed
 
     def broadcast_to(self, shape: tuple[int, ...]) -> NDArray:

@@ -22,7 +22,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Node
 from hybridnet.ndarray import NDArray, array
-from hybridnet.ndarray._copy import put
+from hybridnet.ndarray.copies import put
 from hybridnet.ops._random_state import initial_state
 from hybridnet.runtime import generator, recorder
 from hybridnet.runtime.host_task import awaited

@@ -18,13 +18,13 @@ from . import random as random
 from ._lower import lower_control as lower_control
 from ._memory import MemoryEstimate as MemoryEstimate
 from ._memory import estimate_memory as estimate_memory
-from ._optimize import optimize as optimize
 from .create import *  # noqa: F403
 from .create import __all__ as _create_names
 from .custom import Custom as Custom
 from .functions import *  # noqa: F403
 from .functions import __all__ as _function_names
 from .functions import operator_functions as _operator_functions
+from .optimization import optimize as optimize
 from .structured import case as case
 from .structured import cond as cond
 from .structured import while_loop as while_loop

@@ -28,11 +28,11 @@ from hybridnet.ops.operator import OpCall, Operator
 from . import _infer
 from ._arrays_only import ArraysOnly
 from ._bind import bind, simple_bind
-from ._compose import annotate, make_node, substitute
 from ._debug import debug_string
 from ._gradient import gradient_edges
 from ._memory import MemoryEstimate, estimate_memory
-from ._optimize import optimize
+from .composition import annotate, make_node, substitute
+from .optimization import optimize
 
 __all__ = ["Group", "Symbol"]
 

@@ -18,7 +18,7 @@ from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.graph.subgraph import ControlCall
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray._part import cast_call, fill_call
+from hybridnet.ndarray.parts import cast_call, fill_call
 from hybridnet.ops.registry import get
 from hybridnet.runtime import recorder
 from hybridnet.runtime.segment import Value

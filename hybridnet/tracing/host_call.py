@@ -21,7 +21,7 @@ from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import DTypeError, MXNetError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray._copy import put
+from hybridnet.ndarray.copies import put
 from hybridnet.ops.call import Backward, Call, Types
 from hybridnet.runtime import recorder
 from hybridnet.runtime.host_task import push_task

@@ -11,7 +11,7 @@ from hybridnet import tape
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray._copy import put
+from hybridnet.ndarray.copies import put
 from hybridnet.ops.call import Backward, Call, Types
 from hybridnet.runtime.host_task import push_task
 from hybridnet.runtime.segment import Value

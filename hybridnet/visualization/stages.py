@@ -14,7 +14,7 @@ from hybridnet.passes.partition import Part, RecvCall, SendCall, Transfer
 from hybridnet.passes.pipeline import PIPELINE, optimize, passes_by_name
 from hybridnet.passes.report import size_of
 from hybridnet.symbol import Symbol
-from hybridnet.symbol._optimize import with_context
+from hybridnet.symbol.optimization import with_context
 
 from .digraph import add_layers, frame, new_digraph
 from .layers import layers_of_nodes, short_device

@@ -22,7 +22,7 @@ from hybridnet.graph.node import Edge, Node
 from hybridnet.ops import registry
 from hybridnet.ops.call import Call
 from hybridnet.ops.state_ops import NO_OP, READ
-from hybridnet.symbol._compose import scope_attributes
+from hybridnet.symbol.composition import scope_attributes
 
 from ._infer import Kind, infer_kinds
 from .dtypes import DType, as_dtype

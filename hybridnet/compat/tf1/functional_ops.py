@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hybridnet.graph.foreach import open_foreach
-from hybridnet.symbol._inside import Inside
+from hybridnet.symbol.inside import Inside
 
 from ._infer import Kind
 from .array_ops import expand_dims

@@ -25,10 +25,10 @@ from hybridnet.ops.operator import Operator
 from hybridnet.runtime import recorder
 from hybridnet.runtime.segment import Value
 
-from .._apply import write_out
-from .._copy import put
-from .._storage_types import storage_type
+from ..applying import write_out
+from ..copies import put
 from ..ndarray import NDArray
+from ..storage_types import storage_type
 
 __all__ = ["RULES", "BaseSparseNDArray", "Rule", "apply", "dense", "upload"]
 

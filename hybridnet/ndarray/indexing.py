@@ -22,9 +22,14 @@ from hybridnet.runtime import recorder
 from hybridnet.runtime.segment import Value
 from hybridnet.runtime.storage import in_place
 
-from ._advanced import Gather, Scatter, Window, WindowAssign
-from ._copy import host_array, put
-from ._part import fill_call
+from ._advanced import (
+    Gather,
+    Scatter,
+    Window,
+    WindowAssign,
+)
+from .copies import host_array, put
+from .parts import fill_call
 
 __all__ = ["assign", "get", "reshape"]
 
