@@ -7,12 +7,18 @@ In short::
         y = (x * x).sum()
     y.backward()
     x.grad
+
+`get_symbol` is loaded when first used: who only differentiates needs no symbols.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from ._custom_gradient import custom_gradient as custom_gradient
 from .function import Function as Function
 from .gradient_tape import GradientTape as GradientTape
-from .history import get_symbol as get_symbol
 from .scopes import backward as backward
 from .scopes import grad as grad
 from .scopes import is_recording as is_recording
@@ -24,6 +30,9 @@ from .scopes import record as record
 from .scopes import set_recording as set_recording
 from .scopes import set_training as set_training
 from .scopes import train_mode as train_mode
+
+if TYPE_CHECKING:
+    from .history import get_symbol as get_symbol
 
 __all__ = [
     "Function",
@@ -42,3 +51,14 @@ __all__ = [
     "set_training",
     "train_mode",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "get_symbol":
+        raise AttributeError(f"module 'hybridnet.autograd' has no attribute {name!r}")
+    value = globals()[name] = importlib.import_module(f"{__name__}.history").get_symbol
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
