@@ -17,6 +17,7 @@ from .base.context import current_context as current_context
 from .base.context import gpu as gpu
 from .base.device_scope import device as device
 from .base.errors import MXNetError as MXNetError
+from .base.modules import set_loader as _set_loader
 
 __version__ = "0.1.0"
 
@@ -169,6 +170,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'hybridnet' has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+_set_loader(__getattr__)
 
 
 def __dir__() -> list[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from hybridnet import tape
+from hybridnet.base import modules
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import BOOL, INT64, as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
@@ -528,7 +528,7 @@ class NDArray(AbstractArray):
         """Returns this array with NumPy's semantics: the same memory and place on the tape."""
         kind = NDArray.numpy_kind
         if kind is None:
-            importlib.import_module("hybridnet.numpy")  # sets it
+            modules.load("np")  # sets it
             kind = NDArray.numpy_kind
             assert kind is not None
         return self.as_kind(kind)

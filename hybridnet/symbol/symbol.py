@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copyreg
-import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
+from hybridnet.base import modules
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.files import atomic_write
@@ -387,7 +387,7 @@ class Symbol(ArraysOnly, FluentMethods):
 
     def as_np_ndarray(self) -> Symbol:
         """Returns this symbol with NumPy's semantics, as the functions of ``sym.np`` make them."""
-        kind: type[Symbol] = importlib.import_module("hybridnet.symbol.numpy").NumpySymbol
+        kind: type[Symbol] = modules.load("sym").np.NumpySymbol
         return self if type(self) is kind else kind(self._edges)
 
     # -- inference ---------------------------------------------------------------------------
