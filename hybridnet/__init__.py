@@ -96,8 +96,6 @@ _NAMES: Final = {
 }
 
 if TYPE_CHECKING:
-    import hybridnet.visualization as visualization
-
     from . import attribute as attribute
     from . import autograd as autograd
     from . import checkpoint as checkpoint
@@ -126,6 +124,7 @@ if TYPE_CHECKING:
     from . import symbol as symbol
     from . import test_utils as test_utils
     from . import util as util
+    from . import visualization as visualization
     from .attribute import AttrScope as AttrScope
     from .autograd import GradientTape as GradientTape
     from .autograd import custom_gradient as custom_gradient
