@@ -17,6 +17,7 @@ from .base.context import current_context as current_context
 from .base.context import gpu as gpu
 from .base.device_scope import device as device
 from .base.errors import MXNetError as MXNetError
+from .base.modules import set_loader as _set_loader
 
 __version__ = "0.1.0"
 
@@ -95,8 +96,6 @@ _NAMES: Final = {
 }
 
 if TYPE_CHECKING:
-    import hybridnet.visualization as visualization
-
     from . import attribute as attribute
     from . import autograd as autograd
     from . import checkpoint as checkpoint
@@ -125,6 +124,7 @@ if TYPE_CHECKING:
     from . import symbol as symbol
     from . import test_utils as test_utils
     from . import util as util
+    from . import visualization as visualization
     from .attribute import AttrScope as AttrScope
     from .autograd import GradientTape as GradientTape
     from .autograd import custom_gradient as custom_gradient
@@ -169,6 +169,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'hybridnet' has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+_set_loader(__getattr__)
 
 
 def __dir__() -> list[str]:

@@ -6,9 +6,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
+from hybridnet import tape
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.nested import leaves_of, with_leaves
-from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.call import Backward
 from hybridnet.runtime.graphs.graph_call import GraphCall
 from hybridnet.runtime.record import recorder
@@ -59,7 +60,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
             raise ParameterError(_RETURNS.format(name=name, got=type(made).__name__))
         result, gradient = made
         inputs = [one for one in (*args, *kwargs.values()) if isinstance(one, NDArray)]
-        if not _tape.state.recording or not inputs:
+        if not tape.state.recording or not inputs:
             return result
         leaves = leaves_of(result)
         outputs = [one for one in leaves if isinstance(one, NDArray)]
@@ -135,16 +136,16 @@ class _CustomGradient(RanCall):
         """
         gradient, self._gradient = self._gradient, None
         assert gradient is not None
-        trace = Trace(next(_tape.order))
-        before = _tape.state.recording, _tape.state.training
-        _tape.state.recording = False
+        trace = Trace(next(tape.order))
+        before = tape.state.recording, tape.state.training
+        tape.state.recording = False
         try:
             with trace:
                 starts = [trace.placeholder(one.type) for one in outputs]
                 found = self._run(gradient, [NDArray.from_value(one, self._ctx) for one in starts])
                 values = [None if one is None else one.read() for one in found]
         finally:
-            _tape.state.recording, _tape.state.training = before
+            tape.state.recording, tape.state.training = before
         if trace.written() or trace.sources:
             raise MXNetError(_WRITES.format(name=self.name))
         builder = GraphBuilder(trace.segment)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, final
 
+from hybridnet import tape
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph.node import Graph
-from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.call import Arrays, Backward, Call, Types
 from hybridnet.runtime.graphs.graph_call import GraphCall
 from hybridnet.runtime.record.trace import GraphBuilder, Trace
@@ -68,7 +69,7 @@ class RanCall(Call):
 
     def record(self, inputs: Sequence[NDArray], outputs: Sequence[NDArray]) -> bool:
         """Puts this on the tape, and gives the results their places there; whether it is there."""
-        node = _tape.record_call(
+        node = tape.record_call(
             self,
             tuple(x.edge for x in inputs),
             (),
@@ -81,7 +82,7 @@ class RanCall(Call):
         if node is None:
             return False
         for index, output in enumerate(outputs):
-            output.set_edge(_tape.Edge(node, index))
+            output.set_edge(tape.Edge(node, index))
         return True
 
     def _checked(self, made: Any, rule: str, each: str) -> list[Any]:
@@ -162,9 +163,9 @@ class FunctionCall(RanCall):
         """Traces the user's `backward` and applies it as one call."""
         present = [one for one in back.grads if one is not None]
         handles = [*back.inputs, *back.outputs, *present]
-        trace = Trace(next(_tape.order))
-        before = _tape.state.recording, _tape.state.training
-        _tape.state.recording, _tape.state.training = False, True
+        trace = Trace(next(tape.order))
+        before = tape.state.recording, tape.state.training
+        tape.state.recording, tape.state.training = False, True
         try:
             with trace:
                 starts = [trace.placeholder(one.type) for one in handles]
@@ -175,7 +176,7 @@ class FunctionCall(RanCall):
                 found = self._run(arrays[: split[0]], arrays[split[0] : split[1]], grads)
                 values = [None if one is None else one.read() for one in found]
         finally:
-            _tape.state.recording, _tape.state.training = before
+            tape.state.recording, tape.state.training = before
         builder = GraphBuilder(trace.segment)
         graph, needed = builder.graph([builder.edge(one) for one in values if one is not None])
         trace.close()

@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+from hybridnet import tape
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray import NDArray
 from hybridnet.runtime.record import recorder
 
 from ._function_call import NOT_AGAIN, FunctionCall, SavedCall
@@ -71,13 +72,13 @@ class Function(ABC):
         for x in inputs:
             if not isinstance(x, NDArray):
                 raise ParameterError(f"{name}: inputs must be NDArrays, got {type(x).__name__}")
-        recording = _tape.state.recording and bool(inputs)
+        recording = tape.state.recording and bool(inputs)
         if recording and self._recorded:
             raise MXNetError(
                 f"{name}: this instance was called before and holds what its backward needs; "
                 f"make a new one for each call: {name}()(x)"
             )
-        with pause(train_mode=_tape.state.training):
+        with pause(train_mode=tape.state.training):
             result = self.forward(*inputs)
         if not recording:
             return result
@@ -120,7 +121,7 @@ class Function(ABC):
         saved = []
         for index, place in enumerate(self._places):
             if place is None:
-                if _tape.state.recording:
+                if tape.state.recording:
                     raise MXNetError(NOT_AGAIN.format(name=type(self).__name__))
                 saved.append(self._saved[index])
             else:

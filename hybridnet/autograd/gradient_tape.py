@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Final, Literal, final
 
+from hybridnet import tape
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError
 from hybridnet.base.nested import leaves_of, with_leaves
-from hybridnet.ndarray import NDArray, _tape
-from hybridnet.ndarray._backward import backward as run_backward
+from hybridnet.ndarray import NDArray
+from hybridnet.tape import backward as run_backward
 
 from .scopes import Scope
 
@@ -58,13 +59,13 @@ class GradientTape:
         self._is_shared = False
         self._is_used = False
         # By id: the array, where it is on the tape, and whether this tape has put it there.
-        self._watched: dict[int, tuple[NDArray, _tape.Edge, bool]] = {}
+        self._watched: dict[int, tuple[NDArray, tape.Edge, bool]] = {}
 
     def __enter__(self) -> GradientTape:
         if self._is_on:
             raise MXNetError("GradientTape: it is recording already; make another one")
         around = _thread.tapes
-        if around or _tape.state.recording:
+        if around or tape.state.recording:
             self._is_shared = True
             for one in around:
                 one._is_shared = True
@@ -103,9 +104,9 @@ class GradientTape:
             edge = one.edge
             is_new = edge is None or not edge.node.wanted
             if is_new:
-                leaf = _tape.Leaf(None, "write")
+                leaf = tape.Leaf(None, "write")
                 leaf.watched = True
-                edge = _tape.Edge(leaf, 0)
+                edge = tape.Edge(leaf, 0)
                 one.set_edge(edge)
             assert edge is not None
             self._watched.setdefault(id(one), (one, edge, is_new))
@@ -178,7 +179,7 @@ class GradientTape:
         """Returns a source with its place on the tape; None if it has none."""
         watched = self._watched.get(id(one))
         if watched is None:
-            is_leaf = one.edge is not None and type(one.edge.node) is _tape.Leaf
+            is_leaf = one.edge is not None and type(one.edge.node) is tape.Leaf
             if one.edge is None or (is_leaf and not self._watches_all):
                 return None
             return one if one.edge.node.wanted else None
@@ -198,14 +199,14 @@ class GradientTape:
         targets = [one for one in sources if one is not None]
         if not pairs or not targets:
             return [None] * len(sources)
-        recording = _tape.state.recording
+        recording = tape.state.recording
         grads = iter(
             run_backward(
                 [head for head, _ in pairs],
                 [grad for _, grad in pairs],
                 retain_graph=self._persistent or self._is_shared or recording,
                 create_graph=recording,
-                train_mode=_tape.state.training,
+                train_mode=tape.state.training,
                 targets=targets,
             )
         )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.graph.node import Edge, Node, variable
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray._tape import TapeNode
 from hybridnet.ops.core.operator import OpCall
-
-if TYPE_CHECKING:
-    from hybridnet.symbol import Symbol
+from hybridnet.symbol import Symbol
+from hybridnet.tape import TapeNode
 
 __all__ = ["get_symbol"]
 
@@ -29,8 +27,6 @@ def get_symbol(x: NDArray) -> Symbol:
         MXNetError: nothing was recorded, it is used up by `backward`, or a call of it is no
             operator (an `autograd.Function`, a traced function).
     """
-    from hybridnet.symbol import Symbol  # here: who only differentiates needs no symbols
-
     edge = x.edge
     if edge is None or not isinstance(edge.node, TapeNode):
         raise MXNetError(

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
+from hybridnet import tape
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.ndarray import NDArray, _tape
-from hybridnet.ndarray._backward import backward as run_backward
+from hybridnet.ndarray import NDArray
 from hybridnet.runtime.record import recorder
+from hybridnet.tape import backward as run_backward
 
 __all__ = [
     "Scope",
@@ -30,26 +31,26 @@ __all__ = [
 
 def set_recording(is_recording: bool) -> bool:
     """Switches recording for this thread; returns what it was."""
-    was = _tape.state.recording
-    _tape.state.recording = bool(is_recording)
+    was = tape.state.recording
+    tape.state.recording = bool(is_recording)
     return was
 
 
 def set_training(train_mode: bool) -> bool:
     """Switches training behaviour for this thread; returns what it was."""
-    was = _tape.state.training
-    _tape.state.training = bool(train_mode)
+    was = tape.state.training
+    tape.state.training = bool(train_mode)
     return was
 
 
 def is_recording() -> bool:
     """Whether this thread records."""
-    return _tape.state.recording
+    return tape.state.recording
 
 
 def is_training() -> bool:
     """Whether operators behave as in training (dropout drops, batch norm uses the batch)."""
-    return _tape.state.training
+    return tape.state.training
 
 
 class Scope:
@@ -64,7 +65,7 @@ class Scope:
         self._before: list[tuple[bool, bool]] = []
 
     def __enter__(self) -> None:
-        state = _tape.state
+        state = tape.state
         if self._recording and not state.recording:
             recorder.begin_pass()
         self._before.append((state.recording, state.training))
@@ -79,7 +80,7 @@ class Scope:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        _tape.state.recording, _tape.state.training = self._before.pop()
+        tape.state.recording, tape.state.training = self._before.pop()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Returns the function with its calls in such a scope."""

@@ -20,7 +20,7 @@ from hybridnet.graph.node import Edge, Node
 from hybridnet.name import NameManager
 from hybridnet.ops.core.call import MAKERS, ApartCall, Arrays, Call, Scalars, Types
 from hybridnet.symbol import Symbol
-from hybridnet.symbol._compose import scope_attributes, user_attributes
+from hybridnet.symbol.composition import scope_attributes, user_attributes
 
 from .faults import missing_names
 from .index import PathLike, file_of

@@ -12,7 +12,7 @@ from hybridnet.base.context import cpu
 from hybridnet.base.errors import ParameterError
 from hybridnet.gluon import Block, Parameter, ParameterDict, Trainer
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray._copy import put
+from hybridnet.ndarray.copies import put
 from hybridnet.session import Session, UninitializedError
 from hybridnet.symbol import Symbol
 

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -18,8 +18,7 @@ from rich.table import Table
 
 from hybridnet.base.errors import MXNetError
 
-if TYPE_CHECKING:
-    from .train import Result
+from .result import Result
 
 #: Steps over which the ways' losses are compared.
 _COMPARED: Final = 50

@@ -22,8 +22,9 @@ from hybridnet.runtime.platform.jax_devices import device_of
 
 from . import interrupt
 from .lenet import AbstractWay, Bound, Eager, Settings, Traced, initial_weights
+from .result import Result
 
-__all__ = ["Digits", "Result", "run_way", "train"]
+__all__ = ["Digits", "run_way", "train"]
 
 _VIZ: Final = ("rich", "matplotlib")
 
@@ -66,25 +67,6 @@ class Digits:
             scaled(test_images),
             test_labels.astype(np.float32),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What one way achieved."""
-
-    title: str
-    #: Mean loss of each step, before it.
-    losses: list[float]
-    #: Share of the test digits told right.
-    accuracy: float
-    #: Mean cross-entropy on the test digits.
-    test_loss: float
-    #: Seconds from the first call of a step until its loss was there.
-    first_step: float
-    #: Seconds for a step after the first epoch (in it, if there is one only): the median over
-    #: stretches of steps.
-    steady_step: float
-    images_per_second: float
 
 
 def train(options: Namespace) -> None:

@@ -14,7 +14,7 @@ from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeE
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray, array
-from hybridnet.ndarray._copy import put
+from hybridnet.ndarray.copies import put
 from hybridnet.ops.core.call import Arrays, Backward, Call, Types
 from hybridnet.ops.random.state import initial_state
 from hybridnet.runtime.record.trace import init_scope

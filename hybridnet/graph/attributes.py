@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hybridnet.base.attrs import REQUIRED, HostScalar
 from hybridnet.base.errors import GraphError
 from hybridnet.ops.core.custom import CustomCall
 from hybridnet.ops.core.operator import OpCall
 
-if TYPE_CHECKING:  # graphs import this module to print themselves
-    from .node import Node
+from .node import Node
 
 __all__ = ["HIDDEN", "attributes_of", "parameters_of", "stored_name", "with_short_names"]
 

@@ -14,13 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, NamedTuple, final
+from typing import Any, ClassVar, Final, NamedTuple, final
 
 from hybridnet import engine
 from hybridnet.base.errors import GraphError
 from hybridnet.ops.core.call import Call
-
-from .text import to_text
 
 __all__ = ["Edge", "Graph", "Moves", "Node", "topological", "variable"]
 
@@ -194,6 +192,9 @@ class Graph:
     outputs: tuple[Edge, ...]
     targets: tuple[Node, ...] = ()
 
+    #: Writes a graph as text; `text`, which stands above this module, puts it here.
+    write: ClassVar[Callable[[Graph], str]]
+
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
         """The nodes that outputs and targets depend on, each after its inputs and controls."""
@@ -240,4 +241,4 @@ class Graph:
         return Graph(self.inputs, moves.edges(self.outputs), moves.nodes(self.targets))
 
     def __str__(self) -> str:
-        return to_text(self)
+        return Graph.write(self)

@@ -20,7 +20,7 @@ does not read back.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hybridnet.base.attrs import HostScalar
 from hybridnet.ops.core.backward import VjpCall
@@ -28,9 +28,7 @@ from hybridnet.ops.core.call import Call, Types
 from hybridnet.ops.core.operator import OpCall
 
 from .attributes import parameters_of
-
-if TYPE_CHECKING:  # graphs import this module to print themselves
-    from .node import Edge, Graph, Node
+from .node import Edge, Graph, Node
 
 __all__ = ["to_text"]
 
@@ -121,3 +119,6 @@ def _literal(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({''.join(_literal(one) + ', ' for one in value)[:-1]})"
     return repr(value)
+
+
+Graph.write = to_text

@@ -6,9 +6,9 @@ where the operator ``relu`` is, and its documentation is the operator's.
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
+from hybridnet.base.modules import load as _load
 from hybridnet.base.unsupported import missing
 
 from . import contrib as contrib
@@ -56,6 +56,5 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in ("np", "npx"):  # loaded when first used
-        home = {"np": "hybridnet.numpy", "npx": "hybridnet.numpy_extension"}[name]
-        return importlib.import_module(home)
+        return _load(name)
     raise missing("nd", name, __all__)

@@ -12,9 +12,9 @@ from hybridnet.base.dtype import FLOAT32, as_dtype
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ops.core import registry
 
-from ._copy import host_array, put
-from ._storage_types import storage_type
+from .copies import host_array, put
 from .ndarray import NDArray
+from .storage_types import storage_type
 
 __all__ = [
     "arange",

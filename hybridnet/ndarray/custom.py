@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hybridnet import tape
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import tensor_type
@@ -16,9 +17,8 @@ from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.host_task import push_task
 from hybridnet.runtime.segments.segment import Value
 
-from . import _tape
-from ._apply import write_out
-from ._copy import put
+from .applying import write_out
+from .copies import put
 from .ndarray import NDArray
 
 __all__ = ["Custom", "named_inputs"]
@@ -51,7 +51,7 @@ def Custom(
     missing = [key for key, one in zip(call.input_names, inputs, strict=True) if one is None]
     if missing:
         raise ParameterError(f"{call!r}: needs an NDArray for {', '.join(missing)}")
-    outputs = NDArray.apply_call(call.with_train(_tape.state.training), inputs)
+    outputs = NDArray.apply_call(call.with_train(tape.state.training), inputs)
     shown = outputs[: call.num_visible]
     if out is not None:
         return write_out(call, shown, out)
@@ -137,8 +137,8 @@ def _task(
     """
 
     def task(*arrays: Any) -> list[Any]:
-        before = _tape.state.recording, _tape.state.training
-        _tape.state.recording, _tape.state.training = False, train
+        before = tape.state.recording, tape.state.training
+        tape.state.recording, tape.state.training = False, train
         try:
             inputs = [NDArray.from_value(Value(_type(one), one), ctx) for one in arrays]
             filled = [
@@ -146,7 +146,7 @@ def _task(
             ]
             return [recorder.wait(one.read()) for one in run(inputs, filled)]
         finally:
-            _tape.state.recording, _tape.state.training = before
+            tape.state.recording, tape.state.training = before
 
     return task
 

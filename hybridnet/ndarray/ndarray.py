@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
+from hybridnet import tape
+from hybridnet.base import modules
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import BOOL, INT64, as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
@@ -19,15 +20,14 @@ from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.recorder import thread as recorder_thread
 from hybridnet.runtime.record.storage import Storage, in_place
 from hybridnet.runtime.segments.segment import Value
+from hybridnet.tape import Edge, Leaf, backward
 
-from . import _index, _tape
-from ._apply import changed_by, contexts_differ, not_arrays, record_changing, write_out
-from ._backward import backward
-from ._copy import CopyAcross, host_array, put
+from . import indexing
 from ._host import AbstractArray, context_here
-from ._part import assign_call, cast_call, view_call
-from ._storage_types import sparse_kind, storage_type
-from ._tape import Edge, Leaf
+from .applying import changed_by, contexts_differ, not_arrays, record_changing, write_out
+from .copies import CopyAcross, host_array, put
+from .parts import assign_call, cast_call, view_call
+from .storage_types import sparse_kind, storage_type
 
 __all__ = ["NDArray"]
 
@@ -112,7 +112,7 @@ class NDArray(AbstractArray):
         unknown = op.sizes and recorder_thread.trace is None
         if unknown and all(isinstance(one, NDArray) for one in inputs):
             attrs = op.measured(attrs, inputs)
-        call, scalars = op.bind(attrs, _tape.state.training)
+        call, scalars = op.bind(attrs, tape.state.training)
         if out is not None:
             if recorder.several:
                 recorder.settle([*inputs, *(out if isinstance(out, (list, tuple)) else (out,))])
@@ -143,7 +143,7 @@ class NDArray(AbstractArray):
         changes = call.takes_state or call.updates
         trace = recorder_thread.trace
         direct = trace is None and not changes
-        recording = _tape.state.recording
+        recording = tape.state.recording
         edges: list[Edge | None] = []
         try:
             for x in inputs:
@@ -189,7 +189,7 @@ class NDArray(AbstractArray):
         if recording:
             if call.takes_state:
                 edges.append(None)
-            node = _tape.record_call(call, edges, scalars, values, made, types, ctx)
+            node = tape.record_call(call, edges, scalars, values, made, types, ctx)
             if node is not None:
                 for index, output in enumerate(outputs):
                     output._edge = _new_tuple(Edge, (node, index))
@@ -215,9 +215,9 @@ class NDArray(AbstractArray):
                 types = call.infer((lhs._type, rhs._type))
                 made = recorder.record_one(ctx, call, values, (), types[0])
                 out = cls.from_value(made, ctx)
-                if _tape.state.recording and not (lhs._edge is rhs._edge is None):
+                if tape.state.recording and not (lhs._edge is rhs._edge is None):
                     edges = (lhs._edge, rhs._edge)
-                    node = _tape.record_call(call, edges, (), values, (made,), types, ctx)
+                    node = tape.record_call(call, edges, (), values, (made,), types, ctx)
                     if node is not None:
                         out._edge = _new_tuple(Edge, (node, 0))
                 return out
@@ -235,8 +235,8 @@ class NDArray(AbstractArray):
             made = recorder.record_one(ctx, call, values, scalars, types[0])
             out = cls.from_value(made, ctx)
             edge = operand._edge
-            if edge is not None and _tape.state.recording:
-                node = _tape.record_call(call, (edge,), scalars, values, (made,), types, ctx)
+            if edge is not None and tape.state.recording:
+                node = tape.record_call(call, (edge,), scalars, values, (made,), types, ctx)
                 if node is not None:
                     out._edge = _new_tuple(Edge, (node, 0))
             return out
@@ -311,7 +311,7 @@ class NDArray(AbstractArray):
             MXNetError: this array has been recorded, or is only a part of one.
         """
         self.refuse_recorded(what)
-        if not _tape.state.recording or not source.carries_gradient:
+        if not tape.state.recording or not source.carries_gradient:
             self.assign(source)
             return
         if self._offset is not None:
@@ -333,11 +333,11 @@ class NDArray(AbstractArray):
         trace = recorder_thread.trace
         if trace is not None and storage.owner is not trace:
             trace.link(made, self)
-        if self._edge is not None and _tape.state.recording:
+        if self._edge is not None and tape.state.recording:
             call, scalars = view_call(self._type, made._type, offset)
             source = self.read()
             target = recorder.record(self.context, call, (source,), scalars, (made._type,))
-            node = _tape.record_call(
+            node = tape.record_call(
                 call, (self._edge,), scalars, (source,), target, (made._type,), self.context
             )
             if node is not None:
@@ -391,21 +391,21 @@ class NDArray(AbstractArray):
     # -- indexing ----------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
-        return _index.get(self, key)
+        return indexing.get(self, key)
 
     def __iter__(self) -> Iterator[NDArray]:
         for index in range(len(self)):
             yield self[index]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if _tape.state.recording:
+        if tape.state.recording:
             self.refuse_recorded("x[...] = value")
             if isinstance(value, NDArray) and value.carries_gradient:
                 if not (isinstance(key, slice) and key == slice(None)) or value.shape != self.shape:
                     raise MXNetError(_UNTRACKED.format(what="x[...] = value"))
                 self.replace(value, "x[:] = value")
                 return
-        _index.assign(self, key, value)
+        indexing.assign(self, key, value)
 
     # -- in place ----------------------------------------------------------------------------
 
@@ -415,7 +415,7 @@ class NDArray(AbstractArray):
         Args:
             what: how the user wrote the change, for the message.
         """
-        if _tape.state.recording and self.carries_gradient:
+        if tape.state.recording and self.carries_gradient:
             raise MXNetError(_IN_PLACE.format(what=what))
 
     def _update(self, operation: Callable[[Any, Any], Any], other: Any, what: str) -> NDArray:
@@ -486,8 +486,8 @@ class NDArray(AbstractArray):
         call = CopyAcross(self.context, context)
         source = self.read()
         made = self.from_value(call.run(source), context)
-        if _tape.state.recording and self._edge is not None:
-            node = _tape.record_call(
+        if tape.state.recording and self._edge is not None:
+            node = tape.record_call(
                 call,
                 (self._edge,),
                 (),
@@ -522,7 +522,7 @@ class NDArray(AbstractArray):
         """Returns this array with NumPy's semantics: the same memory and place on the tape."""
         kind = NDArray.numpy_kind
         if kind is None:
-            importlib.import_module("hybridnet.numpy")  # sets it
+            modules.load("np")  # sets it
             kind = NDArray.numpy_kind
             assert kind is not None
         return self.as_kind(kind)
@@ -584,7 +584,7 @@ class NDArray(AbstractArray):
         Raises:
             ShapeError: the sizes differ.
         """
-        viewed: NDArray = _index.reshape(self, shape, kwargs)
+        viewed: NDArray = indexing.reshape(self, shape, kwargs)
         return viewed
 
     def broadcast_to(self, shape: tuple[int, ...]) -> NDArray:

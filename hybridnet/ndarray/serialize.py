@@ -11,9 +11,9 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.base.params_file import load_params, save_params
 from hybridnet.base.sparse_parts import SparseParts
 
-from ._copy import put
-from ._storage_types import STORAGE_TYPES
+from .copies import put
 from .ndarray import NDArray
+from .storage_types import STORAGE_TYPES
 
 __all__ = ["load", "load_frombuffer", "save"]
 

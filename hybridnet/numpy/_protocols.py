@@ -5,10 +5,11 @@ A function of NumPy's runs as ours of the same name; one that we do not have run
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as onp
+
+from hybridnet.base import modules
 
 __all__ = ["array_function", "array_ufunc"]
 
@@ -18,14 +19,16 @@ _RENAMED = {"conjugate": "copy", "left_shift": "", "right_shift": ""}
 
 def _own(module: str, name: str) -> Any:
     """Returns our function for one of NumPy's, or None."""
-    home = {"numpy": "hybridnet.numpy", "numpy.linalg": "hybridnet.numpy.linalg"}.get(module)
-    if home is None:
+    own = modules.load("np")
+    if module == "numpy.linalg":
+        own = own.linalg
+    elif module != "numpy":
         return None
-    return getattr(importlib.import_module(home), _RENAMED.get(name, name), None)
+    return getattr(own, _RENAMED.get(name, name), None)
 
 
 def _host(func: Any, args: Any, kwargs: Any) -> Any:
-    return importlib.import_module("hybridnet.numpy.fallback").on_host(func, args, kwargs)
+    return modules.load("np").fallback.on_host(func, args, kwargs)
 
 
 def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:

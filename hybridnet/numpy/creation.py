@@ -14,7 +14,7 @@ from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ops.core import registry
 
-from ._call import apply, dtype_name
+from .calls import apply, dtype_name
 from .multiarray import ndarray
 
 __all__ = ["NAMES", "Creation"]

@@ -13,7 +13,7 @@ from hybridnet.ops.core.documentation import documentation
 from hybridnet.ops.core.handle import Arithmetic, Operand, binary
 from hybridnet.util import np_ufunc_legal_option
 
-from ._call import apply, merge, operand
+from .calls import apply, merge, operand
 
 __all__ = [
     "around",

@@ -11,10 +11,11 @@ from typing import Any, Final
 
 import numpy as onp
 
+from hybridnet import tape
 from hybridnet.base.dtype import CODE_OF
 from hybridnet.base.errors import GraphError, MXNetError
 from hybridnet.base.unsupported import NotSupportedError
-from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.handle import Operand
 from hybridnet.runtime.record import recorder
 
@@ -87,7 +88,7 @@ def on_host(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
             f"np.{name}: runs on the host, and cannot be part of a graph (a symbol, a traced "
             "function, a hybridized block); call it on arrays outside"
         )
-    if _tape.state.recording and any(one.carries_gradient for one in given):  # type: ignore
+    if tape.state.recording and any(one.carries_gradient for one in given):  # type: ignore
         raise MXNetError(
             f"np.{name}: runs on the host and has no gradient; inside autograd.record() call it "
             "on x.detach()"

@@ -6,7 +6,12 @@ from typing import Any
 
 from hybridnet.base.errors import ParameterError
 
-from ._call import apply, apply_all, operand, shape_of
+from .calls import (
+    apply,
+    apply_all,
+    operand,
+    shape_of,
+)
 from .fallback import LINALG_FALLBACKS
 
 __all__ = [

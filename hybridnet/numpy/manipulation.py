@@ -11,7 +11,12 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.handle import Operand
 
-from ._call import apply, apply_all, operand, shape_of
+from .calls import (
+    apply,
+    apply_all,
+    operand,
+    shape_of,
+)
 
 __all__ = [
     "append",

@@ -13,9 +13,8 @@ import numpy as onp
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import BOOL, FLOAT32, as_dtype
 from hybridnet.base.errors import ParameterError
-from hybridnet.ndarray import NDArray
-from hybridnet.ndarray import _index as index
-from hybridnet.ndarray._copy import host_array, put
+from hybridnet.ndarray import NDArray, indexing
+from hybridnet.ndarray.copies import host_array, put
 from hybridnet.ops.core import registry
 from hybridnet.runtime.record import recorder
 
@@ -93,7 +92,7 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
     # -- indexing ----------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
-        part = index.get(self, _plain_key(key))
+        part = indexing.get(self, _plain_key(key))
         if part.shape == (1,) and _is_element(key, self.ndim):
             return part.view(0, ())
         return part
@@ -133,7 +132,7 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
 
     def reshape_view(self, *shape: Any, **kwargs: Any) -> NDArray:
         """Returns a view of the same memory in another shape."""
-        viewed: NDArray = index.reshape(self, shape, kwargs)
+        viewed: NDArray = indexing.reshape(self, shape, kwargs)
         return viewed
 
     def broadcast_like(self, other: NDArray) -> Any:

@@ -9,7 +9,13 @@ import numpy as onp
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 
-from ._call import apply, apply_all, dtype_name, operand, shape_of
+from .calls import (
+    apply,
+    apply_all,
+    dtype_name,
+    operand,
+    shape_of,
+)
 from .fallback import on_host
 from .multiarray import array
 

@@ -15,7 +15,7 @@ from hybridnet.ndarray import NDArray
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.handle import Operand
 
-from ._call import apply, dtype_name, operand
+from .calls import apply, dtype_name, operand
 from .multiarray import array, ndarray
 
 __all__ = [

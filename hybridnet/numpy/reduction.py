@@ -9,7 +9,13 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.handle import Operand
 
-from ._call import apply, apply_all, dtype_name, operand, shape_of
+from .calls import (
+    apply,
+    apply_all,
+    dtype_name,
+    operand,
+    shape_of,
+)
 
 __all__ = [
     "all",

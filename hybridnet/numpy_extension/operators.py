@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from hybridnet.ndarray import NDArray
-from hybridnet.numpy._call import operand
+from hybridnet.numpy.calls import operand
 from hybridnet.numpy.multiarray import ndarray
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.documentation import documentation, signature_of

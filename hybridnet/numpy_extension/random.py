@@ -9,7 +9,7 @@ import numpy as onp
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
-from hybridnet.numpy._call import apply, dtype_name, operand
+from hybridnet.numpy.calls import apply, dtype_name, operand
 from hybridnet.numpy.multiarray import ndarray
 from hybridnet.numpy.random import normal, uniform
 from hybridnet.ops.core import registry

@@ -7,18 +7,16 @@ long as the dispatch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.base.lazy import jax
 from hybridnet.ndarray import array
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.prepared import PreparedCall
 from hybridnet.runtime.segments.segment import Value
 
-from .step import Program
+from .step import SessionProgram
 
 __all__ = ["dispatch"]
 
@@ -28,7 +26,9 @@ _SMALL: Final = 1 << 20
 _WIDE: Final = frozenset(map(np.dtype, ("float64", "int64")))
 
 
-def dispatch(program: Program, given: Sequence[Any], state: Value | None) -> list[Value] | None:
+def dispatch(
+    program: SessionProgram, given: Sequence[Any], state: Value | None
+) -> list[Value] | None:
     """Runs a program.
 
     Args:
@@ -64,14 +64,13 @@ def dispatch(program: Program, given: Sequence[Any], state: Value | None) -> lis
         arrays.append(one.read().array)
     if state is not None:
         arrays.append(state.array)
-    with jax.enable_x64(True) if wide else nullcontext():
-        made = prepared(arrays)
+    made = prepared(arrays, wide=wide)
     if made is None and hosts:
         program.takes_arrays_of_numpy = False
     return made
 
 
-def _prepare(program: Program) -> PreparedCall | None:
+def _prepare(program: SessionProgram) -> PreparedCall | None:
     call = program.call
     count = len(call.input_types)
     program.prepared = PreparedCall.pure(

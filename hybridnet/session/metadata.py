@@ -21,7 +21,7 @@ from hybridnet.runtime.record import recorder
 from hybridnet.runtime.segments.segment import Value
 
 if TYPE_CHECKING:
-    from .step import Program
+    from .step import SessionProgram
 
 __all__ = [
     "DeviceStepStats",
@@ -190,7 +190,7 @@ class Trace:
         self._lock: Final = threading.Lock()
         self._offset = time_ns() - perf_counter_ns()
 
-    def run(self, program: Program, values: Sequence[Value]) -> list[Value]:
+    def run(self, program: SessionProgram, values: Sequence[Value]) -> list[Value]:
         """Runs a program and notes what is asked for; returns its results."""
         if self._options.output_partition_graphs:
             self._metadata.partition_graphs = _graphs(program)
@@ -208,7 +208,7 @@ class Trace:
         self._metadata.step_stats = StepStats(list(self._devices.values()))
         return made
 
-    def _one_by_one(self, program: Program, values: Sequence[Value]) -> list[Value]:
+    def _one_by_one(self, program: SessionProgram, values: Sequence[Value]) -> list[Value]:
         call, ctx = program.call, program.ctx
         numbers = dict(zip(call.hosts, program.scalars, strict=True))
         made: dict[Node, Sequence[Value]] = {
@@ -230,7 +230,7 @@ class Trace:
             self._note(ctx, node.name, node.call.name, start, perf_counter_ns())
         return [made[edge.node][edge.index] for edge in call.graph.outputs]
 
-    def _observed(self, program: Program, values: Sequence[Value]) -> list[Value]:
+    def _observed(self, program: SessionProgram, values: Sequence[Value]) -> list[Value]:
         assert program.parts is not None
 
         def listen(kind: str, what: Any, start: int, end: int) -> None:
@@ -255,7 +255,7 @@ class Trace:
             self._devices.setdefault(device, DeviceStepStats(device)).node_stats.append(stats)
 
 
-def _graphs(program: Program) -> list[PartitionGraph]:
+def _graphs(program: SessionProgram) -> list[PartitionGraph]:
     if program.parts is None:
         return [PartitionGraph(str(full_name(program.ctx)), program.call.graph)]
     return [PartitionGraph(name, part.graph) for name, part in program.parts.parts.items()]

@@ -21,7 +21,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Node
 from hybridnet.ndarray import NDArray, array
-from hybridnet.ndarray._copy import put
+from hybridnet.ndarray.copies import put
 from hybridnet.ops.random.state import initial_state
 from hybridnet.runtime.record import generator, recorder
 from hybridnet.runtime.record.host_task import awaited
@@ -29,7 +29,7 @@ from hybridnet.runtime.segments.segment import Value
 
 from .dispatch import dispatch
 from .metadata import Trace
-from .step import Program, Request, Step, make_program, make_step, unwritten
+from .step import Request, SessionProgram, Step, make_program, make_step, unwritten
 
 __all__ = ["Runner"]
 
@@ -168,7 +168,9 @@ class Runner:
             )
         return found
 
-    def _program(self, step: Step, given: Sequence[Any], held: Mapping[Node, NDArray]) -> Program:
+    def _program(
+        self, step: Step, given: Sequence[Any], held: Mapping[Node, NDArray]
+    ) -> SessionProgram:
         types = tuple([None if one is None else _type(one) for one in given])
         key: Any = types
         values = {}
@@ -208,7 +210,7 @@ class Runner:
             return generator.state_of(ctx).read()
         return self._random.as_in_context(ctx).read()
 
-    def _commit(self, program: Program, made: Sequence[Value]) -> None:
+    def _commit(self, program: SessionProgram, made: Sequence[Value]) -> None:
         """Makes the results of a run the variables' values."""
         writes = program.writes
         if not writes and not program.draws:
@@ -233,7 +235,7 @@ class Runner:
                     recorder.wait(self._under_way.popleft())
 
 
-def _computed(program: Program, values: Sequence[Value], trace: Trace | None) -> list[Value]:
+def _computed(program: SessionProgram, values: Sequence[Value], trace: Trace | None) -> list[Value]:
     """Runs a program; its results have been dispatched, and none has failed so far."""
     recorder.mark()
     with awaited():  # what has effects may be all that was asked for

@@ -1,7 +1,7 @@
 """From a request to programs: what is pruned, settled, placed and compiled for a run.
 
 A `Step` is made once for each request (what is fetched, what runs, what is fed), and in it a
-`Program` for each combination of types that it meets.
+`SessionProgram` for each combination of types that it meets.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from hybridnet.runtime.record.prepared import PreparedCall
 
 from .held import asking, settled_held
 
-__all__ = ["Program", "Request", "Step", "make_program", "make_step", "unwritten"]
+__all__ = ["Request", "SessionProgram", "Step", "make_program", "make_step", "unwritten"]
 
 #: The name of a run, in messages and traces.
 _NAME: Final = "session"
@@ -78,11 +78,11 @@ class Step:
     asks: tuple[Node, ...]
     values: tuple[int, ...]
     exclusive: bool
-    programs: dict[Any, Program] = field(default_factory=dict)
+    programs: dict[Any, SessionProgram] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)
-class Program:
+class SessionProgram:
     """What runs.
 
     Attributes:
@@ -160,7 +160,7 @@ def make_program(
     held: Mapping[Node, Context],
     home: Context,
     soft: bool,
-) -> Program:
+) -> SessionProgram:
     """Makes what runs a step.
 
     Args:
@@ -206,7 +206,7 @@ def make_program(
         wanted += [where.home] * ready.draws
         parts = PartitionedCall(call, contexts, wanted, where.home)
         results = parts.contexts
-    return Program(
+    return SessionProgram(
         call,
         scalars,
         reads,

@@ -17,13 +17,13 @@ from . import linalg as linalg
 from . import random as random
 from ._lower import lower_control
 from ._memory import MemoryEstimate, estimate_memory
-from ._optimize import optimize
 from .create import *  # noqa: F403
 from .create import __all__ as _create_names
 from .custom import Custom
 from .functions import *  # noqa: F403
 from .functions import __all__ as _function_names
 from .functions import operator_functions as _operator_functions
+from .optimization import optimize as optimize
 from .structured import case, cond, while_loop
 from .symbol import Group, Symbol
 

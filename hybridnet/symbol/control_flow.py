@@ -16,7 +16,12 @@ from hybridnet.graph.cond import open_cond
 from hybridnet.graph.foreach import open_foreach
 from hybridnet.graph.while_loop import open_while
 
-from ._inside import Inside, distinct, joined, symbols_of
+from .inside import (
+    Inside,
+    distinct,
+    joined,
+    symbols_of,
+)
 from .symbol import Symbol
 
 __all__ = ["cond", "foreach", "while_loop"]

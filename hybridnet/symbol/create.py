@@ -15,7 +15,7 @@ from hybridnet.graph.attributes import stored_name
 from hybridnet.graph.node import Edge, variable
 from hybridnet.ops.core import registry
 
-from ._compose import scope_attributes
+from .composition import scope_attributes
 from .symbol import Symbol
 
 __all__ = [

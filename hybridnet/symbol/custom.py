@@ -12,7 +12,7 @@ from hybridnet.graph.node import Edge, Node, variable
 from hybridnet.name import NameManager
 from hybridnet.ops.core.custom import custom_call
 
-from ._compose import scope_attributes, user_attributes
+from .composition import scope_attributes, user_attributes
 from .symbol import Symbol
 
 __all__ = ["Custom"]

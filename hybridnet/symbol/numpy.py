@@ -8,6 +8,7 @@ from hybridnet import numpy as _numpy
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.unsupported import missing
 from hybridnet.numpy import linalg
+from hybridnet.numpy.calls import apply as _apply
 from hybridnet.numpy.creation import NAMES as _CREATED
 from hybridnet.numpy.creation import Creation as _Creation
 from hybridnet.numpy.methods import NumpyMethods
@@ -50,7 +51,7 @@ def _part(symbol: Any, key: tuple[Any, ...]) -> Any:
     cuts = [
         one if isinstance(one, slice) else slice(one, one + 1 if one != -1 else None) for one in key
     ]
-    part = _numpy._call.apply(
+    part = _apply(
         "_npi_slice",
         symbol,
         begin=tuple(one.start for one in cuts),

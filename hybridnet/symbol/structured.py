@@ -23,7 +23,12 @@ from hybridnet.graph.cond import open_cond
 from hybridnet.graph.while_loop import open_while
 from hybridnet.passes.lower_control import PARALLEL_ITERATIONS
 
-from ._inside import Inside, distinct, joined, symbols_of
+from .inside import (
+    Inside,
+    distinct,
+    joined,
+    symbols_of,
+)
 from .symbol import Symbol
 
 __all__ = ["case", "cond", "while_loop"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copyreg
-import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
+from hybridnet.base import modules
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.files import atomic_write
@@ -28,11 +28,11 @@ from hybridnet.ops.core.operator import OpCall, Operator
 from . import _infer
 from ._arrays_only import ArraysOnly
 from ._bind import bind, simple_bind
-from ._compose import annotate, make_node, substitute
 from ._debug import debug_string
 from ._gradient import gradient_edges
 from ._memory import MemoryEstimate, estimate_memory
-from ._optimize import optimize
+from .composition import annotate, make_node, substitute
+from .optimization import optimize
 
 __all__ = ["Group", "Symbol"]
 
@@ -387,7 +387,7 @@ class Symbol(ArraysOnly, FluentMethods):
 
     def as_np_ndarray(self) -> Symbol:
         """Returns this symbol with NumPy's semantics, as the functions of ``sym.np`` make them."""
-        kind: type[Symbol] = importlib.import_module("hybridnet.symbol.numpy").NumpySymbol
+        kind: type[Symbol] = modules.load("sym").np.NumpySymbol
         return self if type(self) is kind else kind(self._edges)
 
     # -- inference ---------------------------------------------------------------------------

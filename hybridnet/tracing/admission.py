@@ -12,9 +12,10 @@ from typing import Any, final
 
 import numpy as np
 
+from hybridnet import tape
 from hybridnet.base.context import current_context
-from hybridnet.ndarray import NDArray, _tape
-from hybridnet.ndarray._tape import Leaf
+from hybridnet.ndarray import NDArray
+from hybridnet.tape import Leaf
 
 from .concrete import ConcreteFunction
 from .environment import guards_of
@@ -71,8 +72,8 @@ class Admission:
         self._tracked = [one.edge is not None for one in arrays]
         self._plain = None if any(self._tracked) else [None] * len(arrays)
         self._overwrites = bool(concrete.written)
-        self._recording = _tape.state.recording
-        self._training = _tape.state.training
+        self._recording = tape.state.recording
+        self._training = tape.state.training
         self._current = current_context()
 
     @classmethod
@@ -100,7 +101,7 @@ class Admission:
 
     def __call__(self, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Returns the arrays among the arguments of a call; None where it is not admitted."""
-        state = _tape.state
+        state = tape.state
         if state.recording is not self._recording or state.training is not self._training:
             return None
         if self._owner is not None:

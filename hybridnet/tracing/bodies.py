@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
+from hybridnet import tape
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import is_float
@@ -16,8 +17,8 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.graph.subgraph import ControlCall
-from hybridnet.ndarray import NDArray, _tape
-from hybridnet.ndarray._part import cast_call, fill_call
+from hybridnet.ndarray import NDArray
+from hybridnet.ndarray.parts import cast_call, fill_call
 from hybridnet.ops.core.registry import get
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.trace import host_scalars
@@ -125,7 +126,7 @@ class Body:
     def _output(self, output: Output) -> Flow:
         index = output.index + (0 if output.tracked else self.plan.num_tracked)
         edge = self.plan.graph.outputs[index]
-        if output.tracked or not _tape.state.recording:
+        if output.tracked or not tape.state.recording:
             return edge, output.tracked
         block = get("BlockGrad").bind({})[0]
         return Edge(Node(block, (edge,), "stop"), 0), False
@@ -240,7 +241,7 @@ class Bodies:
         numbers = {key: one for body in self.bodies for key, one in body.numbers().items()}
         given = tuple(numbers.get(x, x) if type(x) is HostScalar else x for x in scalars)
         applied: Any = call
-        if _tape.state.recording:
+        if tape.state.recording:
             applied = call.keeping(tuple(one.type for one in operands))
         outputs: list[NDArray] = NDArray.apply_call(applied, operands, given)
         if call.num_unbounded:
@@ -268,8 +269,8 @@ def _stand_in(type: TensorType, ctx: Context) -> NDArray:
     trace = recorder.current_trace()
     assert trace is not None
     made = NDArray.from_value(trace.placeholder(type), ctx)
-    if _tape.state.recording and is_float(type.dtype):
-        made.set_edge(_tape.Edge(_tape.Leaf(None, "write"), 0))
+    if tape.state.recording and is_float(type.dtype):
+        made.set_edge(tape.Edge(tape.Leaf(None, "write"), 0))
     return made
 
 

@@ -11,9 +11,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from hybridnet import tape
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.graph.node import Graph
-from hybridnet.ndarray import NDArray, _tape, array
+from hybridnet.ndarray import NDArray, array
 from hybridnet.runtime.record import recorder
 
 from .autograph import run_converted
@@ -274,7 +275,7 @@ class Bucketed:
         if not any(self._buckets[i].check for i in padded):
             return True
         names = [one.call.name for one in concrete.graph.nodes if one.call is not None]
-        kind = (padded, _tape.state.recording, _tape.state.training, *names)
+        kind = (padded, tape.state.recording, tape.state.training, *names)
         if kind in self._checked:
             return True
         numbers = call.padded_numbers(arguments, with_grads=False)
@@ -391,7 +392,7 @@ class _Call:
             made = array(fitted(one, shape, pad))
         else:
             made = resized(one, shape, pad)
-            if made is not one and one.grad is not None and not _tape.state.recording:
+            if made is not one and one.grad is not None and not tape.state.recording:
                 made.attach_grad(requirement(one) or "write")
         if one.shape != shape:
             self._copies[id(made)] = made, one.shape

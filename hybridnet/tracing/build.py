@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
+from hybridnet import tape
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
 from hybridnet.graph.node import Graph
-from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.call import Types
 from hybridnet.runtime.devices.device import full_name
 from hybridnet.runtime.platform.jax_devices import device_of
@@ -134,8 +135,8 @@ def build(function: Callable[..., Any], arguments: Arguments) -> Plan:
     Args:
         arguments: of the kind that it is traced for.
     """
-    trace = Trace(next(_tape.order))
-    before = _tape.state.recording, _tape.state.training
+    trace = Trace(next(tape.order))
+    before = tape.state.recording, tape.state.training
     try:
         with trace:
             formals = _formals(arguments, trace)
@@ -151,7 +152,7 @@ def build(function: Callable[..., Any], arguments: Arguments) -> Plan:
             }
         return _Planner(trace, formals).plan(results, values, tree)
     finally:
-        _tape.state.recording, _tape.state.training = before
+        tape.state.recording, tape.state.training = before
         trace.close()
 
 
@@ -170,7 +171,7 @@ class _Formal:
     def __init__(self, one: NDArray, trace: Trace) -> None:
         self.start = trace.placeholder(one.type)
         self.array = one.from_value(self.start, one.context)
-        self.place: _tape.Edge | None = None
+        self.place: tape.Edge | None = None
         trace.formals.add(self.array.storage)
 
 
@@ -183,9 +184,9 @@ def _formals(arguments: Arguments, trace: Trace) -> list[_Formal]:
     for number, (formal, one) in enumerate(zip(formals, arguments.arrays, strict=True)):
         if one.edge is not None:
             grad = arguments.grads.get(number)
-            req = one.edge.node.req if type(one.edge.node) is _tape.Leaf else "write"
-            leaf = _tape.Leaf(None if grad is None else formals[grad].array, req)
-            formal.place = _tape.Edge(leaf, 0)
+            req = one.edge.node.req if type(one.edge.node) is tape.Leaf else "write"
+            leaf = tape.Leaf(None if grad is None else formals[grad].array, req)
+            formal.place = tape.Edge(leaf, 0)
             formal.array.set_edge(formal.place)
     return formals
 
@@ -199,7 +200,7 @@ class _Planner:
         self._formals = formals
         self._numbers = {one.array.storage: number for number, one in enumerate(formals)}
         # The outputs of the graph: those that gradients can be asked of come first.
-        self._tracked: list[tuple[Value, _tape.Edge]] = []
+        self._tracked: list[tuple[Value, tape.Edge]] = []
         self._plain: list[Value] = []
 
     def plan(self, results: list[Any], values: dict[int, Value], tree: Tree) -> Plan:
@@ -328,7 +329,7 @@ class _Planner:
         offset = None if root is one else (one.offset or 0) - (root.offset or 0)
         return _part(Outside(root.detach(), root), offset, one)
 
-    def _output(self, value: Value, edge: _tape.Edge | None, routes: Routes) -> Output:
+    def _output(self, value: Value, edge: tape.Edge | None, routes: Routes) -> Output:
         """Adds an output to the graph."""
         if edge is not None and edge in routes.tracked:
             self._tracked.append((value, edge))

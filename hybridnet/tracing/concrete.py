@@ -6,12 +6,13 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
+from hybridnet import tape
 from hybridnet.autograd import pause
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph.transform import STATE
-from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray import NDArray
 from hybridnet.runtime.executor.partitioned import PartitionedCall
 from hybridnet.runtime.graphs.graph_call import shared_call
 from hybridnet.runtime.record import recorder
@@ -224,7 +225,7 @@ class ConcreteFunction:
             self._refuse_shared(arrays)
         # First: it may run user's code, which may change any array.
         scalars = self.numbers() if self._sources else self.scalars
-        if self._is_dispatched and not _tape.state.recording:
+        if self._is_dispatched and not tape.state.recording:
             prepared = self._prepared
             if prepared is not None:
                 recorder.mark()
@@ -284,7 +285,7 @@ class ConcreteFunction:
 
     def _record(self, arrays: Sequence[NDArray], scalars: Sequence[Any]) -> Any:
         """Records the graph as one call; returns what the function returned."""
-        recording = _tape.state.recording
+        recording = tape.state.recording
         if not recording:
             # A unit of work that the user named: it begins here, and starts as it ends, whatever
             # follows. While recording, the backward pass belongs to it.
@@ -308,10 +309,10 @@ class ConcreteFunction:
 
     def _applied(self, arrays: Sequence[NDArray], scalars: Sequence[Any]) -> list[Any]:
         """Records the graph, and writes what it overwrites; returns the leaves of the result."""
-        recording = _tape.state.recording
+        recording = tape.state.recording
         operands = self._operands(arrays)
         # What the function recorded is on the caller's tape, and nothing else.
-        _tape.state.recording = self._num_tracked > 0
+        tape.state.recording = self._num_tracked > 0
         try:
             outputs = self._apply(operands, tuple(scalars))
             for one in outputs[self._num_tracked :]:
@@ -330,14 +331,14 @@ class ConcreteFunction:
                     array.set_edge(value.edge)
             return self.leaves(arrays, outputs)
         finally:
-            _tape.state.recording = recording
+            tape.state.recording = recording
 
     def _apply(self, operands: list[NDArray], scalars: tuple[Any, ...]) -> list[NDArray]:
         """Records the graph as one call; returns its outputs."""
         if self._spread is not None:
             return self._spread.apply(operands, scalars)
         call = self.call
-        if _tape.state.recording:
+        if tape.state.recording:
             wanted = tuple(
                 i for i, x in enumerate(operands) if on_tape(x) and is_float(x.inferred_dtype)
             )

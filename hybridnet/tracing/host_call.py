@@ -16,13 +16,13 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet import engine
+from hybridnet import engine, tape
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import DTypeError, MXNetError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ndarray import NDArray, _tape
-from hybridnet.ndarray._copy import put
+from hybridnet.ndarray import NDArray
+from hybridnet.ndarray.copies import put
 from hybridnet.ops.core.call import ApartCall, Arrays, Backward, Scalars, Types
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.host_task import push_task
@@ -183,7 +183,7 @@ class HostCall(ApartCall):
 
     def _run(self, ctx: Context, arrays: Sequence[Any]) -> list[Any]:
         """Runs the code; returns its results on the device."""
-        state = _tape.state
+        state = tape.state
         before = state.recording, state.training, _thread.inside
         state.recording, state.training = False, False
         _thread.inside = before[2] or self._ordered

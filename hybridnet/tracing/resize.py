@@ -7,10 +7,11 @@ from typing import Any, final
 
 import numpy as np
 
+from hybridnet import tape
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ndarray import NDArray, _tape
-from hybridnet.ndarray._copy import put
+from hybridnet.ndarray import NDArray
+from hybridnet.ndarray.copies import put
 from hybridnet.ops.core.call import ApartCall, Backward, Types
 from hybridnet.runtime.record.host_task import push_task
 from hybridnet.runtime.segments.segment import Value
@@ -79,9 +80,9 @@ def resized(x: NDArray, shape: Shape, pad: float = 0) -> NDArray:
     call = Resize(x.shape, shape, pad)
     source = x.read()
     made = NDArray.from_value(call.run(source, x.context), x.context)
-    if _tape.state.recording and x.edge is not None:
+    if tape.state.recording and x.edge is not None:
         value = made.read()
-        node = _tape.record_call(call, (x.edge,), (), (source,), (value,), (made.type,), x.context)
+        node = tape.record_call(call, (x.edge,), (), (source,), (value,), (made.type,), x.context)
         if node is not None:
-            made.set_edge(_tape.Edge(node, 0))
+            made.set_edge(tape.Edge(node, 0))
     return made

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import final
 
+from hybridnet import tape
 from hybridnet.graph.gradient import REROUTED
 from hybridnet.graph.node import Edge, Node
-from hybridnet.ndarray import _tape
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.call import Call
 from hybridnet.runtime.record.trace import GraphBuilder, Trace
@@ -35,15 +35,15 @@ class Routes:
     """
 
     def __init__(
-        self, trace: Trace, leaves: Mapping[_tape.Edge, Value], ends: Sequence[_tape.Edge]
+        self, trace: Trace, leaves: Mapping[tape.Edge, Value], ends: Sequence[tape.Edge]
     ) -> None:
         self._trace = trace
         self._leaves = leaves
         self._live: dict[Node, bool] = {}
-        self._taped: dict[int, _tape.TapeNode] = {}
+        self._taped: dict[int, tape.TapeNode] = {}
         self.tracked = frozenset(edge for edge in ends if self._walk(edge))
 
-    def _walk(self, end: _tape.Edge) -> bool:
+    def _walk(self, end: tape.Edge) -> bool:
         """Notes the tape from one end on; returns whether a gradient can be asked for there."""
         nodes = []
         arrives = False
@@ -55,7 +55,7 @@ class Routes:
                 arrives = True
                 continue
             node = edge.node
-            if type(node) is not _tape.TapeNode or node.order < self._trace.began:
+            if type(node) is not tape.TapeNode or node.order < self._trace.began:
                 continue
             if node.outputs is None:
                 return False  # used up by a backward() inside the function
@@ -87,7 +87,7 @@ class Routes:
             self.joined(builder, edge, place) for edge, place in zip(inputs, places, strict=True)
         ]
 
-    def joined(self, builder: GraphBuilder, edge: Edge, place: _tape.Edge | None) -> Edge:
+    def joined(self, builder: GraphBuilder, edge: Edge, place: tape.Edge | None) -> Edge:
         """Returns a value whose gradient flows to a place on the tape.
 
         Args:
@@ -105,12 +105,12 @@ class Routes:
             return Edge(Node(block, (edge,), f"stop_{edge.node.name}"), 0)
         return Edge(Node(REROUTED, (edge, source), f"rerouted_{edge.node.name}"), 0)
 
-    def _source(self, builder: GraphBuilder, place: _tape.Edge | None) -> Edge | None:
+    def _source(self, builder: GraphBuilder, place: tape.Edge | None) -> Edge | None:
         """Returns where a place on the tape is in the graph; None if no gradient goes there."""
         if place is None:
             return None
         value = self._leaves.get(place)
-        if value is None and type(place.node) is _tape.TapeNode and place.node.outputs:
+        if value is None and type(place.node) is tape.TapeNode and place.node.outputs:
             value = place.node.outputs[place.index]
             if value is not None and value.segment is not self._trace.segment:
                 value = None

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
+from hybridnet import tape
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError
 from hybridnet.graph.node import Graph
 from hybridnet.graph.structure import structure_of, with_open_scalars
-from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.call import ApartCall, Backward, Types
 from hybridnet.runtime.executor.partitioned import PartitionedCall
 from hybridnet.runtime.graphs.graph_call import GraphCall
@@ -96,7 +97,7 @@ class Spread(ApartCall):
         """
         values = [one.read() for one in operands]
         trace = recorder.current_trace()
-        recording = _tape.state.recording
+        recording = tape.state.recording
         of = self
         if recording and watches and trace is None:
             wanted = tuple(
@@ -116,10 +117,10 @@ class Spread(ApartCall):
         if recording:
             edges = [one.edge for one in operands]
             types = of.call.output_types
-            node = _tape.record_call(of, edges, scalars, values, made, types, self._ctx)
+            node = tape.record_call(of, edges, scalars, values, made, types, self._ctx)
             if node is not None:
                 for index, one in enumerate(outputs):
-                    one.set_edge(_tape.Edge(node, index))
+                    one.set_edge(tape.Edge(node, index))
         return outputs
 
     def infer(self, types: Types) -> Types:

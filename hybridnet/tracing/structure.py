@@ -11,7 +11,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet.ndarray import NDArray, array
-from hybridnet.ndarray._tape import Leaf
+from hybridnet.tape import Leaf
 
 __all__ = ["Arguments", "Identity", "Static", "flatten", "static_key", "unflatten"]
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, Final, NamedTuple, final
 
+from hybridnet import tape
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph.node import Graph
-from hybridnet.ndarray import _tape
 from hybridnet.runtime.record import recorder
 
 from .admission import Admission
@@ -228,7 +228,7 @@ class Function:
 
     def _key(self, given: Given) -> tuple[Any, ...]:
         """Returns what a trace depends on."""
-        state = _tape.state
+        state = tape.state
         identities = given.arguments.identities
         return (
             given.arguments.key,

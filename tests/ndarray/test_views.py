@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 
 from hybridnet import autograd, cpu, nd
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ndarray._part import assign_call, fill_call, view_call
+from hybridnet.ndarray.parts import assign_call, fill_call, view_call
 from hybridnet.ops.state.views import block_lengths
 from hybridnet.runtime.programs.cache import cache
 from hybridnet.runtime.programs.compiling import compile_code

@@ -14,8 +14,8 @@ from simulated import Simulated, running_on, simulated
 
 import hybridnet as hn
 from hybridnet import engine, nd, profiler, sym
-from hybridnet._profile_events import Record, events_of
 from hybridnet.base.errors import ParameterError
+from hybridnet.profiler.spans import Record, events_of
 from hybridnet.runtime.observe import events
 from hybridnet.runtime.programs.cache import cache
 

@@ -15,10 +15,10 @@ from matplotlib import pyplot
 
 import hybridnet as hn
 from hybridnet import sym, viz
-from hybridnet._network import FAMILIES
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.graph.node import Edge
 from hybridnet.ops.core.registry import REGISTRY
+from hybridnet.visualization.layers import FAMILIES
 
 matplotlib.use("agg")
 

@@ -15,8 +15,8 @@ from helpers import thorough
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, kv, nd, optimizer, sym
-from hybridnet.ndarray import _replay
 from hybridnet.runtime.record import launch
+from hybridnet.tape import replay
 
 pytestmark = pytest.mark.optimized
 
@@ -56,7 +56,7 @@ def held() -> Held:
         len(list(threads.iterdir())) if threads.exists() else threading.active_count(),
         cached.size,
         cached.compilations,
-        len(_replay._known),
+        len(replay._known),
     )
 
 

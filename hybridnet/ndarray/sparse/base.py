@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn, Self
 
 import numpy as np
 
+from hybridnet import tape
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import (
@@ -24,11 +25,10 @@ from hybridnet.ops.core.operator import Operator
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.segments.segment import Value
 
-from .. import _tape
-from .._apply import write_out
-from .._copy import put
-from .._storage_types import storage_type
+from ..applying import write_out
+from ..copies import put
 from ..ndarray import NDArray
+from ..storage_types import storage_type
 
 __all__ = ["RULES", "BaseSparseNDArray", "Rule", "apply", "dense", "upload"]
 
@@ -130,7 +130,7 @@ class BaseSparseNDArray(NDArray):
         ctx: Context | None = None,
     ) -> Any:
         """Applies an operator to arrays of which some are sparse."""
-        call, scalars = op.bind(attrs, _tape.state.training)
+        call, scalars = op.bind(attrs, tape.state.training)
         if op.sizes:  # depends on values, so that it is measured on dense ones
             arrays = [dense(one) for one in inputs]
             return NDArray.apply_operator(op, arrays, attrs, name=name, out=out, ctx=ctx)

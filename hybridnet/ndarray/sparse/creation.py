@@ -13,9 +13,9 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.sparse_parts import SparseParts
 
 from .. import create
-from .._copy import host_array
-from .._storage_types import STORAGE_TYPES, StorageType, storage_type
+from ..copies import host_array
 from ..ndarray import NDArray
+from ..storage_types import STORAGE_TYPES, StorageType, storage_type
 from .base import BaseSparseNDArray, apply, upload
 from .csr import CSRNDArray
 from .row_sparse import RowSparseNDArray

@@ -13,8 +13,8 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.operator import describe
 
-from .._storage_types import STORAGE_TYPES
 from ..ndarray import NDArray
+from ..storage_types import STORAGE_TYPES
 from .base import RULES, BaseSparseNDArray, Rule, apply
 from .csr import CSRNDArray
 from .row_sparse import RowSparseNDArray

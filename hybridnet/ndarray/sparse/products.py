@@ -9,8 +9,8 @@ from typing import Any
 from hybridnet.base.errors import ShapeError
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.operator import describe
+from hybridnet.tape import Leaf
 
-from .._tape import Leaf
 from .base import RULES, apply
 from .csr import CSRNDArray
 from .row_sparse import RowSparseNDArray

@@ -28,7 +28,7 @@ from hybridnet.passes.flow import (
 )
 from hybridnet.passes.partition import Transfer
 
-from .device_plan import DevicePlan, FramePlan, Program, Step
+from .device_plan import DevicePlan, DeviceProgram, FramePlan, Step
 from .rendezvous import Received
 
 __all__ = ["Dataflow", "Iteration", "Todo"]
@@ -129,7 +129,7 @@ class Todo:
         self.receives: list[tuple[Iteration, int, Transfer]] = []
         self.came: list[tuple[Iteration, int, Received]] = []
         self.undecided: list[tuple[Iteration, int, Received]] = []
-        self.ready: list[tuple[Iteration, Program]] = []
+        self.ready: list[tuple[Iteration, DeviceProgram]] = []
 
 
 @final
@@ -183,7 +183,7 @@ class Dataflow:
         self._drain()
         return self._done()
 
-    def take(self, iteration: Iteration, one: Program | Step) -> list[Received]:
+    def take(self, iteration: Iteration, one: DeviceProgram | Step) -> list[Received]:
         """Returns the tensors that a program or step reads, and then those of what it waited for.
 
         What nobody else reads is let go.

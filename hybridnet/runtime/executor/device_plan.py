@@ -26,7 +26,7 @@ from ..graphs.graph_call import GraphCall, shared_call
 from ..observe import events
 from ..segments.code import Code
 
-__all__ = ["DevicePlan", "FramePlan", "Program", "Step"]
+__all__ = ["DevicePlan", "DeviceProgram", "FramePlan", "Step"]
 
 # Programs of no more operations and bytes than these are light: once they are compiled, running one
 # takes no longer than handing it to another thread.
@@ -39,7 +39,7 @@ _HEAVY_BYTES: Final = 1 << 23
 
 @final
 @dataclass(frozen=True, eq=False, slots=True)
-class Program:
+class DeviceProgram:
     """A piece of a part, as a program of its device.
 
     Attributes:
@@ -182,7 +182,7 @@ class DevicePlan:
             for number, piece in enumerate(pieces_of(part, lambda n: _is_heavy(n, types)))
         ]
         self.steps = self._steps_of(part)
-        everything: list[Program | Step] = [*self.programs, *self.steps]
+        everything: list[DeviceProgram | Step] = [*self.programs, *self.steps]
         for each in everything:
             self._wait(each)
         for node in part.sends:
@@ -197,7 +197,7 @@ class DevicePlan:
         """How many tensors there are, apart from iterations."""
         return len(self.readers)
 
-    def is_quick(self, program: Program) -> bool:
+    def is_quick(self, program: DeviceProgram) -> bool:
         """Whether starting a program takes no longer than handing it to another thread."""
         if program.call.on_host:
             return False
@@ -222,7 +222,7 @@ class DevicePlan:
             self.readers.append([])
         return found
 
-    def _wait(self, one: Program | Step) -> None:
+    def _wait(self, one: DeviceProgram | Step) -> None:
         """Notes what a program or step waits for."""
         slots = (*one.reads, *one.after)
         one.frame.waits[one.number] = len(slots)
@@ -267,13 +267,13 @@ class DevicePlan:
         types: Mapping[Node, Types],
         rank: float,
         part: Part,
-    ) -> Program:
+    ) -> DeviceProgram:
         inputs = tuple(types[edge.node][edge.index] for edge in piece.reads)
         call, scalars = shared_call(piece.graph, inputs, _name(piece), len(piece.makes))
         operands = tuple(range(-1, ~len(inputs), -1))
         outputs = tuple(range(len(piece.makes)))
         code = Code(self.device.context, ((call, operands),), inputs, outputs, ())
-        return Program(
+        return DeviceProgram(
             number,
             self._frame(part.frames[piece.nodes[0]]),
             call,

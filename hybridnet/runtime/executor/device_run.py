@@ -36,7 +36,7 @@ from hybridnet.base.errors import GraphError, InternalError, MXNetError, OpError
 
 from ..record import waiting
 from .dataflow import Dataflow, Iteration, Todo
-from .device_plan import DevicePlan, Program
+from .device_plan import DevicePlan, DeviceProgram
 from .inline_queue import apart, as_task, may_wait, start_soon
 from .program_run import error_of, run_program
 from .rendezvous import Key, Received, Rendezvous, died
@@ -252,7 +252,7 @@ class _DeviceRun:
             name = f"{self.plan.device.context}: condition"
             engine.push(as_task(tell), name=name, origin=self.run.origin)
 
-    def _schedule(self, iteration: Iteration, program: Program) -> None:
+    def _schedule(self, iteration: Iteration, program: DeviceProgram) -> None:
         def work() -> None:
             self._execute(iteration, program)
 
@@ -266,7 +266,7 @@ class _DeviceRun:
                 origin=self.run.origin,
             )
 
-    def _execute(self, iteration: Iteration, program: Program) -> None:
+    def _execute(self, iteration: Iteration, program: DeviceProgram) -> None:
         """Runs a program that is ready, and hands its results on."""
         with self._lock:
             taken = self._flow.take(iteration, program)

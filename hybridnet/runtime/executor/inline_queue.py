@@ -14,7 +14,7 @@ from typing import Final
 __all__ = ["apart", "as_task", "may_wait", "start_soon"]
 
 
-class _Thread(threading.local):
+class _Inline(threading.local):
     """What this thread does for runs.
 
     Attributes:
@@ -26,7 +26,7 @@ class _Thread(threading.local):
     may_wait = False
 
 
-_thread: Final = _Thread()
+_thread: Final = _Inline()
 
 
 def start_soon(work: Callable[[], None]) -> None:

@@ -18,7 +18,7 @@ from ..record.dispatched import note_dispatched
 from ..record.host_task import awaited
 from ..segments.code import Code
 from ..segments.segment import Value
-from .device_plan import DevicePlan, Program
+from .device_plan import DevicePlan, DeviceProgram
 
 __all__ = ["error_of", "run_program"]
 
@@ -36,7 +36,7 @@ class _Failed(Exception):
 
 
 def error_of(
-    plan: DevicePlan, program: Program, caught: BaseException, where: str = ""
+    plan: DevicePlan, program: DeviceProgram, caught: BaseException, where: str = ""
 ) -> MXNetError:
     """Returns the error of a program that failed, which names the node where that can be told.
 
@@ -64,7 +64,7 @@ def _numbers(scalars: Sequence[Any], numbers: Numbers) -> list[Any]:
 
 def run_program(
     plan: DevicePlan,
-    program: Program,
+    program: DeviceProgram,
     arrays: list[Any],
     numbers: Numbers,
     origin: engine.Origin | None,
@@ -110,7 +110,7 @@ def _observed(device: Device, code: Code, arrays: list[Any], scalars: list[Any])
     return outputs
 
 
-def _run_apart(program: Program, arrays: list[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+def _run_apart(program: DeviceProgram, arrays: list[Any], scalars: Sequence[Any]) -> Sequence[Any]:
     """Runs a program with Python code in it, node by node, in this thread."""
     ctx = program.code.ctx
     values = [
@@ -122,7 +122,7 @@ def _run_apart(program: Program, arrays: list[Any], scalars: Sequence[Any]) -> S
 
 
 def _run_nodes(
-    plan: DevicePlan, program: Program, arrays: list[Any], numbers: Numbers
+    plan: DevicePlan, program: DeviceProgram, arrays: list[Any], numbers: Numbers
 ) -> Sequence[Any]:
     """Runs the nodes of a program that failed one by one: so the one that fails is known."""
     graph = program.graph

@@ -67,7 +67,7 @@ class Launch:
 launches: Final[deque[Launch]] = deque(maxlen=_KEPT)
 
 
-class _Thread(threading.local):
+class _Happening(threading.local):
     """What has happened in the launch that this thread is in; None outside."""
 
     events: list[str] | None = None
@@ -89,7 +89,7 @@ class _Listeners:
         self.collectors: list[Callable[[Launch], None]] = []
 
 
-_thread: Final = _Thread()
+_thread: Final = _Happening()
 #: Read by who launches; a look at `count` is all that it costs where nobody listens.
 listeners: Final = _Listeners()
 

@@ -57,7 +57,7 @@ _CHANGING: Final = (
 )
 
 
-class _Thread(threading.local):
+class _Making(threading.local):
     """What became of the wholes that were compiled for this thread."""
 
     #: Instructions in those that did not run again, less twice those that did.
@@ -84,7 +84,7 @@ class Maker:
         self._shelf = shelf
         self._store = store
         self._advice = ShapeAdvice()
-        self._thread = _Thread()
+        self._thread = _Making()
 
     # -- deciding ----------------------------------------------------------------------------
 

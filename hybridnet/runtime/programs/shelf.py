@@ -13,7 +13,7 @@ from .program import Owner, Program
 __all__ = ["Shelf", "say_runs"]
 
 
-class _Thread(threading.local):
+class _Last(threading.local):
     """What this thread has launched last."""
 
     last: Program | None = None
@@ -38,7 +38,7 @@ class Shelf:
         self._programs: OrderedDict[Code, Program] = OrderedDict()
         # Re-entrant, like every lock here: a finalizer may compute with arrays.
         self._lock = threading.RLock()
-        self._thread = _Thread()
+        self._thread = _Last()
         self._max_instructions = instructions
         self._instructions = 0
 

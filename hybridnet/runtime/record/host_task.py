@@ -29,13 +29,13 @@ __all__ = ["awaited", "awaited_ends", "push_task"]
 _NOTHING: Final = tensor_type((0,), np.dtype(np.bool_))
 
 
-class _Thread(threading.local):
+class _Awaited(threading.local):
     """What stands for the tasks that this thread has pushed; None where nobody waits for them."""
 
     pushed: list[Value] | None = None
 
 
-_thread: Final = _Thread()
+_thread: Final = _Awaited()
 
 
 @contextmanager

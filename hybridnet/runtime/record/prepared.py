@@ -248,7 +248,7 @@ class PreparedCall:
     # -- calling -----------------------------------------------------------------------------
 
     def __call__(
-        self, arrays: list[Any], scalars: Sequence[float] | None = None
+        self, arrays: list[Any], scalars: Sequence[float] | None = None, *, wide: bool = False
     ) -> list[Value] | None:
         """Starts the program, and overwrites what it overwrites.
 
@@ -259,6 +259,7 @@ class PreparedCall:
                 overwrites; None for one that is not there yet. A pure call also takes NumPy
                 arrays that nobody will change.
             scalars: the numbers, where they were left open.
+            wide: whether NumPy arrays of 64 bits, which JAX would narrow, are among the arrays.
 
         Returns:
             The results. None where the call has to be recorded, and nothing has happened: an input
@@ -281,7 +282,7 @@ class PreparedCall:
             arrays = [arrays[number] for number in self._order]
         numbers = self._note(arrays, scalars)
         try:
-            if type(numbers) is np.ndarray:
+            if wide or type(numbers) is np.ndarray:
                 with jax.enable_x64(True):
                     outputs = self._compiled(*arrays, numbers)
             else:

@@ -69,7 +69,7 @@ _PASS: Final = 8
 _ROOMY: Final = 1024
 
 
-class _Thread(threading.local):
+class _Recording(threading.local):
     """What this thread has recorded and not launched, by context, and the trace it is in.
 
     Attributes:
@@ -105,7 +105,7 @@ def _add_reasons(change: int) -> None:
 
 
 #: This thread's; read where a call of `current_trace` would take too long.
-thread: Final = _Thread()
+thread: Final = _Recording()
 
 
 def is_naive() -> bool:

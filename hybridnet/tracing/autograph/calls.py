@@ -20,6 +20,7 @@ from ..environment import paths_of
 from . import builtins as overloads
 from .appended import stacked
 from .library import user_function
+from .namespace import OPERATORS
 from .number import Number, in_array
 
 __all__ = ["call_converted", "converted_call", "converted_function", "needs_conversion"]
@@ -108,10 +109,10 @@ def _attribute(owner: Any, name: str) -> Any:
 
 def converted_function(function: types.FunctionType) -> Callable[..., Any]:
     """Returns a user's function with its control flow converted; itself where that cannot be."""
-    from . import operators, transpile  # the library that converts is loaded when it is needed
+    from . import transpile  # the library that converts is loaded when it is needed
 
     try:
-        return transpile.convert(function, operators.OPERATORS)
+        return transpile.convert(function, OPERATORS)
     except Exception as error:
         if _jumps(function.__code__):
             _warn(function, error, transpile.has_source(function))

@@ -11,6 +11,7 @@ from hybridnet.ndarray import NDArray
 from hybridnet.runtime.record.recorder import thread as recorder_thread
 
 from ..structure import flatten, unflatten
+from . import operators as operators  # fills the namespace that converted code calls
 from .builtins import Picked
 from .calls import converted_call
 from .lines import trimmed

@@ -18,7 +18,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray._part import cast_call, fill_call
+from hybridnet.ndarray.parts import cast_call, fill_call
 from hybridnet.ops.core.registry import get
 
 __all__ = [

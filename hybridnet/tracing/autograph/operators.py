@@ -1,21 +1,19 @@
-"""The operators that converted code calls, by the names that the conversion gives them."""
+"""The operators that converted code calls, put where it finds them."""
 
 from __future__ import annotations
-
-from types import SimpleNamespace
-from typing import Final
 
 from .builtins import get_item, set_item, slice_, update_item
 from .calls import converted_call
 from .conditions import and_, assert_stmt, chain, if_exp, if_stmt, not_, or_, raised
 from .for_loops import for_stmt
+from .namespace import OPERATORS
 from .scope import FunctionScope, autograph_artifact, ld, ldu, with_function_scope
 from .state import Undefined, UndefinedReturnValue
 from .while_loops import while_stmt
 
 __all__ = ["OPERATORS"]
 
-OPERATORS: Final = SimpleNamespace(
+vars(OPERATORS).update(
     FunctionScope=FunctionScope,
     STD=None,
     Undefined=Undefined,

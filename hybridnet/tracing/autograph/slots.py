@@ -9,7 +9,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray._part import cast_call, fill_call
+from hybridnet.ndarray.parts import cast_call, fill_call
 
 from .number import Kind, Number, is_number, joined, number_dtype
 from .state import Undefined, UndefinedReturnValue, described, same_plain

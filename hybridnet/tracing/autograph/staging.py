@@ -13,9 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, final
 
+from hybridnet import tape
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ndarray import NDArray, _tape
+from hybridnet.ndarray import NDArray
 
 from ..bodies import Body, Flow, as_type, filled
 from ..structure import flatten, unflatten
@@ -460,7 +461,7 @@ def _array_after(
         return output
     if in_place and isinstance(slot.start, NDArray):
         slot.start.write(output.read())
-        if slot.start.offset is None and _tape.state.recording:
+        if slot.start.offset is None and tape.state.recording:
             slot.start.set_edge(output.edge)
         return slot.start
     return output

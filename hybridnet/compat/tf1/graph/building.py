@@ -22,7 +22,7 @@ from hybridnet.graph.node import Edge, Node
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.call import Call
 from hybridnet.ops.state.variables import NO_OP, READ
-from hybridnet.symbol._compose import scope_attributes
+from hybridnet.symbol.composition import scope_attributes
 
 from ..dtypes import DType, as_dtype
 from .graph import Graph, get_default_graph

@@ -1,7 +1,7 @@
 """`cond`, `case` and `while_loop`: functions that become graphs inside a node.
 
 A function is called once. What it makes is marked as being inside, what it uses of the graph around
-it becomes an input of the node (see `hybridnet.symbol._inside`).
+it becomes an input of the node (see `hybridnet.symbol.inside`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hybridnet.graph.cond import open_cond
 from hybridnet.graph.node import Edge
 from hybridnet.graph.while_loop import open_while
 from hybridnet.ops.core.call import Call
-from hybridnet.symbol._inside import Inside, joined
+from hybridnet.symbol.inside import Inside, joined
 
 from .. import dtypes
 from ..graph.building import COPY, apply_call, tensor_of

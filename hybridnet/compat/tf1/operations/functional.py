@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hybridnet.graph.foreach import open_foreach
-from hybridnet.symbol._inside import Inside
+from hybridnet.symbol.inside import Inside
 
 from ..graph.building import COPY, apply_call, kind_of, tensor_of
 from ..graph.control import name_scope

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hybridnet.base.errors import MXNetError
 
-from ._network import Layer, import_extra
+from .layers import Layer, import_extra
 
 __all__ = ["add_layers", "dimensions", "frame", "new_digraph"]
 

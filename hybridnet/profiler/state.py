@@ -14,7 +14,7 @@ from hybridnet.runtime.observe import events, journal
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.segments.code import Code
 
-from ._profile_events import Record, Span, events_of
+from .spans import Record, Span, events_of
 
 __all__ = ["profiler"]
 

@@ -16,7 +16,7 @@ from typing import Any, Final, final
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, ParameterError
 
-from ._profile_state import profiler
+from .state import profiler
 
 __all__ = ["Counter", "Domain", "Event", "Frame", "Marker", "Task"]
 

@@ -18,7 +18,7 @@ from hybridnet.ops.core.call import Backward, Call, Types
 from hybridnet.ops.core.registry import revision
 from hybridnet.runtime.record import recorder
 
-from ._tape import Edge, Leaf, TapeNode
+from .nodes import Edge, Leaf, TapeNode
 
 __all__ = ["Replay", "accumulate", "apply_rule", "replay_of", "taken"]
 

@@ -14,10 +14,10 @@ from hybridnet.passes.partition import Part, RecvCall, SendCall, Transfer
 from hybridnet.passes.pipeline import PIPELINE, optimize, passes_by_name
 from hybridnet.passes.report import size_of
 from hybridnet.symbol import Symbol
-from hybridnet.symbol._optimize import with_context
+from hybridnet.symbol.optimization import with_context
 
-from ._graphviz import add_layers, frame, new_digraph
-from ._network import layers_of_nodes, short_device
+from .digraph import add_layers, frame, new_digraph
+from .layers import layers_of_nodes, short_device
 
 __all__ = ["plot_partitions", "plot_passes"]
 

@@ -1,13 +1,4 @@
-"""`viz`: pictures and tables of networks.
-
-    hn.viz.print_summary(symbol, shape={"data": (1, 1, 28, 28)})
-    hn.viz.plot_network(symbol, shape={"data": (1, 1, 28, 28)}).render("lenet")   # needs Graphviz
-    hn.viz.draw_network(symbol, shape={"data": (1, 1, 28, 28)})                   # Matplotlib only
-    hn.viz.plot_passes(symbol, data=(1, 1, 28, 28))   # a picture after each pass that changed it
-    hn.viz.plot_partitions(executor)                  # what each device does, with Send and Recv
-
-The packages for it come with the viz extra: ``pip install 'hybridnet[viz]'``.
-"""
+"""`plot_network` and `print_summary`: a network as MXNet draws it, and as a table."""
 
 from __future__ import annotations
 
@@ -17,13 +8,10 @@ from typing import Any, Final
 from hybridnet.base.errors import ParameterError
 from hybridnet.symbol import Symbol
 
-from ._graphviz import add_layers, dimensions, new_digraph
-from ._network import layers_of
-from ._network_drawing import draw_network as draw_network
-from ._network_stages import plot_partitions as plot_partitions
-from ._network_stages import plot_passes as plot_passes
+from .digraph import add_layers, dimensions, new_digraph
+from .layers import layers_of
 
-__all__ = ["draw_network", "plot_network", "plot_partitions", "plot_passes", "print_summary"]
+__all__ = ["plot_network", "print_summary"]
 
 Shape = tuple[int, ...]
 

@@ -1,13 +1,4 @@
-"""`kv`: key-value stores of arrays, which sum gradients over devices and apply the optimizer.
-
-    store = kv.create("local")
-    store.init(0, weight)
-    store.set_optimizer(optimizer.SGD(learning_rate=0.1))
-    store.push(0, gradient)             # or a list with one gradient per device
-    store.pull(0, out=weight)           # or a list with one weight per device
-
-The store is that of `hybridnet.kvstore`, with the actions on arrays of `_kv_actions.py`.
-"""
+"""`KVStore`: the store of `hybridnet.kvstore` with the actions on arrays of `actions.py`."""
 
 from __future__ import annotations
 
@@ -24,7 +15,7 @@ from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.sparse import RowSparseNDArray
 from hybridnet.optimizer import get_updater
 
-from ._kv_actions import ArrayActions, Updater
+from .actions import ArrayActions, Updater
 
 __all__ = ["KVStore", "create"]
 

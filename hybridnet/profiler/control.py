@@ -1,25 +1,4 @@
-"""`profiler`: what ran when, as a table, as data, and as a trace for Perfetto or chrome://tracing.
-
-    hn.profiler.set_config(filename="trace.json")
-    hn.profiler.set_state("run")
-    train()
-    hn.profiler.set_state("stop")
-    print(hn.profiler.dumps())
-    hn.profiler.dump()
-
-or, for one block, ``with hn.profiler.profile("trace.json"): train()``.
-
-Recorded are the engine's tasks, launches of programs, compilations, and waits for values, each with
-the line of the user's code that asked for it, and a program with the lines that it was recorded at.
-A launch only hands a program to its device: its span is what that cost the thread, while the
-computing goes on beside it and shows as the wait of whoever needs the result. Users add their own
-tasks, frames, events, counters and markers.
-
-In the trace each device is a group of rows, with the time that it was at work on each program.
-That can only be told by waiting for programs: parts of a graph on several devices are waited for
-(each device by a thread of its own, so that they overlap as they do otherwise), others with
-``set_config(wait_for_programs=True)``, and then no thread runs ahead of its device.
-"""
+"""What users start, stop and read the profiler with: MXNet's functions, and two beyond."""
 
 from __future__ import annotations
 
@@ -32,24 +11,10 @@ from typing import Any, Final
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.files import atomic_write
 
-from ._profile_events import COLUMNS, chrome_trace, statistics, table
-from ._profile_events import Span as Span
-from ._profile_marks import Counter as Counter
-from ._profile_marks import Domain as Domain
-from ._profile_marks import Event as Event
-from ._profile_marks import Frame as Frame
-from ._profile_marks import Marker as Marker
-from ._profile_marks import Task as Task
-from ._profile_state import profiler
+from .spans import COLUMNS, Span, chrome_trace, statistics, table
+from .state import profiler
 
 __all__ = [
-    "Counter",
-    "Domain",
-    "Event",
-    "Frame",
-    "Marker",
-    "Span",
-    "Task",
     "dump",
     "dumps",
     "events",

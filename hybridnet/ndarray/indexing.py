@@ -22,9 +22,14 @@ from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.storage import in_place
 from hybridnet.runtime.segments.segment import Value
 
-from ._advanced import Gather, Scatter, Window, WindowAssign
-from ._copy import host_array, put
-from ._part import fill_call
+from ._advanced import (
+    Gather,
+    Scatter,
+    Window,
+    WindowAssign,
+)
+from .copies import host_array, put
+from .parts import fill_call
 
 __all__ = ["assign", "get", "reshape"]
 

@@ -15,9 +15,19 @@ from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeE
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.storage import in_place
 
-from ._host import AbstractArray
-from ._replay import accumulate, apply_rule, replay_of, taken
-from ._tape import Edge, Leaf, TapeNode, state
+from .array import TapeArray
+from .nodes import (
+    Edge,
+    Leaf,
+    TapeNode,
+    state,
+)
+from .replay import (
+    accumulate,
+    apply_rule,
+    replay_of,
+    taken,
+)
 
 __all__ = ["backward"]
 
@@ -60,7 +70,7 @@ _order: Final = attrgetter("order")
 def _seed(head: Any, grad: Any) -> Any:
     if grad is None:
         return head.ones_like()
-    if not isinstance(grad, AbstractArray):
+    if type(grad) is not type(head) and not isinstance(grad, TapeArray):
         raise ParameterError(
             f"backward: the gradient of an output must be an NDArray, got {type(grad).__name__}"
         )

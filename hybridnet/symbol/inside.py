@@ -17,7 +17,7 @@ from hybridnet.name import NameManager
 from hybridnet.ops.core.call import Call
 from hybridnet.ops.core.registry import get
 
-from ._compose import scope_attributes
+from .composition import scope_attributes
 from .symbol import Symbol
 
 __all__ = ["Inside", "distinct", "joined", "symbols_of"]

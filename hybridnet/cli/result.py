@@ -1,0 +1,26 @@
+"""What ``hybridnet train`` measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Result"]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one way achieved."""
+
+    title: str
+    #: Mean loss of each step, before it.
+    losses: list[float]
+    #: Share of the test digits told right.
+    accuracy: float
+    #: Mean cross-entropy on the test digits.
+    test_loss: float
+    #: Seconds from the first call of a step until its loss was there.
+    first_step: float
+    #: Seconds for a step after the first epoch (in it, if there is one only): the median over
+    #: stretches of steps.
+    steady_step: float
+    images_per_second: float

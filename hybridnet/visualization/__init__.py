@@ -1,0 +1,18 @@
+"""`viz`: pictures and tables of networks.
+
+    hn.viz.print_summary(symbol, shape={"data": (1, 1, 28, 28)})
+    hn.viz.plot_network(symbol, shape={"data": (1, 1, 28, 28)}).render("lenet")   # needs Graphviz
+    hn.viz.draw_network(symbol, shape={"data": (1, 1, 28, 28)})                   # Matplotlib only
+    hn.viz.plot_passes(symbol, data=(1, 1, 28, 28))   # a picture after each pass that changed it
+    hn.viz.plot_partitions(executor)                  # what each device does, with Send and Recv
+
+The packages for it come with the viz extra: ``pip install 'hybridnet[viz]'``.
+"""
+
+from .drawing import draw_network as draw_network
+from .network import plot_network as plot_network
+from .network import print_summary as print_summary
+from .stages import plot_partitions as plot_partitions
+from .stages import plot_passes as plot_passes
+
+__all__ = ["draw_network", "plot_network", "plot_partitions", "plot_passes", "print_summary"]
