@@ -42,7 +42,7 @@ def seats_of(row: Row, options: argparse.Namespace) -> list[Seat]:
 
 
 def markdown(results: Sequence[Result]) -> str:
-    """The table for the README: hybridnet's time, and ratios to the others."""
+    """The table for docs/benchmarks.md: hybridnet's time, and ratios to the others."""
     others = [name for name in EAGER if name != "hybridnet"]
     heads = ["work", "hybridnet", *(f"/ {TITLES[name]}" for name in others), "target", "met"]
     lines = [heads, ["---"] * len(heads)]

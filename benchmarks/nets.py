@@ -56,7 +56,7 @@ def seats_of(row: Row, options: argparse.Namespace) -> list[Seat]:
 
 
 def markdown(results: Sequence[Result]) -> str:
-    """The table for the README: hybridnet's time, its ratios to the others, targets."""
+    """The table for docs/benchmarks.md: hybridnet's time, its ratios to the others, targets."""
     others = [name for name in _CONTESTANTS if name != _HYBRIDNET]
     shown = [name for name in others if any(name in result.times for result in results)]
     heads = ["work", "hybridnet, ms", *(f"/ {_title(name)}" for name in shown), "target", "met"]
