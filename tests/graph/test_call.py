@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import sys
+import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import graph_programs as gp
 import numpy as np
@@ -221,6 +224,30 @@ def test_shared_calls_are_not_kept():
     gc.collect()
     assert ref() is None
     assert len(graph_call._shared) == size - 1
+
+
+def test_threads_that_come_at_once_share_a_call():
+    """Programs are found by the identity of their calls."""
+    x = variable("x")
+    graphs = [Graph((x,), (Edge(node("cosh", node("sinh", x)), 0),)) for _ in range(4)]
+    turns = 60
+    barrier = threading.Barrier(len(graphs))
+
+    def share(graph):
+        made = []
+        for turn in range(turns):
+            barrier.wait()
+            made.append(shared_call(graph, (TYPE,), f"at once {turn}", 1)[0])
+        return made
+
+    was = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(len(graphs)) as pool:
+            made = list(pool.map(share, graphs))
+    finally:
+        sys.setswitchinterval(was)
+    assert [len({*calls}) for calls in zip(*made, strict=True)] == [1] * turns
 
 
 def test_scalars_go_to_forward_and_backward():
