@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from hybridnet.base.context import Context, cpu
-from hybridnet.base.lazy import jax
 from hybridnet.kvstore import Actions, Key, Kind
 from hybridnet.ndarray import NDArray
+from hybridnet.ndarray.copies import send
 from hybridnet.runtime.platform.jax_devices import device_of
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.host_task import push_task
@@ -117,8 +117,7 @@ class ArrayActions(Actions[NDArray]):
             device = device_of(ctx)
 
             def transfer(source: Any) -> Sequence[Any]:
-                with jax.enable_x64(True):
-                    return (jax.device_put(source, device),)
+                return (send(source, device),)
 
             (value,) = push_task(transfer, [value], (value.type,), priority=priority, name=name)
             self._crossed = True

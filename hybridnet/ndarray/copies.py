@@ -19,7 +19,7 @@ from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.dispatched import note_dispatched
 from hybridnet.runtime.segments.segment import Value
 
-__all__ = ["CopyAcross", "host_array", "put"]
+__all__ = ["CopyAcross", "host_array", "put", "send"]
 
 # XLA's CPU client takes host memory as its own only at this alignment, and copies it otherwise.
 _ALIGNMENT: Final = 64
@@ -67,6 +67,12 @@ def put(host: np.ndarray[Any, Any], ctx: Context) -> Value:
     return Value(tensor_type(host.shape, host.dtype), array)
 
 
+def send(array: Any, device: Any) -> Any:
+    """Starts a copy of a JAX array to a device; returns the array that is to hold it."""
+    with jax.enable_x64(True):
+        return jax.device_put(array, device)
+
+
 @final
 class CopyAcross(ApartCall):
     """A copy to another device. Programs are for one device, so this is never part of one."""
@@ -86,8 +92,7 @@ class CopyAcross(ApartCall):
         if recorder.current_trace() is not None:
             copy = get("_copy").bind({})[0]
             return recorder.record(self.target, copy, (value,), (), (value.type,))[0]
-        with jax.enable_x64(True):
-            array = jax.device_put(recorder.ready_array(value), device_of(self.target))
+        array = send(recorder.ready_array(value), device_of(self.target))
         note_dispatched(self.target, array)
         return Value(value.type, array)
 

@@ -173,7 +173,6 @@ KNOWN: dict[str, set[str]] = {
     "folders": set(),
     "outside": {
         # These put arrays on devices, or ask for 64-bit types, which the floors below should do.
-        "hybridnet/kv/actions.py: hybridnet.base.lazy.jax",
         "hybridnet/checkpoint/writing.py: hybridnet.base.lazy.jax",
         "hybridnet/compat/tf1/graph/host_call.py: hybridnet.base.lazy.jnp",
         # This asks for the rounding error of a dtype.
