@@ -32,7 +32,17 @@ __all__ = ["key_of", "source_digest"]
 # Raised when the way in which programs are built or called changes outside the source below.
 _FORMAT: Final = 1
 # The parts of hybridnet that decide what a call is lowered to.
-_SOURCES: Final = ("autograd", "base", "graph", "native", "ndarray", "ops", "runtime")
+_SOURCES: Final = (
+    "autograd",
+    "base",
+    "graph",
+    "native",
+    "ndarray",
+    "ops",
+    "passes",
+    "runtime",
+    "tape",
+)
 _SUFFIXES: Final = (".py", ".cc", ".h")
 # JAX's settings that change programs and that a `with` can change for one thread alone.
 _OF_THREAD: Final = (
