@@ -280,9 +280,15 @@ class PreparedCall:
             arrays = arrays + [one.value.array for one in self._storages]
         if self._order is not None:
             arrays = [arrays[number] for number in self._order]
-        numbers = self._note(arrays, scalars)
+        launch = self._launch
+        if launch is None:
+            launch, numbers = self._open(scalars)
+            wide = wide or type(numbers) is np.ndarray
+        else:
+            numbers = self._numbers
+        self._note(launch, arrays)
         try:
-            if wide or type(numbers) is np.ndarray:
+            if wide:
                 with jax.enable_x64(True):
                     outputs = self._compiled(*arrays, numbers)
             else:
@@ -358,20 +364,18 @@ class PreparedCall:
                 return True
         return False
 
-    def _note(self, inputs: list[Any], scalars: Sequence[float] | None) -> Any:
-        """Notes that the program runs now; returns its numbers, as it takes them."""
-        launch = self._launch
-        if launch is None:
-            launch = journal.Launch(self._program.code, list(scalars or ()))
-            numbers = known_scalars(self.ctx, launch.scalars)
-        else:
-            numbers = self._numbers
+    def _open(self, scalars: Sequence[float] | None) -> tuple[journal.Launch, Any]:
+        """Returns a launch with numbers that were left open, and these for the program."""
+        launch = journal.Launch(self._program.code, list(scalars or ()))
+        return launch, known_scalars(self.ctx, launch.scalars)
+
+    def _note(self, launch: journal.Launch, inputs: list[Any]) -> None:
+        """Notes that the program runs now."""
         launches = journal.launches
         if not launches or launches[-1] is not launch:
             launches.append(launch)
         self.dispatched += 1
         self._program.note_run(inputs, launch.scalars)
-        return numbers
 
     def _dispatch(
         self, inputs: list[Any], scalars: Sequence[float] | None, outputs: list[Sequence[Any]]
@@ -381,7 +385,8 @@ class PreparedCall:
         Ctrl-C may come right after a call has returned, before what it gave has a name; so it is
         put into the list by what calls it.
         """
-        numbers = self._note(inputs, scalars)
+        launch, numbers = self._open(scalars)
+        self._note(launch, inputs)
         inputs.append(numbers)
         if type(numbers) is np.ndarray:
             # Only here do they enter JAX, which would narrow them to float32 outside this scope.
