@@ -193,7 +193,13 @@ def _topk_by(positions_of: Callable[[Any, int, bool], Any]) -> Callable[..., Any
     """Returns the lowering that finds the first k of a sorted last axis in this way."""
 
     def lowering(
-        data: Any, *, axis: int | None, k: int, ret_typ: ReturnType, is_ascend: bool, dtype: DType
+        data: Any,
+        *,
+        axis: int | None = -1,
+        k: int = 1,
+        ret_typ: ReturnType = "indices",
+        is_ascend: bool = False,
+        dtype: DType = "float32",
     ) -> Any:
         x, along = _last(data, axis)
         positions = jnp.moveaxis(positions_of(x, k, is_ascend), -1, along)
