@@ -338,7 +338,11 @@ class PreparedCall:
             except Exception as error:
                 raise OpError(self._failed(error, before)) from error
             finally:
-                self._land(made, before, outputs)
+                try:
+                    self._land(made, before, outputs)
+                except KeyboardInterrupt:  # in its midst: what is left is done, then it goes on
+                    self._land(made, before, outputs)
+                    raise
         return [made[number] for number in self._results]
 
     def _inputs(self, arrays: list[Any], held: list[Any]) -> list[Any] | None:
