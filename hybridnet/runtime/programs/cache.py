@@ -77,13 +77,21 @@ class ProgramCache:
         self._shelf = Shelf(self, capacity, instructions)
         self._maker = Maker(self._shelf, store or ProgramStore())
 
-    def run(self, code: Code, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
+    def run(
+        self,
+        code: Code,
+        inputs: list[Any],
+        scalars: list[Any],
+        made: list[Sequence[Any]] | None = None,
+    ) -> Sequence[Any]:
         """Dispatches the program of this structure; returns its outputs.
 
         Args:
             code: the structure.
             inputs: JAX arrays on the structure's context, or `Failed`; donated ones are consumed.
             scalars: numbers, in the order of the instructions.
+            made: gets the outputs, too, as soon as a program for the whole has given them; see
+                `dispatch`.
 
         Returns:
             Arrays; `Failed` for what could not be computed, where the rest could.
@@ -93,7 +101,7 @@ class ProgramCache:
         if program.compiled is None and not alone:
             self._maker.obtain(program)
         if (alone or program.compiled is not None) and Failed not in map(type, inputs):
-            return program.run(inputs, scalars)
+            return program.run(inputs, scalars, made)
         self._cold += 1
         steps = program.steps or plan(code, self._shelf.find)
         program.steps = steps if program.launches > 1 and program.compiled is None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Sequence
+from itertools import starmap
 from typing import Any, Final
 
 import numpy as np
@@ -26,7 +27,13 @@ _NEVER: Final = object()
 _MOST: Final = 256
 
 
-def dispatch(ctx: Context, compiled: Any, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
+def dispatch(
+    ctx: Context,
+    compiled: Any,
+    inputs: list[Any],
+    scalars: Sequence[Any],
+    made: list[Sequence[Any]] | None = None,
+) -> Sequence[Any]:
     """Starts a program; returns its outputs, which the device may still be computing.
 
     Args:
@@ -34,16 +41,21 @@ def dispatch(ctx: Context, compiled: Any, inputs: list[Any], scalars: list[Any])
         compiled: the executable.
         inputs: JAX arrays on the context.
         scalars: numbers, for its last argument.
+        made: gets the outputs, too. Ctrl-C may come right after a call has returned, before what
+            it gave has a name; so it is put into the list by what calls it.
     """
+    if made is None:
+        made = []
+    # What JAX's own object hands on to, once it has been called, is called without it.
+    compiled = getattr(compiled, "_call", None) or compiled
     numbers = known_scalars(ctx, scalars)
-    outputs: Sequence[Any]
     if type(numbers) is np.ndarray:
         # Only here do they enter JAX, which would narrow them to float32 outside this scope.
         with jax.enable_x64(True):
-            outputs = compiled(*inputs, numbers)
+            made.extend(starmap(compiled, ((*inputs, numbers),)))
     else:
-        outputs = compiled(*inputs, numbers)
-    return outputs
+        made.extend(starmap(compiled, ((*inputs, numbers),)))
+    return made[-1]
 
 
 def known_scalars(ctx: Context, scalars: Sequence[Any]) -> Any:

@@ -129,12 +129,18 @@ class Program:
         """What has become of it."""
         return ProgramState(self.compiled is not None, self.runs, self.launches)
 
-    def run(self, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
+    def run(
+        self,
+        inputs: list[Any],
+        scalars: list[Any],
+        made: list[Sequence[Any]] | None = None,
+    ) -> Sequence[Any]:
         """Dispatches it, compiled or a single instruction; returns its outputs.
 
         Args:
             inputs: JAX arrays on the structure's context; donated ones are consumed.
             scalars: numbers, in the order of the instructions.
+            made: see `dispatch`.
 
         Raises:
             Exception: a single instruction does not compile, or XLA has something against it.
@@ -148,7 +154,7 @@ class Program:
             for watch in self._owner.watchers:
                 watch(code, inputs, scalars)
             return _observed(code, compiled, inputs, scalars)
-        return dispatch(code.ctx, compiled, inputs, scalars)
+        return dispatch(code.ctx, compiled, inputs, scalars, made)
 
     def note_run(self, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
         """Counts a dispatch; what runs often is looked at now and then, whether it can be improved.

@@ -88,7 +88,12 @@ def launch(segment: Segment) -> None:
             _open.pop(id(segment), None)
             _launch(segment)
         except BaseException as error:
-            # A KeyboardInterrupt belongs to the user now; these Values will never be made.
+            # A KeyboardInterrupt belongs to the user now.
+            if isinstance(error, KeyboardInterrupt) and _is_untouched(segment):
+                segment.open = True
+                note_open(segment)
+                raise
+            # These Values will never be made.
             why = OpError(
                 f"{_names(segment)} on {segment.ctx} did not run: {type(error).__name__} came first"
             )
@@ -100,7 +105,8 @@ def launch(segment: Segment) -> None:
             raise
         finally:
             segment.launching = False
-            segment.results = []  # each holds the segment
+            if not segment.open:
+                segment.results = []  # each holds the segment
 
 
 def _launch(segment: Segment) -> None:
@@ -139,13 +145,21 @@ def _launch(segment: Segment) -> None:
 def _execute(segment: Segment, values: list[Value]) -> None:
     """Runs the program and puts its outputs, or why there are none, in the Values."""
     inputs = segment.inputs
+    made: list[Sequence[Any]] = []
     try:
         for slot, held in enumerate(inputs):
             if type(held) is Value:
                 inputs[slot] = held.array if held.error is None else Failed(held.error)
         held = None  # a second reference would look like another holder
         code = segment.code(values)  # may change their order
-        arrays = _run(segment, code, inputs)
+        arrays = _run(segment, code, inputs, made)
+        inputs.clear()
+    except KeyboardInterrupt:
+        # What a program gave before it came is there: the memory of its inputs may be gone.
+        if made:
+            inputs.clear()
+            _put(values, made[0])
+        raise
     except Exception as caught:
         error: MXNetError = OpError(
             f"{_names(segment)} on {segment.ctx} failed: {caught}{where(segment)}"
@@ -154,8 +168,20 @@ def _execute(segment: Segment, values: list[Value]) -> None:
         arrays = [Failed(error)] * len(values)
         for value in values:
             value.spare = None
-    finally:
         inputs.clear()
+    try:
+        failed = _put(values, arrays)
+    except KeyboardInterrupt:  # in its midst
+        _put(values, arrays)
+        raise
+    if failed:
+        fail([value for value in values if value.error is not None])
+    else:
+        note_dispatched(segment.ctx, arrays[0])
+
+
+def _put(values: Sequence[Value], arrays: Sequence[Any]) -> bool:
+    """Gives Values their arrays, or errors; returns whether there are errors."""
     failed = False
     for value, array in zip(values, arrays, strict=True):
         if type(array) is Failed:
@@ -163,13 +189,20 @@ def _execute(segment: Segment, values: list[Value]) -> None:
             failed = True
         else:
             value.array = array
-    if failed:
-        fail([value for value in values if value.error is not None])
-    else:
-        note_dispatched(segment.ctx, arrays[0])
+    return failed
 
 
-def _run(segment: Segment, code: Code, inputs: list[Any]) -> Sequence[Any]:
+def _is_untouched(segment: Segment) -> bool:
+    """Whether a segment whose launch was interrupted can be launched again."""
+    inputs = segment.inputs
+    if len(inputs) < len(segment.input_types):
+        return False  # its program has been dispatched
+    return not any(type(one) not in (Value, Failed) and one.is_deleted() for one in inputs)
+
+
+def _run(
+    segment: Segment, code: Code, inputs: list[Any], made: list[Sequence[Any]]
+) -> Sequence[Any]:
     """Runs the program of a segment, and notes that; see `ProgramCache.run`.
 
     An error among the outputs says where its instruction was recorded, if that is known.
@@ -178,11 +211,11 @@ def _run(segment: Segment, code: Code, inputs: list[Any]) -> Sequence[Any]:
     note = Launch(code, scalars)
     launches.append(note)
     if not listeners.count:
-        return cache.run(code, inputs, scalars)
+        return cache.run(code, inputs, scalars, made)
     lines = lines_of(segment)
     state = cache.state(code)
     with Watching(note, lines, state is not None and state.compiled):
-        outputs = cache.run(code, inputs, scalars)
+        outputs = cache.run(code, inputs, scalars, made)
     for output in outputs:
         if type(output) is Failed and output.result is not None:
             place = recorded([lines.get(output.result)])
