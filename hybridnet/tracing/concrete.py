@@ -295,7 +295,7 @@ class ConcreteFunction:
             trace.depend([ref() for ref, _ in self._handles])
         if self._is_update:
             if recorder.several:
-                recorder.settle([*arrays, *self._outside])
+                recorder.launch_others([*arrays, *self._outside])
             with in_place:
                 leaves = self._applied(arrays, scalars)
         else:

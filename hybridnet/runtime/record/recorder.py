@@ -46,13 +46,13 @@ __all__ = [
     "is_naive",
     "is_special",
     "launch",
+    "launch_others",
     "mark",
     "ready_array",
     "record",
     "record_one",
     "set_naive",
     "set_trace",
-    "settle",
     "several",
     "thread",
     "wait",
@@ -239,7 +239,7 @@ _threads: Final[set[int]] = set()
 several = False
 
 
-def settle(arrays: Iterable[Any]) -> None:
+def launch_others(arrays: Iterable[Any]) -> None:
     """Launches what other threads have recorded of arrays: to be called before `in_place` is taken.
 
     Who holds that lock must not wait for another thread's launch, in whose midst the garbage
@@ -248,8 +248,8 @@ def settle(arrays: Iterable[Any]) -> None:
     me = threading.get_ident()
     if thread.trace is not None or _collecting == me:
         return
-    for one in arrays:
-        storage = getattr(one, "_storage", one)
+    for array in arrays:
+        storage = getattr(array, "_storage", array)
         segment = getattr(getattr(storage, "value", None), "segment", None)
         if segment is None or segment.traced or segment.is_held_up():
             continue
