@@ -38,7 +38,7 @@ from .devices.device import Device as Device
 from .devices.device import find_device as find_device
 from .devices.device import list_devices as list_devices
 from .devices.device import register_device as register_device
-from .executor import apart as apart  # sets the runners of control flow
+from .executor import control_runners as control_runners  # sets the runners of control flow
 from .explain import Explanation as Explanation
 from .explain import Launch as Launch
 from .explain import explain as explain

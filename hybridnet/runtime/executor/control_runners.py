@@ -42,8 +42,8 @@ def _run_control(
         graph = _call_graph(call, len(values))
         whole = GraphCall(graph, types, call.name)
         places = (ctx,) * len(values)
-        call_apart = PartitionedCall(whole, places, [ctx] * call.num_outputs, ctx)
-        found = made.setdefault((ctx, types), call_apart)
+        partitioned = PartitionedCall(whole, places, [ctx] * call.num_outputs, ctx)
+        found = made.setdefault((ctx, types), partitioned)
     run: list[Value] = found.run(values, tuple(scalars))
     return run
 
