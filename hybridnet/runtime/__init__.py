@@ -44,7 +44,7 @@ from .explain import Launch as Launch
 from .explain import explain as explain
 from .explain import explaining as explaining
 from .programs.cache import improvers as _improvers
-from .specialize.improve import improve as _settle
+from .specialize.improve import improve as _specialize
 from .tuning.idle import improve as _tune
 
 __all__ = [
@@ -63,4 +63,4 @@ __all__ = [
 ]
 
 # What programs that run often are looked at for: weights that stay the same, and better recipes.
-_improvers.extend((_settle, _tune))
+_improvers.extend((_specialize, _tune))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Around", "around", "innermost"]
+__all__ = ["ExecutableWrapper", "innermost", "last_wrapper"]
 
 
-class Around:
+class ExecutableWrapper:
     """What stands where an executable was, and hands launches on to it.
 
     Subclasses are called as the executable is.
@@ -22,15 +22,15 @@ class Around:
         self.whole = whole
 
 
-def around(compiled: Any) -> Around | None:
+def last_wrapper(compiled: Any) -> ExecutableWrapper | None:
     """Returns what stands right before an executable; None where nothing does."""
     found = None
-    while isinstance(compiled, Around):
+    while isinstance(compiled, ExecutableWrapper):
         found, compiled = compiled, compiled.whole
     return found
 
 
 def innermost(compiled: Any) -> Any:
     """Returns the executable itself, whatever stands before it."""
-    found = around(compiled)
+    found = last_wrapper(compiled)
     return compiled if found is None else found.whole

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol, final
 from ..observe import events
 from ..segments.code import Code
 from .dispatch import dispatch
-from .executable import Around, around, innermost
+from .executable import ExecutableWrapper, innermost, last_wrapper
 from .steps import Step
 
 __all__ = ["FIRST_LOOK", "Owner", "Program", "ProgramState", "Watcher", "replaced"]
@@ -171,29 +171,29 @@ class Program:
     def replace(self, executable: Any) -> None:
         """Lets it be run by another executable from now on; what stands before that stays."""
         with _replacing:
-            before = around(self.compiled)
+            before = last_wrapper(self.compiled)
             if before is None:
                 self.compiled = executable
             else:
                 before.whole = executable
             replaced[0] += 1
 
-    def stand_before(self, one: Around, *, alone: bool = False) -> None:
+    def wrap(self, wrapper: ExecutableWrapper, *, alone: bool = False) -> None:
         """Puts something before the executable.
 
         Args:
-            one: what launches are handed to from now on; its `whole` is set.
+            wrapper: what launches are handed to from now on; its `whole` is set.
             alone: whether what stood there goes.
         """
         with _replacing:
-            one.whole = innermost(self.compiled) if alone else self.compiled
-            self.compiled = one
+            wrapper.whole = innermost(self.compiled) if alone else self.compiled
+            self.compiled = wrapper
             replaced[0] += 1
 
-    def step_aside(self, one: Around) -> None:
+    def unwrap(self, wrapper: ExecutableWrapper) -> None:
         """Takes away what stands before the rest."""
         with _replacing:
-            self.compiled = one.whole
+            self.compiled = wrapper.whole
             replaced[0] += 1
 
     def forget(self) -> None:
