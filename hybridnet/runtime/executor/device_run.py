@@ -37,7 +37,7 @@ from hybridnet.base.errors import GraphError, InternalError, MXNetError, OpError
 from ..record import waiting
 from .dataflow import Dataflow, Iteration, Todo
 from .device_plan import DevicePlan, DeviceProgram
-from .inline_queue import apart, as_task, may_wait, start_soon
+from .inline_queue import as_task, at_once, may_wait, start_soon
 from .program_run import error_of, run_program
 from .rendezvous import Key, Received, Rendezvous, died
 
@@ -277,7 +277,7 @@ class _DeviceRun:
             made = [Received(dead=True)] * len(program.makes)
         else:
             try:
-                with apart():
+                with at_once():
                     values = [one.value for one in taken[: len(program.reads)]]
                     taken.clear()  # so that the program may be the last to hold them
                     arrays = run_program(self.plan, program, values, run.numbers, run.origin)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-__all__ = ["apart", "as_task", "may_wait", "start_soon"]
+__all__ = ["as_task", "at_once", "may_wait", "start_soon"]
 
 
 class _Inline(threading.local):
@@ -56,7 +56,7 @@ def as_task(work: Callable[[], None]) -> Callable[[], None]:
 
 
 @contextmanager
-def apart() -> Iterator[None]:
+def at_once() -> Iterator[None]:
     """A block in which this thread starts at once what it finds ready.
 
     An operator of the user's may run a graph in it, and wait for that.

@@ -38,7 +38,6 @@ from .waiting import TRACED, ready_array, wait, wait_all
 
 __all__ = [
     "INTERRUPTED",
-    "aside",
     "begin_pass",
     "current_trace",
     "flush",
@@ -48,6 +47,7 @@ __all__ = [
     "launch",
     "launch_others",
     "mark",
+    "outside_trace",
     "ready_array",
     "record",
     "record_one",
@@ -357,7 +357,7 @@ def begin_pass() -> None:
 
 
 @contextmanager
-def aside() -> Iterator[None]:
+def outside_trace() -> Iterator[None]:
     """A scope outside any trace whose work is launched by itself, as it ends.
 
     What is made in it lasts, and does not make this stretch of work differ from the next: states of

@@ -314,7 +314,7 @@ def host_scalars(source: Callable[[], Sequence[float]], count: int) -> list[Any]
 @contextmanager
 def init_scope() -> Iterator[None]:
     """A scope outside any trace: what is made in it lasts (optimizer states, parameters)."""
-    with recorder.aside():
+    with recorder.outside_trace():
         yield
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final, final
 from hybridnet.base import config
 
 from ..observe.program_log import describe, explaining, log, say
-from ..platform.background import aside, is_ending
+from ..platform.background import in_own_thread, is_ending
 from ..programs.cache import cache
 from ..programs.program import Program
 from ..programs.recipe_book import book
@@ -116,7 +116,7 @@ def tune_when_idle(code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) ->
         _queue.waiting.append(Launch.of(code, inputs, scalars))
         if not _queue.works:
             _queue.works = True
-            aside(_work, "tune")
+            in_own_thread(_work, "tune")
 
 
 def _work() -> None:
