@@ -1,6 +1,6 @@
 """From a request to programs: what is pruned, settled, placed and compiled for a run.
 
-A `Step` is made once for each request (what is fetched, what runs, what is fed), and in it a
+A `RunStep` is made once for each request (what is fetched, what runs, what is fed), and in it a
 `SessionProgram` for each combination of types that it meets.
 """
 
@@ -37,7 +37,7 @@ from hybridnet.runtime.record.prepared import PreparedCall
 
 from .held import asking, settled_held
 
-__all__ = ["Request", "SessionProgram", "Step", "make_program", "make_step", "unwritten"]
+__all__ = ["Request", "RunStep", "SessionProgram", "make_program", "make_step", "unwritten"]
 
 #: The name of a run, in messages and traces.
 _NAME: Final = "session"
@@ -60,7 +60,7 @@ class Request(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
-class Step:
+class RunStep:
     """A request, pruned, with the programs that were made of it.
 
     Attributes:
@@ -129,7 +129,7 @@ class _Where(NamedTuple):
     contexts: Mapping[str, Context]
 
 
-def make_step(request: Request) -> Step:
+def make_step(request: Request) -> RunStep:
     """Prunes the graph to a request.
 
     Raises:
@@ -143,7 +143,7 @@ def make_step(request: Request) -> Step:
     calls = [node.call for node in graph.nodes if node.call is not None]
     numbers = {node: number for number, node in enumerate(graph.inputs)}
     changes = any(call.mutates or call.takes_state for call in calls)
-    return Step(
+    return RunStep(
         request,
         graph,
         asking(graph),
@@ -153,7 +153,7 @@ def make_step(request: Request) -> Step:
 
 
 def make_program(
-    step: Step,
+    step: RunStep,
     type_of: Callable[[Node], TensorType],
     expected: Callable[[Node], TensorType],
     values: Mapping[Node, np.ndarray[Any, Any]],
@@ -220,7 +220,7 @@ def make_program(
     )
 
 
-def unwritten(step: Step) -> list[Node]:
+def unwritten(step: RunStep) -> list[Node]:
     """Returns the inputs that must have values, since nothing in the step gives them one."""
     written = {
         node.inputs[position].node

@@ -39,7 +39,7 @@ _NODE_LATENCY: Final = 1e-6  # seconds
 _LEAST: Final = 1e-7  # seconds
 
 
-class _Process:
+class _GivenCosts:
     """What has been measured or said in this process."""
 
     given: CostModel | None = None
@@ -60,7 +60,7 @@ def set_costs(model: CostModel | None) -> CostModel | None:
     """
     if model is not None and not isinstance(model, CostModel):
         raise ParameterError(f"set_costs: needs a CostModel or None, got {model!r}")
-    before, _Process.given = _Process.given, model
+    before, _GivenCosts.given = _GivenCosts.given, model
     return before
 
 
@@ -69,8 +69,8 @@ def costs_of(devices: Sequence[Device]) -> CostModel:
 
     A device that says what it costs is believed.
     """
-    if _Process.given is not None:
-        return _Process.given
+    if _GivenCosts.given is not None:
+        return _GivenCosts.given
     with _lock:
         for one in devices:
             if str(one.name) not in _devices:

@@ -26,7 +26,7 @@ from ..graphs.graph_call import GraphCall, shared_call
 from ..observe import events
 from ..segments.code import Code
 
-__all__ = ["DevicePlan", "DeviceProgram", "FramePlan", "Step"]
+__all__ = ["DevicePlan", "DeviceProgram", "FlowStep", "FramePlan"]
 
 # Programs of no more operations and bytes than these are light: once they are compiled, running one
 # takes no longer than handing it to another thread.
@@ -86,7 +86,7 @@ class DeviceProgram:
 
 @final
 @dataclass(frozen=True, eq=False, slots=True)
-class Step:
+class FlowStep:
     """A primitive of control flow.
 
     Attributes:
@@ -130,7 +130,7 @@ class FramePlan:
     uses: dict[int, int] = field(default_factory=dict)
     receives: list[tuple[int, Transfer]] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
-    merges: dict[int, Step] = field(default_factory=dict)
+    merges: dict[int, FlowStep] = field(default_factory=dict)
     exits: list[int] = field(default_factory=list)
 
 
@@ -182,7 +182,7 @@ class DevicePlan:
             for number, piece in enumerate(pieces_of(part, lambda n: _is_heavy(n, types)))
         ]
         self.steps = self._steps_of(part)
-        everything: list[DeviceProgram | Step] = [*self.programs, *self.steps]
+        everything: list[DeviceProgram | FlowStep] = [*self.programs, *self.steps]
         for each in everything:
             self._wait(each)
         for node in part.sends:
@@ -222,22 +222,22 @@ class DevicePlan:
             self.readers.append([])
         return found
 
-    def _wait(self, one: DeviceProgram | Step) -> None:
+    def _wait(self, one: DeviceProgram | FlowStep) -> None:
         """Notes what a program or step waits for."""
         slots = (*one.reads, *one.after)
         one.frame.waits[one.number] = len(slots)
         if not slots:
             one.frame.starts.append(one.number)
-        takes = not isinstance(one, Step) or not isinstance(one.call, MergeCall)
+        takes = not isinstance(one, FlowStep) or not isinstance(one.call, MergeCall)
         for slot in slots:
             self.readers[slot].append(one.number)
             if takes:
                 one.frame.uses[slot] = one.frame.uses.get(slot, 0) + 1
 
-    def _steps_of(self, part: Part) -> list[Step]:
+    def _steps_of(self, part: Part) -> list[FlowStep]:
         """Returns the primitives of a part."""
         awaited = {one for node in part.graph.nodes for one in node.controls}
-        made: list[Step] = []
+        made: list[FlowStep] = []
         for node in part.graph.nodes:
             call = node.call
             if not isinstance(call, FlowCall):
@@ -255,7 +255,7 @@ class DevicePlan:
             after = tuple(self._slot(one) for one in node.controls)
             ends = (self._slot(node),) if node in awaited else ()
             number = len(self.programs) + len(made)
-            made.append(Step(number, frame, call, reads, after, makes, ends))
+            made.append(FlowStep(number, frame, call, reads, after, makes, ends))
             if isinstance(call, MergeCall) and call.frame is not None:
                 frame.merges[call.number] = made[-1]
         return made

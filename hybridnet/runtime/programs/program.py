@@ -15,7 +15,7 @@ from ..observe import events
 from ..segments.code import Code
 from .dispatch import dispatch
 from .executable import ExecutableWrapper, innermost, last_wrapper
-from .steps import Step
+from .steps import InstructionStep
 
 __all__ = ["FIRST_LOOK", "Owner", "Program", "ProgramState", "Watcher", "replaced"]
 
@@ -120,7 +120,7 @@ class Program:
         self.watch: Any = None
         self.tune = 0
         self.submitted = False
-        self.steps: list[Step] | None = None
+        self.steps: list[InstructionStep] | None = None
         self.missed = 0
         self.on_disk: bool | None = None
 

@@ -12,7 +12,7 @@ from hybridnet.ops.core.call import Call, Types
 
 from ..segments.code import Code
 
-__all__ = ["Failed", "Step", "plan", "run_steps"]
+__all__ = ["Failed", "InstructionStep", "plan", "run_steps"]
 
 # Programs of one instruction, and the types of its results, by what decides them: recurring
 # instructions are most of what there is to plan in structures that never recur themselves.
@@ -37,7 +37,7 @@ class Failed:
         self.result = result
 
 
-class Step(NamedTuple):
+class InstructionStep(NamedTuple):
     """One instruction of a structure, run alone.
 
     Attributes:
@@ -58,7 +58,7 @@ class Step(NamedTuple):
     dead: tuple[int, ...]
 
 
-def plan(code: Code, find: Callable[[Code], Any]) -> list[Step]:
+def plan(code: Code, find: Callable[[Code], Any]) -> list[InstructionStep]:
     """Takes a structure apart into steps.
 
     Args:
@@ -80,7 +80,7 @@ def plan(code: Code, find: Callable[[Code], Any]) -> list[Step]:
         else:
             needed = tuple([i in last for i in range(first, len(types))])
         dead = tuple({i for i in operands if i >= 0 and last[i] == number})
-        steps.append(Step(one, find(one), operands, call.num_scalars, needed, dead))
+        steps.append(InstructionStep(one, find(one), operands, call.num_scalars, needed, dead))
     return steps
 
 
@@ -104,7 +104,9 @@ def _last_uses(code: Code) -> dict[int, int]:
     return last
 
 
-def run_steps(code: Code, steps: list[Step], inputs: list[Any], scalars: list[Any]) -> list[Any]:
+def run_steps(
+    code: Code, steps: list[InstructionStep], inputs: list[Any], scalars: list[Any]
+) -> list[Any]:
     """Runs each instruction through a program of its own, dropping what is not needed again.
 
     Args:

@@ -26,7 +26,7 @@ from ..platform.jax_devices import sharding_of
 from ..programs.compiling import lower, options_beside, options_of, shapes_of
 from ..programs.recipe_book import book
 from ..segments.code import Code
-from ..tuning.launches import Launch
+from ..tuning.launches import CapturedLaunch
 from ..tuning.timing import compare
 from ..tuning.turns import Turn
 from .constants import Narrow, Specialized
@@ -96,7 +96,7 @@ class Specializer:
                 return
             if not made.prepare(inputs):
                 return
-            launch = Launch(self._code, inputs, self._scalars)
+            launch = CapturedLaunch(self._code, inputs, self._scalars)
             del inputs
             if not _agree(launch.outputs(whole), launch.outputs(made)):
                 say("%s: not the same with inputs that stay the same", describe(self._code))

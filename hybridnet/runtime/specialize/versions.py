@@ -37,7 +37,7 @@ class Version:
         self.drop: Callable[[], None] = lambda: None
 
 
-class _Memory:
+class _VersionMemory:
     """All versions that there are, within HYBRIDNET_CONSTANTS_SIZE."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class _Memory:
         self._versions = weakref.WeakSet()
 
 
-memory: Final = _Memory()
+memory: Final = _VersionMemory()
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=memory.reset_after_fork)
