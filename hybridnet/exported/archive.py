@@ -29,7 +29,7 @@ _Path = str | os.PathLike[str]
 
 
 class Archive(NamedTuple):
-    """What is in a file.
+    """The contents of a file.
 
     Attributes:
         manifest: what it says of itself.

@@ -50,7 +50,7 @@ class _ExportedCall(Call):
 
     @property
     def name(self) -> str:
-        """That of the function."""
+        """The name of the function."""
         return self._manifest.name
 
     @property

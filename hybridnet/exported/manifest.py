@@ -1,4 +1,4 @@
-"""What an exported file says of itself, in JSON: what its program takes and gives."""
+"""The manifest of an exported file, in JSON: what its program takes and gives."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Argument:
 @final
 @dataclass(frozen=True)
 class Manifest:
-    """What a file holds.
+    """The description of a file.
 
     Attributes:
         name: of the function.

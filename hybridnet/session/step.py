@@ -35,7 +35,7 @@ from hybridnet.runtime.executor.partitioned import PartitionedCall
 from hybridnet.runtime.graphs.graph_call import GraphCall, shared_call
 from hybridnet.runtime.record.prepared import PreparedCall
 
-from .held import asking, settled_held
+from .held import asking, resolve_held
 
 __all__ = ["Request", "RunStep", "SessionProgram", "make_program", "make_step", "unwritten"]
 
@@ -44,7 +44,7 @@ _NAME: Final = "session"
 
 
 class Request(NamedTuple):
-    """What a run is asked for.
+    """The outputs, targets and feeds of a run.
 
     Attributes:
         outputs: values to compute.
@@ -83,7 +83,7 @@ class RunStep:
 
 @dataclass(eq=False, slots=True)
 class SessionProgram:
-    """What runs.
+    """A compiled request.
 
     Attributes:
         call: from the inputs in `reads` (and the random state) to the outputs, then the new values
@@ -116,7 +116,7 @@ class SessionProgram:
 
 
 class _Where(NamedTuple):
-    """Where a graph runs.
+    """The devices that a graph runs on.
 
     Attributes:
         home: where all runs; on several devices, where nodes run that nothing is said of.
@@ -175,7 +175,7 @@ def make_program(
     Raises:
         ShapeError, DTypeError, GraphError: a node does not fit; the message names it and its line.
     """
-    graph = settled_held(step.graph, held.__contains__) if step.asks else step.graph
+    graph = resolve_held(step.graph, held.__contains__) if step.asks else step.graph
     if is_unsettled(graph):
         graph = settle(graph, [expected(node) for node in graph.inputs], values)
     ready = prepare(graph, step.request.train)

@@ -40,7 +40,7 @@ _LEAST: Final = 1e-7  # seconds
 
 
 class _GivenCosts:
-    """What has been measured or said in this process."""
+    """The cost model that the user gave, if any."""
 
     given: CostModel | None = None
 

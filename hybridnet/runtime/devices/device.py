@@ -69,7 +69,7 @@ class Device(ABC):
     @property
     @abstractmethod
     def cost(self) -> DeviceCost | None:
-        """How fast it is, for the placer; None has it measured."""
+        """Its speed, for the placer; None has it measured."""
 
     @abstractmethod
     def supports(self, call: Call) -> bool:

@@ -1,4 +1,4 @@
-"""What a device knows of a run: the tensors that are there, and what each program waits for.
+"""The state of a run on one device: the tensors that are there, and what each program waits for.
 
 Tensors come in, and what is to be done comes out (`Todo`); threads, devices and the rendezvous are
 the affair of `device_run`. The primitives of control flow only hand tensors on, so they are done
@@ -112,7 +112,7 @@ class _LoopRun:
 
 @final
 class Todo:
-    """What is to be done, in this order.
+    """The work to be done, in this order.
 
     Attributes:
         change: how many more iterations are under way than before.

@@ -1,4 +1,4 @@
-"""What one device does in each run of a partitioned graph: programs, and what they wait for.
+"""The plan of one device for a partitioned graph: its programs, and what they wait for.
 
 Tensors of a part are numbered as slots: those that are fed, received, or made by a program. A
 program waits for its slots to be filled; so all that a run has to do is to count (Abadi et al.,
@@ -73,12 +73,12 @@ class DeviceProgram:
 
     @property
     def nodes(self) -> list[Node]:
-        """What it computes."""
+        """The nodes that it computes."""
         return [node for node in self.graph.nodes if node.call is not None]
 
     @property
     def title(self) -> str:
-        """What traces call it: its device and some of its nodes."""
+        """Its name in traces: its device and some of its nodes."""
         names = [node.name for node in self.nodes]
         rest = f" + {len(names) - 3} more" if len(names) > 3 else ""
         return f"{self.code.ctx}: {', '.join(names[:3])}{rest}"
@@ -111,7 +111,7 @@ class FlowStep:
 @final
 @dataclass(eq=False, slots=True)
 class FramePlan:
-    """What a device does in each iteration of a loop; or in a run, outside of loops.
+    """The part of a device's plan for one iteration of a loop, or for a run outside of loops.
 
     Attributes:
         frame: which; None outside of loops.
@@ -136,7 +136,7 @@ class FramePlan:
 
 @final
 class DevicePlan:
-    """What a device does in each run.
+    """The plan of one device for each run.
 
     Attributes:
         device: which.
@@ -194,7 +194,7 @@ class DevicePlan:
 
     @property
     def num_slots(self) -> int:
-        """How many tensors there are, apart from iterations."""
+        """The number of tensors, iterations not counted."""
         return len(self.readers)
 
     def is_quick(self, program: DeviceProgram) -> bool:

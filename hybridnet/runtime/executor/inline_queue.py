@@ -1,4 +1,4 @@
-"""What a thread of a graph's run has found ready, and starts when it is done with what it does now.
+"""A thread's queue of work that is ready, started when it is done with what it does now.
 
 So long chains of small programs neither nest nor wait for other threads.
 """
@@ -15,7 +15,7 @@ __all__ = ["as_task", "at_once", "may_wait", "start_soon"]
 
 
 class _Inline(threading.local):
-    """What this thread does for runs.
+    """The state of this thread in runs.
 
     Attributes:
         queue: what it has found ready and will start next; None outside of that.

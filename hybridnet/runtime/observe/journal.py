@@ -68,13 +68,13 @@ launches: Final[deque[Launch]] = deque(maxlen=_KEPT)
 
 
 class _Happening(threading.local):
-    """What has happened in the launch that this thread is in; None outside."""
+    """The note of the launch that this thread is in; None outside."""
 
     events: list[str] | None = None
 
 
 class _Listeners:
-    """Who wants to know.
+    """The listeners.
 
     Attributes:
         count: how many want lines.

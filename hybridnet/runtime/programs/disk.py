@@ -45,7 +45,7 @@ _RECOUNT: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class FolderInfo:
-    """What is in the folder now."""
+    """The contents of the folder now."""
 
     #: Programs.
     entries: int

@@ -1,4 +1,4 @@
-"""Executables, and what may stand in the place of one."""
+"""Executables, and wrappers of them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ["ExecutableWrapper", "innermost", "last_wrapper"]
 
 
 class ExecutableWrapper:
-    """What stands where an executable was, and hands launches on to it.
+    """A callable in an executable's place, which hands launches on to it.
 
     Subclasses are called as the executable is.
 
     Attributes:
-        whole: the executable, or what stands around that in turn.
+        whole: the executable, or another wrapper of it.
     """
 
     __slots__ = ("whole",)
@@ -23,7 +23,7 @@ class ExecutableWrapper:
 
 
 def last_wrapper(compiled: Any) -> ExecutableWrapper | None:
-    """Returns what stands right before an executable; None where nothing does."""
+    """Returns the wrapper right around an executable; None where there is none."""
     found = None
     while isinstance(compiled, ExecutableWrapper):
         found, compiled = compiled, compiled.whole
@@ -31,6 +31,6 @@ def last_wrapper(compiled: Any) -> ExecutableWrapper | None:
 
 
 def innermost(compiled: Any) -> Any:
-    """Returns the executable itself, whatever stands before it."""
+    """Returns the executable itself, without its wrappers."""
     found = last_wrapper(compiled)
     return compiled if found is None else found.whole

@@ -58,7 +58,7 @@ _CHANGING: Final = (
 
 
 class _Making(threading.local):
-    """What became of the wholes that were compiled for this thread."""
+    """Counts of the wholes that were compiled for this thread."""
 
     #: Instructions in those that did not run again, less twice those that did.
     unused = 0

@@ -33,7 +33,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class ProgramState(NamedTuple):
-    """What has become of a structure.
+    """The state of a structure's program.
 
     Attributes:
         compiled: whether it has a program.
@@ -74,7 +74,7 @@ class Program:
 
     Attributes:
         code: as given.
-        compiled: the executable, or what stands in its place; None: there is none yet.
+        compiled: the executable, or a wrapper of it; None: there is none yet.
         kept: whether it is in the cache.
         used: whether it was used again since it was put in, or spared.
         then: the program that the same thread launched next, last time.
@@ -126,7 +126,7 @@ class Program:
 
     @property
     def state(self) -> ProgramState:
-        """What has become of it."""
+        """Whether it is compiled, and how often it ran."""
         return ProgramState(self.compiled is not None, self.runs, self.launches)
 
     def run(self, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
@@ -169,7 +169,7 @@ class Program:
         self.look = min(self.look, self.tune)
 
     def replace(self, executable: Any) -> None:
-        """Lets it be run by another executable from now on; what stands before that stays."""
+        """Lets it be run by another executable from now on; its wrappers stay."""
         with _replacing:
             before = last_wrapper(self.compiled)
             if before is None:
@@ -179,11 +179,11 @@ class Program:
             replaced[0] += 1
 
     def wrap(self, wrapper: ExecutableWrapper, *, alone: bool = False) -> None:
-        """Puts something before the executable.
+        """Puts a wrapper around the executable.
 
         Args:
             wrapper: what launches are handed to from now on; its `whole` is set.
-            alone: whether what stood there goes.
+            alone: whether other wrappers go.
         """
         with _replacing:
             wrapper.whole = innermost(self.compiled) if alone else self.compiled
@@ -191,7 +191,7 @@ class Program:
             replaced[0] += 1
 
     def unwrap(self, wrapper: ExecutableWrapper) -> None:
-        """Takes away what stands before the rest."""
+        """Takes the outermost wrapper away."""
         with _replacing:
             self.compiled = wrapper.whole
             replaced[0] += 1

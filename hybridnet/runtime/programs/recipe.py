@@ -23,7 +23,7 @@ Options = Mapping[str, Option]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How one program is made.
+    """The choices by which one program is made.
 
     Attributes:
         options: compile options; None: what the rules say.

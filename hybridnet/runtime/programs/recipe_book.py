@@ -53,7 +53,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What tuning a program has found.
+    """The findings of tuning a program.
 
     Attributes:
         program: its operators, for people.

@@ -30,7 +30,7 @@ _NOTHING: Final = tensor_type((0,), np.dtype(np.bool_))
 
 
 class _Awaited(threading.local):
-    """What stands for the tasks that this thread has pushed; None where nobody waits for them."""
+    """Values for the ends of this thread's tasks; None where nobody waits for them."""
 
     pushed: list[Value] | None = None
 

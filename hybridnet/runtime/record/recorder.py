@@ -70,7 +70,7 @@ _ROOMY: Final = 1024
 
 
 class _Recording(threading.local):
-    """What this thread has recorded and not launched, by context, and the trace it is in.
+    """The segments of this thread, by context, and the trace it is in.
 
     Attributes:
         segments: what is recorded.
@@ -373,7 +373,7 @@ def outside_trace() -> Iterator[None]:
 
 
 def _after_fork_in_child() -> None:
-    """What the parent had recorded is the parent's; see `jax_devices.refuse_forked`."""
+    """Drops what the parent had recorded; see `jax_devices.refuse_forked`."""
     thread.segments.clear()
     thread.late.clear()
     thread.trace = None

@@ -65,7 +65,7 @@ class _Equation:
 
     @property
     def values(self) -> list[int]:
-        """What it reads, without literals."""
+        """The variables that it reads, without literals."""
         return [one for one in self.inputs if type(one) is int]
 
 

@@ -1,4 +1,4 @@
-"""What was made of inputs that stay the same: one `Version` for each, and the memory of all."""
+"""Results kept for inputs that stay the same: one `Version` for each, and the memory of all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Version", "memory"]
 
 @final
 class Version:
-    """What was made of one version of the inputs.
+    """The results of the prologue for one version of the inputs.
 
     Attributes:
         kept: what the prologue made.

@@ -66,7 +66,7 @@ class Idleness:
 
 
 class _Queue:
-    """What is to be tuned, and the thread that does."""
+    """The launches to be tuned, and the thread that tunes."""
 
     def __init__(self) -> None:
         self.waiting: deque[CapturedLaunch] = deque()
