@@ -228,7 +228,7 @@ def unwritten(step: RunStep) -> list[Node]:
         if node.call is not None
         for position in updates_of(node.call)
     }
-    return [one for one in step.graph.inputs if one not in written and one not in step.asks]
+    return [node for node in step.graph.inputs if node not in written and node not in step.asks]
 
 
 def _home_of(variable: Node, held: Mapping[Node, Context], home: Context) -> Context:
@@ -251,7 +251,7 @@ def _placed(graph: Graph, held: Mapping[Node, Context], home: Context, soft: boo
     devices = list(dict.fromkeys([device_at(home), *list_devices()]))
     fixed = {node: str(full_name(held[node])) for node in graph.inputs if node in held}
     found = place(graph, sites_of(devices), default=str(full_name(home)), fixed=fixed, soft=soft)
-    contexts = {str(one.name): one.context for one in devices}
+    contexts = {str(device.name): device.context for device in devices}
     if len(found.used) == 1 and not inside:
         return _Where(contexts[found.used[0]], None, {})
     return _Where(home, found.devices, contexts)

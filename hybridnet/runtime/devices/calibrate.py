@@ -80,7 +80,7 @@ def costs_of(devices: Sequence[Device]) -> CostModel:
                 key = (str(source.name), str(target.name))
                 if source is not target and key not in _links:
                     _links[key] = _measured_link(source, target, _devices[key[1]][1])
-        names = {str(one.name) for one in devices}
+        names = {str(device.name) for device in devices}
         links: Mapping[tuple[str, str], LinkCost] = {
             key: link for key, link in _links.items() if names.issuperset(key)
         }

@@ -200,4 +200,4 @@ def find_device(name: str | Context | DeviceName) -> Device:
 
 def sites_of(devices: Sequence[Device]) -> list[Site]:
     """Returns devices as the placer sees them."""
-    return [Site(one.name, one.supports) for one in devices]
+    return [Site(device.name, device.supports) for device in devices]

@@ -327,7 +327,7 @@ class Dataflow:
         loop.iterations[loop.begun] = made
         loop.begun += 1
         self._todo.change += 1
-        self._todo.receives += [(made, *one) for one in loop.plan.receives]
+        self._todo.receives += [(made, *receive) for receive in loop.plan.receives]
         self._queue.extend((made, *one) for one in loop.constants.items())
         return made
 

@@ -236,7 +236,7 @@ class DevicePlan:
 
     def _steps_of(self, part: Part) -> list[FlowStep]:
         """Returns the primitives of a part."""
-        awaited = {one for node in part.graph.nodes for one in node.controls}
+        awaited = {control for node in part.graph.nodes for control in node.controls}
         made: list[FlowStep] = []
         for node in part.graph.nodes:
             call = node.call
@@ -252,7 +252,7 @@ class DevicePlan:
                 self.predicates.add(reads[1])
             elif isinstance(call, ExitCall):
                 frame.exits += makes
-            after = tuple(self._slot(one) for one in node.controls)
+            after = tuple(self._slot(control) for control in node.controls)
             ends = (self._slot(node),) if node in awaited else ()
             number = len(self.programs) + len(made)
             made.append(FlowStep(number, frame, call, reads, after, makes, ends))

@@ -59,7 +59,7 @@ def error_of(
 
 
 def _numbers(scalars: Sequence[Any], numbers: Numbers) -> list[Any]:
-    return [numbers[one] if type(one) is HostScalar else one for one in scalars]
+    return [numbers[scalar] if type(scalar) is HostScalar else scalar for scalar in scalars]
 
 
 def run_program(

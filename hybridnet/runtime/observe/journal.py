@@ -183,9 +183,9 @@ def _how(compiled: bool, events: Sequence[str]) -> str:
 
 def recorded_at(code: Code) -> str:
     """Returns where a structure was recorded that was launched of late; empty if not known."""
-    for one in reversed(launches.copy()):
-        if one.code is code:
-            return ranges(one.lines.values())
+    for launch in reversed(launches.copy()):
+        if launch.code is code:
+            return ranges(launch.lines.values())
     return ""
 
 

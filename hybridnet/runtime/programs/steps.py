@@ -71,7 +71,7 @@ def plan(code: Code, find: Callable[[Code], Any]) -> list[InstructionStep]:
     types: list[TensorType] = []
     for number, (call, operands) in enumerate(instructions):
         in_types = tuple([types[i] if i >= 0 else input_types[~i] for i in operands])
-        one, made = _parts.get((ctx, call, in_types)) or _part(ctx, call, in_types)
+        part, made = _parts.get((ctx, call, in_types)) or _part(ctx, call, in_types)
         first = len(types)
         types += made
         needed: tuple[bool, ...]
@@ -80,17 +80,17 @@ def plan(code: Code, find: Callable[[Code], Any]) -> list[InstructionStep]:
         else:
             needed = tuple([i in last for i in range(first, len(types))])
         dead = tuple({i for i in operands if i >= 0 and last[i] == number})
-        steps.append(InstructionStep(one, find(one), operands, call.num_scalars, needed, dead))
+        steps.append(InstructionStep(part, find(part), operands, call.num_scalars, needed, dead))
     return steps
 
 
 def _part(ctx: Context, call: Call, types: Types) -> tuple[Code, Types]:
     """Returns the structure that runs a call alone, and the types of its results."""
     inputs = tuple(range(-1, ~len(types), -1))
-    one = Code(ctx, ((call, inputs),), types, tuple(range(call.num_outputs)), ())
+    part = Code(ctx, ((call, inputs),), types, tuple(range(call.num_outputs)), ())
     if len(_parts) >= _LIMIT:
         _parts.clear()
-    return _parts.setdefault((ctx, call, types), (one, call.infer(types)))
+    return _parts.setdefault((ctx, call, types), (part, call.infer(types)))
 
 
 def _last_uses(code: Code) -> dict[int, int]:
@@ -122,7 +122,7 @@ def run_steps(
     results: dict[int, Any] = {}
     number = position = 0
     failing = Failed in map(type, inputs)
-    for one, program, operands, num_scalars, needed, dead in steps:
+    for part, program, operands, num_scalars, needed, dead in steps:
         arrays = [results[i] if i >= 0 else inputs[~i] for i in operands]
         numbers = scalars[position : position + num_scalars] if num_scalars else []
         position += num_scalars
@@ -134,7 +134,7 @@ def run_steps(
             try:
                 outputs = program.run(arrays, numbers)
             except Exception as caught:
-                outputs = [_failure(one, number, caught)] * len(needed)
+                outputs = [_failure(part, number, caught)] * len(needed)
                 failing = True
         for keep, output in zip(needed, outputs, strict=True):
             if keep:
@@ -145,7 +145,7 @@ def run_steps(
     return [results[i] for i in code.outputs]
 
 
-def _failure(one: Code, number: int, caught: Exception) -> Failed:
-    error: MXNetError = OpError(f"{one.instructions[0][0].name} on {one.ctx} failed: {caught}")
+def _failure(code: Code, number: int, caught: Exception) -> Failed:
+    error: MXNetError = OpError(f"{code.instructions[0][0].name} on {code.ctx} failed: {caught}")
     error.__cause__ = caught
     return Failed(error, number)

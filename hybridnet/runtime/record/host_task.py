@@ -102,7 +102,7 @@ def push_task(
         if value.segment is not None:
             recorder.launch(value.segment)
     origin = engine.caller_origin(1)
-    made = [Value(one) for one in types]
+    made = [Value(kind) for kind in types]
     var = engine.new_variable()
     ends = awaited_ends()
     for value in (*made, *ends):

@@ -148,7 +148,7 @@ class Specialized(ExecutableWrapper):
             version = Version(tuple(self._prologue(*self._reads(inputs))))
             key = tuple(map(id, arrays))
             forget = _forgetting(weakref.ref(self), key, weakref.ref(version))
-            version.refs = tuple([weakref.ref(one, forget) for one in arrays])
+            version.refs = tuple([weakref.ref(array, forget) for array in arrays])
             version.drop = forget
             self._versions[key] = version
             memory.add(version)
@@ -169,11 +169,11 @@ class Specialized(ExecutableWrapper):
         """Looks which inputs are those of the last launches, and have been for long enough."""
         arrays = self._constant(arguments)
         if not self._same:
-            self._candidate = [weakref.ref(one) for one in arrays]
+            self._candidate = [weakref.ref(array) for array in arrays]
             self._stable = [True] * len(arrays)
         self._stable = [
-            ref() is one and before
-            for ref, one, before in zip(self._candidate, arrays, self._stable, strict=True)
+            ref() is array and before
+            for ref, array, before in zip(self._candidate, arrays, self._stable, strict=True)
         ]
         self._same += 1
         if self._same <= _SAME:
@@ -214,9 +214,9 @@ def _forgetting(
     """Returns what forgets a version; it refers to nothing that lives by it."""
 
     def forget(_: Any = None) -> None:
-        one, made = owner(), version()
-        if one is not None and made is not None:
-            one._drop(key, made)
+        specialized, made = owner(), version()
+        if specialized is not None and made is not None:
+            specialized._drop(key, made)
 
     return forget
 

@@ -30,7 +30,7 @@ class Version:
 
     def __init__(self, kept: tuple[Any, ...]) -> None:
         self.kept = kept
-        self.nbytes = sum(one.nbytes for one in kept)
+        self.nbytes = sum(array.nbytes for array in kept)
         self.uses = 0
         self.seen = -1
         self.refs: tuple[Any, ...] = ()
@@ -48,7 +48,7 @@ class _VersionMemory:
 
     def nbytes(self) -> int:
         """Returns what all versions take."""
-        return sum(one.nbytes for one in self._all())
+        return sum(version.nbytes for version in self._all())
 
     def has_room(self, nbytes: int) -> bool:
         """Whether there is room for so many bytes; drops what was not used since it was asked."""
@@ -59,10 +59,10 @@ class _VersionMemory:
             return self.nbytes() + nbytes <= limit
 
     def _drop_unused(self) -> None:
-        for one in self._all():
-            if one.uses == one.seen:
-                one.drop()
-            one.seen = one.uses
+        for version in self._all():
+            if version.uses == version.seen:
+                version.drop()
+            version.seen = version.uses
 
     def add(self, version: Version) -> None:
         """Counts a version for as long as it lives."""
@@ -71,8 +71,8 @@ class _VersionMemory:
 
     def clear(self) -> None:
         """Gives everything back; it is made again where it is needed."""
-        for one in self._all():
-            one.drop()
+        for version in self._all():
+            version.drop()
 
     def _all(self) -> list[Version]:
         with self._lock:

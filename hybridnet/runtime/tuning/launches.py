@@ -136,7 +136,7 @@ def launch_at(site: Site, ctx: Context) -> CapturedLaunch | None:
     Returns:
         None where that cannot be made up.
     """
-    types = tuple(tensor_type(one.shape, np.dtype(one.dtype)) for one in site.operands)
+    types = tuple(tensor_type(operand.shape, np.dtype(operand.dtype)) for operand in site.operands)
     call: Any = site.call
     if not isinstance(call, Call) or call.takes_state:
         return None
@@ -152,7 +152,7 @@ def launch_at(site: Site, ctx: Context) -> CapturedLaunch | None:
     code = Code(ctx, ((call, operands),), types, tuple(range(call.num_outputs)), ())
     rng = np.random.default_rng(0)
     # Whole numbers are positions as a rule: in the shortest axis that they can be meant for.
-    bound = min((one.shape[0] for one in types if is_float(one.dtype) and one.shape), default=2)
+    bound = min((kind.shape[0] for kind in types if is_float(kind.dtype) and kind.shape), default=2)
     inputs = []
     for one in types:
         made = (

@@ -149,7 +149,7 @@ class Search:
         if of is None or launch is None or key is None:
             return chosen
         others = [one for one in of.applying(site) if one.name != chosen]
-        tolerances = {one.name: one.tolerance for one in others}
+        tolerances = {other.name: other.tolerance for other in others}
         names = [*([PLAIN] if chosen != PLAIN else []), *tolerances]
         if not names:
             return chosen
