@@ -31,7 +31,7 @@ from hybridnet.passes.pipeline import PIPELINE
 from hybridnet.runtime.graphs.graph_call import GraphCall
 from hybridnet.runtime.programs.compiling import compile_code, lower
 from hybridnet.runtime.segments.code import Code
-from hybridnet.runtime.specialize.settling import made_for
+from hybridnet.runtime.specialize.specializing import specialize
 
 _GRADIENT = "_backward_"
 #: Seconds that an operator is timed for, and how often at least.
@@ -131,8 +131,8 @@ def _program(code: Code, part: Part, inputs: Sequence[Any]) -> Any:
     whole = compile_code(code)
     if not part.constant:
         return whole
-    settled = made_for(code, whole, part.constant, lambda *_: None)
-    return settled if settled is not None and settled.prepare(inputs) else whole
+    made = specialize(code, whole, part.constant, lambda *_: None)
+    return made if made is not None and made.prepare(inputs) else whole
 
 
 def _array(type: TensorType, random: np.random.Generator) -> Any:

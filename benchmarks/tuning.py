@@ -25,7 +25,7 @@ import hybridnet as hn
 from hybridnet.runtime.programs.compiling import compile_code
 from hybridnet.runtime.programs.recipe import BY_RULES
 from hybridnet.runtime.programs.recipe_book import book
-from hybridnet.runtime.tuning import Launch, captured
+from hybridnet.runtime.tuning import CapturedLaunch, captured
 
 Prepared = tuple[Callable[..., Any], tuple[Any, ...]]
 
@@ -53,7 +53,7 @@ WORKS: dict[str, Callable[[], Prepared]] = {
 }
 
 
-def main_launch(target: Callable[..., Any], inputs: tuple[Any, ...]) -> Launch:
+def main_launch(target: Callable[..., Any], inputs: tuple[Any, ...]) -> CapturedLaunch:
     """Returns the launch of the program with the most operators."""
     with captured() as found:
         target(*inputs)
@@ -63,7 +63,7 @@ def main_launch(target: Callable[..., Any], inputs: tuple[Any, ...]) -> Launch:
     )
 
 
-def ratios(launch: Launch, rounds: int) -> tuple[float, float, list[float]]:
+def ratios(launch: CapturedLaunch, rounds: int) -> tuple[float, float, list[float]]:
     """Milliseconds by the rules and as tuned, and the ratios round by round."""
     ways = [compile_code(launch.code, one) for one in (BY_RULES, book.recipe(launch.code))]
     timers = [launch.timer(one) for one in ways]

@@ -43,7 +43,7 @@ Monitor = Callable[[str, NDArray], Any]
 
 
 class Bound(Protocol):
-    """What an executor asks of a symbol."""
+    """The part of a symbol that an executor uses."""
 
     @property
     def graph(self) -> Graph:

@@ -25,7 +25,7 @@ from .base.context import current_context
 from .base.errors import MXNetError, ParameterError
 from .executor import Executor
 from .ndarray import NDArray, array, waitall
-from .runtime.tuning import Launch, Search, captured
+from .runtime.tuning import CapturedLaunch, Search, captured
 from .symbol import Symbol
 
 __all__ = ["Report", "tune"]
@@ -181,7 +181,7 @@ def _forward(
     return lambda: executor.forward(is_train=False, **given)
 
 
-def _launches(call: Callable[[], Any]) -> list[tuple[Launch, float]]:
+def _launches(call: Callable[[], Any]) -> list[tuple[CapturedLaunch, float]]:
     """Calls until all is compiled; returns what is launched then, and each one's share of time."""
     for _ in range(_WARM):
         call()

@@ -29,7 +29,7 @@ _Path = str | os.PathLike[str]
 
 
 class Archive(NamedTuple):
-    """What is in a file.
+    """The contents of a file.
 
     Attributes:
         manifest: what it says of itself.
@@ -50,8 +50,8 @@ def write(path: _Path, archive: Archive) -> None:
     ):
         made.writestr(_MANIFEST, archive.manifest.to_json())
         made.writestr(_PROGRAM, archive.program)
-        for one, array in zip(archive.manifest.parameters, archive.parameters, strict=True):
-            with made.open(f"{one.name}.npy", "w", force_zip64=True) as part:
+        for param, array in zip(archive.manifest.parameters, archive.parameters, strict=True):
+            with made.open(f"{param.name}.npy", "w", force_zip64=True) as part:
                 # NumPy's format has no bfloat16: its bits are kept, the manifest says what of.
                 kept = array.view(np.uint16) if array.dtype == BFLOAT16 else array
                 np.lib.format.write_array(part, np.asarray(kept, order="C"), allow_pickle=False)
@@ -70,7 +70,7 @@ def read(path: _Path) -> Archive:
             program = _part(file, _PROGRAM)
             if hashlib.sha256(program).hexdigest() != manifest.digest:
                 raise FormatError("the program is damaged: its digest is another")
-            parameters = [_array(file, one) for one in manifest.parameters]
+            parameters = [_array(file, param) for param in manifest.parameters]
     except FormatError as error:
         raise FormatError(f"hn.load: {os.fspath(path)!r}: {error}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:

@@ -81,7 +81,7 @@ def export(
     if not example_args:
         example_args = _signature_of(model)
     leaves, tree = flatten(tuple(example_args))
-    specs = [_spec(one, number) for number, one in enumerate(leaves)]
+    specs = [_spec(leaf, number) for number, leaf in enumerate(leaves)]
     real = [array(x) if isinstance(x, np.ndarray) else x for x in leaves]
     real = [one if isinstance(one, NDArray) else None for one in real]
     _complete(model, real, tree)
@@ -93,7 +93,7 @@ def export(
     graphs: Mapping[str, Graph] | None = None
     made = None
     if is_open:
-        must = batch is True or any(not one.is_exact for one in specs)
+        must = batch is True or any(not spec.is_exact for spec in specs)
         try:
             made, other = trace(_SIZES[0]), trace(_SIZES[1])
             graphs = _open_graphs(made, other, platforms)
@@ -107,12 +107,12 @@ def export(
                 ) from error
             graphs = None
     if graphs is None or made is None:
-        dims = [tuple(size for size in one.shape or () if size is not None) for one in specs]
+        dims = [tuple(size for size in spec.shape or () if size is not None) for spec in specs]
         made = trace(None)
-        graphs = {one: _optimized(made, PLATFORMS[one]) for one in platforms}
+        graphs = {platform: _optimized(made, PLATFORMS[platform]) for platform in platforms}
         program = _exported(made, graphs, platforms, _inputs(dims, specs))
     data = bytes(program.mlir_module_serialized)
-    hosts = [one.asnumpy() for one in made.parameters]
+    hosts = [param.asnumpy() for param in made.parameters]
     manifest = Manifest(
         name=name,
         platforms=tuple(platforms),
@@ -139,7 +139,7 @@ def _inputs(dims: Sequence[_Dims], specs: Sequence[TensorSpec]) -> tuple[Argumen
 
 
 def _check_platforms(platforms: Sequence[str]) -> None:
-    unknown = [one for one in platforms if one not in PLATFORMS]
+    unknown = [platform for platform in platforms if platform not in PLATFORMS]
     if isinstance(platforms, str) or not platforms or unknown:
         raise ParameterError(
             f"hn.export: platforms must be some of {', '.join(PLATFORMS)}, got {platforms!r}"
@@ -184,7 +184,7 @@ def _dims(
     specs: Sequence[TensorSpec], real: Sequence[NDArray | None], batch: bool | None
 ) -> tuple[list[_Dims], bool]:
     """Returns the shapes of the arguments, with names for open sizes; and whether there are any."""
-    shapes = [one.shape or () for one in specs]
+    shapes = [spec.shape or () for spec in specs]
     firsts = {shape[0] if shape else None for shape in shapes}
     by_itself = all(None not in shape for shape in shapes) and batch is not False
     opens = by_itself and len(firsts) == 1 and None not in firsts
@@ -212,7 +212,7 @@ def _trace(
     for spec, shape in zip(specs, dims, strict=True):
         exact: Sequence[Any] = spec.shape or ()
         if sizes is not None:
-            exact = [sizes[int(one[1:])] if isinstance(one, str) else one for one in shape]
+            exact = [sizes[int(size[1:])] if isinstance(size, str) else size for size in shape]
         kind = tensor_type(tuple(exact), spec.dtype)
         arrays.append(NDArray.from_value(Value(kind), ctx))
     return traced(function, arrays, tree, train)
@@ -242,10 +242,10 @@ def _open_graphs(made: Traced, other: Traced, platforms: Sequence[str]) -> dict[
         if isinstance(node.call, ControlCall):
             raise MXNetError(f"loops and branches over arrays ({node.title}) need all sizes")
     found = {}
-    for one in platforms:
-        graphs = [_optimized(each, PLATFORMS[one]) for each in (made, other)]
+    for platform in platforms:
+        graphs = [_optimized(each, PLATFORMS[platform]) for each in (made, other)]
         same = structure_of(graphs[0]) == structure_of(graphs[1])
-        found[one] = graphs[0] if same else made.graph
+        found[platform] = graphs[0] if same else made.graph
     return found
 
 

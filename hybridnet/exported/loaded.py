@@ -50,7 +50,7 @@ class _ExportedCall(Call):
 
     @property
     def name(self) -> str:
-        """That of the function."""
+        """The name of the function."""
         return self._manifest.name
 
     @property
@@ -67,7 +67,7 @@ class _ExportedCall(Call):
         found = self._types.get(types)
         if found is None:
             with jax.enable_x64(True):
-                given = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in types]
+                given = [jax.ShapeDtypeStruct(kind.shape, kind.dtype) for kind in types]
                 made = jax.eval_shape(self._exported.call, *given)
             found = tuple(tensor_type(tuple(one.shape), np.dtype(one.dtype)) for one in made)
             self._types[types] = found
@@ -118,7 +118,9 @@ class LoadedFunction:
                 f"{manifest.name}: takes {', '.join(map(_text, manifest.inputs))} in the structure "
                 f"{manifest.structure}, got {structure}"
             )
-        ctx = next((one.context for one in leaves if isinstance(one, NDArray)), current_context())
+        ctx = next(
+            (leaf.context for leaf in leaves if isinstance(leaf, NDArray)), current_context()
+        )
         self._check_platform(ctx)
         arrays = [array(x, ctx) if isinstance(x, np.ndarray) else x for x in leaves]
         self._check(arrays)
@@ -147,7 +149,7 @@ class LoadedFunction:
 
     def _check_platform(self, ctx: Context) -> None:
         kind = "cpu" if ctx.device_type.startswith("cpu") else ctx.device_type
-        if not any(PLATFORMS.get(one) == kind for one in self.manifest.platforms):
+        if not any(PLATFORMS.get(platform) == kind for platform in self.manifest.platforms):
             raise MXNetError(
                 f"{self.manifest.name}: was exported for {', '.join(self.manifest.platforms)}, and "
                 f"cannot run on {ctx}; export it for that platform too"

@@ -1,4 +1,4 @@
-"""What an exported file says of itself, in JSON: what its program takes and gives."""
+"""The manifest of an exported file, in JSON: what its program takes and gives."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Argument:
 @final
 @dataclass(frozen=True)
 class Manifest:
-    """What a file holds.
+    """The description of a file.
 
     Attributes:
         name: of the function.
@@ -128,7 +128,7 @@ class Manifest:
             raise ValueError(f"calling convention {self.calling_convention!r}")
         if not all(type(one) is str for one in (*self.platforms, self.name, self.digest)):
             raise ValueError("platforms, name and digest must be text")
-        names = [one.name for one in self.parameters]
+        names = [param.name for param in self.parameters]
         if len(set(names)) != len(names):
             raise ValueError("two parameters have one name")
         for one in self.parameters:
@@ -146,10 +146,10 @@ def element_type(name: str) -> np.dtype[Any]:
 def _argument(fields: Any, computed: bool) -> Argument:
     name, shape, dtype = fields["name"], tuple(fields["shape"]), fields["dtype"]
     sizes = all(
-        one >= 0
-        if type(one) is int
-        else type(one) is str and (one.isidentifier() or (computed and len(one) < _EXPRESSION))
-        for one in shape
+        size >= 0
+        if type(size) is int
+        else type(size) is str and (size.isidentifier() or (computed and len(size) < _EXPRESSION))
+        for size in shape
     )
     if type(name) is not str or not sizes or len(shape) > 32:
         raise ValueError(f"array {name!r} of shape {shape}")
@@ -172,7 +172,7 @@ def pack(structure: Any, numbers: Any) -> Any:
         return {"array": number}
     if isinstance(structure, (list, tuple)):
         kind = "list" if isinstance(structure, list) else "tuple"
-        return {kind: [pack(one, numbers) for one in structure]}
+        return {kind: [pack(item, numbers) for item in structure]}
     if isinstance(structure, dict):
         if not all(type(key) is str for key in structure):
             raise MXNetError(f"hn.export: keys of dicts must be text, got {list(structure)}")

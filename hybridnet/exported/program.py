@@ -26,10 +26,10 @@ __all__ = ["arguments_of", "check_sizes", "program_of", "stable_hlo"]
 def _structs(arrays: Sequence[Argument], scope: Any) -> list[Any]:
     """Returns the types of arrays as JAX has them; `enable_x64` is on."""
     found = []
-    for one in arrays:
-        text = ",".join(map(str, one.shape))
-        sizes = jax.export.symbolic_shape(text, scope=scope) if one.shape else ()
-        found.append(jax.ShapeDtypeStruct(sizes, np.dtype(one.dtype)))
+    for array in arrays:
+        text = ",".join(map(str, array.shape))
+        sizes = jax.export.symbolic_shape(text, scope=scope) if array.shape else ()
+        found.append(jax.ShapeDtypeStruct(sizes, np.dtype(array.dtype)))
     return found
 
 
@@ -61,7 +61,7 @@ def check_sizes(exported: Any, types: Types) -> None:
     if "cpu" not in exported.platforms:
         return
     with jax.enable_x64(True):
-        given = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in types]
+        given = [jax.ShapeDtypeStruct(kind.shape, kind.dtype) for kind in types]
         device = jax.devices("cpu")[0]
         with jax.default_device(device):
             lowered = jax.jit(exported.call).lower(*given)
@@ -73,10 +73,10 @@ def arguments_of(exported: Any) -> tuple[Argument, ...]:
     return tuple(
         Argument(
             f"output{number}",
-            tuple(size if type(size) is int else str(size) for size in one.shape),
-            np.dtype(one.dtype).name,
+            tuple(size if type(size) is int else str(size) for size in aval.shape),
+            np.dtype(aval.dtype).name,
         )
-        for number, one in enumerate(exported.out_avals)
+        for number, aval in enumerate(exported.out_avals)
     )
 
 

@@ -67,13 +67,13 @@ def traced(
     def run(*given: NDArray) -> list[Any]:
         result = function(*unflatten(tree, given))
         leaves = [one for one in flatten(result)[0] if isinstance(one, NDArray)]
-        numbers = {id(one): number for number, one in enumerate(leaves)}
+        numbers = {id(leaf): number for number, leaf in enumerate(leaves)}
         packed.append(pack(result, lambda one: numbers.get(id(one))))
         copy = get("_copy")  # neither arguments, nor views, nor arrays from outside
-        return [NDArray.apply_operator(copy, (one,), {}) for one in leaves]
+        return [NDArray.apply_operator(copy, (leaf,), {}) for leaf in leaves]
 
     with pause(train_mode=train):
-        plan = build(run, Arguments(tuple(one.detach() for one in arrays), {}))
+        plan = build(run, Arguments(tuple(array.detach() for array in arrays), {}))
     _refuse(plan)
     return _arranged(plan, arrays, packed[-1])
 
@@ -119,7 +119,7 @@ def _arranged(plan: Plan, arrays: Sequence[NDArray], results: Any) -> Traced:
     for write in plan.writes:
         assert isinstance(write.target, Outside) and type(write.output) is Output
         storage = write.target.memory.storage
-        numbers = [i for i, one in enumerate(parameters) if one.storage is storage]
+        numbers = [i for i, param in enumerate(parameters) if param.storage is storage]
         if not numbers:  # it is overwritten, and never read
             numbers = [len(parameters)]
             parameters.append(write.target.memory)
@@ -128,14 +128,16 @@ def _arranged(plan: Plan, arrays: Sequence[NDArray], results: Any) -> Traced:
         values.append(plan.graph.outputs[plan.num_tracked + write.output.index])
     arguments = [own.get(i) or variable(f"unused{i}") for i in range(len(arrays))]
     random = [
-        i for i, one in enumerate(parameters) if one.storage is generator.state_of(one.storage.ctx)
+        i
+        for i, param in enumerate(parameters)
+        if param.storage is generator.state_of(param.storage.ctx)
     ]
     graph = inlined(Graph((*before, *arguments), (*outputs, *values)))
     new = list(map(_source, graph.outputs[len(outputs) :]))
     real = [k for k, edge in enumerate(new) if edge.node is not before[updates[k]]]
     return Traced(
         Graph(graph.inputs, (*graph.outputs[: len(outputs)], *(new[k] for k in real))),
-        (*(one.storage.type for one in parameters), *(one.type for one in arrays)),
+        (*(param.storage.type for param in parameters), *(array.type for array in arrays)),
         parameters,
         results,
         len(plan.results),
@@ -168,7 +170,9 @@ def inlined(graph: Graph, numbers: Mapping[HostScalar, Any] | None = None) -> Gr
     for node in graph.nodes:
         if node.call is None:
             continue
-        scalars = tuple(given[one] if type(one) is HostScalar else one for one in node.scalars)
+        scalars = tuple(
+            given[scalar] if type(scalar) is HostScalar else scalar for scalar in node.scalars
+        )
         inputs = moves.edges(node.inputs)
         if not isinstance(node.call, GraphCall):
             moves.note(node, replace(node, inputs=inputs, scalars=scalars))

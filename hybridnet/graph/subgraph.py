@@ -9,7 +9,7 @@ from step to step like the states that users see, come out after them, and the g
 lowering know nothing of them.
 
 A call with nodes inside that run on the host is on the host too: it is no part of a program, but is
-run by the executor (`hybridnet.runtime.executor.apart`).
+run by the executor (`hybridnet.runtime.executor.control_runners`).
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def assign(x: Any, key: Any, value: Any) -> None:
 
 def _rewrite(x: Any, call: Any, operands: list[Any], scalars: tuple[float, ...] = ()) -> None:
     if recorder.several:
-        recorder.settle((x, *operands))
+        recorder.launch_others((x, *operands))
     with in_place:
         x.write(type(x).apply_call(call, [x.detach(), *operands], scalars)[0].read())
 

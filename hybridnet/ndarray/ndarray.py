@@ -115,7 +115,9 @@ class NDArray(AbstractArray):
         call, scalars = op.bind(attrs, tape.state.training)
         if out is not None:
             if recorder.several:
-                recorder.settle([*inputs, *(out if isinstance(out, (list, tuple)) else (out,))])
+                recorder.launch_others(
+                    [*inputs, *(out if isinstance(out, (list, tuple)) else (out,))]
+                )
             with in_place:
                 return write_out(call, cls.apply_call(call, inputs, scalars, ctx), out)
         outputs = cls.apply_call(call, inputs, scalars, ctx)
@@ -173,7 +175,7 @@ class NDArray(AbstractArray):
         assert ctx is not None
         if changes:
             if recorder.several:
-                recorder.settle(changed_by(call, inputs, ctx))
+                recorder.launch_others(changed_by(call, inputs, ctx))
             with in_place:
                 values, made, types = record_changing(call, inputs, scalars, tuple(found), ctx)
         else:
@@ -281,7 +283,7 @@ class NDArray(AbstractArray):
             return
         call, scalars = assign_call(storage.type, self._type, self._offset)
         if recorder.several:
-            recorder.settle((self,))
+            recorder.launch_others((self,))
         with in_place:
             operands = (storage.read(self), value)
             storage.write(recorder.record(storage.ctx, call, operands, scalars, (storage.type,))[0])
@@ -296,7 +298,7 @@ class NDArray(AbstractArray):
         if source._type is not self._type:
             source = _like(self, source.detach())
         if recorder.several:
-            recorder.settle((self, source))
+            recorder.launch_others((self, source))
         with in_place:
             self.write(source.read())
 
@@ -421,7 +423,7 @@ class NDArray(AbstractArray):
     def _update(self, operation: Callable[[Any, Any], Any], other: Any, what: str) -> NDArray:
         self.refuse_recorded(what)
         if recorder.several:
-            recorder.settle((self, other))
+            recorder.launch_others((self, other))
         with in_place:
             result = operation(self, other)
             if result is NotImplemented:

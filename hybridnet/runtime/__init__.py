@@ -38,13 +38,13 @@ from .devices.device import Device as Device
 from .devices.device import find_device as find_device
 from .devices.device import list_devices as list_devices
 from .devices.device import register_device as register_device
-from .executor import apart as apart  # sets the runners of control flow
+from .executor import control_runners as control_runners  # sets the runners of control flow
 from .explain import Explanation as Explanation
 from .explain import Launch as Launch
 from .explain import explain as explain
 from .explain import explaining as explaining
 from .programs.cache import improvers as _improvers
-from .specialize.improve import improve as _settle
+from .specialize.improve import improve as _specialize
 from .tuning.idle import improve as _tune
 
 __all__ = [
@@ -63,4 +63,4 @@ __all__ = [
 ]
 
 # What programs that run often are looked at for: weights that stay the same, and better recipes.
-_improvers.extend((_settle, _tune))
+_improvers.extend((_specialize, _tune))

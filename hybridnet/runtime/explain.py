@@ -120,9 +120,11 @@ def _text(launches: Sequence[Launch]) -> str:
         texts.append(text + (f"# and the same {_times(more)} more\n" if more else ""))
     if not launches:
         texts.append("# Nothing was launched.\n")
-    if launches and not any(one.lines for one in launches):
+    if launches and not any(launch.lines for launch in launches):
         texts.append(_NO_LINES)
-    waiting = sum(len(one.instructions) for one in recorder.thread.segments.values() if one.open)
+    waiting = sum(
+        len(segment.instructions) for segment in recorder.thread.segments.values() if segment.open
+    )
     if waiting:
         texts.append(f"# Recorded and not launched yet: {_operators(waiting)}.\n")
     return "\n".join(texts).rstrip("\n")
@@ -171,7 +173,7 @@ def _graph_of(launch: Launch) -> tuple[Graph, list[Node], dict[Node, Types]]:
     code = launch.code
     inputs = [variable(f"input{slot}") for slot in range(len(code.input_types))]
     types: dict[Node, Types] = {
-        node: (one,) for node, one in zip(inputs, code.input_types, strict=True)
+        node: (kind,) for node, kind in zip(inputs, code.input_types, strict=True)
     }
     of_results = result_types(code)
     order: list[Node] = []

@@ -1,4 +1,4 @@
-"""What goes wrong with a run: each names the variable or value that it is about."""
+"""Errors of a run: each names the variable or value that it is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run is asked for, as users nest it: lists, tuples, named tuples and dicts of leaves."""
+"""Fetches, as users nest them: lists, tuples, named tuples and dicts of leaves."""
 
 from __future__ import annotations
 

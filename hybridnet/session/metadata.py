@@ -1,4 +1,4 @@
-"""What a run tells of itself: when each node ran, and which part of the graph each device had.
+"""Metadata of a run: when each node ran, and which part of the graph each device had.
 
 The names are those of TensorFlow's messages, so that programs that read these find them.
 """
@@ -38,7 +38,7 @@ __all__ = [
 @final
 @dataclass
 class RunOptions:
-    """How a run is to be.
+    """Options of a run.
 
     Attributes:
         trace_level: FULL_TRACE (or another of the traces) has the nodes timed, which run one by one
@@ -88,7 +88,7 @@ class NodeExecStats:
 @final
 @dataclass
 class DeviceStepStats:
-    """What a device did.
+    """The statistics of a device.
 
     Attributes:
         device: its name in full.
@@ -102,7 +102,7 @@ class DeviceStepStats:
 @final
 @dataclass
 class StepStats:
-    """What a run did.
+    """The statistics of a run.
 
     Attributes:
         dev_stats: for each device.
@@ -163,7 +163,7 @@ def _node_def(node: Node) -> NodeDef:
 @final
 @dataclass
 class RunMetadata:
-    """What a run tells, if its options ask for it.
+    """The report of a run, if its options ask for it.
 
     Attributes:
         step_stats: when what ran.

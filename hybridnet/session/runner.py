@@ -29,7 +29,7 @@ from hybridnet.runtime.segments.segment import Value
 
 from .dispatch import dispatch
 from .metadata import Trace
-from .step import Request, SessionProgram, Step, make_program, make_step, unwritten
+from .step import Request, RunStep, SessionProgram, make_program, make_step, unwritten
 
 __all__ = ["Runner"]
 
@@ -71,7 +71,7 @@ class Runner:
         self._random: NDArray | None = None
         if seed is not None:
             self._random = NDArray.from_value(put(np.array(initial_state(seed)), ctx), ctx)
-        self._steps: OrderedDict[Request, Step] = OrderedDict()
+        self._steps: OrderedDict[Request, RunStep] = OrderedDict()
         self._under_way: deque[Value] = deque()
         self._lock: Final = threading.RLock()
 
@@ -116,7 +116,7 @@ class Runner:
         return self.run_step(self.step(request), feeds, trace)
 
     def run_step(
-        self, step: Step, feeds: Sequence[Any], trace: Trace | None = None
+        self, step: RunStep, feeds: Sequence[Any], trace: Trace | None = None
     ) -> list[NDArray]:
         """Runs a request, as `run` does, of which `step` has made the step."""
         if recorder.current_trace() is not None:
@@ -127,7 +127,7 @@ class Runner:
         with self._lock if step.exclusive else nullcontext():
             return self._run(step, feeds, trace)
 
-    def step(self, request: Request) -> Step:
+    def step(self, request: Request) -> RunStep:
         """Returns the step of a request, which is made once."""
         found = self._steps.get(request)
         if found is None:
@@ -141,7 +141,7 @@ class Runner:
                 self._steps.move_to_end(request)
         return found
 
-    def _run(self, step: Step, feeds: Sequence[Any], trace: Trace | None) -> list[NDArray]:
+    def _run(self, step: RunStep, feeds: Sequence[Any], trace: Trace | None) -> list[NDArray]:
         held = self._held
         inputs = step.graph.inputs
         given: list[Any] = [self._value(node, held) for node in inputs[: len(inputs) - len(feeds)]]
@@ -169,7 +169,7 @@ class Runner:
         return found
 
     def _program(
-        self, step: Step, given: Sequence[Any], held: Mapping[Node, NDArray]
+        self, step: RunStep, given: Sequence[Any], held: Mapping[Node, NDArray]
     ) -> SessionProgram:
         types = tuple([None if one is None else _type(one) for one in given])
         key: Any = types

@@ -1,6 +1,6 @@
 """From a request to programs: what is pruned, settled, placed and compiled for a run.
 
-A `Step` is made once for each request (what is fetched, what runs, what is fed), and in it a
+A `RunStep` is made once for each request (what is fetched, what runs, what is fed), and in it a
 `SessionProgram` for each combination of types that it meets.
 """
 
@@ -35,16 +35,16 @@ from hybridnet.runtime.executor.partitioned import PartitionedCall
 from hybridnet.runtime.graphs.graph_call import GraphCall, shared_call
 from hybridnet.runtime.record.prepared import PreparedCall
 
-from .held import asking, settled_held
+from .held import asking, resolve_held
 
-__all__ = ["Request", "SessionProgram", "Step", "make_program", "make_step", "unwritten"]
+__all__ = ["Request", "RunStep", "SessionProgram", "make_program", "make_step", "unwritten"]
 
 #: The name of a run, in messages and traces.
 _NAME: Final = "session"
 
 
 class Request(NamedTuple):
-    """What a run is asked for.
+    """The outputs, targets and feeds of a run.
 
     Attributes:
         outputs: values to compute.
@@ -60,7 +60,7 @@ class Request(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
-class Step:
+class RunStep:
     """A request, pruned, with the programs that were made of it.
 
     Attributes:
@@ -83,7 +83,7 @@ class Step:
 
 @dataclass(eq=False, slots=True)
 class SessionProgram:
-    """What runs.
+    """A compiled request.
 
     Attributes:
         call: from the inputs in `reads` (and the random state) to the outputs, then the new values
@@ -116,7 +116,7 @@ class SessionProgram:
 
 
 class _Where(NamedTuple):
-    """Where a graph runs.
+    """The devices that a graph runs on.
 
     Attributes:
         home: where all runs; on several devices, where nodes run that nothing is said of.
@@ -129,7 +129,7 @@ class _Where(NamedTuple):
     contexts: Mapping[str, Context]
 
 
-def make_step(request: Request) -> Step:
+def make_step(request: Request) -> RunStep:
     """Prunes the graph to a request.
 
     Raises:
@@ -143,7 +143,7 @@ def make_step(request: Request) -> Step:
     calls = [node.call for node in graph.nodes if node.call is not None]
     numbers = {node: number for number, node in enumerate(graph.inputs)}
     changes = any(call.mutates or call.takes_state for call in calls)
-    return Step(
+    return RunStep(
         request,
         graph,
         asking(graph),
@@ -153,7 +153,7 @@ def make_step(request: Request) -> Step:
 
 
 def make_program(
-    step: Step,
+    step: RunStep,
     type_of: Callable[[Node], TensorType],
     expected: Callable[[Node], TensorType],
     values: Mapping[Node, np.ndarray[Any, Any]],
@@ -175,7 +175,7 @@ def make_program(
     Raises:
         ShapeError, DTypeError, GraphError: a node does not fit; the message names it and its line.
     """
-    graph = settled_held(step.graph, held.__contains__) if step.asks else step.graph
+    graph = resolve_held(step.graph, held.__contains__) if step.asks else step.graph
     if is_unsettled(graph):
         graph = settle(graph, [expected(node) for node in graph.inputs], values)
     ready = prepare(graph, step.request.train)
@@ -220,7 +220,7 @@ def make_program(
     )
 
 
-def unwritten(step: Step) -> list[Node]:
+def unwritten(step: RunStep) -> list[Node]:
     """Returns the inputs that must have values, since nothing in the step gives them one."""
     written = {
         node.inputs[position].node
@@ -228,7 +228,7 @@ def unwritten(step: Step) -> list[Node]:
         if node.call is not None
         for position in updates_of(node.call)
     }
-    return [one for one in step.graph.inputs if one not in written and one not in step.asks]
+    return [node for node in step.graph.inputs if node not in written and node not in step.asks]
 
 
 def _home_of(variable: Node, held: Mapping[Node, Context], home: Context) -> Context:
@@ -251,7 +251,7 @@ def _placed(graph: Graph, held: Mapping[Node, Context], home: Context, soft: boo
     devices = list(dict.fromkeys([device_at(home), *list_devices()]))
     fixed = {node: str(full_name(held[node])) for node in graph.inputs if node in held}
     found = place(graph, sites_of(devices), default=str(full_name(home)), fixed=fixed, soft=soft)
-    contexts = {str(one.name): one.context for one in devices}
+    contexts = {str(device.name): device.context for device in devices}
     if len(found.used) == 1 and not inside:
         return _Where(contexts[found.used[0]], None, {})
     return _Where(home, found.devices, contexts)

@@ -243,6 +243,6 @@ def _write_leaves(grads: dict[Edge, Any], reached: dict[Edge, None]) -> None:
         elif grad is not None:
             grad = grad.as_in_context(target.context)  # may wait, and not while the lock is held
             if recorder.several:
-                recorder.settle((target, grad))
+                recorder.launch_others((target, grad))
             with in_place:
                 target.assign(target + grad)

@@ -295,7 +295,7 @@ class ConcreteFunction:
             trace.depend([ref() for ref, _ in self._handles])
         if self._is_update:
             if recorder.several:
-                recorder.settle([*arrays, *self._outside])
+                recorder.launch_others([*arrays, *self._outside])
             with in_place:
                 leaves = self._applied(arrays, scalars)
         else:
@@ -355,7 +355,7 @@ class ConcreteFunction:
             arrays: as in `Arguments.arrays`.
         """
         numbers = tuple(_ANY_NUMBER if type(x) is HostScalar else x for x in self.scalars)
-        with pause(), recorder.aside():
+        with pause(), recorder.outside_trace():
             outputs = self._apply(self._operands(arrays), numbers)
             leaves = self.leaves(arrays, outputs)
             return [*(one for one in leaves if isinstance(one, NDArray)), *outputs]

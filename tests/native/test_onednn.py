@@ -56,8 +56,8 @@ from hybridnet.ops.nn.conv import onednn as onednn_convolution
 from hybridnet.runtime.programs import cache as programs
 from hybridnet.runtime.programs import making
 from hybridnet.runtime.programs.compiling import executable_from
-from hybridnet.runtime.specialize import improve, settling
-from hybridnet.runtime.specialize.constants import Settled
+from hybridnet.runtime.specialize import improve, specializing
+from hybridnet.runtime.specialize.constants import Specialized
 from hybridnet.runtime.specialize.versions import memory
 from hybridnet.runtime.tuning.timing import Comparison
 
@@ -486,9 +486,9 @@ def network() -> Any:
     return net
 
 
-def settled() -> list[Settled]:
+def specialized() -> list[Specialized]:
     found = [one.compiled for one in programs.cache.programs()]
-    return [one for one in found if isinstance(one, Settled)]
+    return [one for one in found if isinstance(one, Specialized)]
 
 
 @pytest.fixture
@@ -500,18 +500,18 @@ def winning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(making, "later", at_once)
     monkeypatch.setattr(improve, "later", at_once)
-    monkeypatch.setattr(settling, "compare", lambda *_: Comparison(1.0, 0.5, 0.5, 0.0))
+    monkeypatch.setattr(specializing, "compare", lambda *_: Comparison(1.0, 0.5, 0.5, 0.0))
     yield
     programs.cache.clear()
     gc.collect()
     memory.clear()
 
 
-def test_a_network_is_the_same_with_its_weights_settled(
+def test_a_network_is_the_same_with_its_weights_specialized(
     winning: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: dict[Any, str] = {}
-    both = settling.lower_settled
+    both = specializing.lower_specialized
 
     def looking(*given: Any) -> Any:
         program = both(*given)
@@ -523,7 +523,7 @@ def test_a_network_is_the_same_with_its_weights_settled(
 
         return watched
 
-    monkeypatch.setattr(settling, "lower_settled", looking)
+    monkeypatch.setattr(specializing, "lower_specialized", looking)
     # Large enough an image that batch norms go into the weights.
     net, x = network(), random(4, 3, 36, 36)
     for name, one in net.collect_params().items():
@@ -536,9 +536,9 @@ def test_a_network_is_the_same_with_its_weights_settled(
     net.hybridize()
     for _ in range(40):
         net(nd.array(x)).wait_to_read()
-        if settled():
+        if specialized():
             break
-    (found,) = settled()
+    (found,) = specialized()
     for _ in range(3):
         close(net(nd.array(x)).asnumpy(), right, 2e-5)
     assert found.versions == 1

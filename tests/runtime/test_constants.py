@@ -23,8 +23,8 @@ from hybridnet.ops.core.alternatives import picking, settled_weights
 from hybridnet.ops.core.registry import get
 from hybridnet.runtime.programs import cache as programs
 from hybridnet.runtime.programs import making
-from hybridnet.runtime.specialize import improve, settling
-from hybridnet.runtime.specialize.constants import Settled
+from hybridnet.runtime.specialize import improve, specializing
+from hybridnet.runtime.specialize.constants import Specialized
 from hybridnet.runtime.specialize.splitting import split
 from hybridnet.runtime.specialize.versions import Version, memory
 from hybridnet.runtime.specialize.watch import Watch
@@ -45,7 +45,7 @@ def winning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(making, "later", at_once)
     monkeypatch.setattr(improve, "later", at_once)
-    monkeypatch.setattr(settling, "compare", win)
+    monkeypatch.setattr(specializing, "compare", win)
     programs.cache.clear()
     yield
     programs.cache.clear()
@@ -63,9 +63,9 @@ def close(a: Any, b: Any, tolerance: float = 1e-6) -> None:
     assert np.max(np.abs(a - b), initial=0) <= tolerance * np.max(np.abs(b), initial=1)
 
 
-def settled() -> list[Settled]:
+def specialized() -> list[Specialized]:
     found = [one.compiled for one in programs.cache.programs()]
-    return [one for one in found if isinstance(one, Settled)]
+    return [one for one in found if isinstance(one, Specialized)]
 
 
 def turned(x: Any, w: Any) -> Any:
@@ -195,12 +195,12 @@ def test_inputs_that_stay_the_same_are_found() -> None:
 # Running ------------------------------------------------------------------------------------------
 
 
-def run_until_settled(call: Callable[[], Any], launches: int = 40) -> Settled:
+def run_until_specialized(call: Callable[[], Any], launches: int = 40) -> Specialized:
     for _ in range(launches):
         call().wait_to_read()
-        if settled():
+        if specialized():
             break
-    (found,) = settled()
+    (found,) = specialized()
     return found
 
 
@@ -209,12 +209,12 @@ def function() -> Any:
     return hn.function(lambda x, w: turned(x, w))
 
 
-def test_a_function_called_with_the_same_weight_settles(function: Any) -> None:
+def test_a_function_called_with_the_same_weight_is_specialized(function: Any) -> None:
     x, w = random(4, 64), random(512, 64)
     weight = nd.array(w)
     data = [nd.array(x + i) for i in range(40)]
     turn = iter(data)
-    found = run_until_settled(lambda: function(next(turn), weight))
+    found = run_until_specialized(lambda: function(next(turn), weight))
     assert found.versions == 1
     assert 0 < memory.nbytes() <= w.nbytes
     for i in (0, 3):
@@ -224,10 +224,10 @@ def test_a_function_called_with_the_same_weight_settles(function: Any) -> None:
 def test_data_that_stayed_the_same_at_first_do_not_count_for_ever(function: Any) -> None:
     x, w = random(300, 64), random(512, 64)
     data, weight = nd.array(x), nd.array(w)
-    first = run_until_settled(lambda: function(data, weight))
+    first = run_until_specialized(lambda: function(data, weight))
     for i in range(20):
         close(function(nd.array(x + i), weight).asnumpy(), expected(x + i, w))
-    (second,) = settled()
+    (second,) = specialized()
     assert second is not first
     assert second.versions == 1
     close(function(nd.array(x + 1), weight).asnumpy(), expected(x + 1, w))
@@ -237,14 +237,14 @@ def test_a_changed_weight_counts_at_once(function: Any) -> None:
     x, w = random(4, 64), random(512, 64)
     data, weight = nd.array(x), nd.array(w)
     xs = iter([nd.array(x) for _ in range(60)])
-    found = run_until_settled(lambda: function(next(xs), weight))
+    found = run_until_specialized(lambda: function(next(xs), weight))
     weight[:] = weight * 3  # in place: a new version
     close(function(data, weight).asnumpy(), expected(x, 3 * w))
     assert found.versions == 0, "the old one is gone, and what was made of it"
     assert memory.nbytes() == 0
     for _ in range(20):
         close(function(next(xs), weight).asnumpy(), expected(x, 3 * w))
-    (found,) = settled()
+    (found,) = specialized()
     assert found.versions == 1, "made anew for the new version"
     weight[5] = 0
     w = 3 * w
@@ -255,7 +255,7 @@ def test_a_changed_weight_counts_at_once(function: Any) -> None:
 def test_weights_die_and_are_donated_as_if_nobody_looked(function: Any) -> None:
     weights = [nd.array(random(512, 64))]
     xs = iter([nd.array(random(4, 64)) for _ in range(60)])
-    found = run_until_settled(lambda: function(next(xs), *weights))
+    found = run_until_specialized(lambda: function(next(xs), *weights))
     kept = weakref.ref(next(iter(found._versions.values())).kept[0])
     array = weakref.ref(weights[0].read().array)
     assert kept() is not None
@@ -272,14 +272,14 @@ def test_weights_die_and_are_donated_as_if_nobody_looked(function: Any) -> None:
 def test_programs_that_are_dropped_give_back_what_they_keep(function: Any) -> None:
     weight = nd.array(random(512, 64))
     xs = iter([nd.array(random(4, 64)) for _ in range(60)])
-    run_until_settled(lambda: function(next(xs), weight))
+    run_until_specialized(lambda: function(next(xs), weight))
     assert memory.nbytes()
     programs.cache.clear()
     gc.collect()
     hn.nd.ones(1).wait_to_read()  # the thread remembers its last program
     hn.nd.ones(2).wait_to_read()
     gc.collect()
-    assert not settled()
+    assert not specialized()
 
 
 def test_several_versions_at_a_time(function: Any) -> None:
@@ -287,12 +287,12 @@ def test_several_versions_at_a_time(function: Any) -> None:
     arrays = [random(512, 64, seed=i) for i in range(2)]
     weights = [nd.array(one) for one in arrays]
     xs = iter([nd.array(x) for _ in range(200)])
-    run_until_settled(lambda: function(next(xs), weights[0]))
+    run_until_specialized(lambda: function(next(xs), weights[0]))
     for _ in range(12):
         for w, weight in zip(arrays, weights, strict=True):
             for _ in range(6):
                 close(function(next(xs), weight).asnumpy(), expected(x, w))
-    (found,) = settled()
+    (found,) = specialized()
     assert found.versions == 2
 
 
@@ -301,7 +301,7 @@ def test_no_room_no_constants(function: Any, monkeypatch: pytest.MonkeyPatch) ->
     weight = nd.array(random(512, 64))
     for _ in range(20):
         function(nd.array(random(4, 64)), weight).wait_to_read()
-    assert not settled()
+    assert not specialized()
     assert memory.nbytes() == 0
 
 
@@ -326,7 +326,7 @@ def test_two_threads_and_one_that_changes_the_weight(function: Any) -> None:
     weight = nd.array(base)
     xs = [nd.array(x) for _ in range(40)]
     turn = iter(xs)
-    run_until_settled(lambda: function(next(turn), weight))
+    run_until_specialized(lambda: function(next(turn), weight))
     right = {scale: expected(x, base * scale) for scale in (1, 2, 4, 8)}
     wrong: list[Any] = []
 
@@ -382,29 +382,29 @@ def reference(net: Any, x: Any) -> Any:
     return made
 
 
-def settled_network(net: Any, x: Any, count: int = 40) -> None:
+def specialized_network(net: Any, x: Any, count: int = 40) -> None:
     for _ in range(count):
         net(nd.array(x)).wait_to_read()
-        if settled():
+        if specialized():
             return
-    raise AssertionError("it has not settled")
+    raise AssertionError("it was not specialized")
 
 
-def test_a_network_is_the_same_with_its_weights_settled() -> None:
+def test_a_network_is_the_same_with_its_weights_specialized() -> None:
     net, x = network(), random(2, 64, 13, 13)
     right = reference(net, x)
     net.hybridize()
-    settled_network(net, x)
+    specialized_network(net, x)
     for _ in range(3):
         close(net(nd.array(x)).asnumpy(), right, 2e-5)
-    (found,) = settled()
+    (found,) = specialized()
     assert found.versions == 1
 
 
-def test_training_goes_on_with_settled_programs_about() -> None:
+def test_training_goes_on_with_specialized_programs_about() -> None:
     net, x = network(), random(2, 64, 13, 13)
     net.hybridize()
-    settled_network(net, x)
+    specialized_network(net, x)
     trainer = hn.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
     other = network()
     other.hybridize(False)
@@ -431,7 +431,7 @@ def test_training_goes_on_with_settled_programs_about() -> None:
 def test_profilers_and_explanations_tell_of_the_program_that_was_asked_for() -> None:
     net, x = network(), random(2, 64, 13, 13)
     net.hybridize()
-    settled_network(net, x)
+    specialized_network(net, x)
     with hn.runtime.explaining() as explanation:
         net(nd.array(x)).wait_to_read()
     text = str(explanation)
@@ -441,30 +441,30 @@ def test_profilers_and_explanations_tell_of_the_program_that_was_asked_for() -> 
 
 def test_what_turns_out_slower_or_different_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = Comparison(1.0, 1.0, 1.0, 0.0)
-    monkeypatch.setattr(settling, "compare", lambda *_: slow)
+    monkeypatch.setattr(specializing, "compare", lambda *_: slow)
     weight = nd.array(random(512, 64))
     function = hn.function(turned)
     for _ in range(20):
         function(nd.array(random(4, 64)), weight).wait_to_read()
-    assert not settled()
-    monkeypatch.setattr(settling, "_agree", lambda *_: False)
+    assert not specialized()
+    monkeypatch.setattr(specializing, "_agree", lambda *_: False)
     programs.cache.clear()
     for _ in range(20):
         function(nd.array(random(4, 64)), weight).wait_to_read()
-    assert not settled()
+    assert not specialized()
 
 
-def test_an_eager_loop_settles_too() -> None:
+def test_an_eager_loop_is_specialized_too() -> None:
     x, w = random(4, 64), random(512, 64)
     weight = nd.array(w)
     for i in range(60):
         data = nd.array(x + i)
         data.wait_to_read()
         close(turned(data, weight).asnumpy(), expected(x + i, w))
-    assert settled()
+    assert specialized()
 
 
-def test_a_bound_symbol_settles_too() -> None:
+def test_a_bound_symbol_is_specialized_too() -> None:
     x, w = random(4, 64), random(512, 64)
     out = hn.sym.dot(
         hn.sym.relu(hn.sym.var("x")), hn.sym.transpose(hn.sym.var("w"), axes=(1, 0)) * 2
@@ -473,7 +473,7 @@ def test_a_bound_symbol_settles_too() -> None:
     for i in range(40):
         (made,) = executor.forward(is_train=False, x=nd.array(x + i))
         close(made.asnumpy(), expected(x + i, w))
-    assert settled()
+    assert specialized()
 
 
 # Lowerings ----------------------------------------------------------------------------------------
@@ -556,4 +556,4 @@ def test_it_can_be_turned_off(name: str, value: str, monkeypatch: pytest.MonkeyP
     function = hn.function(turned)
     for _ in range(20):
         function(nd.array(random(4, 64)), weight).wait_to_read()
-    assert not settled()
+    assert not specialized()

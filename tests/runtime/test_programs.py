@@ -105,7 +105,7 @@ def test_wholly_new_parts_are_compiled_together_every_time():
 
 
 def test_a_thread_that_compiles_in_vain_waits_longer(monkeypatch, caplog):
-    monkeypatch.setattr(making, "_UNSETTLED", 12)
+    monkeypatch.setattr(making, "_MOST_UNUSED", 12)
     monkeypatch.setattr(making, "_TELL", 20)
     cache = ProgramCache()
     for name in UNARY:
@@ -128,7 +128,7 @@ def test_a_thread_that_compiles_in_vain_waits_longer(monkeypatch, caplog):
     assert before == len(UNARY) + 3
     names = fresh()
     with caplog.at_level(logging.WARNING, "hybridnet.programs"):
-        for _ in range(making._WARM_UNSETTLED - 1):
+        for _ in range(making._WARM_CHANGING - 1):
             run(cache, names)
         assert counts(cache)[0] == before
         assert not caplog.messages
@@ -140,7 +140,7 @@ def test_a_thread_that_compiles_in_vain_waits_longer(monkeypatch, caplog):
             run(cache, names)
         for _ in range(2):
             other = fresh()
-            for _ in range(making._WARM_UNSETTLED + 2):
+            for _ in range(making._WARM_CHANGING + 2):
                 run(cache, other)
         assert len(caplog.messages) == 1
     other = fresh()

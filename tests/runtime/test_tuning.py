@@ -30,7 +30,7 @@ from hybridnet.runtime.programs.disk import ProgramFolder
 from hybridnet.runtime.programs.program_key import key_of
 from hybridnet.runtime.programs.recipe import BY_RULES, Recipe
 from hybridnet.runtime.programs.recipe_book import Entry, RecipeBook, Trial, book
-from hybridnet.runtime.tuning import Launch, captured, idle, search
+from hybridnet.runtime.tuning import CapturedLaunch, captured, idle, search
 from hybridnet.runtime.tuning.timing import compare
 
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
@@ -85,7 +85,7 @@ def speeds(monkeypatch):
     of = {"seconds": lambda code, recipe: 1.0}
     monkeypatch.setattr(search, "compile_code", Timed)
     monkeypatch.setattr(
-        Launch,
+        CapturedLaunch,
         "timer",
         lambda self, made: lambda: of["seconds"](self.code, getattr(made, "recipe", BY_RULES)),
     )
@@ -179,7 +179,7 @@ def code_of(function, *arrays):
 
 
 def run(code, recipe, *arrays):
-    made = Launch(code, [jnp.asarray(one) for one in arrays], []).outputs(
+    made = CapturedLaunch(code, [jnp.asarray(one) for one in arrays], []).outputs(
         compile_code(code, recipe)
     )
     return made[0]

@@ -13,7 +13,7 @@ import hybridnet as hn
 from hybridnet import nd
 from hybridnet.runtime.programs import cache as programs
 from hybridnet.runtime.programs import making
-from hybridnet.runtime.specialize import improve, settling
+from hybridnet.runtime.specialize import improve, specializing
 from hybridnet.runtime.tuning.timing import Comparison, compare
 from hybridnet.runtime.tuning.turns import Turns
 
@@ -126,7 +126,7 @@ def test_a_program_is_held_up_while_it_is_compared_and_right_all_along(
 
     for one in (making, improve):
         monkeypatch.setattr(one, "later", lambda work, name, **_: work())
-    monkeypatch.setattr(settling, "compare", look)
+    monkeypatch.setattr(specializing, "compare", look)
     programs.cache.clear()
     for _ in range(40):
         made = function(data, weight).asnumpy()

@@ -1,1 +1,1 @@
-"""What runs programs: the devices of JAX and of users, and what they cost."""
+"""The devices that run programs: those of JAX and of users, and what they cost."""

@@ -39,8 +39,8 @@ _NODE_LATENCY: Final = 1e-6  # seconds
 _LEAST: Final = 1e-7  # seconds
 
 
-class _Process:
-    """What has been measured or said in this process."""
+class _GivenCosts:
+    """The cost model that the user gave, if any."""
 
     given: CostModel | None = None
 
@@ -60,7 +60,7 @@ def set_costs(model: CostModel | None) -> CostModel | None:
     """
     if model is not None and not isinstance(model, CostModel):
         raise ParameterError(f"set_costs: needs a CostModel or None, got {model!r}")
-    before, _Process.given = _Process.given, model
+    before, _GivenCosts.given = _GivenCosts.given, model
     return before
 
 
@@ -69,8 +69,8 @@ def costs_of(devices: Sequence[Device]) -> CostModel:
 
     A device that says what it costs is believed.
     """
-    if _Process.given is not None:
-        return _Process.given
+    if _GivenCosts.given is not None:
+        return _GivenCosts.given
     with _lock:
         for one in devices:
             if str(one.name) not in _devices:
@@ -80,7 +80,7 @@ def costs_of(devices: Sequence[Device]) -> CostModel:
                 key = (str(source.name), str(target.name))
                 if source is not target and key not in _links:
                     _links[key] = _measured_link(source, target, _devices[key[1]][1])
-        names = {str(one.name) for one in devices}
+        names = {str(device.name) for device in devices}
         links: Mapping[tuple[str, str], LinkCost] = {
             key: link for key, link in _links.items() if names.issuperset(key)
         }

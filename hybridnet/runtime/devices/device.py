@@ -69,7 +69,7 @@ class Device(ABC):
     @property
     @abstractmethod
     def cost(self) -> DeviceCost | None:
-        """How fast it is, for the placer; None has it measured."""
+        """Its speed, for the placer; None has it measured."""
 
     @abstractmethod
     def supports(self, call: Call) -> bool:
@@ -200,4 +200,4 @@ def find_device(name: str | Context | DeviceName) -> Device:
 
 def sites_of(devices: Sequence[Device]) -> list[Site]:
     """Returns devices as the placer sees them."""
-    return [Site(one.name, one.supports) for one in devices]
+    return [Site(device.name, device.supports) for device in devices]

@@ -1,4 +1,4 @@
-"""What a device knows of a run: the tensors that are there, and what each program waits for.
+"""The state of a run on one device: the tensors that are there, and what each program waits for.
 
 Tensors come in, and what is to be done comes out (`Todo`); threads, devices and the rendezvous are
 the affair of `device_run`. The primitives of control flow only hand tensors on, so they are done
@@ -28,7 +28,7 @@ from hybridnet.passes.flow import (
 )
 from hybridnet.passes.partition import Transfer
 
-from .device_plan import DevicePlan, DeviceProgram, FramePlan, Step
+from .device_plan import DevicePlan, DeviceProgram, FlowStep, FramePlan
 from .rendezvous import Received
 
 __all__ = ["Dataflow", "Iteration", "Todo"]
@@ -100,7 +100,7 @@ class _LoopRun:
             self.path = name
         self.iterations: dict[int, Iteration] = {}
         self.begun = 0
-        self.deferred: list[tuple[Step, Received]] = []
+        self.deferred: list[tuple[FlowStep, Received]] = []
         self.constants: dict[int, Received] = {}
 
     @property
@@ -112,7 +112,7 @@ class _LoopRun:
 
 @final
 class Todo:
-    """What is to be done, in this order.
+    """The work to be done, in this order.
 
     Attributes:
         change: how many more iterations are under way than before.
@@ -183,7 +183,7 @@ class Dataflow:
         self._drain()
         return self._done()
 
-    def take(self, iteration: Iteration, one: DeviceProgram | Step) -> list[Received]:
+    def take(self, iteration: Iteration, one: DeviceProgram | FlowStep) -> list[Received]:
         """Returns the tensors that a program or step reads, and then those of what it waited for.
 
         What nobody else reads is let go.
@@ -239,7 +239,7 @@ class Dataflow:
         else:
             self._step(iteration, self._plan.steps[number - len(programs)])
 
-    def _merge(self, iteration: Iteration, step: Step, tensor: Received) -> None:
+    def _merge(self, iteration: Iteration, step: FlowStep, tensor: Received) -> None:
         """Gives a Merge one of its inputs: it hands on the live one, or a dead one after all."""
         left = iteration.waits[step.number] = iteration.waits[step.number] - 1
         if left < 0:  # it has had its turn
@@ -249,7 +249,7 @@ class Dataflow:
         iteration.waits[step.number] = 0
         self._finish(iteration, step, [tensor])
 
-    def _finish(self, iteration: Iteration, step: Step, made: Sequence[Received]) -> None:
+    def _finish(self, iteration: Iteration, step: FlowStep, made: Sequence[Received]) -> None:
         """Hands on what a step gives in its own iteration."""
         self._queue.extend((iteration, *one) for one in zip(step.makes, made, strict=True))
         dead = all(one.dead for one in made)
@@ -257,7 +257,7 @@ class Dataflow:
         self._queue.extend((iteration, slot, ends) for slot in step.ends)
         self._end(iteration, 1)
 
-    def _step(self, iteration: Iteration, step: Step) -> None:
+    def _step(self, iteration: Iteration, step: FlowStep) -> None:
         taken = self.take(iteration, step)
         dead = any(one.dead for one in taken)
         tensor = _DEAD if dead else taken[0]
@@ -285,7 +285,9 @@ class Dataflow:
 
     # -- loops -------------------------------------------------------------------------------
 
-    def _enter(self, iteration: Iteration, step: Step, call: EnterCall, tensor: Received) -> None:
+    def _enter(
+        self, iteration: Iteration, step: FlowStep, call: EnterCall, tensor: Received
+    ) -> None:
         plan = self._plan.frames[call.frame]
         if call.frame not in iteration.inner:
             if tensor.dead:
@@ -304,7 +306,7 @@ class Dataflow:
         else:
             self._queue.append((found.iterations[0], slot, tensor))
 
-    def _next(self, iteration: Iteration, merge: Step, tensor: Received) -> None:
+    def _next(self, iteration: Iteration, merge: FlowStep, tensor: Received) -> None:
         """Hands a loop variable to the next iteration, which it may begin."""
         loop = iteration.loop
         target = loop.iterations.get(iteration.number + 1)
@@ -315,7 +317,7 @@ class Dataflow:
             target = self._begin(loop)
         self._fill(target, merge, tensor)
 
-    def _fill(self, iteration: Iteration, merge: Step, tensor: Received) -> None:
+    def _fill(self, iteration: Iteration, merge: FlowStep, tensor: Received) -> None:
         """Gives a loop variable its value in an iteration that is not the first."""
         iteration.waits[merge.number] = 0
         self._finish(iteration, merge, [tensor])
@@ -325,7 +327,7 @@ class Dataflow:
         loop.iterations[loop.begun] = made
         loop.begun += 1
         self._todo.change += 1
-        self._todo.receives += [(made, *one) for one in loop.plan.receives]
+        self._todo.receives += [(made, *receive) for receive in loop.plan.receives]
         self._queue.extend((made, *one) for one in loop.constants.items())
         return made
 

@@ -1,4 +1,4 @@
-"""What one device does in each run of a partitioned graph: programs, and what they wait for.
+"""The plan of one device for a partitioned graph: its programs, and what they wait for.
 
 Tensors of a part are numbered as slots: those that are fed, received, or made by a program. A
 program waits for its slots to be filled; so all that a run has to do is to count (Abadi et al.,
@@ -26,7 +26,7 @@ from ..graphs.graph_call import GraphCall, shared_call
 from ..observe import events
 from ..segments.code import Code
 
-__all__ = ["DevicePlan", "DeviceProgram", "FramePlan", "Step"]
+__all__ = ["DevicePlan", "DeviceProgram", "FlowStep", "FramePlan"]
 
 # Programs of no more operations and bytes than these are light: once they are compiled, running one
 # takes no longer than handing it to another thread.
@@ -73,12 +73,12 @@ class DeviceProgram:
 
     @property
     def nodes(self) -> list[Node]:
-        """What it computes."""
+        """The nodes that it computes."""
         return [node for node in self.graph.nodes if node.call is not None]
 
     @property
     def title(self) -> str:
-        """What traces call it: its device and some of its nodes."""
+        """Its name in traces: its device and some of its nodes."""
         names = [node.name for node in self.nodes]
         rest = f" + {len(names) - 3} more" if len(names) > 3 else ""
         return f"{self.code.ctx}: {', '.join(names[:3])}{rest}"
@@ -86,7 +86,7 @@ class DeviceProgram:
 
 @final
 @dataclass(frozen=True, eq=False, slots=True)
-class Step:
+class FlowStep:
     """A primitive of control flow.
 
     Attributes:
@@ -111,7 +111,7 @@ class Step:
 @final
 @dataclass(eq=False, slots=True)
 class FramePlan:
-    """What a device does in each iteration of a loop; or in a run, outside of loops.
+    """The part of a device's plan for one iteration of a loop, or for a run outside of loops.
 
     Attributes:
         frame: which; None outside of loops.
@@ -130,13 +130,13 @@ class FramePlan:
     uses: dict[int, int] = field(default_factory=dict)
     receives: list[tuple[int, Transfer]] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
-    merges: dict[int, Step] = field(default_factory=dict)
+    merges: dict[int, FlowStep] = field(default_factory=dict)
     exits: list[int] = field(default_factory=list)
 
 
 @final
 class DevicePlan:
-    """What a device does in each run.
+    """The plan of one device for each run.
 
     Attributes:
         device: which.
@@ -182,7 +182,7 @@ class DevicePlan:
             for number, piece in enumerate(pieces_of(part, lambda n: _is_heavy(n, types)))
         ]
         self.steps = self._steps_of(part)
-        everything: list[DeviceProgram | Step] = [*self.programs, *self.steps]
+        everything: list[DeviceProgram | FlowStep] = [*self.programs, *self.steps]
         for each in everything:
             self._wait(each)
         for node in part.sends:
@@ -194,7 +194,7 @@ class DevicePlan:
 
     @property
     def num_slots(self) -> int:
-        """How many tensors there are, apart from iterations."""
+        """The number of tensors, iterations not counted."""
         return len(self.readers)
 
     def is_quick(self, program: DeviceProgram) -> bool:
@@ -222,22 +222,22 @@ class DevicePlan:
             self.readers.append([])
         return found
 
-    def _wait(self, one: DeviceProgram | Step) -> None:
+    def _wait(self, one: DeviceProgram | FlowStep) -> None:
         """Notes what a program or step waits for."""
         slots = (*one.reads, *one.after)
         one.frame.waits[one.number] = len(slots)
         if not slots:
             one.frame.starts.append(one.number)
-        takes = not isinstance(one, Step) or not isinstance(one.call, MergeCall)
+        takes = not isinstance(one, FlowStep) or not isinstance(one.call, MergeCall)
         for slot in slots:
             self.readers[slot].append(one.number)
             if takes:
                 one.frame.uses[slot] = one.frame.uses.get(slot, 0) + 1
 
-    def _steps_of(self, part: Part) -> list[Step]:
+    def _steps_of(self, part: Part) -> list[FlowStep]:
         """Returns the primitives of a part."""
-        awaited = {one for node in part.graph.nodes for one in node.controls}
-        made: list[Step] = []
+        awaited = {control for node in part.graph.nodes for control in node.controls}
+        made: list[FlowStep] = []
         for node in part.graph.nodes:
             call = node.call
             if not isinstance(call, FlowCall):
@@ -252,10 +252,10 @@ class DevicePlan:
                 self.predicates.add(reads[1])
             elif isinstance(call, ExitCall):
                 frame.exits += makes
-            after = tuple(self._slot(one) for one in node.controls)
+            after = tuple(self._slot(control) for control in node.controls)
             ends = (self._slot(node),) if node in awaited else ()
             number = len(self.programs) + len(made)
-            made.append(Step(number, frame, call, reads, after, makes, ends))
+            made.append(FlowStep(number, frame, call, reads, after, makes, ends))
             if isinstance(call, MergeCall) and call.frame is not None:
                 frame.merges[call.number] = made[-1]
         return made

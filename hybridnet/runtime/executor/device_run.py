@@ -37,7 +37,7 @@ from hybridnet.base.errors import GraphError, InternalError, MXNetError, OpError
 from ..record import waiting
 from .dataflow import Dataflow, Iteration, Todo
 from .device_plan import DevicePlan, DeviceProgram
-from .inline_queue import apart, as_task, may_wait, start_soon
+from .inline_queue import as_task, at_once, may_wait, start_soon
 from .program_run import error_of, run_program
 from .rendezvous import Key, Received, Rendezvous, died
 
@@ -103,8 +103,8 @@ class GraphRun:
         start_soon(lambda: self._start(feeds))
 
     def _start(self, feeds: Sequence[Any]) -> None:
-        for one in self._devices:
-            one.start(feeds)
+        for device in self._devices:
+            device.start(feeds)
         self.count(-1)
 
     def add(self, change: int) -> bool:
@@ -273,12 +273,12 @@ class _DeviceRun:
         run = self.run
         if run.ended:
             return
-        if any(one.dead for one in taken):
+        if any(tensor.dead for tensor in taken):
             made = [Received(dead=True)] * len(program.makes)
         else:
             try:
-                with apart():
-                    values = [one.value for one in taken[: len(program.reads)]]
+                with at_once():
+                    values = [tensor.value for tensor in taken[: len(program.reads)]]
                     taken.clear()  # so that the program may be the last to hold them
                     arrays = run_program(self.plan, program, values, run.numbers, run.origin)
             except BaseException as caught:
@@ -290,7 +290,7 @@ class _DeviceRun:
         self.plan.warm.add(program.number)
         tensors = list(zip(program.makes, made, strict=True))
         if program.ends:
-            dead = any(one.dead for one in taken)
+            dead = any(tensor.dead for tensor in taken)
             tensors += [(slot, Received(dead=dead)) for slot in program.ends]
         self._do(self._flow.put, iteration, tensors, 1)
 

@@ -1,4 +1,4 @@
-"""What a thread of a graph's run has found ready, and starts when it is done with what it does now.
+"""A thread's queue of work that is ready, started when it is done with what it does now.
 
 So long chains of small programs neither nest nor wait for other threads.
 """
@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-__all__ = ["apart", "as_task", "may_wait", "start_soon"]
+__all__ = ["as_task", "at_once", "may_wait", "start_soon"]
 
 
 class _Inline(threading.local):
-    """What this thread does for runs.
+    """The state of this thread in runs.
 
     Attributes:
         queue: what it has found ready and will start next; None outside of that.
@@ -56,7 +56,7 @@ def as_task(work: Callable[[], None]) -> Callable[[], None]:
 
 
 @contextmanager
-def apart() -> Iterator[None]:
+def at_once() -> Iterator[None]:
     """A block in which this thread starts at once what it finds ready.
 
     An operator of the user's may run a graph in it, and wait for that.

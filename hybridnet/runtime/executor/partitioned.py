@@ -139,7 +139,7 @@ class PartitionedCall:
             if value.segment is not None:
                 recorder.launch(value.segment)
         made = [Value(kind) for kind in self.call.output_types]
-        settled = [*made, *(awaited_ends() if self.call.graph.targets else ())]
+        delivered = [*made, *(awaited_ends() if self.call.graph.targets else ())]
         numbers = dict(zip(self.call.hosts, scalars, strict=True))
         origin = engine.caller_origin(1)
         run = GraphRun(self.plans, LocalRendezvous(), numbers, len(made), origin)
@@ -151,15 +151,15 @@ class PartitionedCall:
                 run.interrupt(threading.get_ident())
                 raise
         if run.ended:
-            _settle(run, settled)
+            _deliver(run, delivered)
         else:
             var = engine.new_variable()
-            for value in settled:
+            for value in delivered:
                 value.var = var
 
             def task(on_complete: engine.Completion) -> None:
                 def finish() -> None:
-                    _settle(run, settled)
+                    _deliver(run, delivered)
                     on_complete()
 
                 if waits:
@@ -184,7 +184,7 @@ def _start(run: GraphRun, values: Sequence[Value]) -> None:
         run.fail(broken if isinstance(broken, MXNetError) else MXNetError(str(broken)))
 
 
-def _settle(run: GraphRun, made: Sequence[Value]) -> None:
+def _deliver(run: GraphRun, made: Sequence[Value]) -> None:
     """Puts the outputs of a run that has ended, or its error, in their Values.
 
     Args:

@@ -1,4 +1,4 @@
-"""How a bound graph is run: as one call on one device, or as the parts of several.
+"""Runners of a bound graph: as one call on one device, or as the parts of several.
 
 `OnOneDevice` records the calls into the caller's segment, like any operator. `OnSeveralDevices`
 runs them by `PartitionedCall`: the nodes of a call name their devices, and gradients are where the
@@ -84,7 +84,7 @@ class OnSeveralDevices:
         self._made: dict[GraphCall, PartitionedCall] = {}
 
     def contexts(self, run: Run) -> Sequence[Context]:
-        """Where each is made, or written to."""
+        """The context where each is made, or written to."""
         return self._forward(run).contexts
 
     def partitioned(self, run: Run) -> list[PartitionedCall]:

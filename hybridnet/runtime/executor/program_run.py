@@ -59,7 +59,7 @@ def error_of(
 
 
 def _numbers(scalars: Sequence[Any], numbers: Numbers) -> list[Any]:
-    return [numbers[one] if type(one) is HostScalar else one for one in scalars]
+    return [numbers[scalar] if type(scalar) is HostScalar else scalar for scalar in scalars]
 
 
 def run_program(
@@ -83,7 +83,7 @@ def run_program(
     """
     scalars = _numbers(program.scalars, numbers)
     if program.call.on_host:
-        return _run_apart(program, arrays, scalars)
+        return _run_on_host(program, arrays, scalars)
     note = journal.Launch(program.code, list(scalars))
     journal.launches.append(note)
     if journal.is_listening():
@@ -110,7 +110,9 @@ def _observed(device: Device, code: Code, arrays: list[Any], scalars: list[Any])
     return outputs
 
 
-def _run_apart(program: DeviceProgram, arrays: list[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+def _run_on_host(
+    program: DeviceProgram, arrays: list[Any], scalars: Sequence[Any]
+) -> Sequence[Any]:
     """Runs a program with Python code in it, node by node, in this thread."""
     ctx = program.code.ctx
     values = [

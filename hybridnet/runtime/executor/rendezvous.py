@@ -1,4 +1,4 @@
-"""Where Sends and Recvs of one run meet.
+"""The meeting point of the Sends and Recvs of one run.
 
 A producer sends a tensor under a key and goes on, whether or not anybody waits for it; a consumer
 asks for the key and is called back, or waits. This is all that the parts of a graph know of each
@@ -28,7 +28,7 @@ __all__ = ["Key", "LocalRendezvous", "Received", "Rendezvous"]
 
 
 class Key(NamedTuple):
-    """What a tensor in transit is known by.
+    """The key of a tensor in transit.
 
     Attributes:
         source: the name of the device that sends it.
@@ -52,7 +52,7 @@ class Key(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False, slots=True)
 class Received:
-    """What came of a receive.
+    """The result of a receive.
 
     Attributes:
         value: what was sent; None where it is dead or did not come.
@@ -70,7 +70,7 @@ Callback = Callable[[Received], None]
 
 
 class Rendezvous(ABC):
-    """Where the Sends and Recvs of one run meet; safe from many threads."""
+    """The meeting point of the Sends and Recvs of one run; safe from many threads."""
 
     @abstractmethod
     def send(self, key: Key, value: Any, dead: bool = False) -> None:
@@ -173,7 +173,7 @@ class LocalRendezvous(Rendezvous):
 
     @property
     def pending(self) -> tuple[int, int]:
-        """How many tensors were sent and not received, and how many receives wait."""
+        """Counts tensors that were sent and not received, and receives that wait."""
         with self._lock:
             sent = sum(map(len, self._sent.values()))
             return sent, sum(map(len, self._waiting.values()))

@@ -1,4 +1,4 @@
-"""What XLA allocates for a graph: its program is compiled, and not run."""
+"""The memory that XLA allocates for a graph: its program is compiled, and not run."""
 
 from __future__ import annotations
 

@@ -119,9 +119,10 @@ class GraphCall(Call):
         calls = [(call.fingerprint, edges) for call, edges in nodes]
         if any(one is None for one, _ in calls):
             return None
-        places = {one: number for number, one in enumerate(self.hosts)}
+        places = {host: number for number, host in enumerate(self.hosts)}
         numbers = [
-            ("given", places[one]) if type(one) is HostScalar else float(one) for one in scalars
+            ("given", places[scalar]) if type(scalar) is HostScalar else float(scalar)
+            for scalar in scalars
         ]
         return (inputs, calls, outputs, order, numbers, self.optimized)
 
@@ -160,7 +161,7 @@ class GraphCall(Call):
 
         What is on the host and before others by a control edge has ended when these begin.
         """
-        first = {one for node in self.graph.nodes for one in node.controls}
+        first = {control for node in self.graph.nodes for control in node.controls}
         numbers = dict(zip(self.hosts, scalars, strict=True))
         made = {node: [value] for node, value in zip(self.graph.inputs, values, strict=True)}
         for node in self.graph.nodes:
@@ -275,15 +276,15 @@ class GraphCall(Call):
         else:
             positions = tuple(
                 i
-                for i, one in enumerate(self.input_types)
-                if back.wanted[i] and is_float(one.dtype)
+                for i, kind in enumerate(self.input_types)
+                if back.wanted[i] and is_float(kind.dtype)
             )
             call, numbers = self.joint_call(positions, given)
             operands = list(back.inputs)
         if all(number is None for number in numbers):
             return [None] * len(back.inputs)
         scalars = dict(zip(self.hosts, back.scalars, strict=True))
-        grads = back.apply(call, [*operands, *heads], tuple(scalars[one] for one in call.hosts))
+        grads = back.apply(call, [*operands, *heads], tuple(scalars[host] for host in call.hosts))
         result: list[Any] = [None] * len(back.inputs)
         for position, number in zip(positions, numbers, strict=True):
             if number is not None:

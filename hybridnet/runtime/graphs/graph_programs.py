@@ -51,7 +51,7 @@ class Run:
         """Returns the gradient of a call made for training, and the numbers that it takes."""
         call = self.call.backward_call()
         numbers = dict(zip(self.call.hosts, self.scalars, strict=True))
-        return call, tuple(numbers[one] for one in call.hosts)
+        return call, tuple(numbers[host] for host in call.hosts)
 
 
 class GraphPrograms:
@@ -116,6 +116,6 @@ class GraphPrograms:
         if wanted is not None:
             numbers = dict(zip(call.hosts, scalars, strict=True))
             call = call.training(wanted)
-            scalars = tuple(numbers[one] for one in call.hosts)
+            scalars = tuple(numbers[host] for host in call.hosts)
         run = Run(call, scalars, ready.num_heads, ready.writes, ready.draws)
         return self._made.setdefault((types, wanted, train and config.do_mirror()), run)

@@ -1,1 +1,1 @@
-"""What happens here, for who wants to know: events, the last launches, the programs' log."""
+"""Events, the last launches, and the log of the programs."""

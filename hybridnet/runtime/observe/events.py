@@ -1,4 +1,4 @@
-"""Where others listen to the runtime: the profiler, and `explaining`.
+"""Events of the runtime, for the profiler and `explaining`.
 
 Nobody listens as a rule, so a hook on a path that must be fast asks first:
 

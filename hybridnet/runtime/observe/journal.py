@@ -68,13 +68,13 @@ launches: Final[deque[Launch]] = deque(maxlen=_KEPT)
 
 
 class _Happening(threading.local):
-    """What has happened in the launch that this thread is in; None outside."""
+    """The note of the launch that this thread is in; None outside."""
 
     events: list[str] | None = None
 
 
 class _Listeners:
-    """Who wants to know.
+    """The listeners.
 
     Attributes:
         count: how many want lines.
@@ -183,9 +183,9 @@ def _how(compiled: bool, events: Sequence[str]) -> str:
 
 def recorded_at(code: Code) -> str:
     """Returns where a structure was recorded that was launched of late; empty if not known."""
-    for one in reversed(launches.copy()):
-        if one.code is code:
-            return ranges(one.lines.values())
+    for launch in reversed(launches.copy()):
+        if launch.code is code:
+            return ranges(launch.lines.values())
     return ""
 
 

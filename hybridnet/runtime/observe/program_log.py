@@ -1,4 +1,4 @@
-"""What the program cache says of its decisions: the logger ``hybridnet.programs``.
+"""The log of the program cache's decisions: the logger ``hybridnet.programs``.
 
 ``HYBRIDNET_LOG=programs`` prints it on stderr; otherwise it is there for who configures logging.
 """

@@ -1,1 +1,1 @@
-"""What everything here stands on: JAX's devices by context, and work in the background."""
+"""The base of the runtime: JAX's devices by context, and work in the background."""

@@ -17,7 +17,7 @@ from typing import Final
 
 from hybridnet import engine
 
-__all__ = ["aside", "is_ending", "later"]
+__all__ = ["in_own_thread", "is_ending", "later"]
 
 
 _PATIENCE: Final = 10.0  # seconds
@@ -88,7 +88,7 @@ def later(work: Callable[[], None], name: str, *, grace: float = 0.0) -> None:
     engine.push(lambda: _exit.run(work, grace), priority=-1, name=name, lane="io")
 
 
-def aside(work: Callable[[], None], name: str) -> None:
+def in_own_thread(work: Callable[[], None], name: str) -> None:
     """Does something that waits for long in a thread of its own.
 
     Args:

@@ -37,7 +37,7 @@ _devices: Final[dict[Context, Any]] = {}
 _shardings: Final[dict[Context, Any]] = {}
 
 
-class _Process:
+class _ForkState:
     """Whether this process is the child of one in which JAX had been running."""
 
     forked = False
@@ -48,7 +48,7 @@ def refuse_forked() -> None:
 
     XLA's threads do not live on in a forked child, so that waiting for it would never end.
     """
-    if _Process.forked:
+    if _ForkState.forked:
         raise MXNetError(
             "this process was forked from one in which arrays had been made already, and cannot "
             "compute: use NumPy arrays in it, or start it with multiprocessing's 'spawn' method"
@@ -56,7 +56,7 @@ def refuse_forked() -> None:
 
 
 def _after_fork_in_child() -> None:
-    _Process.forked = _Process.forked or bool(_devices)
+    _ForkState.forked = _ForkState.forked or bool(_devices)
     _devices.clear()
     _shardings.clear()
 

@@ -81,10 +81,12 @@ def options_for(platform: str, sites: Iterable[Site]) -> Options:
     """
     if platform != "cpu" or config.tuning() == "off":
         return _NONE
-    gradients = [one for one in sites if one.wanted is not None and one.call.name in _CONVOLUTIONS]
+    gradients = [
+        site for site in sites if site.wanted is not None and site.call.name in _CONVOLUTIONS
+    ]
     if not gradients:
         return _NONE
-    grouped = any(one.attrs["num_group"] > 1 for one in gradients)
+    grouped = any(site.attrs["num_group"] > 1 for site in gradients)
     options = _EACH_PRODUCT if grouped else _PRODUCTS
     return options if _are_known(platform, options) else _NONE
 
@@ -119,8 +121,8 @@ def _has_loop(jaxpr: Any) -> bool:
 def _sizes(jaxpr: Any) -> Iterator[int]:
     """Yields the bytes of each array that a program reads or makes."""
     variables = chain(jaxpr.invars, *(equation.outvars for equation in jaxpr.eqns))
-    for one in variables:
-        kind = one.aval
+    for variable in variables:
+        kind = variable.aval
         if hasattr(kind, "size"):
             yield kind.size * kind.dtype.itemsize
     for equation in jaxpr.eqns:

@@ -72,7 +72,7 @@ def result_types(code: Code) -> list[TensorType]:
 def _argument_shapes(code: Code) -> list[tuple[tuple[int, ...], np.dtype[Any]]]:
     """Returns shape and dtype of what an executable takes: the inputs, and all scalars as one."""
     count = sum(call.num_scalars for call, _ in code.instructions)
-    return [*((one.shape, one.dtype) for one in code.input_types), ((count,), _FLOAT64)]
+    return [*((kind.shape, kind.dtype) for kind in code.input_types), ((count,), _FLOAT64)]
 
 
 def sites_of(code: Code, recipe: Recipe = BY_RULES) -> dict[Site, str]:
@@ -159,7 +159,8 @@ def to_bytes(code: Code, executable: Any) -> bytes | None:
     """
     try:
         outputs = [
-            (tuple(one.shape), np.dtype(one.dtype)) for one in jax.tree.leaves(executable.out_info)
+            (tuple(leaf.shape), np.dtype(leaf.dtype))
+            for leaf in jax.tree.leaves(executable.out_info)
         ]
         types = result_types(code)
         if outputs != [(types[i].shape, types[i].dtype) for i in code.outputs]:
@@ -209,7 +210,7 @@ def _quick(code: Code, device: Any, loaded: Any, outputs: list[TensorType]) -> E
         return core.ShapedArray(shape, dtype)
 
     sharding = sharding_of(code.ctx)
-    arguments = [abstract(*one) for one in _argument_shapes(code)]
+    arguments = [abstract(*argument) for argument in _argument_shapes(code)]
     count = len(arguments)
     with jax.enable_x64(True):  # without it, 64-bit types would be narrowed here
         unloaded = pxla.UnloadedMeshExecutable(

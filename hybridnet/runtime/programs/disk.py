@@ -45,7 +45,7 @@ _RECOUNT: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class FolderInfo:
-    """What is in the folder now."""
+    """The contents of the folder now."""
 
     #: Programs.
     entries: int
@@ -160,11 +160,11 @@ class ProgramFolder:
         """Returns (last use, bytes, path) of each entry, in no order."""
         found = []
         with contextlib.suppress(OSError), os.scandir(self.path) as listing:
-            for one in listing:
-                if one.name.endswith(suffix):
+            for entry in listing:
+                if entry.name.endswith(suffix):
                     with contextlib.suppress(OSError):
-                        facts = one.stat(follow_symlinks=False)
-                        found.append((facts.st_mtime, facts.st_size, one.path))
+                        facts = entry.stat(follow_symlinks=False)
+                        found.append((facts.st_mtime, facts.st_size, entry.path))
         return found
 
     def _shrink(self) -> None:

@@ -1,19 +1,19 @@
-"""Executables, and what may stand in the place of one."""
+"""Executables, and wrappers of them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Around", "around", "innermost"]
+__all__ = ["ExecutableWrapper", "innermost", "last_wrapper"]
 
 
-class Around:
-    """What stands where an executable was, and hands launches on to it.
+class ExecutableWrapper:
+    """A callable in an executable's place, which hands launches on to it.
 
     Subclasses are called as the executable is.
 
     Attributes:
-        whole: the executable, or what stands around that in turn.
+        whole: the executable, or another wrapper of it.
     """
 
     __slots__ = ("whole",)
@@ -22,15 +22,15 @@ class Around:
         self.whole = whole
 
 
-def around(compiled: Any) -> Around | None:
-    """Returns what stands right before an executable; None where nothing does."""
+def last_wrapper(compiled: Any) -> ExecutableWrapper | None:
+    """Returns the wrapper right around an executable; None where there is none."""
     found = None
-    while isinstance(compiled, Around):
+    while isinstance(compiled, ExecutableWrapper):
         found, compiled = compiled, compiled.whole
     return found
 
 
 def innermost(compiled: Any) -> Any:
-    """Returns the executable itself, whatever stands before it."""
-    found = around(compiled)
+    """Returns the executable itself, without its wrappers."""
+    found = last_wrapper(compiled)
     return compiled if found is None else found.whole

@@ -40,13 +40,13 @@ _WHOLE_SHARE: Final = 0.65
 # Launches after which the whole structure is compiled: the first runs step by step.
 _WARM: Final = 2
 # The same, in a thread whose structures keep changing.
-_WARM_UNSETTLED: Final = 8
+_WARM_CHANGING: Final = 8
 # New structures in which an instruction was missing, after which it gets a program of its own.
 _RECURRING: Final = 3
 # Instructions in wholes that were compiled and never run again (less twice as many in those that
 # were), after which a thread's structures are said to keep changing; and after which the user is
 # told. Making a network's parameters takes some tens of wholes that run once, but small ones.
-_UNSETTLED: Final = 512
+_MOST_UNUSED: Final = 512
 _TELL: Final = 4096
 
 _CHANGING: Final = (
@@ -58,7 +58,7 @@ _CHANGING: Final = (
 
 
 class _Making(threading.local):
-    """What became of the wholes that were compiled for this thread."""
+    """Counts of the wholes that were compiled for this thread."""
 
     #: Instructions in those that did not run again, less twice those that did.
     unused = 0
@@ -97,9 +97,9 @@ class Maker:
         code = program.code
         program.launches += 1
         alone = len(code.instructions) == 1
-        settled = self._thread.unused < _UNSETTLED
+        steady = self._thread.unused < _MOST_UNUSED
         if program.launches == 1:
-            if (alone or settled) and self._load(program):
+            if (alone or steady) and self._load(program):
                 return program.compiled
             if alone:
                 return self._compile(program)
@@ -112,7 +112,7 @@ class Maker:
         elif alone:
             return self._compile(program)
         elif not program.submitted and program.launches >= (
-            _WARM if settled else max(_WARM, _WARM_UNSETTLED)
+            _WARM if steady else max(_WARM, _WARM_CHANGING)
         ):
             program.submitted = True
             self._note_compiled(code)
@@ -141,7 +141,7 @@ class Maker:
         thread.unused += _weight(code)
         if thread.unused >= _TELL and not thread.told:
             thread.told = True
-            program_log.log.warning(_CHANGING, thread.unused, _WARM_UNSETTLED)
+            program_log.log.warning(_CHANGING, thread.unused, _WARM_CHANGING)
 
     def note_ran_again(self, code: Code) -> None:
         """Takes notice that a structure's program ran a second time, in this thread."""

@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple, Protocol, final
 from ..observe import events
 from ..segments.code import Code
 from .dispatch import dispatch
-from .executable import Around, around, innermost
-from .steps import Step
+from .executable import ExecutableWrapper, innermost, last_wrapper
+from .steps import InstructionStep
 
 __all__ = ["FIRST_LOOK", "Owner", "Program", "ProgramState", "Watcher", "replaced"]
 
@@ -33,7 +33,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class ProgramState(NamedTuple):
-    """What has become of a structure.
+    """The state of a structure's program.
 
     Attributes:
         compiled: whether it has a program.
@@ -74,7 +74,7 @@ class Program:
 
     Attributes:
         code: as given.
-        compiled: the executable, or what stands in its place; None: there is none yet.
+        compiled: the executable, or a wrapper of it; None: there is none yet.
         kept: whether it is in the cache.
         used: whether it was used again since it was put in, or spared.
         then: the program that the same thread launched next, last time.
@@ -120,13 +120,13 @@ class Program:
         self.watch: Any = None
         self.tune = 0
         self.submitted = False
-        self.steps: list[Step] | None = None
+        self.steps: list[InstructionStep] | None = None
         self.missed = 0
         self.on_disk: bool | None = None
 
     @property
     def state(self) -> ProgramState:
-        """What has become of it."""
+        """Whether it is compiled, and how often it ran."""
         return ProgramState(self.compiled is not None, self.runs, self.launches)
 
     def run(
@@ -175,31 +175,31 @@ class Program:
         self.look = min(self.look, self.tune)
 
     def replace(self, executable: Any) -> None:
-        """Lets it be run by another executable from now on; what stands before that stays."""
+        """Lets it be run by another executable from now on; its wrappers stay."""
         with _replacing:
-            before = around(self.compiled)
+            before = last_wrapper(self.compiled)
             if before is None:
                 self.compiled = executable
             else:
                 before.whole = executable
             replaced[0] += 1
 
-    def stand_before(self, one: Around, *, alone: bool = False) -> None:
-        """Puts something before the executable.
+    def wrap(self, wrapper: ExecutableWrapper, *, alone: bool = False) -> None:
+        """Puts a wrapper around the executable.
 
         Args:
-            one: what launches are handed to from now on; its `whole` is set.
-            alone: whether what stood there goes.
+            wrapper: what launches are handed to from now on; its `whole` is set.
+            alone: whether other wrappers go.
         """
         with _replacing:
-            one.whole = innermost(self.compiled) if alone else self.compiled
-            self.compiled = one
+            wrapper.whole = innermost(self.compiled) if alone else self.compiled
+            self.compiled = wrapper
             replaced[0] += 1
 
-    def step_aside(self, one: Around) -> None:
-        """Takes away what stands before the rest."""
+    def unwrap(self, wrapper: ExecutableWrapper) -> None:
+        """Takes the outermost wrapper away."""
         with _replacing:
-            self.compiled = one.whole
+            self.compiled = wrapper.whole
             replaced[0] += 1
 
     def forget(self) -> None:

@@ -69,10 +69,10 @@ def key_of(code: Code, recipe: Recipe = BY_RULES) -> str | None:
     """
     pieces = [_environment(code.ctx, _settings())]
     for call, operands in code.instructions:
-        one = call.fingerprint
-        if one is None:
+        known = call.fingerprint
+        if known is None:
             return None
-        pieces.append(one)
+        pieces.append(known)
         pieces.append(repr(operands).encode())
     pieces.extend(map(_type_bytes, code.input_types))
     pieces.append(repr((code.outputs, code.donated)).encode())
@@ -82,8 +82,8 @@ def key_of(code: Code, recipe: Recipe = BY_RULES) -> str | None:
 
 
 @lru_cache(4096)
-def _type_bytes(one: TensorType) -> bytes:
-    return f"{one!r};".encode()
+def _type_bytes(kind: TensorType) -> bytes:
+    return f"{kind!r};".encode()
 
 
 def _settings() -> tuple[Any, ...]:

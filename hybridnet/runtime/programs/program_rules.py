@@ -1,4 +1,4 @@
-"""What of an operator's lowering depends on the rest of its program.
+"""Rules by which an operator's lowering depends on the rest of its program.
 
 The operators' own rules (`hybridnet.ops.core.alternatives`) see one call. They turn images so that
 their channels are last, and leave dense layers to oneDNN, which is best for most networks; where

@@ -23,7 +23,7 @@ Options = Mapping[str, Option]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How one program is made.
+    """The choices by which one program is made.
 
     Attributes:
         options: compile options; None: what the rules say.
@@ -52,7 +52,7 @@ class Recipe:
         if not isinstance(found, dict):
             raise ValueError("a recipe is an object")
         options, picks = found.get("options"), found.get("picks")
-        if not isinstance(picks, dict) or not all(isinstance(one, str) for one in picks.values()):
+        if not isinstance(picks, dict) or not all(isinstance(pick, str) for pick in picks.values()):
             raise ValueError("picks must name lowerings by site")
         values = options.values() if isinstance(options, dict) else ()
         if options is not None and (

@@ -53,7 +53,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What tuning a program has found.
+    """The findings of tuning a program.
 
     Attributes:
         program: its operators, for people.
@@ -67,7 +67,7 @@ class Entry:
 
     def to_json(self) -> str:
         """Returns it as text."""
-        trials = [asdict(one) for one in self.trials]
+        trials = [asdict(trial) for trial in self.trials]
         facts = {"program": self.program, "recipe": self.recipe.to_json(), "trials": trials}
         return json.dumps(facts, sort_keys=True)
 
@@ -149,7 +149,7 @@ class RecipeBook:
 
     def entries(self) -> list[Entry]:
         """Returns what this process has found, and what it has used of earlier findings."""
-        read = [one for one in list(self._entries.values()) if one is not None]
+        read = [entry for entry in list(self._entries.values()) if entry is not None]
         return [*list(self._by_code.values()), *read]
 
     def forget(self) -> None:

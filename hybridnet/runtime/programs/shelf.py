@@ -14,7 +14,7 @@ __all__ = ["Shelf", "say_runs"]
 
 
 class _Last(threading.local):
-    """What this thread has launched last."""
+    """The last launch of this thread."""
 
     last: Program | None = None
 

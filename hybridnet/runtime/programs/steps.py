@@ -12,7 +12,7 @@ from hybridnet.ops.core.call import Call, Types
 
 from ..segments.code import Code
 
-__all__ = ["Failed", "Step", "plan", "run_steps"]
+__all__ = ["Failed", "InstructionStep", "plan", "run_steps"]
 
 # Programs of one instruction, and the types of its results, by what decides them: recurring
 # instructions are most of what there is to plan in structures that never recur themselves.
@@ -37,7 +37,7 @@ class Failed:
         self.result = result
 
 
-class Step(NamedTuple):
+class InstructionStep(NamedTuple):
     """One instruction of a structure, run alone.
 
     Attributes:
@@ -58,7 +58,7 @@ class Step(NamedTuple):
     dead: tuple[int, ...]
 
 
-def plan(code: Code, find: Callable[[Code], Any]) -> list[Step]:
+def plan(code: Code, find: Callable[[Code], Any]) -> list[InstructionStep]:
     """Takes a structure apart into steps.
 
     Args:
@@ -71,7 +71,7 @@ def plan(code: Code, find: Callable[[Code], Any]) -> list[Step]:
     types: list[TensorType] = []
     for number, (call, operands) in enumerate(instructions):
         in_types = tuple([types[i] if i >= 0 else input_types[~i] for i in operands])
-        one, made = _parts.get((ctx, call, in_types)) or _part(ctx, call, in_types)
+        part, made = _parts.get((ctx, call, in_types)) or _part(ctx, call, in_types)
         first = len(types)
         types += made
         needed: tuple[bool, ...]
@@ -80,17 +80,17 @@ def plan(code: Code, find: Callable[[Code], Any]) -> list[Step]:
         else:
             needed = tuple([i in last for i in range(first, len(types))])
         dead = tuple({i for i in operands if i >= 0 and last[i] == number})
-        steps.append(Step(one, find(one), operands, call.num_scalars, needed, dead))
+        steps.append(InstructionStep(part, find(part), operands, call.num_scalars, needed, dead))
     return steps
 
 
 def _part(ctx: Context, call: Call, types: Types) -> tuple[Code, Types]:
     """Returns the structure that runs a call alone, and the types of its results."""
     inputs = tuple(range(-1, ~len(types), -1))
-    one = Code(ctx, ((call, inputs),), types, tuple(range(call.num_outputs)), ())
+    part = Code(ctx, ((call, inputs),), types, tuple(range(call.num_outputs)), ())
     if len(_parts) >= _LIMIT:
         _parts.clear()
-    return _parts.setdefault((ctx, call, types), (one, call.infer(types)))
+    return _parts.setdefault((ctx, call, types), (part, call.infer(types)))
 
 
 def _last_uses(code: Code) -> dict[int, int]:
@@ -104,7 +104,9 @@ def _last_uses(code: Code) -> dict[int, int]:
     return last
 
 
-def run_steps(code: Code, steps: list[Step], inputs: list[Any], scalars: list[Any]) -> list[Any]:
+def run_steps(
+    code: Code, steps: list[InstructionStep], inputs: list[Any], scalars: list[Any]
+) -> list[Any]:
     """Runs each instruction through a program of its own, dropping what is not needed again.
 
     Args:
@@ -120,7 +122,7 @@ def run_steps(code: Code, steps: list[Step], inputs: list[Any], scalars: list[An
     results: dict[int, Any] = {}
     number = position = 0
     failing = Failed in map(type, inputs)
-    for one, program, operands, num_scalars, needed, dead in steps:
+    for part, program, operands, num_scalars, needed, dead in steps:
         arrays = [results[i] if i >= 0 else inputs[~i] for i in operands]
         numbers = scalars[position : position + num_scalars] if num_scalars else []
         position += num_scalars
@@ -132,7 +134,7 @@ def run_steps(code: Code, steps: list[Step], inputs: list[Any], scalars: list[An
             try:
                 outputs = program.run(arrays, numbers)
             except Exception as caught:
-                outputs = [_failure(one, number, caught)] * len(needed)
+                outputs = [_failure(part, number, caught)] * len(needed)
                 failing = True
         for keep, output in zip(needed, outputs, strict=True):
             if keep:
@@ -143,7 +145,7 @@ def run_steps(code: Code, steps: list[Step], inputs: list[Any], scalars: list[An
     return [results[i] for i in code.outputs]
 
 
-def _failure(one: Code, number: int, caught: Exception) -> Failed:
-    error: MXNetError = OpError(f"{one.instructions[0][0].name} on {one.ctx} failed: {caught}")
+def _failure(code: Code, number: int, caught: Exception) -> Failed:
+    error: MXNetError = OpError(f"{code.instructions[0][0].name} on {code.ctx} failed: {caught}")
     error.__cause__ = caught
     return Failed(error, number)

@@ -1,4 +1,4 @@
-"""What devices are making: the last arrays that were dispatched, for who waits for everything."""
+"""The last arrays that were dispatched, for who waits for everything."""
 
 from __future__ import annotations
 

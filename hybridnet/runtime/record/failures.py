@@ -69,7 +69,7 @@ def raise_kept(error: BaseException) -> None:
 
 def raise_first() -> None:
     """Raises the first error that no wait has raised, if there is one; the others it forgets."""
-    unreported = [one for one in list(_unreported.values()) if not is_told(one)]
+    unreported = [failure for failure in list(_unreported.values()) if not is_told(failure)]
     for one in unreported:
         note_told(one)
     if unreported:

@@ -30,7 +30,7 @@ _NOTHING: Final = tensor_type((0,), np.dtype(np.bool_))
 
 
 class _Awaited(threading.local):
-    """What stands for the tasks that this thread has pushed; None where nobody waits for them."""
+    """Values for the ends of this thread's tasks; None where nobody waits for them."""
 
     pushed: list[Value] | None = None
 
@@ -102,7 +102,7 @@ def push_task(
         if value.segment is not None:
             recorder.launch(value.segment)
     origin = engine.caller_origin(1)
-    made = [Value(one) for one in types]
+    made = [Value(kind) for kind in types]
     var = engine.new_variable()
     ends = awaited_ends()
     for value in (*made, *ends):

@@ -38,7 +38,6 @@ from .waiting import TRACED, ready_array, wait, wait_all
 
 __all__ = [
     "INTERRUPTED",
-    "aside",
     "begin_pass",
     "current_trace",
     "flush",
@@ -46,13 +45,14 @@ __all__ = [
     "is_naive",
     "is_special",
     "launch",
+    "launch_others",
     "mark",
+    "outside_trace",
     "ready_array",
     "record",
     "record_one",
     "set_naive",
     "set_trace",
-    "settle",
     "several",
     "thread",
     "wait",
@@ -70,7 +70,7 @@ _ROOMY: Final = 1024
 
 
 class _Recording(threading.local):
-    """What this thread has recorded and not launched, by context, and the trace it is in.
+    """The segments of this thread, by context, and the trace it is in.
 
     Attributes:
         segments: what is recorded.
@@ -239,7 +239,7 @@ _threads: Final[set[int]] = set()
 several = False
 
 
-def settle(arrays: Iterable[Any]) -> None:
+def launch_others(arrays: Iterable[Any]) -> None:
     """Launches what other threads have recorded of arrays: to be called before `in_place` is taken.
 
     Who holds that lock must not wait for another thread's launch, in whose midst the garbage
@@ -248,8 +248,8 @@ def settle(arrays: Iterable[Any]) -> None:
     me = threading.get_ident()
     if thread.trace is not None or _collecting == me:
         return
-    for one in arrays:
-        storage = getattr(one, "_storage", one)
+    for array in arrays:
+        storage = getattr(array, "_storage", array)
         segment = getattr(getattr(storage, "value", None), "segment", None)
         if segment is None or segment.traced or segment.is_held_up():
             continue
@@ -357,7 +357,7 @@ def begin_pass() -> None:
 
 
 @contextmanager
-def aside() -> Iterator[None]:
+def outside_trace() -> Iterator[None]:
     """A scope outside any trace whose work is launched by itself, as it ends.
 
     What is made in it lasts, and does not make this stretch of work differ from the next: states of
@@ -373,7 +373,7 @@ def aside() -> Iterator[None]:
 
 
 def _after_fork_in_child() -> None:
-    """What the parent had recorded is the parent's; see `jax_devices.refuse_forked`."""
+    """Drops what the parent had recorded; see `jax_devices.refuse_forked`."""
     thread.segments.clear()
     thread.late.clear()
     thread.trace = None

@@ -253,7 +253,7 @@ class Trace:
 
     def depend(self, handles: Sequence[Any]) -> None:
         """Notes arrays from outside through which a function that was called here reads."""
-        self._handles.update((id(one), one) for one in handles if one is not None)
+        self._handles.update((id(handle), handle) for handle in handles if handle is not None)
 
     def handles(self) -> list[Any]:
         """Returns the arrays through which it was read, and those that were overwritten whole."""
@@ -277,8 +277,8 @@ def _asked_for(stack: Sequence[Any]) -> Context | None:
         MXNetError: it is none of this process.
     """
     name = DeviceName()
-    for one in stack:
-        name = DeviceName() if one is None else name.merged(device_name(one))
+    for scope in stack:
+        name = DeviceName() if scope is None else name.merged(device_name(scope))
     if name.type is None:
         return None
     return device_at(Context(name.type, name.index or 0)).context
@@ -314,7 +314,7 @@ def host_scalars(source: Callable[[], Sequence[float]], count: int) -> list[Any]
 @contextmanager
 def init_scope() -> Iterator[None]:
     """A scope outside any trace: what is made in it lasts (optimizer states, parameters)."""
-    with recorder.aside():
+    with recorder.outside_trace():
         yield
 
 
@@ -345,8 +345,8 @@ class GraphBuilder:
         self._segment = segment
         self._inputs: dict[int, tuple[Node, Value]] = {}
         self.results: list[Edge] = []
-        for held, one in zip(segment.inputs, segment.input_types, strict=True):
-            self._input(held if type(held) is Value else Value(one, held))
+        for held, kind in zip(segment.inputs, segment.input_types, strict=True):
+            self._input(held if type(held) is Value else Value(kind, held))
         variables = [node for node, _ in self._inputs.values()]
         position = 0
         for number, (call, operands) in enumerate(segment.instructions):

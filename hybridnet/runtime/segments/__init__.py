@@ -1,1 +1,1 @@
-"""What a thread has recorded and not launched, as data: segments, values, their structure."""
+"""Recorded and not launched work as data: segments, values, their structure."""

@@ -166,14 +166,14 @@ class Segment:
             made = []
             results = self.results
             load = call.weight
-            for one in types:
+            for kind in types:
                 value = _new(Value)
-                value.type = one
+                value.type = kind
                 value.segment = self
                 value.index = len(results)
                 results.append(value)
                 made.append(value)
-                load += one.mebibytes
+                load += kind.mebibytes
             if scalars:
                 self.scalars += scalars
             self.load += load
@@ -268,7 +268,7 @@ class Segment:
         """Returns the load of the last instructions."""
         calls = [call for call, _ in self.instructions[-count:]]
         results = self.results[-sum(call.num_outputs for call in calls) :]
-        return sum(call.weight for call in calls) + sum(one.type.mebibytes for one in results)
+        return sum(call.weight for call in calls) + sum(value.type.mebibytes for value in results)
 
     def live(self) -> list[int]:
         """Returns the numbers of the results that somebody still refers to."""

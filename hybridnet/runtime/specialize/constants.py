@@ -6,9 +6,9 @@ another), so the identity of a program's inputs is the version of the weights.
 
 A program that was launched with the same arrays for a while is split in the background
 (`splitting`): its prologue computes what follows from these arrays, its main part all the rest. The
-prologue runs once for each version. `Settled` then stands where the executable was: it compares
-identities, and hands the main part what was made for them; what it does not know runs as before.
-The two are timed against each other first, and where nothing is gained nothing changes.
+prologue runs once for each version. `Specialized` then stands where the executable was: it
+compares identities, and hands the main part what was made for them; what it does not know runs as
+before. The two are timed against each other first, and where nothing is gained nothing changes.
 
 Arrays are referred to weakly, so that weights die, and are donated, as if nobody looked; what was
 made of them goes with them. Whether two identities mean the same array is certain, since whoever
@@ -24,11 +24,11 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, Final, final
 
-from ..programs.executable import Around
+from ..programs.executable import ExecutableWrapper
 from .versions import Version, memory
 from .watch import LEAST_BYTES
 
-__all__ = ["Narrow", "Settled"]
+__all__ = ["Narrow", "Specialized"]
 
 # Launches with the same arrays, one after the other, after which something is made for them.
 _SAME: Final = 4
@@ -46,7 +46,7 @@ _Picker = Callable[[Sequence[Any]], tuple[Any, ...]]
 
 
 @final
-class Settled(Around):
+class Specialized(ExecutableWrapper):
     """An executable that makes what follows from some of its inputs once for each version of them.
 
     Safe from many threads.
@@ -148,7 +148,7 @@ class Settled(Around):
             version = Version(tuple(self._prologue(*self._reads(inputs))))
             key = tuple(map(id, arrays))
             forget = _forgetting(weakref.ref(self), key, weakref.ref(version))
-            version.refs = tuple([weakref.ref(one, forget) for one in arrays])
+            version.refs = tuple([weakref.ref(array, forget) for array in arrays])
             version.drop = forget
             self._versions[key] = version
             memory.add(version)
@@ -169,11 +169,11 @@ class Settled(Around):
         """Looks which inputs are those of the last launches, and have been for long enough."""
         arrays = self._constant(arguments)
         if not self._same:
-            self._candidate = [weakref.ref(one) for one in arrays]
+            self._candidate = [weakref.ref(array) for array in arrays]
             self._stable = [True] * len(arrays)
         self._stable = [
-            ref() is one and before
-            for ref, one, before in zip(self._candidate, arrays, self._stable, strict=True)
+            ref() is array and before
+            for ref, array, before in zip(self._candidate, arrays, self._stable, strict=True)
         ]
         self._same += 1
         if self._same <= _SAME:
@@ -207,16 +207,16 @@ class Settled(Around):
 
 
 def _forgetting(
-    owner: Callable[[], Settled | None],
+    owner: Callable[[], Specialized | None],
     key: tuple[int, ...],
     version: Callable[[], Version | None],
 ) -> Callable[..., None]:
     """Returns what forgets a version; it refers to nothing that lives by it."""
 
     def forget(_: Any = None) -> None:
-        one, made = owner(), version()
-        if one is not None and made is not None:
-            one._drop(key, made)
+        specialized, made = owner(), version()
+        if specialized is not None and made is not None:
+            specialized._drop(key, made)
 
     return forget
 

@@ -13,8 +13,8 @@ from ..platform.background import later
 from ..programs.executable import innermost
 from ..programs.program import Program
 from ..tuning.turns import Turn, Turns
-from .constants import Settled
-from .settling import Settling
+from .constants import Specialized
+from .specializing import Specializer
 from .watch import Watch
 
 __all__ = ["improve"]
@@ -39,11 +39,11 @@ def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> 
     elif program.runs >= watch.next:
         constant = watch.look(program.runs, inputs, program.code.donated)
         if constant:
-            _settle(program, inputs, scalars, constant)
+            _specialize(program, inputs, scalars, constant)
     return watch.next
 
 
-def _settle(
+def _specialize(
     program: Program, inputs: Sequence[Any], scalars: Sequence[Any], constant: Sequence[int]
 ) -> None:
     """Has a program made for inputs that stay the same, in the background."""
@@ -51,17 +51,17 @@ def _settle(
     @contextmanager
     def turns() -> Iterator[Turn]:
         held = Turns(program.compiled)
-        program.stand_before(held)
+        program.wrap(held)
         try:
             yield held.turn
         finally:
-            program.step_aside(held)
+            program.unwrap(held)
 
-    def put(made: Settled) -> None:
-        program.stand_before(made, alone=True)
+    def put(made: Specialized) -> None:
+        program.wrap(made, alone=True)
 
     def narrow(fewer: Sequence[int], arguments: Sequence[Any]) -> None:
-        _settle(program, arguments[:-1], scalars, fewer)
+        _specialize(program, arguments[:-1], scalars, fewer)
 
-    settling = Settling(program.code, inputs, scalars, constant)
-    later(lambda: settling.run(innermost(program.compiled), narrow, turns, put), "settle")
+    specializer = Specializer(program.code, inputs, scalars, constant)
+    later(lambda: specializer.run(innermost(program.compiled), narrow, turns, put), "specialize")

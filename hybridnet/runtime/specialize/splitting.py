@@ -65,7 +65,7 @@ class _Equation:
 
     @property
     def values(self) -> list[int]:
-        """What it reads, without literals."""
+        """The variables that it reads, without literals."""
         return [one for one in self.inputs if type(one) is int]
 
 
@@ -76,7 +76,7 @@ class _Program:
         self.types: list[Any] = []
         self.equations: list[_Equation] = []
         self._effects: set[int] = set()
-        self.inputs = [self._new(one.aval) for one in closed.jaxpr.invars]
+        self.inputs = [self._new(var.aval) for var in closed.jaxpr.invars]
         self.outputs = self._walk(closed.jaxpr, closed.consts, self.inputs)
 
     def may_move(self, equation: _Equation) -> bool:
@@ -115,13 +115,13 @@ class _Program:
                 made = self._walk(getattr(inner, "jaxpr", inner), own, operands)
                 known.update(zip(equation.outvars, made, strict=True))
                 continue
-            numbers = tuple(self._new(one.aval) for one in equation.outvars)
+            numbers = tuple(self._new(var.aval) for var in equation.outvars)
             known.update(zip(equation.outvars, numbers, strict=True))
             numbers = numbers or (self._new(None),)  # what makes nothing is there for its effect
             if equation.effects or not equation.outvars:
                 self._effects.update(numbers)
             self.equations.append(_Equation(equation.primitive, equation.params, operands, numbers))
-        return [read(one) for one in jaxpr.outvars]
+        return [read(var) for var in jaxpr.outvars]
 
 
 def _is_pack(equation: _Equation) -> bool:
@@ -203,11 +203,11 @@ def split(closed: Any, constant: Iterable[int], limit: int | None = None) -> Spl
     fixed = {program.inputs[one] for one in constant}
     given = sum(map(program.nbytes, fixed))
     early = _following(program, fixed)
-    makers = {number: one for one in early for number in one.outputs}
+    makers = {number: equation for equation in early for number in equation.outputs}
 
     def is_much(kept: Sequence[int]) -> bool:
         # Not more than was given; a library's order of a weight counts as the weight.
-        sources = [makers[one].values[0] if _is_pack(makers[one]) else one for one in kept]
+        sources = [makers[i].values[0] if _is_pack(makers[i]) else i for i in kept]
         made, counted = (sum(map(program.nbytes, values)) for values in (kept, sources))
         return counted > given or (limit is not None and made > limit)
 
@@ -216,15 +216,19 @@ def split(closed: Any, constant: Iterable[int], limit: int | None = None) -> Spl
     kept, again = _frontier(program, makers, redone)
     # Whatever grows most is done again first.
     while kept and is_much(kept):
-        redone.add(max((makers[one] for one in kept), key=lambda one: _growth(program, one)))
+        redone.add(max((makers[i] for i in kept), key=lambda each: _growth(program, each)))
         kept, again = _frontier(program, makers, redone)
     if not kept:
         return None
     needed = _needed(kept, early)
-    late = [one for one in program.equations if one.outputs[0] not in makers or one in again]
+    late = [
+        equation
+        for equation in program.equations
+        if equation.outputs[0] not in makers or equation in again
+    ]
     read_late = {number for one in late for number in one.values}
     read_late.update(one for one in program.outputs if type(one) is int)
-    reads = {number for one in needed for number in one.values} & fixed
+    reads = {number for equation in needed for number in equation.values} & fixed
     return Split(
         tuple(sorted(reads)),
         tuple(one for one in program.inputs if one not in fixed or one in read_late),
@@ -240,11 +244,11 @@ def _following(program: _Program, fixed: Iterable[int]) -> list[_Equation]:
     """Returns the equations that depend on some inputs and on nothing else."""
     known = set(fixed)
     found = []
-    for one in program.equations:
-        values = one.values
-        if values and known.issuperset(values) and program.may_move(one):
-            found.append(one)
-            known.update(one.outputs)
+    for equation in program.equations:
+        values = equation.values
+        if values and known.issuperset(values) and program.may_move(equation):
+            found.append(equation)
+            known.update(equation.outputs)
     return found
 
 
@@ -259,7 +263,10 @@ def _frontier(
         redone: what of it is done again as views are.
     """
     wanted = [
-        number for one in program.equations if one.outputs[0] not in makers for number in one.values
+        number
+        for equation in program.equations
+        if equation.outputs[0] not in makers
+        for number in equation.values
     ]
     wanted += [one for one in program.outputs if type(one) is int]
     kept: dict[int, None] = {}
@@ -291,10 +298,10 @@ def _needed(kept: Iterable[int], early: Sequence[_Equation]) -> list[_Equation]:
     """Returns the equations that some values depend on, in order."""
     wanted = set(kept)
     found = []
-    for one in reversed(early):
-        if not wanted.isdisjoint(one.outputs):
-            found.append(one)
-            wanted.update(one.values)
+    for equation in reversed(early):
+        if not wanted.isdisjoint(equation.outputs):
+            found.append(equation)
+            wanted.update(equation.values)
     return found[::-1]
 
 

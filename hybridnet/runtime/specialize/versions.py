@@ -1,4 +1,4 @@
-"""What was made of inputs that stay the same: one `Version` for each, and the memory of all."""
+"""Results kept for inputs that stay the same: one `Version` for each, and the memory of all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Version", "memory"]
 
 @final
 class Version:
-    """What was made of one version of the inputs.
+    """The results of the prologue for one version of the inputs.
 
     Attributes:
         kept: what the prologue made.
@@ -30,14 +30,14 @@ class Version:
 
     def __init__(self, kept: tuple[Any, ...]) -> None:
         self.kept = kept
-        self.nbytes = sum(one.nbytes for one in kept)
+        self.nbytes = sum(array.nbytes for array in kept)
         self.uses = 0
         self.seen = -1
         self.refs: tuple[Any, ...] = ()
         self.drop: Callable[[], None] = lambda: None
 
 
-class _Memory:
+class _VersionMemory:
     """All versions that there are, within HYBRIDNET_CONSTANTS_SIZE."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class _Memory:
 
     def nbytes(self) -> int:
         """Returns what all versions take."""
-        return sum(one.nbytes for one in self._all())
+        return sum(version.nbytes for version in self._all())
 
     def has_room(self, nbytes: int) -> bool:
         """Whether there is room for so many bytes; drops what was not used since it was asked."""
@@ -59,10 +59,10 @@ class _Memory:
             return self.nbytes() + nbytes <= limit
 
     def _drop_unused(self) -> None:
-        for one in self._all():
-            if one.uses == one.seen:
-                one.drop()
-            one.seen = one.uses
+        for version in self._all():
+            if version.uses == version.seen:
+                version.drop()
+            version.seen = version.uses
 
     def add(self, version: Version) -> None:
         """Counts a version for as long as it lives."""
@@ -71,8 +71,8 @@ class _Memory:
 
     def clear(self) -> None:
         """Gives everything back; it is made again where it is needed."""
-        for one in self._all():
-            one.drop()
+        for version in self._all():
+            version.drop()
 
     def _all(self) -> list[Version]:
         with self._lock:
@@ -84,7 +84,7 @@ class _Memory:
         self._versions = weakref.WeakSet()
 
 
-memory: Final = _Memory()
+memory: Final = _VersionMemory()
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=memory.reset_after_fork)

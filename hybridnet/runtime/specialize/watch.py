@@ -48,7 +48,7 @@ class Watch:
         """
         seen = self._seen
         if seen is None or len(seen) != len(inputs):
-            self._seen = [weakref.ref(one) for one in inputs]
+            self._seen = [weakref.ref(array) for array in inputs]
             self.next = launches + _BEGIN
             return ()
         self._seen = None

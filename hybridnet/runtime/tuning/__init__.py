@@ -1,6 +1,6 @@
 """Finding better recipes for programs by measurement: see `hybridnet.tune`."""
 
-from .launches import Launch, captured
+from .launches import CapturedLaunch, captured
 from .search import Search
 
-__all__ = ["Launch", "Search", "captured"]
+__all__ = ["CapturedLaunch", "Search", "captured"]

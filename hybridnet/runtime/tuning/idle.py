@@ -18,12 +18,12 @@ from typing import Any, Final, final
 from hybridnet.base import config
 
 from ..observe.program_log import describe, explaining, log, say
-from ..platform.background import aside, is_ending
+from ..platform.background import in_own_thread, is_ending
 from ..programs.cache import cache
 from ..programs.program import Program
 from ..programs.recipe_book import book
 from ..segments.code import Code
-from .launches import Launch
+from .launches import CapturedLaunch
 from .search import Search
 
 __all__ = ["Idleness", "improve", "tune_when_idle"]
@@ -66,10 +66,10 @@ class Idleness:
 
 
 class _Queue:
-    """What is to be tuned, and the thread that does."""
+    """The launches to be tuned, and the thread that tunes."""
 
     def __init__(self) -> None:
-        self.waiting: deque[Launch] = deque()
+        self.waiting: deque[CapturedLaunch] = deque()
         self.works = False
         self.lock = threading.RLock()
 
@@ -113,10 +113,10 @@ def tune_when_idle(code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) ->
     if book.entry(code) is not None:
         return
     with _queue.lock:
-        _queue.waiting.append(Launch.of(code, inputs, scalars))
+        _queue.waiting.append(CapturedLaunch.of(code, inputs, scalars))
         if not _queue.works:
             _queue.works = True
-            aside(_work, "tune")
+            in_own_thread(_work, "tune")
 
 
 def _work() -> None:
@@ -132,7 +132,7 @@ def _work() -> None:
             log.info("%s: could not be tuned: %s", describe(launch.code), error)
 
 
-def _tune(launch: Launch) -> None:
+def _tune(launch: CapturedLaunch) -> None:
     idleness = Idleness()
     if not idleness.wait():
         cache.look_again(launch.code)

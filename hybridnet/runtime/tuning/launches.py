@@ -27,7 +27,7 @@ from ..programs.cache import cache
 from ..programs.dispatch import dispatch
 from ..segments.code import Code
 
-__all__ = ["Launch", "captured", "launch_at"]
+__all__ = ["CapturedLaunch", "captured", "launch_at"]
 
 # A sample is as many runs as take this long, in seconds: the clock and the call cost some µs.
 _SAMPLE: Final = 2e-3
@@ -35,7 +35,7 @@ _MOST_RUNS: Final = 50
 
 
 @final
-class Launch:
+class CapturedLaunch:
     """A structure and what to run it on.
 
     Args:
@@ -54,7 +54,7 @@ class Launch:
         self._scalars = list(scalars)
 
     @classmethod
-    def of(cls, code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) -> Launch:
+    def of(cls, code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) -> CapturedLaunch:
         """Returns a launch that is about to be made: of what it will consume, copies are kept."""
         kept = list(inputs)
         for slot in code.donated:
@@ -96,20 +96,22 @@ class Launch:
 
 
 @contextmanager
-def captured(wanted: Callable[[Code], bool] = lambda code: True) -> Iterator[dict[Code, Launch]]:
+def captured(
+    wanted: Callable[[Code], bool] = lambda code: True,
+) -> Iterator[dict[Code, CapturedLaunch]]:
     """Keeps what is launched within, each structure with what it was given first.
 
     Args:
         wanted: which structures.
     """
-    found: dict[Code, Launch] = {}
+    found: dict[Code, CapturedLaunch] = {}
 
     def take(code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
         launch = found.get(code)
         if launch is None:
             if not wanted(code):
                 return
-            launch = found[code] = Launch.of(code, inputs, scalars)
+            launch = found[code] = CapturedLaunch.of(code, inputs, scalars)
         launch.count += 1
 
     def listen(kind: str, what: Code | str, start: int, end: int) -> None:
@@ -124,7 +126,7 @@ def captured(wanted: Callable[[Code], bool] = lambda code: True) -> Iterator[dic
         cache.watchers.remove(take)
 
 
-def launch_at(site: Site, ctx: Context) -> Launch | None:
+def launch_at(site: Site, ctx: Context) -> CapturedLaunch | None:
     """Returns a launch of what is lowered at a site, alone.
 
     Args:
@@ -134,7 +136,7 @@ def launch_at(site: Site, ctx: Context) -> Launch | None:
     Returns:
         None where that cannot be made up.
     """
-    types = tuple(tensor_type(one.shape, np.dtype(one.dtype)) for one in site.operands)
+    types = tuple(tensor_type(operand.shape, np.dtype(operand.dtype)) for operand in site.operands)
     call: Any = site.call
     if not isinstance(call, Call) or call.takes_state:
         return None
@@ -150,7 +152,7 @@ def launch_at(site: Site, ctx: Context) -> Launch | None:
     code = Code(ctx, ((call, operands),), types, tuple(range(call.num_outputs)), ())
     rng = np.random.default_rng(0)
     # Whole numbers are positions as a rule: in the shortest axis that they can be meant for.
-    bound = min((one.shape[0] for one in types if is_float(one.dtype) and one.shape), default=2)
+    bound = min((kind.shape[0] for kind in types if is_float(kind.dtype) and kind.shape), default=2)
     inputs = []
     for one in types:
         made = (
@@ -160,4 +162,4 @@ def launch_at(site: Site, ctx: Context) -> Launch | None:
         )
         with jax.enable_x64(True):
             inputs.append(jax.device_put(np.asarray(made).astype(one.dtype), sharding_of(ctx)))
-    return Launch(code, inputs, [0.5] * call.num_scalars)
+    return CapturedLaunch(code, inputs, [0.5] * call.num_scalars)

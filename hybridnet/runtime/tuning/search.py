@@ -23,7 +23,7 @@ from ..programs.compile_options import candidates
 from ..programs.compiling import compile_code, options_of, sites_of
 from ..programs.recipe import Options, Recipe
 from ..programs.recipe_book import Entry, Trial, book
-from .launches import Launch, launch_at
+from .launches import CapturedLaunch, launch_at
 from .timing import Comparison, compare
 
 __all__ = ["Quiet", "Search"]
@@ -76,7 +76,7 @@ class Search:
         gave_up: whether it ended because it was not quiet.
     """
 
-    def __init__(self, launch: Launch, budget: float, quiet: Quiet | None = None) -> None:
+    def __init__(self, launch: CapturedLaunch, budget: float, quiet: Quiet | None = None) -> None:
         self._launch = launch
         self._code = launch.code
         self._platform = platform_of(launch.code.ctx)
@@ -149,7 +149,7 @@ class Search:
         if of is None or launch is None or key is None:
             return chosen
         others = [one for one in of.applying(site) if one.name != chosen]
-        tolerances = {one.name: one.tolerance for one in others}
+        tolerances = {other.name: other.tolerance for other in others}
         names = [*([PLAIN] if chosen != PLAIN else []), *tolerances]
         if not names:
             return chosen
@@ -177,7 +177,9 @@ class Search:
                     best, compiled = name, other
         return best
 
-    def _compare(self, launch: Launch, one: Any, other: Any, seconds: float) -> Comparison | None:
+    def _compare(
+        self, launch: CapturedLaunch, one: Any, other: Any, seconds: float
+    ) -> Comparison | None:
         """Compares two programs; None where something else ran at the same time, each time."""
         for _ in range(_RETRIES):
             if not self._quiet.wait():

@@ -30,7 +30,7 @@ _HOPELESS: Final = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What two ways take.
+    """The times of two ways.
 
     Attributes:
         before: seconds of the one, the median.

@@ -15,7 +15,7 @@ from typing import Any, Final, final
 
 from hybridnet.base.lazy import jax
 
-from ..programs.executable import Around
+from ..programs.executable import ExecutableWrapper
 
 __all__ = ["Turn", "Turns"]
 
@@ -29,7 +29,7 @@ _PAUSE: Final = 0.01
 
 
 @final
-class Turns(Around):
+class Turns(ExecutableWrapper):
     """An executable that stands still while somebody has a turn.
 
     Args:

@@ -14,7 +14,7 @@ from hybridnet.graph.node import Edge, Graph, Moves, Node
 from hybridnet.ndarray import NDArray
 from hybridnet.session.metadata import Trace
 from hybridnet.session.runner import Runner
-from hybridnet.session.step import Request, Step
+from hybridnet.session.step import Request, RunStep
 
 from ..graph.host_call import HostCall
 
@@ -54,7 +54,7 @@ class StagedRunner:
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
-        self._stages: WeakKeyDictionary[Step, Stages | None] = WeakKeyDictionary()
+        self._stages: WeakKeyDictionary[RunStep, Stages | None] = WeakKeyDictionary()
 
     def run(
         self, request: Request, feeds: Sequence[Any], trace: Trace | None = None
@@ -66,7 +66,7 @@ class StagedRunner:
             return self._runner.run_step(step, feeds, trace)
         return _run_stages(stages, lambda one, given: self.run(one, given, trace), feeds)
 
-    def _stages_of(self, step: Step) -> Stages | None:
+    def _stages_of(self, step: RunStep) -> Stages | None:
         if step not in self._stages:
             self._stages[step] = _stages_of(step.graph, step.request)
         return self._stages[step]

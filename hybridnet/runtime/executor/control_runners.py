@@ -42,8 +42,8 @@ def _run_control(
         graph = _call_graph(call, len(values))
         whole = GraphCall(graph, types, call.name)
         places = (ctx,) * len(values)
-        call_apart = PartitionedCall(whole, places, [ctx] * call.num_outputs, ctx)
-        found = made.setdefault((ctx, types), call_apart)
+        partitioned = PartitionedCall(whole, places, [ctx] * call.num_outputs, ctx)
+        found = made.setdefault((ctx, types), partitioned)
     run: list[Value] = found.run(values, tuple(scalars))
     return run
 
@@ -51,7 +51,7 @@ def _run_control(
 def _call_graph(call: Call, count: int) -> Graph:
     """Returns the graph of one call, whose numbers are given at each run."""
     inputs = tuple(variable(f"input{i}") for i in range(count))
-    edges = tuple(Edge(one, 0) for one in inputs)
+    edges = tuple(Edge(node, 0) for node in inputs)
     node = Node(call, edges, call.name, (0.0,) * call.num_scalars)
     outputs = tuple(Edge(node, index) for index in range(call.num_outputs))
     return with_open_scalars(Graph(inputs, outputs, (node,)))
@@ -71,7 +71,7 @@ def _run_unbounded(
         inputs = tuple(value.type for value in values[1:])
         whole = made.setdefault(graph, GraphCall(graph, inputs, call.name))
     by_host: dict[HostScalar, Any] = dict(zip(call.hosts, scalars, strict=True))
-    given = tuple(by_host[one] for one in whole.hosts)
+    given = tuple(by_host[host] for host in whole.hosts)
     found = recorder.record(ctx, whole, tuple(values[1:]), given, whole.output_types)
     return [
         _zeros(ctx, values[1 + place]) if number is None else found[number]

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -26,14 +26,14 @@ from ..platform.jax_devices import sharding_of
 from ..programs.compiling import lower, options_beside, options_of, shapes_of
 from ..programs.recipe_book import book
 from ..segments.code import Code
-from ..tuning.launches import Launch
+from ..tuning.launches import CapturedLaunch
 from ..tuning.timing import compare
 from ..tuning.turns import Turn
-from .constants import Narrow, Settled
-from .settled_code import lower_settled
+from .constants import Narrow, Specialized
+from .specialized_code import lower_specialized
 from .splitting import Split, split
 
-__all__ = ["Settling", "made_for"]
+__all__ = ["Specializer", "specialize"]
 
 # A prologue that makes less than this saves nothing that could be told.
 _LEAST_MADE: Final = 1 << 14
@@ -46,7 +46,8 @@ _TRIES: Final = 4
 _AGREE: Final = 100 * TOLERANCE
 
 
-class Settling:
+@final
+class Specializer:
     """A launch with inputs that stay the same, kept until a program was made for it.
 
     Args:
@@ -78,24 +79,24 @@ class Settling:
         whole: Any,
         narrow: Narrow,
         turns: Callable[[], AbstractContextManager[Turn]],
-        put: Callable[[Settled], None],
+        put: Callable[[Specialized], None],
     ) -> None:
         """Makes the program; does nothing where that is no gain, or the arrays have died.
 
         Args:
             whole: the executable as it is.
-            narrow: see `Settled`.
+            narrow: see `Specialized`.
             turns: within it, launches can be held up.
             put: is given what is to stand in its place.
         """
         try:
-            made = made_for(self._code, whole, self._constant, narrow)
+            made = specialize(self._code, whole, self._constant, narrow)
             inputs = [ref() for ref in self._refs]
-            if made is None or is_ending() or any(one is None for one in inputs):
+            if made is None or is_ending() or any(array is None for array in inputs):
                 return
             if not made.prepare(inputs):
                 return
-            launch = Launch(self._code, inputs, self._scalars)
+            launch = CapturedLaunch(self._code, inputs, self._scalars)
             del inputs
             if not _agree(launch.outputs(whole), launch.outputs(made)):
                 say("%s: not the same with inputs that stay the same", describe(self._code))
@@ -125,14 +126,16 @@ def _itself(array: Any) -> Any:
     return array
 
 
-def made_for(code: Code, whole: Any, constant: Sequence[int], narrow: Narrow) -> Settled | None:
+def specialize(
+    code: Code, whole: Any, constant: Sequence[int], narrow: Narrow
+) -> Specialized | None:
     """Compiles a structure in two parts; takes about as long as compiling it does.
 
     Args:
         code: the structure.
         whole: its executable, for other inputs.
         constant: the inputs, by number, that stay the same.
-        narrow: see `Settled`.
+        narrow: see `Specialized`.
 
     Returns:
         None where nothing worth it follows from these inputs.
@@ -144,13 +147,13 @@ def made_for(code: Code, whole: Any, constant: Sequence[int], narrow: Narrow) ->
     recipe = book.recipe(code)
     with jax.enable_x64(True), picking(recipe.picks):
         shapes = shapes_of(code)
-        program = lower_settled(code, constant) or lower(code)
+        program = lower_specialized(code, constant) or lower(code)
         closed = jax.jit(program).trace(*shapes).jaxpr
         parts = split(closed, constant, config.constants_size())
         if parts is None or parts.nbytes < _LEAST_MADE:
             return None
         made = [
-            jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=sharding) for one in parts.types
+            jax.ShapeDtypeStruct(kind.shape, kind.dtype, sharding=sharding) for kind in parts.types
         ]
         given = {slot: place for place, slot in enumerate(parts.takes)}
         main = jax.jit(
@@ -160,7 +163,7 @@ def made_for(code: Code, whole: Any, constant: Sequence[int], narrow: Narrow) ->
             out_shardings=sharding,
         ).trace(*(shapes[slot] for slot in parts.takes), *made)
         options = {**options_beside(code, main.jaxpr), **options_of(code, recipe)}
-        return Settled(
+        return Specialized(
             whole,
             _prologue(parts, shapes, sharding),
             main.lower().compile(compiler_options=options),
@@ -177,9 +180,9 @@ def _prologue(parts: Split, shapes: Sequence[Any], sharding: Any) -> Any:
     return jitted.lower(*(shapes[slot] for slot in parts.reads)).compile()
 
 
-def _agree(one: Sequence[Any], other: Sequence[Any]) -> bool:
+def _agree(first: Sequence[Any], other: Sequence[Any]) -> bool:
     """Whether two lists of results are the same but for rounding; whole numbers may be ties."""
-    return all(map(_is_close, one, other))
+    return all(map(_is_close, first, other))
 
 
 def _is_close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:

@@ -24,15 +24,15 @@ from ..graphs.graph_call import GraphCall
 from ..platform.jax_devices import platform_of
 from ..segments.code import Code
 
-__all__ = ["lower_settled"]
+__all__ = ["lower_specialized"]
 
 _FILTERS: Final = frozenset({"Convolution", "Deconvolution", "FullyConnected"})
 # All passes but the one that gains where oneDNN is there, and but the one that gains on CPUs.
-_WITHOUT_ONEDNN: Final = [one for one in PIPELINE if one.name != "epilogue"]
-_NOT_ON_CPUS: Final = [one for one in _WITHOUT_ONEDNN if one.name != "layout"]
+_WITHOUT_ONEDNN: Final = [rewrite for rewrite in PIPELINE if rewrite.name != "epilogue"]
+_NOT_ON_CPUS: Final = [rewrite for rewrite in _WITHOUT_ONEDNN if rewrite.name != "layout"]
 
 
-def lower_settled(code: Code, constant: Iterable[int]) -> Callable[..., tuple[Any, ...]] | None:
+def lower_specialized(code: Code, constant: Iterable[int]) -> Callable[..., tuple[Any, ...]] | None:
     """Returns the JAX function of a structure: (*inputs, scalars) -> outputs.
 
     Args:
@@ -57,7 +57,7 @@ def lower_settled(code: Code, constant: Iterable[int]) -> Callable[..., tuple[An
 
     def program(*arguments: Any) -> tuple[Any, ...]:
         *arrays, numbers = arguments
-        scalars = {one: numbers[place] for place, one in enumerate(hosts)}
+        scalars = {host: numbers[place] for place, host in enumerate(hosts)}
         with settled_weights():
             results = evaluate(made, platform, [arrays[slot] for slot in slots], scalars)
         return tuple(results[number] for number in outputs)
@@ -77,7 +77,7 @@ def _alone(code: Code) -> _Found | None:
     call, operands = code.instructions[0]
     if not isinstance(call, GraphCall) or not call.optimized:
         return None
-    return call.graph, [~one for one in operands], list(code.outputs), call.hosts
+    return call.graph, [~operand for operand in operands], list(code.outputs), call.hosts
 
 
 def _recorded(code: Code) -> _Found | None:
