@@ -19,7 +19,7 @@ from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.by_value import Unsettled
 from hybridnet.graph.node import Edge, Graph, Moves, Node
-from hybridnet.graph.subgraph import ControlCall, Part
+from hybridnet.graph.subgraph import ControlCall, Subgraph
 from hybridnet.graph.transform import STATE
 from hybridnet.ops.core.call import Types
 from hybridnet.ops.core.operator import OpCall
@@ -127,7 +127,7 @@ def _settled_inside(known: _Known, node: Node, call: ControlCall) -> Node:
             if call.is_fixed(number)
         }
         inside = _Known(part.graph, types, {}, known, outside, numbers)
-        parts.append(Part(_settle(part.graph, inside), part.places))
+        parts.append(Subgraph(_settle(part.graph, inside), part.places))
     return replace(node, call=call.with_parts(tuple(parts)))
 
 

@@ -14,7 +14,7 @@ from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, taken_apart
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.cond import CondCall
-from hybridnet.graph.foreach import ForeachCall, Loop
+from hybridnet.graph.foreach import ForeachCall, ForeachSpec
 from hybridnet.graph.subgraph import opened, shared
 from hybridnet.graph.while_loop import WhileCall
 from hybridnet.ndarray import NDArray
@@ -67,7 +67,7 @@ def loop_rows(
     graph, tracked = bodies.graph(0, results)
     parts, scalars = opened(graph)
     carried = (*range(count, count + len(states)), *bodies.written)
-    loop = Loop(count, len(results) - len(states), carried, len(states), flat=True)
+    loop = ForeachSpec(count, len(results) - len(states), carried, len(states), flat=True)
     call = shared(ForeachCall(parts[0], loop, len(scalars)))
     return bodies.apply(call, scalars, len(results), tracked)
 
