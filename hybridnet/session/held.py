@@ -1,6 +1,6 @@
 """Calls about whether a session holds a variable's value, which is known before a run.
 
-A session puts something else in their place (`settled_held`), so they never run.
+A session puts something else in their place (`resolved_held`), so they never run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hybridnet.ops.core import registry
 from hybridnet.ops.core.call import ApartCall, Backward, Call, Types
 from hybridnet.ops.state.variables import READ
 
-__all__ = ["IS_HELD", "VALUE_OR", "asking", "settled_held"]
+__all__ = ["IS_HELD", "VALUE_OR", "asking", "resolved_held"]
 
 
 class _Asking(ApartCall):
@@ -76,7 +76,7 @@ def asking(graph: Graph) -> tuple[Node, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def settled_held(graph: Graph, is_held: Callable[[Node], bool]) -> Graph:
+def resolved_held(graph: Graph, is_held: Callable[[Node], bool]) -> Graph:
     """Returns a graph with the answers in the place of the questions.
 
     Args:
