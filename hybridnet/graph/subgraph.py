@@ -306,7 +306,7 @@ class ControlCall(Call):
         parts = tuple(Subgraph(part.graph.map(change), part.places) for part in self.parts)
         return self.with_parts(parts, limit)
 
-    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
+    def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Has the executor run what is inside, node by node or in larger pieces."""
         return RUNNERS["control"](self, ctx, values, scalars)
 

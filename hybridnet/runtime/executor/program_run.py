@@ -83,7 +83,7 @@ def run_program(
     """
     scalars = _numbers(program.scalars, numbers)
     if program.call.on_host:
-        return _run_apart(program, arrays, scalars)
+        return _run_on_host(program, arrays, scalars)
     note = journal.Launch(program.code, list(scalars))
     journal.launches.append(note)
     if journal.is_listening():
@@ -110,14 +110,16 @@ def _observed(device: Device, code: Code, arrays: list[Any], scalars: list[Any])
     return outputs
 
 
-def _run_apart(program: DeviceProgram, arrays: list[Any], scalars: Sequence[Any]) -> Sequence[Any]:
+def _run_on_host(
+    program: DeviceProgram, arrays: list[Any], scalars: Sequence[Any]
+) -> Sequence[Any]:
     """Runs a program with Python code in it, node by node, in this thread."""
     ctx = program.code.ctx
     values = [
         Value(kind, array) for kind, array in zip(program.code.input_types, arrays, strict=True)
     ]
     with awaited():  # what has effects may have no results to wait for
-        made = program.call.run_apart(ctx, values, tuple(scalars), recorder.record)
+        made = program.call.run_on_host(ctx, values, tuple(scalars), recorder.record)
     return [recorder.ready_array(value) for value in made]
 
 
