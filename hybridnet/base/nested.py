@@ -17,7 +17,7 @@ __all__ = [
     "leaves_of",
     "loop_arguments",
     "nested",
-    "taken_apart",
+    "unpacked",
     "with_leaves",
 ]
 
@@ -70,7 +70,7 @@ def loop_arguments(layout: Layout, leaves: Sequence[Any]) -> list[Any]:
     return made if isinstance(made, list) else [made]
 
 
-def taken_apart(
+def unpacked(
     what: str, result: Any, num_states: int, kind: type
 ) -> tuple[list[Any], list[Any], tuple[Layout, Layout]]:
     """Takes what a loop's body returned apart: outputs, states, and how both were nested.

@@ -18,7 +18,7 @@ from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Edge, Node
 from hybridnet.name import NameManager
-from hybridnet.ops.core.call import MAKERS, ApartCall, Arrays, Call, Scalars, Types
+from hybridnet.ops.core.call import MAKERS, Arrays, Call, HostOnlyCall, Scalars, Types
 from hybridnet.symbol import Symbol
 from hybridnet.symbol.composition import scope_attributes, user_attributes
 
@@ -37,7 +37,7 @@ _REFUSAL = (
 )
 
 
-class _HostCall(ApartCall):
+class _HostCall(HostOnlyCall):
     """What both have in common: they run on the host, and have no gradient."""
 
     refusal, fault = _REFUSAL, MXNetError
@@ -91,7 +91,7 @@ class SaveCall(_HostCall):
             raise ShapeError(f"{self!r}: step must be one whole number, got {types[-1]}")
         return (BYTES,)
 
-    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
+    def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Has the file written as a task of the engine, while the program goes on."""
 
         def path(*step: Any) -> Path:
@@ -134,7 +134,7 @@ class RestoreCall(_HostCall):
         """The types are those it was made with."""
         return self.types
 
-    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
+    def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Has the file read as a task of the engine."""
         return push_restore(file_of(self.checkpoint), self.names, self.types, ctx)
 

@@ -2,7 +2,7 @@
 
 TensorFlow's shapes may be tensors: ``tf.reshape(x, [tf.shape(x)[0], -1])``. XLA's may not. Such a
 call cannot run, but stands in a graph until the types of the graph's inputs are known, and the
-values of the few that shapes are made of. Then `hybridnet.passes.settle` puts the operator in its
+values of the few that shapes are made of. Then `hybridnet.passes.resolve` puts the operator in its
 place.
 """
 
@@ -19,12 +19,12 @@ from hybridnet.ops.core.backward import vjp_call
 from hybridnet.ops.core.call import Arrays, Backward, Call, Types
 from hybridnet.ops.core.operator import Operator
 
-__all__ = ["ByValue", "Unsettled"]
+__all__ = ["ByValue", "Unresolved"]
 
 Array = np.ndarray[Any, Any]
 
 
-class Unsettled(Call):
+class Unresolved(Call):
     """A call that another takes the place of once some of its inputs are known.
 
     Attributes:
@@ -41,7 +41,7 @@ class Unsettled(Call):
         self.takes_state = takes_state
 
     @abstractmethod
-    def settled(self, values: Sequence[Array]) -> tuple[Call, tuple[Any, ...]]:
+    def resolved(self, values: Sequence[Array]) -> tuple[Call, tuple[Any, ...]]:
         """Returns the call, and the numbers that it takes beside its inputs.
 
         Args:
@@ -59,7 +59,7 @@ class Unsettled(Call):
         """
         raise GraphError(
             f"{self.name}: the shape of the result depends on the values of inputs; "
-            "hybridnet.passes.settle must be run on the graph first"
+            "hybridnet.passes.resolve must be run on the graph first"
         )
 
     def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
@@ -68,7 +68,7 @@ class Unsettled(Call):
 
 
 @final
-class ByValue(Unsettled):
+class ByValue(Unresolved):
     """An operator with one output, some of whose parameters are the call's last inputs.
 
     Args:
@@ -93,7 +93,7 @@ class ByValue(Unsettled):
         """The operator's name."""
         return self.operator.name
 
-    def settled(self, values: Sequence[Array]) -> tuple[Call, tuple[Any, ...]]:
+    def resolved(self, values: Sequence[Array]) -> tuple[Call, tuple[Any, ...]]:
         """The operator with all its parameters."""
         found = {
             name: tuple(value.tolist()) if value.ndim else value.item()
@@ -110,12 +110,12 @@ class ByValue(Unsettled):
 
 
 @final
-class _Gradient(Unsettled):
-    """The vector-Jacobian product of an unsettled call; as `ops.core.backward.VjpCall`."""
+class _Gradient(Unresolved):
+    """The vector-Jacobian product of an unresolved call; as `ops.core.backward.VjpCall`."""
 
     __slots__ = ("given", "of", "wanted")
 
-    def __init__(self, of: Unsettled, wanted: tuple[int, ...], given: tuple[int, ...]) -> None:
+    def __init__(self, of: Unresolved, wanted: tuple[int, ...], given: tuple[int, ...]) -> None:
         super().__init__(of.at, len(wanted), False)
         self.of = of
         self.wanted = wanted
@@ -126,9 +126,9 @@ class _Gradient(Unsettled):
         """As MXNet names gradients."""
         return f"_backward_{self.of.name}"
 
-    def settled(self, values: Sequence[Array]) -> tuple[Call, tuple[Any, ...]]:
+    def resolved(self, values: Sequence[Array]) -> tuple[Call, tuple[Any, ...]]:
         """The gradient of what the call has become."""
-        call, scalars = self.of.settled(values)
+        call, scalars = self.of.resolved(values)
         left_out = sorted(self.at)
         wanted = tuple(one - sum(at < one for at in left_out) for one in self.wanted)
         return vjp_call(call, wanted, self.given), scalars
@@ -138,7 +138,7 @@ class _Gradient(Unsettled):
         return _late_gradient(self, "", back)
 
 
-def _late_gradient(call: Unsettled, no_gradient: str, back: Backward) -> list[Any]:
+def _late_gradient(call: Unresolved, no_gradient: str, back: Backward) -> list[Any]:
     wanted = tuple(index for index, want in enumerate(back.wanted) if want and index not in call.at)
     given = back.given
     if no_gradient or not wanted or not given:

@@ -18,7 +18,7 @@ from hybridnet.ops.core.registry import get
 from .evaluate import infer_types
 from .node import Edge, Graph, Node
 from .split import joint_gradient
-from .subgraph import ControlCall, Part, closed, opened, shared, type_of
+from .subgraph import ControlCall, Subgraph, closed, opened, shared, type_of
 from .transform import prepare
 from .unbounded import unbounded_gradient
 
@@ -48,7 +48,7 @@ class CondCall(ControlCall):
 
     def __init__(
         self,
-        parts: tuple[Part, Part],
+        parts: tuple[Subgraph, Subgraph],
         num_visible: int,
         num_scalars: int,
         is_open: bool = False,
@@ -86,7 +86,7 @@ class CondCall(ControlCall):
             )
         )
 
-    def with_parts(self, parts: tuple[Part, ...], limit: int | None = None) -> CondCall:
+    def with_parts(self, parts: tuple[Subgraph, ...], limit: int | None = None) -> CondCall:
         """Returns the choice between two other graphs."""
         mutated = [place - 1 for place in self.mutates]
         one, other = parts
@@ -178,7 +178,7 @@ class CondCall(ControlCall):
                 like = Edge(part.graph.inputs[place], 0)
                 none = Edge(Node(zeros, (like,), "zeros"), 0)
                 outputs.append(none if number is None else graph.outputs[number])
-            parts.append(Part(Graph(graph.inputs, tuple(outputs)), part.places))
+            parts.append(Subgraph(Graph(graph.inputs, tuple(outputs)), part.places))
         return shared(CondCall((parts[0], parts[1]), len(wanted), self.num_scalars))
 
 

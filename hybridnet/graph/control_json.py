@@ -14,7 +14,7 @@ from hybridnet.ops.core.registry import get
 from .cond import CondCall, open_cond
 from .foreach import ForeachCall, open_foreach
 from .node import Edge, Graph, Moves, Node, topological, variable
-from .subgraph import ControlCall, Part
+from .subgraph import ControlCall, Subgraph
 from .while_loop import WhileCall, open_while
 
 __all__ = ["OPERATORS", "attributes", "read", "subgraphs"]
@@ -46,7 +46,7 @@ def _copy(edge: Edge) -> Edge:
     return Edge(Node(get("_copy").bind({})[0], (edge,), "identity_pred"), 0)
 
 
-def _with_numbers(part: Part, numbers: Sequence[Any]) -> Graph:
+def _with_numbers(part: Subgraph, numbers: Sequence[Any]) -> Graph:
     def change(node: Node, inputs: tuple[Edge, ...]) -> Node:
         scalars = tuple(
             numbers[part.places[one]] if type(one) is HostScalar else one for one in node.scalars

@@ -71,7 +71,7 @@ def infer_dtypes(
     Raises:
         DTypeError: an operator cannot take these dtypes; the message names the node.
     """
-    inference = _Inference(nodes)
+    inference = _DtypeInference(nodes)
     for node, dtype in known.items():
         inference.dtypes[Edge(node, 0)] = dtype
     inference.run()
@@ -83,7 +83,7 @@ def infer_dtypes(
     return inference.dtypes
 
 
-class _Inference:
+class _DtypeInference:
     """What is known so far, and the steps that add to it."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:

@@ -21,16 +21,16 @@ from hybridnet.ops.core.registry import get
 from .evaluate import infer_types
 from .node import Edge, Graph, Node, variable
 from .split import GradientGraph, differentiate, narrowed
-from .subgraph import ControlCall, Part, closed, opened, shared, type_of
+from .subgraph import ControlCall, Subgraph, closed, opened, shared, type_of
 from .transform import prepare
 from .unbounded import unbounded_gradient
 
-__all__ = ["ForeachCall", "Loop", "gradient_of_kept", "open_foreach"]
+__all__ = ["ForeachCall", "ForeachSpec", "gradient_of_kept", "open_foreach"]
 
 
 @final
 @dataclass(frozen=True)
-class Loop:
+class ForeachSpec:
     """How a body is run over rows.
 
     Attributes:
@@ -78,8 +78,8 @@ class ForeachCall(ControlCall):
 
     def __init__(
         self,
-        body: Part,
-        loop: Loop,
+        body: Subgraph,
+        loop: ForeachSpec,
         num_scalars: int,
         is_open: bool = False,
         written: Sequence[int] = (),
@@ -115,7 +115,7 @@ class ForeachCall(ControlCall):
         )
         return shared(ForeachCall(body, loop, self.num_scalars, False, written, self.draws))
 
-    def with_parts(self, parts: tuple[Part, ...], limit: int | None = None) -> ForeachCall:
+    def with_parts(self, parts: tuple[Subgraph, ...], limit: int | None = None) -> ForeachCall:
         """Returns the loop of another body; of one that keeps nothing for its gradient."""
         (body,) = parts
         made = ForeachCall(
@@ -244,7 +244,7 @@ class ForeachCall(ControlCall):
         outputs = (*heads[: loop.num_out], *kept, *heads[loop.num_out :])
         return shared(
             ForeachCall(
-                Part(Graph(body.graph.inputs, outputs), body.places),
+                Subgraph(Graph(body.graph.inputs, outputs), body.places),
                 replace(loop, num_out=loop.num_out + len(kept), kept=len(kept)),
                 self.num_scalars,
                 split=split,
@@ -356,10 +356,12 @@ class ForeachCall(ControlCall):
             ),
         )
         carried = tuple(range(len(front), len(front) + len(states) + len(sums)))
-        back_loop = Loop(
+        back_loop = ForeachSpec(
             len(front), len(row_grads), carried, len(carried), self.rows(types), not loop.reverse
         )
-        call = shared(ForeachCall(Part(graph, self.parts[0].places), back_loop, self.num_scalars))
+        call = shared(
+            ForeachCall(Subgraph(graph, self.parts[0].places), back_loop, self.num_scalars)
+        )
         return _Reverse(call, rows, read, split.given, row_grads, summed)
 
 
@@ -446,5 +448,5 @@ def open_foreach(
     count = len(body.inputs)
     written = [i for i in ready.writes if i < count]
     carried = (*range(num_data, num_data + num_states), *written, *([count] if ready.draws else []))
-    loop = Loop(num_data, num_out, carried, num_states, reverse=reverse, flat=flat)
+    loop = ForeachSpec(num_data, num_out, carried, num_states, reverse=reverse, flat=flat)
     return ForeachCall(part, loop, len(scalars), True, written, ready.draws), scalars

@@ -18,7 +18,7 @@ from hybridnet.ops.core.backward import BackwardCall
 from hybridnet.ops.core.call import Arrays, Backward, Call, Types, only
 from hybridnet.ops.core.registry import get
 
-from .by_value import Unsettled
+from .by_value import Unresolved
 from .evaluate import evaluate
 from .gradient import EdgeHandle, fitted
 from .node import Edge, Graph, Moves, Node, variable
@@ -129,7 +129,7 @@ def _expanded(
     forward = _forward(call, outputs)
     if forward is not None:  # as it has become: with a random state, or without sizes
         assert forward.call is not None
-        if isinstance(of, Unsettled):
+        if isinstance(of, Unresolved):
             left = [number for number in range(call.count) if number not in of.at]
             places = {number: place for place, number in enumerate(left)}
         of = forward.call

@@ -62,14 +62,14 @@ def infer_shapes(
         ShapeError, DTypeError: an operator's requirement cannot be met, or two shapes contradict
             one another; the message names the node.
     """
-    inference = _Inference(nodes, dtypes)
+    inference = _ShapeInference(nodes, dtypes)
     for node, shape in known.items():
         inference.learn(Edge(node, 0), shape, node)
     inference.run()
     return inference.shapes
 
 
-class _Inference:
+class _ShapeInference:
     """What is known so far, and the steps that add to it."""
 
     def __init__(self, nodes: Sequence[Node], dtypes: Mapping[Edge, Any]) -> None:

@@ -1,7 +1,7 @@
 """Calls that hold graphs: what `foreach`, `while_loop` and `cond` have in common.
 
-Such a call is one node of the graph around it. What is inside is a `Part`: a graph whose numbers
-are given by the call, so that one program serves all of them.
+Such a call is one node of the graph around it. What is inside is a `Subgraph`: a graph whose
+numbers are given by the call, so that one program serves all of them.
 
 A call that a symbol holds is open: its operators' mode is not known, and random states and arrays
 that are overwritten do not show (see `transform`). `with_train` closes it: then these are carried
@@ -39,7 +39,7 @@ from .transform import prepare
 __all__ = [
     "RUNNERS",
     "ControlCall",
-    "Part",
+    "Subgraph",
     "closed",
     "names_devices",
     "opened",
@@ -53,7 +53,7 @@ RUNNERS: Final[dict[str, Callable[..., list[Any]]]] = {}
 
 @final
 @dataclass(frozen=True, eq=False)
-class Part:
+class Subgraph:
     """A graph inside a call.
 
     Attributes:
@@ -102,10 +102,10 @@ class Part:
         return sum(call.num_unbounded for call in calls if isinstance(call, ControlCall))
 
     @cached_property
-    def with_counts(self) -> Part:
+    def with_counts(self) -> Subgraph:
         """The part with `counts` as further outputs."""
         outputs = (*self.graph.outputs, *self.counts)
-        return Part(Graph(self.graph.inputs, outputs, self.graph.targets), self.places)
+        return Subgraph(Graph(self.graph.inputs, outputs, self.graph.targets), self.places)
 
     def run_counting(
         self, platform: str, inputs: Sequence[Any], scalars: Sequence[Any]
@@ -146,20 +146,22 @@ class Part:
         return (inputs, calls, outputs, order, numbers)
 
 
-def opened(*graphs: Graph) -> tuple[tuple[Part, ...], tuple[Any, ...]]:
+def opened(*graphs: Graph) -> tuple[tuple[Subgraph, ...], tuple[Any, ...]]:
     """Returns parts whose numbers are given from outside, and the numbers that the graphs had."""
-    parts: list[Part] = []
+    parts: list[Subgraph] = []
     numbers: list[Any] = []
     for graph in graphs:
         made = with_open_scalars(graph)
         start = len(numbers)
         numbers += structure_of(graph)[1]
         hosts = host_scalars_of(made)
-        parts.append(Part(made, {one: start + i for i, one in enumerate(hosts)}))
+        parts.append(Subgraph(made, {one: start + i for i, one in enumerate(hosts)}))
     return tuple(parts), tuple(numbers)
 
 
-def closed(part: Part, train: bool, written: Sequence[int], draws: bool) -> tuple[Part, list[int]]:
+def closed(
+    part: Subgraph, train: bool, written: Sequence[int], draws: bool
+) -> tuple[Subgraph, list[int]]:
     """Settles the mode of a part, and makes what it overwrites outputs of it.
 
     Args:
@@ -182,7 +184,7 @@ def closed(part: Part, train: bool, written: Sequence[int], draws: bool) -> tupl
     carried = [*written, count] if draws else list(written)
     heads += [new.get(number, Edge(inputs[number], 0)) for number in carried]
     graph = Graph(inputs, tuple(heads), ready.graph.targets)
-    return Part(graph, part.places), [i for i in written if i in new]
+    return Subgraph(graph, part.places), [i for i in written if i in new]
 
 
 class ControlCall(Call):
@@ -209,7 +211,7 @@ class ControlCall(Call):
     __slots__ = ("_closed", "is_endless", "is_open", "num_unbounded", "on_host", "parts")
 
     def __init__(
-        self, parts: tuple[Part, ...], num_scalars: int, is_open: bool, is_endless: bool = False
+        self, parts: tuple[Subgraph, ...], num_scalars: int, is_open: bool, is_endless: bool = False
     ) -> None:
         self.parts = parts
         self.num_scalars = num_scalars
@@ -266,7 +268,7 @@ class ControlCall(Call):
         """Makes the call in, or out of, a training pass."""
 
     @abstractmethod
-    def with_parts(self, parts: tuple[Part, ...], limit: int | None = None) -> ControlCall:
+    def with_parts(self, parts: tuple[Subgraph, ...], limit: int | None = None) -> ControlCall:
         """Returns the call with other parts in the places of its own.
 
         Args:
@@ -301,10 +303,10 @@ class ControlCall(Call):
             places = [*range(call.num_visible), 0, *range(call.num_visible, call.num_outputs - 1)]
             return [Edge(made, place) for place in places]  # nothing reads the counts
 
-        parts = tuple(Part(part.graph.map(change), part.places) for part in self.parts)
+        parts = tuple(Subgraph(part.graph.map(change), part.places) for part in self.parts)
         return self.with_parts(parts, limit)
 
-    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
+    def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Has the executor run what is inside, node by node or in larger pieces."""
         return RUNNERS["control"](self, ctx, values, scalars)
 

@@ -15,7 +15,7 @@ from typing import Any, final
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import GraphError
-from hybridnet.ops.core.call import ApartCall, Arrays, Backward, Scalars, Types
+from hybridnet.ops.core.call import Arrays, Backward, HostOnlyCall, Scalars, Types
 
 from .evaluate import infer_types
 from .node import Edge, Graph, Node, variable
@@ -29,7 +29,7 @@ _LEAST = 4
 
 
 @final
-class UnboundedGradient(ApartCall):
+class UnboundedGradient(HostOnlyCall):
     """The gradients of a call with loops that have no maximum.
 
     Its inputs are the counts, those of the call, and the gradients of some of its outputs.
@@ -91,7 +91,7 @@ class UnboundedGradient(ApartCall):
         graph = Graph(inputs, outputs)
         return joint_gradient(graph, self.wanted, given, infer_types(graph, types))
 
-    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
+    def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Asks for the counts, and has the gradient run."""
         return RUNNERS["unbounded"](self, ctx, values, scalars)
 

@@ -17,9 +17,9 @@ from hybridnet.ops.core.call import Arrays, Backward, Call, Types
 from hybridnet.ops.core.registry import get
 
 from .cond import CondCall
-from .foreach import ForeachCall, Loop, gradient_of_kept
+from .foreach import ForeachCall, ForeachSpec, gradient_of_kept
 from .node import Edge, Graph, Node
-from .subgraph import ControlCall, Part, closed, opened, shared
+from .subgraph import ControlCall, Subgraph, closed, opened, shared
 from .transform import prepare
 from .unbounded import unbounded_gradient
 
@@ -62,7 +62,7 @@ class WhileCall(ControlCall):
 
     def __init__(
         self,
-        parts: tuple[Part, Part],
+        parts: tuple[Subgraph, Subgraph],
         num_out: int,
         carried: tuple[int, ...],
         num_states: int,
@@ -103,9 +103,9 @@ class WhileCall(ControlCall):
         heads = condition.graph.outputs[:1]
         body, written = closed(self.parts[1], train, places, self.draws)
         graph = Graph(condition.graph.inputs, heads, condition.graph.targets)
-        return self._remade((Part(graph, condition.places), body), self.max_iterations, written)
+        return self._remade((Subgraph(graph, condition.places), body), self.max_iterations, written)
 
-    def with_parts(self, parts: tuple[Part, ...], limit: int | None = None) -> WhileCall:
+    def with_parts(self, parts: tuple[Subgraph, ...], limit: int | None = None) -> WhileCall:
         """Returns the loop of another condition and body."""
         condition, body = parts
         limit = self.max_iterations if self.max_iterations is not None else limit
@@ -117,7 +117,7 @@ class WhileCall(ControlCall):
 
     def _remade(
         self,
-        parts: tuple[Part, Part],
+        parts: tuple[Subgraph, Subgraph],
         limit: int | None,
         written: Sequence[int],
         is_open: bool = False,
@@ -223,7 +223,7 @@ class WhileCall(ControlCall):
             zeros = get("_zeros").bind({"shape": one.shape, "dtype": one.dtype.name})[0]
             outputs.append(Edge(Node(zeros, (), "zeros"), 0))
         outputs += [Edge(inputs[one], 0) for one in self.carried]
-        rest = Part(Graph(inputs, tuple(outputs)), {})
+        rest = Subgraph(Graph(inputs, tuple(outputs)), {})
         choice = shared(CondCall((body, rest), len(outputs), self.num_scalars))
         hosts = sorted({**condition.places, **body.places}.items(), key=lambda one: one[1])
         holds = _moved(condition.graph, {edge: Edge(node, 0) for edge, node in place.items()})
@@ -235,8 +235,8 @@ class WhileCall(ControlCall):
         )
         graph = Graph(inputs, tuple(Edge(node, i) for i in range(len(outputs))))
         assert self.max_iterations is not None
-        loop = Loop(0, self.num_out, self.carried, self.num_states, self.max_iterations)
-        return shared(ForeachCall(Part(graph, dict(hosts)), loop, self.num_scalars))
+        loop = ForeachSpec(0, self.num_out, self.carried, self.num_states, self.max_iterations)
+        return shared(ForeachCall(Subgraph(graph, dict(hosts)), loop, self.num_scalars))
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Runs the gradient of the loop over rows."""

@@ -12,7 +12,7 @@ from hybridnet.base.dtype import CODE_OF
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.core.call import ApartCall, Backward, Types
+from hybridnet.ops.core.call import Backward, HostOnlyCall, Types
 from hybridnet.ops.core.registry import get
 from hybridnet.runtime.platform.jax_devices import device_of
 from hybridnet.runtime.record import recorder
@@ -74,7 +74,7 @@ def send(array: Any, device: Any) -> Any:
 
 
 @final
-class CopyAcross(ApartCall):
+class CopyAcross(HostOnlyCall):
     """A copy to another device. Programs are for one device, so this is never part of one."""
 
     __slots__ = ("source", "target")

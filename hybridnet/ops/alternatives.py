@@ -4,7 +4,7 @@ See docs/tuning.md. The library's own come from `hybridnet.ops.core.alternatives
 """
 
 from .core.alternatives import PLAIN as PLAIN
-from .core.alternatives import Operand as Operand
+from .core.alternatives import OperandType as OperandType
 from .core.alternatives import Site as Site
 from .core.alternatives import alternative as alternative
 from .core.alternatives import builtin_choice as builtin_choice

@@ -12,7 +12,7 @@ from . import hoist, sums
 from .arithmetic_rules import ALGEBRA, MOVES, NUMBERS, SIGNS
 from .context import PassContext
 from .pattern import compiled
-from .rewrite import Rewriter, Step, indexed, op_name
+from .rewrite import Rewriter, RewriteStep, indexed, op_name
 from .rule import Rule
 
 __all__ = ["RULES", "run"]
@@ -59,6 +59,6 @@ def _same(rewriter: Rewriter, node: Node) -> Edge | None:
 
 
 @cache
-def _steps() -> Mapping[str, tuple[Step, ...]]:
-    own = [Step(_SAME, _RESHAPES, _same), Step(_RESHAPED, _RESHAPES, _reshaped)]
+def _steps() -> Mapping[str, tuple[RewriteStep, ...]]:
+    own = [RewriteStep(_SAME, _RESHAPES, _same), RewriteStep(_RESHAPED, _RESHAPES, _reshaped)]
     return indexed([*map(compiled, _EXPRESSIONS), *own, *hoist.STEPS])

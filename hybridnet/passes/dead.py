@@ -9,7 +9,7 @@ from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.ops.core.operator import OpCall
 
 from .context import PassContext
-from .rewrite import Replacement, Rewriter, Step, indexed
+from .rewrite import Replacement, Rewriter, RewriteStep, indexed
 from .rule import Rule
 
 __all__ = ["RULES", "run"]
@@ -47,5 +47,5 @@ def _part_of_split(rewriter: Rewriter, node: Node) -> Replacement | None:
 
 
 @cache
-def _steps() -> dict[str, tuple[Step, ...]]:
-    return dict(indexed([Step(_SPLIT, ("SliceChannel",), _part_of_split)]))
+def _steps() -> dict[str, tuple[RewriteStep, ...]]:
+    return dict(indexed([RewriteStep(_SPLIT, ("SliceChannel",), _part_of_split)]))

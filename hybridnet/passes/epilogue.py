@@ -15,7 +15,7 @@ from hybridnet.ops.core.operator import OpCall
 
 from .context import PassContext
 from .pattern import FAMILIES
-from .rewrite import Rewriter, Step, indexed, op_name
+from .rewrite import Rewriter, RewriteStep, indexed, op_name
 from .rule import Rule
 
 __all__ = ["RULES", "run"]
@@ -93,11 +93,11 @@ def _rectified(rewriter: Rewriter, node: Node) -> Edge | None:
 
 
 @cache
-def _steps() -> Mapping[str, tuple[Step, ...]]:
+def _steps() -> Mapping[str, tuple[RewriteStep, ...]]:
     convolutions = frozenset(_CONVOLUTIONS)
     return indexed(
         [
-            Step(_SUMMED, FAMILIES["add"], _summed, convolutions),
-            Step(_RECTIFIED, ("relu", "Activation"), _rectified, convolutions),
+            RewriteStep(_SUMMED, FAMILIES["add"], _summed, convolutions),
+            RewriteStep(_RECTIFIED, ("relu", "Activation"), _rectified, convolutions),
         ]
     )

@@ -25,7 +25,7 @@ from typing import Any, Final, final
 
 from hybridnet.base.errors import InternalError
 from hybridnet.graph.node import Node
-from hybridnet.ops.core.call import ApartCall, Backward, Types
+from hybridnet.ops.core.call import Backward, HostOnlyCall, Types
 
 __all__ = [
     "PIVOT",
@@ -83,7 +83,7 @@ class Scopes:
     levels: dict[Node, int] = field(default_factory=dict)
 
 
-class ExecutorCall(ApartCall):
+class ExecutorCall(HostOnlyCall):
     """What the executor does itself, between programs."""
 
     __slots__ = ()

@@ -22,7 +22,7 @@ from .flow import (
 from .flow_writer import Reader, Scope
 from .loop_rows import COUNTER, zeros
 
-__all__ = ["Loop", "LoopVariable"]
+__all__ = ["LoopVariable", "LoopWriter"]
 
 
 @dataclass(eq=False, slots=True)
@@ -56,7 +56,7 @@ class LoopVariable:
 class _Test(Scope):
     """What a loop computes in each iteration to know whether it goes on."""
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: LoopWriter) -> None:
         super().__init__(loop.writer, loop.frame)
         self._loop = loop
 
@@ -69,7 +69,7 @@ class _Test(Scope):
 class _Body(Scope):
     """What a loop computes in each iteration but the last."""
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: LoopWriter) -> None:
         super().__init__(loop.writer, loop.frame)
         self._loop = loop
         self._pivots: dict[str, Node] = {}
@@ -84,7 +84,7 @@ class _Body(Scope):
 
 
 @final
-class Loop:
+class LoopWriter:
     """A loop: its variables, its constants, its test and its body.
 
     Each device that has a part in it has a variable of its own, if only one to count its

@@ -17,7 +17,7 @@ from .context import PassContext
 from .fold_rules import CONSTANT_OPERANDS, NEUTRAL, SHAPES
 from .numpy_rules import NUMPY
 from .pattern import FAMILIES, compiled
-from .rewrite import Rewriter, Step, indexed, op_name
+from .rewrite import Rewriter, RewriteStep, indexed, op_name
 from .rule import Rule
 
 __all__ = ["RULES", "run"]
@@ -78,11 +78,11 @@ def run(graph: Graph, context: PassContext) -> Graph:
         rewriter = Rewriter(graph, context, {})
         constants = Constants(rewriter)
         own = [
-            Step(_SHAPE, ("shape_array",), partial(_shape, constants)),
-            Step(_SIZE, ("size_array",), partial(_size, constants)),
-            Step(_JOIN, ("Concat",), partial(_joined, constants)),
-            Step(_CONSTANT, ("*",), partial(_folded, constants)),
-            Step(_FUNCTION, ("*",), partial(_computed, constants)),
+            RewriteStep(_SHAPE, ("shape_array",), partial(_shape, constants)),
+            RewriteStep(_SIZE, ("size_array",), partial(_size, constants)),
+            RewriteStep(_JOIN, ("Concat",), partial(_joined, constants)),
+            RewriteStep(_CONSTANT, ("*",), partial(_folded, constants)),
+            RewriteStep(_FUNCTION, ("*",), partial(_computed, constants)),
         ]
         rewriter.add_steps(steps)
         rewriter.add_steps(indexed(own))
@@ -139,5 +139,5 @@ def _joined(constants: Constants, rewriter: Rewriter, node: Node) -> Edge | None
 
 
 @cache
-def _steps() -> Mapping[str, tuple[Step, ...]]:
+def _steps() -> Mapping[str, tuple[RewriteStep, ...]]:
     return indexed(map(compiled, (*SHAPES, *NEUTRAL, *CONSTANT_OPERANDS)))

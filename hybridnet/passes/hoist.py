@@ -8,7 +8,7 @@ from hybridnet.graph.node import Edge, Node
 from hybridnet.ops.core.operator import OpCall
 
 from .pattern import FAMILIES, binary
-from .rewrite import Rewriter, Step, op_name
+from .rewrite import Rewriter, RewriteStep, op_name
 from .rule import Rule
 
 __all__ = ["RULES", "STEPS"]
@@ -136,7 +136,7 @@ def _without(product: Node, factor: Edge) -> Edge:
 
 #: What applies the rules.
 STEPS: Final = (
-    Step(_JOIN, ("Concat",), _join),
-    Step(_FACTOR, FAMILIES["add"], _factor),
-    Step(_DIVISOR, FAMILIES["add"], _divisor),
+    RewriteStep(_JOIN, ("Concat",), _join),
+    RewriteStep(_FACTOR, FAMILIES["add"], _factor),
+    RewriteStep(_DIVISOR, FAMILIES["add"], _divisor),
 )

@@ -21,7 +21,7 @@ from hybridnet.base.device_name import DEVICE, DeviceName
 from hybridnet.graph.cond import CondCall
 from hybridnet.graph.foreach import ForeachCall
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.graph.subgraph import ControlCall, Part
+from hybridnet.graph.subgraph import ControlCall, Subgraph
 from hybridnet.graph.text import to_text
 from hybridnet.graph.while_loop import WhileCall
 from hybridnet.ops.core.call import Types
@@ -30,7 +30,7 @@ from .flow import PIVOT, Scopes
 from .flow_choice import Choice
 from .flow_writer import Outermost, Reader, Scope, Writer
 from .loop_rows import joined_turns
-from .lower_loops import PARALLEL_ITERATIONS, Loops, Resolve, Site, Written
+from .lower_loops import PARALLEL_ITERATIONS, Loops, LoweringSite, Resolve, Written
 
 __all__ = ["PARALLEL_ITERATIONS", "Lowered", "is_spread", "lower_control"]
 
@@ -159,7 +159,7 @@ class _Lowering:
             if isinstance(call, ControlCall) and self._takes_apart(node, device):
                 inputs = [place[edge] for edge in node.inputs]
                 counts = call.num_unbounded > 0 and Edge(node, call.num_visible) in read
-                site = Site(node, device, scope, inputs, scalars, controls, counts)
+                site = LoweringSite(node, device, scope, inputs, scalars, controls, counts)
                 outputs = self._lower(site)
                 if call.num_unbounded and not counts:  # nothing reads this one
                     outputs.insert(call.num_visible, outputs[0])
@@ -181,7 +181,7 @@ class _Lowering:
     def _takes_apart(self, node: Node, device: str) -> bool:
         return self._everything or is_spread(node, device, self._resolve)
 
-    def _lower(self, site: Site) -> list[Edge]:
+    def _lower(self, site: LoweringSite) -> list[Edge]:
         call = site.node.call
         assert isinstance(call, ControlCall)
         call = call.with_train(False) if call.is_open else call
@@ -192,7 +192,9 @@ class _Lowering:
         assert isinstance(call, ForeachCall)
         return self._loops.lower_foreach(site, call)
 
-    def _part(self, part: Part, site: Site, scope: Scope, readers: Sequence[Reader]) -> Written:
+    def _part(
+        self, part: Subgraph, site: LoweringSite, scope: Scope, readers: Sequence[Reader]
+    ) -> Written:
         """Writes a part of a call; its last outputs are the counts of loops, if these are read."""
         part = part.with_counts if site.counts else part
         numbers = {one: site.scalars[place] for one, place in part.places.items()}
@@ -202,7 +204,7 @@ class _Lowering:
 
     # -- branches ----------------------------------------------------------------------------
 
-    def _lower_cond(self, site: Site, call: CondCall) -> list[Edge]:
+    def _lower_cond(self, site: LoweringSite, call: CondCall) -> list[Edge]:
         then, other = call.parts
         pred = site.inputs[0].at(site.device)
         choice = Choice(site.scope, site.node, pred, site.floor, site.controls)
@@ -229,7 +231,7 @@ class _Lowering:
 
     def _branch_turns(
         self,
-        site: Site,
+        site: LoweringSite,
         scope: Scope,
         counts: Sequence[Reader],
         call: CondCall,

@@ -8,11 +8,11 @@ from typing import Any, Final, final
 
 from hybridnet.graph.foreach import ForeachCall
 from hybridnet.graph.node import Edge, Node
-from hybridnet.graph.subgraph import ControlCall, Part
+from hybridnet.graph.subgraph import ControlCall, Subgraph
 from hybridnet.graph.while_loop import WhileCall
 from hybridnet.ops.core.call import Types
 
-from .flow_loop import Loop, LoopVariable
+from .flow_loop import LoopVariable, LoopWriter
 from .flow_writer import Reader, Scope, Writer
 from .loop_rows import (
     COUNTER,
@@ -24,7 +24,7 @@ from .loop_rows import (
     with_turn,
 )
 
-__all__ = ["PARALLEL_ITERATIONS", "Loops", "Resolve", "Site", "Written"]
+__all__ = ["PARALLEL_ITERATIONS", "Loops", "LoweringSite", "Resolve", "Written"]
 
 #: The attribute of a loop's node that says how many of its iterations may be under way at a time,
 PARALLEL_ITERATIONS: Final = "__parallel_iterations__"
@@ -51,7 +51,7 @@ class Written:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Site:
+class LoweringSite:
     """A control call that is being lowered.
 
     Attributes:
@@ -97,22 +97,27 @@ class Loops:
         self,
         writer: Writer,
         resolve: Resolve,
-        write: Callable[[Part, Site, Scope, Sequence[Reader]], Written],
+        write: Callable[[Subgraph, LoweringSite, Scope, Sequence[Reader]], Written],
     ) -> None:
         self.writer = writer
         self._resolve = resolve
         self._write = write
 
-    def _loop(self, site: Site) -> Loop:
+    def _loop(self, site: LoweringSite) -> LoopWriter:
         parallel = int(site.node.attrs.get(PARALLEL_ITERATIONS, _PARALLEL))
-        return Loop(site.scope, site.node, max(parallel, 1), site.floor, site.controls)
+        return LoopWriter(site.scope, site.node, max(parallel, 1), site.floor, site.controls)
 
-    def _home(self, edge: Edge, site: Site) -> str:
+    def _home(self, edge: Edge, site: LoweringSite) -> str:
         """Returns where a loop variable is kept, whose next value is an edge of the body."""
         return site.device if edge.node.is_variable else self._resolve(edge.node, site.device)
 
     def _states(
-        self, site: Site, loop: Loop, part: Part, carried: Sequence[int], num_out: int
+        self,
+        site: LoweringSite,
+        loop: LoopWriter,
+        part: Subgraph,
+        carried: Sequence[int],
+        num_out: int,
     ) -> list[LoopVariable]:
         """Adds the variables of the places of a call that are carried."""
         made = []
@@ -122,7 +127,7 @@ class Loops:
             made.append(loop.variable(first, device, part.graph.inputs[place].name))
         return made
 
-    def lower_while(self, site: Site, call: WhileCall) -> list[Edge]:
+    def lower_while(self, site: LoweringSite, call: WhileCall) -> list[Edge]:
         """Writes a loop over a condition; returns its results."""
         loop, writer = self._loop(site), self.writer
         test, body = call.parts
@@ -166,7 +171,7 @@ class Loops:
         made[call.num_visible : call.num_visible] = turns
         return made
 
-    def lower_foreach(self, site: Site, call: ForeachCall) -> list[Edge]:
+    def lower_foreach(self, site: LoweringSite, call: ForeachCall) -> list[Edge]:
         """Writes a loop over rows; returns its results."""
         loop, writer, one = self._loop(site), self.writer, call.loop
         (body,) = call.parts
@@ -207,7 +212,7 @@ class Loops:
         return [*outs[:shown], *last, *outs[shown:]]
 
     def _rows(
-        self, site: Site, loop: Loop, taking: Any, rows: Reader, count: LoopVariable
+        self, site: LoweringSite, loop: LoopWriter, taking: Any, rows: Reader, count: LoopVariable
     ) -> Reader:
         """Returns the row of an array that an iteration reads, for each device that does."""
         made: dict[str, Edge] = {}
@@ -225,9 +230,9 @@ class Loops:
 
     def _finish(
         self,
-        site: Site,
-        loop: Loop,
-        body: Part,
+        site: LoweringSite,
+        loop: LoopWriter,
+        body: Subgraph,
         readers: Sequence[Reader],
         count: LoopVariable | None,
         stacks: Sequence[LoopVariable],
@@ -280,7 +285,7 @@ class Loops:
         loop.close()
         return [loop.exit(one) for one in turns]
 
-    def _turns(self, site: Site, loop: Loop) -> list[LoopVariable]:
+    def _turns(self, site: LoweringSite, loop: LoopWriter) -> list[LoopVariable]:
         """Adds the variable that counts the turns of loops, if somebody wants to know."""
         if not site.counts:
             return []

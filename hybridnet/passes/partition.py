@@ -24,7 +24,7 @@ from hybridnet.ops.core.call import Types
 
 from .flow import ExecutorCall, FlowCall, Frame, Scopes
 
-__all__ = ["Part", "Partition", "RecvCall", "SendCall", "Transfer", "partition"]
+__all__ = ["DevicePart", "Partition", "RecvCall", "SendCall", "Transfer", "partition"]
 
 
 #: The type of what goes along a control edge.
@@ -88,7 +88,7 @@ class RecvCall(_TransferCall):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Part:
+class DevicePart:
     """What one device does.
 
     Attributes:
@@ -129,7 +129,7 @@ class Partition:
         transfers: one for each pair of Send and Recv.
     """
 
-    parts: Mapping[str, Part]
+    parts: Mapping[str, DevicePart]
     transfers: tuple[Transfer, ...]
 
 
@@ -289,12 +289,12 @@ def partition(
     return Partition(parts, tuple(cutter.transfers))
 
 
-def _finished(graph: Graph, device: str, part: _Building) -> Part:
+def _finished(graph: Graph, device: str, part: _Building) -> DevicePart:
     inputs = sorted(part.inputs)
     outputs = [edge for _, edge in part.results] + [Edge(send, 0) for send in part.sends]
     made = [part.nodes[node] for node in graph.targets if node in part.nodes]
     targets = tuple(node for node in made if not isinstance(node.call, RecvCall))
-    return Part(
+    return DevicePart(
         device,
         Graph(tuple(graph.inputs[i] for i in inputs), tuple(outputs), targets),
         tuple(inputs),

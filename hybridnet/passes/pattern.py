@@ -36,7 +36,7 @@ from hybridnet.ops.core.registry import get
 
 from .conditions import FUNCTIONS, Value
 from .context import PassContext
-from .rewrite import Rewriter, Step, indexed, op_name
+from .rewrite import Rewriter, RewriteStep, indexed, op_name
 from .rule import Rule
 
 __all__ = ["COMMUTATIVE", "FAMILIES", "binary", "compiled", "rewritten"]
@@ -158,7 +158,7 @@ def _evaluated(code: CodeType, values: _Bound) -> Any:
     return eval(code, FUNCTIONS, values)
 
 
-def compiled(rule: Rule) -> Step:
+def compiled(rule: Rule) -> RewriteStep:
     """Returns what applies a rule.
 
     Raises:
@@ -169,7 +169,7 @@ def compiled(rule: Rule) -> Step:
 
 
 @cache
-def _compiled(rule: Rule) -> Step:
+def _compiled(rule: Rule) -> RewriteStep:
     before = [one for one in _orders(_read(rule, rule.before)) if isinstance(one, _Apply)]
     after = _read(rule, rule.after)
     where = _code(ast.parse(rule.where, mode="eval").body) if rule.where else None
@@ -195,7 +195,7 @@ def _compiled(rule: Rule) -> Step:
         return None
 
     nested = [one.operators for one in before[0].inputs if isinstance(one, _Apply)]
-    return Step(
+    return RewriteStep(
         rule,
         before[0].operators,
         apply,

@@ -26,7 +26,7 @@ from typing import final
 
 from hybridnet.graph.node import Edge, Graph, Moves, Node, variable
 
-from .partition import Part, RecvCall, SendCall
+from .partition import DevicePart, RecvCall, SendCall
 
 __all__ = ["Piece", "pieces_of"]
 
@@ -54,7 +54,7 @@ class Piece:
     ends: tuple[Node, ...] = ()
 
 
-def pieces_of(part: Part, is_heavy: Callable[[Sequence[Node]], bool]) -> list[Piece]:
+def pieces_of(part: DevicePart, is_heavy: Callable[[Sequence[Node]], bool]) -> list[Piece]:
     """Cuts a part into pieces; each comes after those of this device that it reads.
 
     Args:
@@ -83,7 +83,7 @@ def pieces_of(part: Part, is_heavy: Callable[[Sequence[Node]], bool]) -> list[Pi
     ]
 
 
-def _groups(part: Part, is_heavy: Callable[[Sequence[Node]], bool]) -> list[list[Node]]:
+def _groups(part: DevicePart, is_heavy: Callable[[Sequence[Node]], bool]) -> list[list[Node]]:
     """Returns the nodes that compute, those of one piece in one list."""
     levels: dict[tuple[int, int], list[Node]] = {}
     for node in part.graph.nodes:
@@ -108,7 +108,7 @@ def _groups(part: Part, is_heavy: Callable[[Sequence[Node]], bool]) -> list[list
     return groups
 
 
-def _sets(part: Part) -> dict[Node, tuple[int, int]]:
+def _sets(part: DevicePart) -> dict[Node, tuple[int, int]]:
     """Returns the Recvs before, and the Sends after, each node: whole numbers, a bit for each."""
     order = part.graph.nodes
     before: dict[Node, int] = {}

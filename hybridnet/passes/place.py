@@ -25,7 +25,7 @@ from hybridnet.ops.core.call import Call, Types
 from .cost import CostModel
 from .earliest_finish import Plan, earliest_finish
 
-__all__ = ["Placement", "Site", "on_devices", "place"]
+__all__ = ["DeviceSite", "Placement", "on_devices", "place"]
 
 log: Final = logging.getLogger("hybridnet.placement")
 _GROUP: Final = stored_name("ctx_group")
@@ -37,7 +37,7 @@ def _any_call(call: Call) -> bool:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Site:
+class DeviceSite:
     """A device that nodes can be placed on.
 
     Attributes:
@@ -82,12 +82,12 @@ class _Class(NamedTuple):
     """Nodes that are placed together, and the sites they can be on."""
 
     nodes: list[Node]
-    sites: list[Site]
+    sites: list[DeviceSite]
 
 
 def place(
     graph: Graph,
-    sites: Sequence[Site],
+    sites: Sequence[DeviceSite],
     *,
     default: str | None = None,
     fixed: Mapping[Node, str] | None = None,
@@ -194,9 +194,9 @@ def _classes(
 def _sites_for(
     nodes: Sequence[Node],
     wishes: Mapping[Node, DeviceName],
-    sites: Sequence[Site],
+    sites: Sequence[DeviceSite],
     soft: bool,
-) -> list[Site]:
+) -> list[DeviceSite]:
     """Returns the sites that all these nodes can be on.
 
     Raises:
@@ -236,7 +236,7 @@ def _problem(
     nodes: Sequence[Node],
     asking: Sequence[Node],
     wishes: Mapping[Node, DeviceName],
-    sites: Sequence[Site],
+    sites: Sequence[DeviceSite],
 ) -> str:
     """Says why there is no site for all these nodes."""
     have = ", ".join(str(site.name) for site in sites)

@@ -11,7 +11,7 @@ from hybridnet.graph.node import Edge, Graph, Moves, Node, topological
 
 from .context import PassContext
 from .pattern import compiled
-from .rewrite import Replacement, Rewriter, Step, indexed
+from .rewrite import Replacement, Rewriter, RewriteStep, indexed
 from .rule import Rule
 
 __all__ = ["RULES", "pruned", "run"]
@@ -94,5 +94,7 @@ def _dropout(rewriter: Rewriter, node: Node) -> Replacement | None:
 
 
 @cache
-def _steps() -> dict[str, tuple[Step, ...]]:
-    return dict(indexed([*map(compiled, _EXPRESSIONS), Step(_DROPOUT, ("Dropout",), _dropout)]))
+def _steps() -> dict[str, tuple[RewriteStep, ...]]:
+    return dict(
+        indexed([*map(compiled, _EXPRESSIONS), RewriteStep(_DROPOUT, ("Dropout",), _dropout)])
+    )

@@ -19,7 +19,7 @@ from hybridnet.ops.core.operator import OpCall
 from . import siblings
 from .context import TOLERANCE, PassContext
 from .pattern import FAMILIES, compiled
-from .rewrite import Replacement, Rewriter, Step, indexed, op_name
+from .rewrite import Replacement, Rewriter, RewriteStep, indexed, op_name
 from .rule import Rule
 
 __all__ = ["RULES", "run"]
@@ -206,12 +206,12 @@ def _constants(rewriter: Rewriter, node: Node, bias: list[Edge]) -> tuple[Node, 
 
 
 @cache
-def _steps() -> Mapping[str, tuple[Step, ...]]:
+def _steps() -> Mapping[str, tuple[RewriteStep, ...]]:
     filters = frozenset(_FILTERS)
     return indexed(
         [
             *map(compiled, _PRODUCTS),
-            Step(_BIASED, FAMILIES["add"], _biased, filters),
-            Step(_NORMALIZED, ("BatchNorm",), _normalized, filters),
+            RewriteStep(_BIASED, FAMILIES["add"], _biased, filters),
+            RewriteStep(_NORMALIZED, ("BatchNorm",), _normalized, filters),
         ]
     )

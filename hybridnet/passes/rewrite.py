@@ -28,7 +28,7 @@ from hybridnet.ops.core.registry import get
 from .context import PassContext, infer
 from .rule import Rule
 
-__all__ = ["Replacement", "Rewriter", "Step", "indexed", "is_pure", "op_name"]
+__all__ = ["Replacement", "RewriteStep", "Rewriter", "indexed", "is_pure", "op_name"]
 
 #: An edge for each output of a node, None where it is not used.
 Replacement = tuple[Edge | None, ...]
@@ -39,7 +39,7 @@ _LIMIT: Final = 100
 
 @final
 @dataclass(frozen=True, slots=True)
-class Step:
+class RewriteStep:
     """A rule and what applies it.
 
     Attributes:
@@ -60,9 +60,9 @@ class Step:
     of_constant: bool = False
 
 
-def indexed(steps: Iterable[Step]) -> Mapping[str, tuple[Step, ...]]:
+def indexed(steps: Iterable[RewriteStep]) -> Mapping[str, tuple[RewriteStep, ...]]:
     """Returns steps by operator, in the order given."""
-    found: dict[str, list[Step]] = defaultdict(list)
+    found: dict[str, list[RewriteStep]] = defaultdict(list)
     for step in steps:
         for operator in step.operators:
             found[operator].append(step)
@@ -95,7 +95,7 @@ class Rewriter:
     """
 
     def __init__(
-        self, graph: Graph, context: PassContext, steps: Mapping[str, Sequence[Step]]
+        self, graph: Graph, context: PassContext, steps: Mapping[str, Sequence[RewriteStep]]
     ) -> None:
         self.context = context
         self.constants: set[Node] = set()
@@ -106,12 +106,12 @@ class Rewriter:
         self._was: dict[Node, Node] = {}
         # How much more often nodes are used than in the old graph.
         self._further: Counter[Node] = Counter()
-        self._steps: dict[str, tuple[Step, ...]] = {}
+        self._steps: dict[str, tuple[RewriteStep, ...]] = {}
         # The steps that are tried at nodes that depend on nothing.
-        self._of_constants: tuple[Step, ...] = ()
+        self._of_constants: tuple[RewriteStep, ...] = ()
         self.add_steps(steps)
 
-    def add_steps(self, steps: Mapping[str, Sequence[Step]]) -> None:
+    def add_steps(self, steps: Mapping[str, Sequence[RewriteStep]]) -> None:
         """Adds to what is tried.
 
         Args:
@@ -303,7 +303,7 @@ class Rewriter:
             return edge
         return None
 
-    def _fitting(self, node: Node) -> Iterator[tuple[Step, Edge | Replacement]]:
+    def _fitting(self, node: Node) -> Iterator[tuple[RewriteStep, Edge | Replacement]]:
         """Yields what the rules make of a node, where that has its types."""
         steps = self._steps.get(op_name(node), ())
         if node in self.constants:

@@ -19,7 +19,7 @@ from hybridnet.base.dtype import BOOL, is_float
 from hybridnet.graph.node import Edge, Graph, Node
 
 from .pattern import FAMILIES, binary
-from .rewrite import Rewriter, Step, indexed, op_name
+from .rewrite import Rewriter, RewriteStep, indexed, op_name
 from .rule import Rule
 
 __all__ = ["RULES", "steps"]
@@ -70,7 +70,7 @@ class _Term:
     factor: Edge | None = None
 
 
-def steps(graph: Graph, rewriter: Rewriter) -> Mapping[str, tuple[Step, ...]]:
+def steps(graph: Graph, rewriter: Rewriter) -> Mapping[str, tuple[RewriteStep, ...]]:
     """Returns what applies the rules to the sums of a graph."""
     if not any(op_name(node) in _SUMS for node in graph.nodes):
         return {}
@@ -82,7 +82,7 @@ def steps(graph: Graph, rewriter: Rewriter) -> Mapping[str, tuple[Step, ...]]:
         (_SMALL, partial(_small_first, floats=False)),
         (_SMALL_FLOAT, partial(_small_first, floats=True)),
     ]
-    return indexed(Step(rule, tuple(_SUMS), partial(apply, sums)) for rule, apply in applied)
+    return indexed(RewriteStep(rule, tuple(_SUMS), partial(apply, sums)) for rule, apply in applied)
 
 
 def _inner(graph: Graph, rewriter: Rewriter) -> set[Node]:

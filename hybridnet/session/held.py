@@ -14,13 +14,13 @@ import numpy as np
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.ops.core import registry
-from hybridnet.ops.core.call import ApartCall, Backward, Call, Types
+from hybridnet.ops.core.call import Backward, Call, HostOnlyCall, Types
 from hybridnet.ops.state.variables import READ
 
 __all__ = ["IS_HELD", "VALUE_OR", "asking", "resolve_held"]
 
 
-class _Asking(ApartCall):
+class _Asking(HostOnlyCall):
     """A call whose first input is a variable that may have no value yet."""
 
     refusal = "{name} stands in a graph that no session has settled"

@@ -1,4 +1,4 @@
-"""From a request to programs: what is pruned, settled, placed and compiled for a run.
+"""From a request to programs: what is pruned, resolved, placed and compiled for a run.
 
 A `RunStep` is made once for each request (what is fetched, what runs, what is fed), and in it a
 `SessionProgram` for each combination of types that it meets.
@@ -23,7 +23,7 @@ from hybridnet.graph.subgraph import names_devices
 from hybridnet.graph.transform import STATE, prepare, updates_of
 from hybridnet.passes.place import on_devices, place
 from hybridnet.passes.prune import pruned
-from hybridnet.passes.settle import is_unsettled, needed_values, settle
+from hybridnet.passes.resolve import is_unresolved, needed_values, resolve
 from hybridnet.runtime.devices.device import (
     device_at,
     find_device,
@@ -176,8 +176,8 @@ def make_program(
         ShapeError, DTypeError, GraphError: a node does not fit; the message names it and its line.
     """
     graph = resolve_held(step.graph, held.__contains__) if step.asks else step.graph
-    if is_unsettled(graph):
-        graph = settle(graph, [expected(node) for node in graph.inputs], values)
+    if is_unresolved(graph):
+        graph = resolve(graph, [expected(node) for node in graph.inputs], values)
     ready = prepare(graph, step.request.train)
     inputs, state = graph.inputs, ready.graph.inputs[len(graph.inputs) :]
     needed = set(ready.graph.nodes)

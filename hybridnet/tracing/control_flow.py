@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, taken_apart
+from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, unpacked
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.cond import CondCall
-from hybridnet.graph.foreach import ForeachCall, Loop
+from hybridnet.graph.foreach import ForeachCall, ForeachSpec
 from hybridnet.graph.subgraph import opened, shared
 from hybridnet.graph.while_loop import WhileCall
 from hybridnet.ndarray import NDArray
@@ -67,7 +67,7 @@ def loop_rows(
     graph, tracked = bodies.graph(0, results)
     parts, scalars = opened(graph)
     carried = (*range(count, count + len(states)), *bodies.written)
-    loop = Loop(count, len(results) - len(states), carried, len(states), flat=True)
+    loop = ForeachSpec(count, len(results) - len(states), carried, len(states), flat=True)
     call = shared(ForeachCall(parts[0], loop, len(scalars)))
     return bodies.apply(call, scalars, len(results), tracked)
 
@@ -130,7 +130,7 @@ def _foreach(
 
     def run(*arrays: NDArray) -> list[NDArray]:
         result = body(nested(data_layout, arrays[:count]), nested(state_layout, arrays[count:]))
-        outs, new, found = taken_apart("foreach: body", result, len(states), NDArray)
+        outs, new, found = unpacked("foreach: body", result, len(states), NDArray)
         layouts.append(found)
         return [*outs, *new]
 
@@ -161,7 +161,7 @@ def _while_loop(
 
     def run(*arrays: NDArray) -> list[NDArray]:
         result = func(*loop_arguments(layout, arrays))
-        outs, new, found = taken_apart("while_loop: func", result, len(variables), NDArray)
+        outs, new, found = unpacked("while_loop: func", result, len(variables), NDArray)
         layouts.append(found)
         return [*outs, *new]
 

@@ -53,7 +53,7 @@ def print(*args: Any, sep: str = " ", end: str = "\n", file: Any = None) -> None
         # Not by `apply_call`, which holds a lock that what is printed may be waiting for. Nobody
         # asks here what stands for the world outside.
         values = [*(one.read() for one in arrays), Value(tensor_type((1,), np.dtype(np.int32)))]
-        call.run_apart(ctx, values, (), recorder.record)
+        call.run_on_host(ctx, values, (), recorder.record)
         return
     NDArray.apply_call(call, [*(one.as_in_context(ctx) for one in arrays), world(ctx)])
 

@@ -3,7 +3,7 @@
 Such calls happen in program order, also inside traced functions, loops and branches. To be ordered
 there, and to happen though nothing reads what they return, they read and overwrite an array that
 stands for the world outside, one for each context; the trace carries it through like any array
-from hybridnet.ops.core.call import ApartCall
+from hybridnet.ops.core.call import HostOnlyCall
 from outside that a function changes (or like the state of a random generator).
 """
 
@@ -23,7 +23,7 @@ from hybridnet.base.errors import DTypeError, MXNetError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.copies import put
-from hybridnet.ops.core.call import ApartCall, Arrays, Backward, Scalars, Types
+from hybridnet.ops.core.call import Arrays, Backward, HostOnlyCall, Scalars, Types
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.host_task import push_task
 from hybridnet.runtime.record.trace import init_scope
@@ -101,7 +101,7 @@ def _order_var() -> engine.Var:
 
 
 @final
-class HostCall(ApartCall):
+class HostCall(HostOnlyCall):
     """Python code from NumPy arrays to NumPy arrays.
 
     An ordered one has an input and an output more than users know of: the world outside.
@@ -159,7 +159,7 @@ class HostCall(ApartCall):
         """The types it was made with."""
         return (*self.types, *types[-1:]) if self._ordered else self.types
 
-    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
+    def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Has the code run as a task of the engine, after the calls before it."""
 
         def task(*arrays: Any) -> list[Any]:

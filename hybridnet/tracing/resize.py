@@ -12,7 +12,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.copies import put
-from hybridnet.ops.core.call import ApartCall, Backward, Types
+from hybridnet.ops.core.call import Backward, HostOnlyCall, Types
 from hybridnet.runtime.record.host_task import push_task
 from hybridnet.runtime.segments.segment import Value
 
@@ -30,7 +30,7 @@ def fitted(host: np.ndarray[Any, Any], shape: Shape, pad: float) -> np.ndarray[A
 
 
 @final
-class Resize(ApartCall):
+class Resize(HostOnlyCall):
     """A copy that is cut or padded at the end of its axes, made in host memory."""
 
     __slots__ = ("_pad", "_shape", "_source")

@@ -16,7 +16,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.graph.node import Graph
 from hybridnet.graph.structure import structure_of, with_open_scalars
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.core.call import ApartCall, Backward, Types
+from hybridnet.ops.core.call import Backward, HostOnlyCall, Types
 from hybridnet.runtime.executor.partitioned import PartitionedCall
 from hybridnet.runtime.graphs.graph_call import GraphCall
 from hybridnet.runtime.record import recorder
@@ -25,7 +25,7 @@ __all__ = ["Spread", "spread"]
 
 
 @final
-class Spread(ApartCall):
+class Spread(HostOnlyCall):
     """A call of a graph whose nodes name their devices.
 
     Args:

@@ -10,7 +10,7 @@ from hybridnet.executor import Executor
 from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.ops.core.call import Types
-from hybridnet.passes.partition import Part, RecvCall, SendCall, Transfer
+from hybridnet.passes.partition import DevicePart, RecvCall, SendCall, Transfer
 from hybridnet.passes.pipeline import PIPELINE, optimize, passes_by_name
 from hybridnet.passes.report import size_of
 from hybridnet.symbol import Symbol
@@ -152,7 +152,7 @@ def plot_partitions(
     return pictures
 
 
-def _nodes(part: Part) -> Sequence[Node]:
+def _nodes(part: DevicePart) -> Sequence[Node]:
     """Returns the nodes of a part, the Recv nodes that nothing reads included."""
     return tuple(dict.fromkeys((*part.graph.nodes, *part.receives)))
 

@@ -187,13 +187,7 @@ KNOWN: dict[str, set[str]] = {
         "hybridnet/compat_report/judge.py: hybridnet",
     },
     "class names": {
-        "graph: _Inference x2",
-        "ops: Operand x2",
-        "passes: Site x2",
         "tracing: _Memory x2",
-        "Loop x3",
-        "Part x3",
-        "Site x3",
     },
 }
 

@@ -45,7 +45,7 @@ from hybridnet.gluon import nn
 from hybridnet.native import onednn
 from hybridnet.ops.core.alternatives import (
     PLAIN,
-    Operand,
+    OperandType,
     Site,
     alternatives_of,
     picking,
@@ -398,7 +398,7 @@ def test_empty_batches_are_left_to_xla(name: str) -> None:
     call, arrays = call_of(name)
     for batch in (1, 0):
         arrays[0] = arrays[0][:batch]
-        operands = tuple(Operand(one.shape, one.dtype) for one in arrays)
+        operands = tuple(OperandType(one.shape, one.dtype) for one in arrays)
         sites = [Site("cpu", call, operands, settled=settled) for settled in (False, True)]
         names = {one.name for site in sites for one in alternatives.applying(site)}
         assert bool({NAME, PACKED} & names) == (batch > 0)

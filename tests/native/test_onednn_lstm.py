@@ -14,7 +14,7 @@ from onednn_checks import close, lowering, random
 
 from hybridnet import autograd, nd
 from hybridnet.native import onednn
-from hybridnet.ops.core.alternatives import Operand, Site, alternatives_of
+from hybridnet.ops.core.alternatives import OperandType, Site, alternatives_of
 from hybridnet.ops.core.registry import get
 from hybridnet.ops.nn.rnn import onednn as onednn_lstm
 from hybridnet.ops.nn.rnn.parameters import parameter_size
@@ -99,7 +99,7 @@ def test_gates_that_are_saturated_and_nan() -> None:
 
 
 def site_of(operator: str, call: Any, shapes: Any, dtype: Any = np.float32, **more: Any) -> Site:
-    return Site("cpu", call, tuple(Operand(one, np.dtype(dtype)) for one in shapes), **more)
+    return Site("cpu", call, tuple(OperandType(one, np.dtype(dtype)) for one in shapes), **more)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from onednn_checks import (
 import hybridnet as hn
 from hybridnet.gluon import nn
 from hybridnet.native import onednn
-from hybridnet.ops.core.alternatives import Operand, Site, alternatives_of
+from hybridnet.ops.core.alternatives import OperandType, Site, alternatives_of
 from hybridnet.ops.core.registry import get
 from hybridnet.ops.nn.conv import onednn as onednn_convolution
 from hybridnet.ops.nn.conv import winograd
@@ -204,7 +204,7 @@ def test_other_convolutions_are_not_its_own(data: tuple[int, ...], attrs: dict[s
     alternatives = alternatives_of("Convolution")
     assert alternatives is not None
     call, arrays = call_of(data, 64, **attrs)
-    operands = tuple(Operand(one.shape, one.dtype) for one in arrays)
+    operands = tuple(OperandType(one.shape, one.dtype) for one in arrays)
     sites = [Site("cpu", call, operands, settled=one) for one in (False, True)]
     names = {one.name for site in sites for one in alternatives.applying(site)}
     assert not names & {NAME, PACKED}

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hybridnet as hn
-from hybridnet.ops.core.alternatives import Operand, Site, alternatives_of
+from hybridnet.ops.core.alternatives import OperandType, Site, alternatives_of
 from hybridnet.ops.core.registry import get
 from hybridnet.ops.nn.rnn.parameters import parameter_size
 
@@ -134,7 +134,7 @@ def test_sorting_by_whole_numbers(dtype, shape, axis, is_ascend, k, seed):
         for operator, params in calls:
             wanted = get(operator).lowering(data, **params)
             call = get(operator).bind(params)[0]
-            site = Site("cpu", call, (Operand(data.shape, data.dtype),))
+            site = Site("cpu", call, (OperandType(data.shape, data.dtype),))
             for one in alternatives_of(operator).applying(site):
                 jax.tree.map(np.testing.assert_array_equal, one.lowering(data, **params), wanted)
 

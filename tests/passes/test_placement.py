@@ -25,11 +25,11 @@ from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.ops.core.registry import get
 from hybridnet.passes.cost import CostModel, DeviceCost, LinkCost, operations
-from hybridnet.passes.place import Site, place
+from hybridnet.passes.place import DeviceSite, place
 from hybridnet.runtime.devices import calibrate
 
 CPUS = [hn.cpu(0), hn.cpu(1)]
-SITES = [Site(DeviceName("localhost", 0, 0, "cpu", index)) for index in (0, 1)]
+SITES = [DeviceSite(DeviceName("localhost", 0, 0, "cpu", index)) for index in (0, 1)]
 ONE, TWO = (str(site.name) for site in SITES)
 
 
@@ -173,11 +173,11 @@ def test_states_are_with_the_node_that_overwrites_them():
 def test_a_device_without_the_kernel_is_passed_over():
     x = variable("x")
     a, b = node("sin", x, name="a"), node("cos", x, name="b", attrs=on("/cpu:0"))
-    sites = [Site(SITES[0].name, lambda call: call.name not in ("sin", "cos")), SITES[1]]
+    sites = [DeviceSite(SITES[0].name, lambda call: call.name not in ("sin", "cos")), SITES[1]]
     assert place(Graph((x,), (Edge(a, 0),)), sites, default=ONE).devices[a] == TWO
     with pytest.raises(GraphError, match=r"node 'b' \(cos\) has no kernel on /device:cpu:0"):
         place(Graph((x,), (Edge(b, 0),)), sites, default=ONE)
-    nowhere = [Site(SITES[0].name, lambda call: False)]
+    nowhere = [DeviceSite(SITES[0].name, lambda call: False)]
     with pytest.raises(GraphError, match=r"node 'a' \(sin\) has no kernel .* one: none"):
         place(Graph((x,), (Edge(a, 0),)), nowhere, default=ONE, soft=True)
 

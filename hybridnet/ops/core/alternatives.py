@@ -32,7 +32,7 @@ __all__ = [
     "PLAIN",
     "Alternative",
     "Alternatives",
-    "Operand",
+    "OperandType",
     "Site",
     "alternative",
     "alternatives_of",
@@ -50,7 +50,7 @@ PLAIN: Final = "plain"
 Lowering = Callable[..., Any]
 
 
-class Operand(NamedTuple):
+class OperandType(NamedTuple):
     """What is known of an operand: in an exported program, a dimension may be no number."""
 
     shape: tuple[Any, ...]
@@ -85,7 +85,7 @@ class Site:
 
     platform: str
     call: _OperatorCall
-    operands: tuple[Operand, ...]
+    operands: tuple[OperandType, ...]
     wanted: tuple[int, ...] | None = None
     settled: bool = False
 
@@ -298,7 +298,7 @@ def lowering_of(
     site = Site(
         platform,
         call,
-        tuple([Operand(tuple(x.shape), np.dtype(x.dtype)) for x in operands]),
+        tuple([OperandType(tuple(x.shape), np.dtype(x.dtype)) for x in operands]),
         wanted,
         _building.settled,
     )

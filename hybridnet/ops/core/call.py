@@ -20,10 +20,10 @@ from .fingerprint import Unstable, fingerprint
 __all__ = [
     "MAKERS",
     "MAKING",
-    "ApartCall",
     "Arrays",
     "Backward",
     "Call",
+    "HostOnlyCall",
     "Scalars",
     "Types",
     "only",
@@ -79,7 +79,7 @@ class Call(ABC):
             does; None where they are kept with those of the operators.
         weight: how many operators compiling it is like compiling.
         may_keep: whether `keeping` may return another call.
-        on_host: whether it runs Python code on the host, and so by `run_apart`.
+        on_host: whether it runs Python code on the host, and so by `run_on_host`.
         one_dtype: whether its inputs have one dtype where nothing says otherwise.
     """
 
@@ -191,7 +191,7 @@ class Call(ABC):
             scalars: the numbers taken beside the inputs, 0-d float64.
         """
 
-    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
+    def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Runs a call that is on the host, or in part: not as an instruction of a program.
 
         Args:
@@ -210,7 +210,7 @@ class Call(ABC):
         """Returns the gradients of the inputs, None where there is none, as handles."""
 
 
-class ApartCall(Call):
+class HostOnlyCall(Call):
     """A call that no program can hold, and that has no gradient where it does not say otherwise.
 
     Attributes:

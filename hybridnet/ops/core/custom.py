@@ -15,7 +15,7 @@ from hybridnet.base.dtype import CODE_OF, as_dtype, is_float
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
 
-from .call import ApartCall, Arrays, Backward, Scalars, Types
+from .call import Arrays, Backward, HostOnlyCall, Scalars, Types
 
 __all__ = ["PROPS", "RUNNERS", "CustomBackward", "CustomCall", "custom_call"]
 
@@ -31,7 +31,7 @@ _REFUSAL: Final = (
 
 
 @final
-class CustomCall(ApartCall):
+class CustomCall(HostOnlyCall):
     """A user's operator with its parameters.
 
     Its inputs are the arguments and the auxiliary states; its outputs those of the operator, and
@@ -179,7 +179,7 @@ class CustomCall(ApartCall):
 
     # -- running -----------------------------------------------------------------------------
 
-    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
+    def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Has the user's `forward` run as a host task."""
         return RUNNERS["forward"](self, ctx, values)
 
@@ -206,7 +206,7 @@ class CustomCall(ApartCall):
 
 
 @final
-class CustomBackward(ApartCall):
+class CustomBackward(HostOnlyCall):
     """The gradient of a user's operator.
 
     Its inputs are the gradients of the outputs, the inputs, and the outputs; its outputs the
@@ -233,7 +233,7 @@ class CustomBackward(ApartCall):
         first = self.of.num_visible
         return types[first : first + len(self.of.arguments)]
 
-    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
+    def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Has the user's `backward` run as a host task."""
         return RUNNERS["backward"](self, ctx, values)
 

@@ -25,7 +25,7 @@ from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.lazy import jax
 from hybridnet.ops.core.call import Call
 from hybridnet.passes.cost import DeviceCost
-from hybridnet.passes.place import Site
+from hybridnet.passes.place import DeviceSite
 
 from ..platform.jax_devices import device_of, host, num_devices, sharding_of
 from ..programs.cache import cache
@@ -198,6 +198,6 @@ def find_device(name: str | Context | DeviceName) -> Device:
     raise MXNetError(f"device {name}: there is no such device; there are {have}")
 
 
-def sites_of(devices: Sequence[Device]) -> list[Site]:
+def sites_of(devices: Sequence[Device]) -> list[DeviceSite]:
     """Returns devices as the placer sees them."""
-    return [Site(device.name, device.supports) for device in devices]
+    return [DeviceSite(device.name, device.supports) for device in devices]

@@ -18,7 +18,7 @@ from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.ops.core.call import Types
 from hybridnet.passes.cost import operations
 from hybridnet.passes.flow import EnterCall, ExitCall, FlowCall, Frame, MergeCall, SwitchCall
-from hybridnet.passes.partition import Part, RecvCall, SendCall, Transfer
+from hybridnet.passes.partition import DevicePart, RecvCall, SendCall, Transfer
 from hybridnet.passes.pieces import Piece, pieces_of
 
 from ..devices.device import Device
@@ -153,7 +153,7 @@ class DevicePlan:
 
     def __init__(
         self,
-        part: Part,
+        part: DevicePart,
         device: Device,
         input_types: Types,
         ranks: Mapping[Node, float],
@@ -234,7 +234,7 @@ class DevicePlan:
             if takes:
                 one.frame.uses[slot] = one.frame.uses.get(slot, 0) + 1
 
-    def _steps_of(self, part: Part) -> list[FlowStep]:
+    def _steps_of(self, part: DevicePart) -> list[FlowStep]:
         """Returns the primitives of a part."""
         awaited = {control for node in part.graph.nodes for control in node.controls}
         made: list[FlowStep] = []
@@ -266,7 +266,7 @@ class DevicePlan:
         piece: Piece,
         types: Mapping[Node, Types],
         rank: float,
-        part: Part,
+        part: DevicePart,
     ) -> DeviceProgram:
         inputs = tuple(types[edge.node][edge.index] for edge in piece.reads)
         call, scalars = shared_call(piece.graph, inputs, _name(piece), len(piece.makes))

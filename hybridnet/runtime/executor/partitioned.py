@@ -23,7 +23,7 @@ from hybridnet.ops.core.call import Types
 from hybridnet.passes.cost import CostModel, upward_ranks
 from hybridnet.passes.flow import FlowCall
 from hybridnet.passes.lower_control import Lowered, lower_control
-from hybridnet.passes.partition import Part, Transfer, partition
+from hybridnet.passes.partition import DevicePart, Transfer, partition
 from hybridnet.passes.place import log
 
 from ..devices.device import Device, device_at, find_device, full_name
@@ -95,7 +95,7 @@ class PartitionedCall:
             lowered.scopes,
         )
         self.transfers: tuple[Transfer, ...] = cut.transfers
-        self.parts: Mapping[str, Part] = cut.parts
+        self.parts: Mapping[str, DevicePart] = cut.parts
         by_name = found.by_name | {str(full_name(ctx)): device_at(ctx) for ctx in self.contexts}
         costs = CostModel()
         ranks = upward_ranks(
@@ -202,7 +202,7 @@ def _deliver(run: GraphRun, made: Sequence[Value]) -> None:
         value.array = array
 
 
-def _types_of(call: GraphCall, part: Part) -> dict[Node, Types]:
+def _types_of(call: GraphCall, part: DevicePart) -> dict[Node, Types]:
     return infer_types(part.graph, [call.input_types[number] for number in part.inputs])
 
 

@@ -119,7 +119,7 @@ def _run_on_host(
         Value(kind, array) for kind, array in zip(program.code.input_types, arrays, strict=True)
     ]
     with awaited():  # what has effects may have no results to wait for
-        made = program.call.run_apart(ctx, values, tuple(scalars), recorder.record)
+        made = program.call.run_on_host(ctx, values, tuple(scalars), recorder.record)
     return [recorder.ready_array(value) for value in made]
 
 

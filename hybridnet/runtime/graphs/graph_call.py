@@ -154,7 +154,7 @@ class GraphCall(Call):
             self._lowered.setdefault(platform, optimize(self.graph, context)[0])
         return self._lowered[platform]
 
-    def run_apart(
+    def run_on_host(
         self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
     ) -> list[Any]:
         """Runs the nodes one by one: between those that are on the host they are programs.

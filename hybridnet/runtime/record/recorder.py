@@ -155,7 +155,7 @@ def record(
         made: list[Value] = trace.append(ctx, call, values, scalars, types)
         return made
     if call.on_host:
-        return call.run_apart(ctx, values, scalars, record)
+        return call.run_on_host(ctx, values, scalars, record)
     if _collecting and _collecting == threading.get_ident():
         return _record_late(ctx, call, values, scalars, types)
     segment = thread.segments.get(ctx)

@@ -166,7 +166,7 @@ class Loop:
 
         def function(*arrays: NDArray) -> list[Any]:
             _, values, changes = self._run(run, arrays)
-            return self._taken_apart(values, changes)
+            return self._unpacked(values, changes)
 
         for _ in range(_TRIES):
             try:
@@ -214,7 +214,7 @@ class Loop:
         for (number, key), leaf in zip(self._items, leaves[count:], strict=True):
             self._containers.set_item(number, key, leaf)
 
-    def _taken_apart(self, values: Sequence[Any], changes: Sequence[Change]) -> list[Any]:
+    def _unpacked(self, values: Sequence[Any], changes: Sequence[Change]) -> list[Any]:
         """Returns the leaves of the variables, of the items, and of what was appended."""
         leaves: list[Any] = []
         for number, value in enumerate(values):

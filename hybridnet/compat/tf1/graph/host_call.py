@@ -15,7 +15,7 @@ import numpy as np
 from hybridnet.base.errors import GraphError, MXNetError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.core.call import ApartCall, Arrays, Scalars, Types
+from hybridnet.ops.core.call import Arrays, HostOnlyCall, Scalars, Types
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.host_task import push_task
 
@@ -29,7 +29,7 @@ Dims = tuple[int | None, ...] | None
 
 
 @final
-class HostCall(ApartCall):
+class HostCall(HostOnlyCall):
     """A Python function of arrays.
 
     Args:
@@ -119,7 +119,7 @@ class HostCall(ApartCall):
                 f"got {one.shape}"
             )
 
-    def run_apart(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
+    def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Runs it as a task of the engine.
 
         One that returns nothing is waited for: its errors would be lost.

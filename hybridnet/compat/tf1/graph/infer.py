@@ -16,7 +16,7 @@ import numpy as np
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.graph.by_value import Unsettled
+from hybridnet.graph.by_value import Unresolved
 from hybridnet.graph.transform import STATE
 from hybridnet.ops.core.call import Call
 
@@ -52,7 +52,7 @@ def infer_kinds(call: Call, inputs: Sequence[Kind]) -> list[Kind]:
     Raises:
         ShapeError, DTypeError: the inputs do not fit, whatever the unknown sizes are.
     """
-    if isinstance(call, Unsettled):  # the caller knows the dtype, and values decide the shape
+    if isinstance(call, Unresolved):  # the caller knows the dtype, and values decide the shape
         return [Kind(inputs[0].dtype, None)] * call.num_visible
     if any(one.dims is None for one in inputs):
         return _of_any_rank(call, inputs)

@@ -1,8 +1,8 @@
-"""Settle: shapes that a graph computes become parameters, once the types of its inputs are known.
+"""Resolve: shapes that a graph computes become parameters, once the types of its inputs are known.
 
-Not one of the passes of `hybridnet.passes.PIPELINE`, which change no result: a graph with unsettled
-calls (`hybridnet.graph.by_value`) cannot run before. Those inside loops and branches are settled by
-what is known outside; of a loop variable only the type is.
+Not one of the passes of `hybridnet.passes.PIPELINE`, which change no result: a graph with
+unresolved calls (`hybridnet.graph.by_value`) cannot run before. Those inside loops and branches are
+resolved by what is known outside; of a loop variable only the type is.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import GraphError, MXNetError
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.by_value import Unsettled
+from hybridnet.graph.by_value import Unresolved
 from hybridnet.graph.node import Edge, Graph, Moves, Node
-from hybridnet.graph.subgraph import ControlCall, Part
+from hybridnet.graph.subgraph import ControlCall, Subgraph
 from hybridnet.graph.transform import STATE
 from hybridnet.ops.core.call import Types
 from hybridnet.ops.core.operator import OpCall
 
 from .numpy_rules import NUMPY
 
-__all__ = ["is_unsettled", "needed_values", "settle"]
+__all__ = ["is_unresolved", "needed_values", "resolve"]
 
 Array = np.ndarray[Any, Any]
 
@@ -35,7 +35,7 @@ _OF_TYPES: Final = frozenset({"shape_array", "size_array"})
 
 
 def needed_values(graph: Graph) -> tuple[Node, ...]:
-    """Returns the inputs of a graph whose values `settle` needs to be told, in their order."""
+    """Returns the inputs of a graph whose values `resolve` needs to be told, in their order."""
     stack = [edge.node for node in graph.nodes for edge in _deciding(node)]
     seen: set[Node] = set()
     while stack:
@@ -51,7 +51,7 @@ def needed_values(graph: Graph) -> tuple[Node, ...]:
 def _deciding(node: Node) -> list[Edge]:
     """Returns the inputs of a node whose values decide what it, or something inside it, is."""
     call = node.call
-    if isinstance(call, Unsettled):
+    if isinstance(call, Unresolved):
         return [node.inputs[number] for number in call.at]
     found: list[Edge] = []
     if not isinstance(call, ControlCall):
@@ -62,22 +62,22 @@ def _deciding(node: Node) -> list[Edge]:
     return found
 
 
-def is_unsettled(graph: Graph) -> bool:
-    """Whether a graph has unsettled calls, or its control calls have them inside."""
+def is_unresolved(graph: Graph) -> bool:
+    """Whether a graph has unresolved calls, or its control calls have them inside."""
     return any(
-        isinstance(node.call, Unsettled)
+        isinstance(node.call, Unresolved)
         or (
             isinstance(node.call, ControlCall)
-            and any(is_unsettled(part.graph) for part in node.call.parts)
+            and any(is_unresolved(part.graph) for part in node.call.parts)
         )
         for node in graph.nodes
     )
 
 
-def settle(
+def resolve(
     graph: Graph, types: Sequence[TensorType], values: Mapping[Node, Array] | None = None
 ) -> Graph:
-    """Puts operators in the place of unsettled calls.
+    """Puts operators in the place of unresolved calls.
 
     Args:
         graph: what is to run; one without such calls is returned as it is.
@@ -88,22 +88,22 @@ def settle(
         GraphError: a shape depends on what only a run can tell.
         ShapeError, DTypeError, ParameterError: the shapes do not fit; the message names the node.
     """
-    if not is_unsettled(graph):
+    if not is_unresolved(graph):
         return graph
-    return _settle(graph, _Known(graph, types, values or {}))
+    return _resolve(graph, _Known(graph, types, values or {}))
 
 
-def _settle(graph: Graph, known: _Known) -> Graph:
+def _resolve(graph: Graph, known: _Known) -> Graph:
     moves = Moves()
     for node in graph.nodes:
         if node.is_variable:
             continue
         made = moves.moved(node)
         try:
-            if isinstance(node.call, Unsettled):
-                made = _settled(known, made, node.call)
+            if isinstance(node.call, Unresolved):
+                made = _resolved(known, made, node.call)
             elif isinstance(node.call, ControlCall):
-                made = _settled_inside(known, made, node.call)
+                made = _resolved_inside(known, made, node.call)
             known.note(made)
         except MXNetError as error:
             raise type(error)(f"at node {node.name!r}: {error}") from error
@@ -111,9 +111,9 @@ def _settle(graph: Graph, known: _Known) -> Graph:
     return Graph(graph.inputs, moves.edges(graph.outputs), moves.nodes(graph.targets))
 
 
-def _settled_inside(known: _Known, node: Node, call: ControlCall) -> Node:
-    """Settles what is inside a control call."""
-    if not any(is_unsettled(part.graph) for part in call.parts):
+def _resolved_inside(known: _Known, node: Node, call: ControlCall) -> Node:
+    """Resolves what is inside a control call."""
+    if not any(is_unresolved(part.graph) for part in call.parts):
         return node
     types = call.part_types(known.types(node.inputs))
     parts = []
@@ -127,12 +127,12 @@ def _settled_inside(known: _Known, node: Node, call: ControlCall) -> Node:
             if call.is_fixed(number)
         }
         inside = _Known(part.graph, types, {}, known, outside, numbers)
-        parts.append(Part(_settle(part.graph, inside), part.places))
+        parts.append(Subgraph(_resolve(part.graph, inside), part.places))
     return replace(node, call=call.with_parts(tuple(parts)))
 
 
-def _settled(known: _Known, node: Node, call: Unsettled) -> Node:
-    made, scalars = call.settled([known.value(node.inputs[number]) for number in call.at])
+def _resolved(known: _Known, node: Node, call: Unresolved) -> Node:
+    made, scalars = call.resolved([known.value(node.inputs[number]) for number in call.at])
     inputs = tuple(edge for number, edge in enumerate(node.inputs) if number not in call.at)
     return replace(node, call=made, inputs=inputs, scalars=scalars)
 

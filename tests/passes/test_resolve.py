@@ -1,4 +1,4 @@
-"""Shapes that a graph computes are settled once the types and values that they come from are."""
+"""Shapes that a graph computes are resolved once the types and values that they come from are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hybridnet.graph.evaluate import evaluate, infer_types
 from hybridnet.graph.gradient import gradients
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.ops.core.registry import get
-from hybridnet.passes.settle import needed_values, settle
+from hybridnet.passes.resolve import needed_values, resolve
 
 
 def _edge(name, *inputs, **attrs):
@@ -28,10 +28,10 @@ def _by_value(name, inputs, given, **attrs):
 
 def _run(graph, arrays, values=None):
     types = [tensor_type(one.shape, one.dtype) for one in arrays]
-    settled = settle(graph, types, values)
-    infer_types(settled, types)
+    resolved = resolve(graph, types, values)
+    infer_types(resolved, types)
     with jax.enable_x64(True):
-        return [np.asarray(one) for one in evaluate(settled, "cpu", arrays)]
+        return [np.asarray(one) for one in evaluate(resolved, "cpu", arrays)]
 
 
 def _rows_first():
@@ -80,7 +80,7 @@ def test_gradients_of_first_and_second_order_pass():
 def test_a_graph_without_such_calls_is_returned_as_it_is():
     x = variable("x")
     graph = Graph((x,), (_edge("negative", Edge(x, 0)),))
-    assert settle(graph, [tensor_type((2,), np.dtype(np.float32))]) is graph
+    assert resolve(graph, [tensor_type((2,), np.dtype(np.float32))]) is graph
 
 
 def test_a_shape_that_only_a_run_can_tell_is_refused():
@@ -88,9 +88,9 @@ def test_a_shape_that_only_a_run_can_tell_is_refused():
     state = Edge(Node(get("_random_randint").bind({"low": 1, "high": 5})[0], (), "draw"), 0)
     drawn = Graph((), (_by_value("_zeros", [], {"shape": state}),))
     with pytest.raises(GraphError, match=r"at node 'late__zeros': .*'draw'.* only a run can tell"):
-        settle(drawn, [])
+        resolve(drawn, [])
     with pytest.raises(GraphError, match="must follow from constants, shapes and what is fed"):
-        settle(
+        resolve(
             Graph((n,), (_by_value("_zeros", [], {"shape": Edge(n, 0)}),)),
             [tensor_type((1,), np.dtype(np.int32))],
         )
@@ -102,8 +102,8 @@ def test_a_shape_that_does_not_fit_names_the_node():
         "_np_reshape", [reshaped], {"newshape": _edge("_literal", value="7", dtype="int32")}
     )
     with pytest.raises(ShapeError, match="at node 'late__np_reshape'"):
-        settle(Graph((x,), (bad,)), [tensor_type((2, 3), np.dtype(np.float32))])
-    with pytest.raises(GraphError, match=r"_np_reshape: .*hybridnet\.passes\.settle must be run"):
+        resolve(Graph((x,), (bad,)), [tensor_type((2, 3), np.dtype(np.float32))])
+    with pytest.raises(GraphError, match=r"_np_reshape: .*hybridnet\.passes\.resolve must be run"):
         infer_types(Graph((x,), (bad,)), [tensor_type((2, 3), np.dtype(np.float32))])
 
 
@@ -112,7 +112,7 @@ def test_nodes_that_run_after_others_keep_their_place():
     before = _edge("negative", Edge(x, 0))
     after = _edge("abs", reshaped).node.with_controls((before.node,))
     graph = Graph((x,), (_edge("square", Edge(after, 0)),), (before.node,))
-    made = settle(graph, [tensor_type((2, 3), np.dtype(np.float32))])
+    made = resolve(graph, [tensor_type((2, 3), np.dtype(np.float32))])
     (absolute,) = (node for node in made.nodes if node.name == "abs")
     assert absolute.controls == made.targets
     assert [node.name for node in made.targets] == ["negative"]
