@@ -31,7 +31,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Final, final
 
-from hybridnet.engine.errors import EngineError, InternalError
+from hybridnet.engine.errors import EngineBug, EngineError
 from hybridnet.engine.task import (
     DELETED,
     DONE,
@@ -133,7 +133,7 @@ class Schedule:
             The tasks to act on: in state "ready", to be run; in state "failed", skipped.
         """
         if task.state is not NEW:
-            raise InternalError(f"push requires a new task, got {task!r}")
+            raise EngineBug(f"push requires a new task, got {task!r}")
         if task.lane is IDLE_LANE:
             return self._push_idle(task)
         if task.latch is None:
@@ -155,7 +155,7 @@ class Schedule:
     def start(self, task: Task) -> None:
         """Note that the pool runs `task` now. Needs no lock: only the thread that took it calls."""
         if task.state is not READY:
-            raise InternalError(f"start requires a ready task, got {task!r}")
+            raise EngineBug(f"start requires a ready task, got {task!r}")
         task.state = RUNNING
 
     def complete(self, task: Task, error: BaseException | None = None) -> Sequence[Task]:
@@ -169,7 +169,7 @@ class Schedule:
             The tasks to act on, as `push` does, in the order in which they were freed.
         """
         if task.state is not RUNNING:
-            raise InternalError(f"complete requires a running task, got {task!r}")
+            raise EngineBug(f"complete requires a running task, got {task!r}")
         if error is None:
             task.state = DONE
         else:
@@ -273,7 +273,7 @@ class Schedule:
         """Check the invariants (1) to (3) of this file for every pending task.
 
         Raises:
-            InternalError: naming the Var or task that breaks one.
+            EngineBug: naming the Var or task that breaks one.
         """
         readers: dict[Var, int] = {}
         named: dict[Var, bool] = {}  # Var -> whether some earlier pending task writes it
@@ -290,16 +290,16 @@ class Schedule:
                     queues.setdefault(var, []).append((task, is_write))
                 named[var] = named.get(var, False) or is_write
             if task.waits != blocked:
-                raise InternalError(f"{task!r} waits for {task.waits} Vars, should for {blocked}")
+                raise EngineBug(f"{task!r} waits for {task.waits} Vars, should for {blocked}")
             if (task.state is WAITING) != (blocked > 0):
-                raise InternalError(f"{task!r} waits for {blocked} Vars, in the wrong state")
+                raise EngineBug(f"{task!r} waits for {blocked} Vars, in the wrong state")
         for var in named:
             if var.held != readers.get(var, 0):
-                raise InternalError(f"{var!r} is held {var.held}, should be {readers.get(var, 0)}")
+                raise EngineBug(f"{var!r} is held {var.held}, should be {readers.get(var, 0)}")
             if list(var.queue or ()) != queues.get(var, []):
-                raise InternalError(f"{var!r} has the wrong queue: {var.queue}")
+                raise EngineBug(f"{var!r} has the wrong queue: {var.queue}")
             if var.held == 0 and var.queue:
-                raise InternalError(f"{var!r} is free, but {len(var.queue)} tasks queue for it")
+                raise EngineBug(f"{var!r} is free, but {len(var.queue)} tasks queue for it")
 
     def _push_idle(self, task: Task) -> Sequence[Task]:
         if self._pending:
@@ -312,7 +312,7 @@ class Schedule:
     @staticmethod
     def _move(task: Task, state: str) -> None:
         if (task.state, state) not in ALLOWED:
-            raise InternalError(f"{task!r} cannot become {state!r}")
+            raise EngineBug(f"{task!r} cannot become {state!r}")
         task.state = state
 
     def _request(self, task: Task) -> int:

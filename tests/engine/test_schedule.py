@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from hybridnet.engine import InternalError
+from hybridnet.engine import EngineBug
 from hybridnet.engine.schedule import ALLOWED, MAX_UNREPORTED, Schedule, is_settled
 from hybridnet.engine.task import IDLE_LANE, Task, Var
 
@@ -235,12 +235,12 @@ def test_forbidden_transitions_are_bugs(script: Script):
     schedule = script.schedule
     script.push("a")
     task = script.tasks["a"]
-    with pytest.raises(InternalError, match="push requires a new task, got <Task a #1 running>"):
+    with pytest.raises(EngineBug, match="push requires a new task, got <Task a #1 running>"):
         schedule.push(task)
-    with pytest.raises(InternalError, match="start requires a ready task"):
+    with pytest.raises(EngineBug, match="start requires a ready task"):
         schedule.start(task)
     script.end("a")
-    with pytest.raises(InternalError, match="complete requires a running task"):
+    with pytest.raises(EngineBug, match="complete requires a running task"):
         schedule.complete(task)
     assert ("done", "running") not in ALLOWED
 
@@ -250,11 +250,11 @@ def test_validate_finds_broken_states(script: Script):
     script.push("b", "W:x")
     x = script.vars["x"]
     x.held = 2
-    with pytest.raises(InternalError, match="is held 2, should be 1"):
+    with pytest.raises(EngineBug, match="is held 2, should be 1"):
         script.schedule.validate()
     x.held = 1
     x.queue = None
-    with pytest.raises(InternalError, match="wrong queue"):
+    with pytest.raises(EngineBug, match="wrong queue"):
         script.schedule.validate()
 
 
