@@ -22,7 +22,7 @@ skipped when its turn comes: it fails with the same `Failure` and passes it on. 
 succeeds in writing a Var without reading it clears the mark.
 
 Callers serialise the calls (engine.py holds one lock). The one thing that may be read outside it
-is whether a Var has a pending write, see `is_settled`.
+is whether a Var has a pending write, see `is_written`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from hybridnet.engine.task import (
     Var,
 )
 
-__all__ = ["ALLOWED", "MAX_UNREPORTED", "Schedule", "is_settled"]
+__all__ = ["ALLOWED", "MAX_UNREPORTED", "Schedule", "is_written"]
 
 # What may follow what. A task is skipped (failed without running) when its last Var is granted.
 ALLOWED: Final[frozenset[tuple[str, str]]] = frozenset(
@@ -75,7 +75,7 @@ MAX_UNREPORTED: Final = 64
 _NONE: Final[tuple[Task, ...]] = ()
 
 
-def is_settled(var: Var) -> bool:
+def is_written(var: Var) -> bool:
     """Whether `var` has no pending write. May be called without the lock.
 
     The order matters: `_grant` sets `held` before it takes a task from the queue, and here the
@@ -145,10 +145,10 @@ class Schedule:
             return _NONE
         for var in task.reads:
             if var.failure is not None:
-                return self._settle([task])
+                return self._ready_or_skip([task])
         for var in task.updates:
             if var.failure is not None:
-                return self._settle([task])
+                return self._ready_or_skip([task])
         task.state = READY
         return (task,)
 
@@ -179,7 +179,7 @@ class Schedule:
         freed: list[Task] = []
         self._release(task, freed)
         if freed or self._idle:
-            return self._settle(freed)
+            return self._ready_or_skip(freed)
         return _NONE
 
     def note_failure(self, task: Task, error: BaseException) -> None:
@@ -219,7 +219,7 @@ class Schedule:
             elif task.state is not RUNNING:
                 task.state = WAITING
                 granted.append(task)
-        return self._settle(granted)
+        return self._ready_or_skip(granted)
 
     def drop_all(self, extra: Iterable[Task], reason: str) -> list[Task]:
         """Forget every pending task; the Vars they would have written are poisoned.
@@ -368,7 +368,7 @@ class Schedule:
                     self._bury(var)
         failure = task.failure
         for var in task.writes:
-            var.failure = failure  # before `held`: see is_settled
+            var.failure = failure  # before `held`: see is_written
             var.held = 0
             if var.queue:
                 self._grant(var, freed)
@@ -398,8 +398,8 @@ class Schedule:
         if not queue:
             var.queue = None
 
-    def _settle(self, granted: list[Task]) -> Sequence[Task]:
-        """Of the tasks that were granted everything, ready the good ones and skip the others.
+    def _ready_or_skip(self, granted: list[Task]) -> Sequence[Task]:
+        """Readies those of the tasks that were granted everything, or skips them after a failure.
 
         Skipping one may grant others: a loop rather than recursion, since chains can be long.
         """

@@ -10,7 +10,7 @@ import random
 import pytest
 
 from hybridnet.engine import EngineBug
-from hybridnet.engine.schedule import ALLOWED, MAX_UNREPORTED, Schedule, is_settled
+from hybridnet.engine.schedule import ALLOWED, MAX_UNREPORTED, Schedule, is_written
 from hybridnet.engine.task import IDLE_LANE, Task, Var
 
 
@@ -194,18 +194,18 @@ def test_a_free_var_is_deleted_at_once():
     assert var.state == "deleted"
 
 
-def test_settled_means_no_pending_write(script: Script):
+def test_written_means_no_pending_write(script: Script):
     """x: R(a) -> W(b) -> R(c)"""
     script.push("a", "R:x")
     x = script.vars["x"]
-    assert is_settled(x)
+    assert is_written(x)
     script.push("b", "W:x")
-    assert not is_settled(x)
+    assert not is_written(x)
     script.push("c", "R:x")
     script.end("a")
-    assert not is_settled(x)
+    assert not is_written(x)
     script.end("b")
-    assert is_settled(x)
+    assert is_written(x)
 
 
 def test_dropping_frees_the_vars_and_poisons_the_writes(script: Script):
