@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, taken_apart
+from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, unpacked
 from hybridnet.ops.core.registry import get
 from hybridnet.runtime.record import recorder
 
@@ -56,7 +56,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
     for number in range(lengths.pop()):
         one = nested(data_layout, [array[number] for array in rows])
         result = body(one, nested(state_layout, states))
-        outs, states, layouts = taken_apart("foreach: body", result, len(states), NDArray)
+        outs, states, layouts = unpacked("foreach: body", result, len(states), NDArray)
         out_layout, state_layout = layouts
         stacked.append(outs)
     return nested(out_layout, [_stack(one) for one in zip(*stacked, strict=True)]), nested(
@@ -102,7 +102,7 @@ def while_loop(
     out_layout: Layout = []
     while len(stacked) < limit and bool(cond(*loop_arguments(layout, variables))):
         result = func(*loop_arguments(layout, variables))
-        outs, variables, layouts = taken_apart("while_loop: func", result, len(variables), NDArray)
+        outs, variables, layouts = unpacked("while_loop: func", result, len(variables), NDArray)
         out_layout, layout = layouts
         stacked.append(outs)
     if not stacked:

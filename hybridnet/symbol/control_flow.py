@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hybridnet.base.errors import ParameterError
-from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, taken_apart
+from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, unpacked
 from hybridnet.graph.cond import open_cond
 from hybridnet.graph.foreach import open_foreach
 from hybridnet.graph.while_loop import open_while
@@ -55,7 +55,7 @@ def foreach(
             nested(data_layout, inside.symbols[: len(rows)]),
             nested(state_layout, inside.symbols[len(rows) :]),
         )
-        outs, new, layouts = taken_apart("foreach: body", result, len(states), Symbol)
+        outs, new, layouts = unpacked("foreach: body", result, len(states), Symbol)
         edges = distinct([*outs, *new], len(outs))
     (graph,), inputs = inside.cut([edges])
     call, numbers = open_foreach(graph, len(rows), len(states), len(outs))
@@ -103,7 +103,7 @@ def while_loop(
     inside = Inside(f"{name}_func", variables)
     with inside.scope:
         result = func(*loop_arguments(layout, inside.symbols))
-        outs, new, layouts = taken_apart("while_loop: func", result, len(variables), Symbol)
+        outs, new, layouts = unpacked("while_loop: func", result, len(variables), Symbol)
         edges = distinct([*outs, *new], len(outs))
     (condition, body), inputs, places = joined([(tested, test), (inside, edges)])
     call, numbers = open_while(condition, body, places[: len(variables)], len(outs), limit)

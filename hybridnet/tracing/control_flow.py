@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, taken_apart
+from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, unpacked
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.cond import CondCall
 from hybridnet.graph.foreach import ForeachCall, Loop
@@ -130,7 +130,7 @@ def _foreach(
 
     def run(*arrays: NDArray) -> list[NDArray]:
         result = body(nested(data_layout, arrays[:count]), nested(state_layout, arrays[count:]))
-        outs, new, found = taken_apart("foreach: body", result, len(states), NDArray)
+        outs, new, found = unpacked("foreach: body", result, len(states), NDArray)
         layouts.append(found)
         return [*outs, *new]
 
@@ -161,7 +161,7 @@ def _while_loop(
 
     def run(*arrays: NDArray) -> list[NDArray]:
         result = func(*loop_arguments(layout, arrays))
-        outs, new, found = taken_apart("while_loop: func", result, len(variables), NDArray)
+        outs, new, found = unpacked("while_loop: func", result, len(variables), NDArray)
         layouts.append(found)
         return [*outs, *new]
 
