@@ -68,7 +68,7 @@ def plot(results: Sequence[Result], file: Path) -> None:
     """Draws the time of each contestant as a multiple of hybridnet's."""
     import matplotlib.pyplot as plt
 
-    shown = [one for one in results if len(one.times) > 1 and not one.row.apart][::-1]
+    shown = [one for one in results if len(one.times) > 1 and not one.row.own_process][::-1]
     figure, axes = plt.subplots(figsize=(9, 1.2 + 0.45 * len(shown)), layout="constrained")
     axes.axvline(1, color="black", linewidth=2, label="hybridnet")
     for name in EAGER:

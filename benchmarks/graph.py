@@ -56,7 +56,7 @@ def busy(size: int) -> sym.Symbol:
     return x
 
 
-def settled(size: int) -> sym.Symbol:
+def minimal(size: int) -> sym.Symbol:
     """Returns a chain of operators that are all needed."""
     x, y = sym.var("x"), sym.var("y")
     for _ in range(size // 4):
@@ -64,7 +64,7 @@ def settled(size: int) -> sym.Symbol:
     return x
 
 
-KINDS: dict[str, Callable[[int], sym.Symbol]] = {"busy": busy, "settled": settled}
+KINDS: dict[str, Callable[[int], sym.Symbol]] = {"busy": busy, "minimal": minimal}
 
 
 def seconds(graph: Graph) -> tuple[float, passes.Report]:

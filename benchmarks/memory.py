@@ -113,10 +113,10 @@ def trainer(layers: int, width: int, batch: int) -> tuple[Any, Any]:
     return executor, waited(step, hn.nd.waitall)
 
 
-def settle(executor: Any, turn: Any) -> None:
+def warm_up(executor: Any, turn: Any) -> None:
     from works.runner import hybrid
 
-    hybrid(turn, lambda: executor.outputs[0].asnumpy()).settle()
+    hybrid(turn, lambda: executor.outputs[0].asnumpy()).warm_up()
 
 
 def memory(layers: int, width: int, batch: int) -> dict[str, float]:
@@ -125,7 +125,7 @@ def memory(layers: int, width: int, batch: int) -> dict[str, float]:
     from works.memory import resident, resident_idle
 
     executor, turn = trainer(layers, width, batch)
-    settle(executor, turn)
+    warm_up(executor, turn)
     gc.collect()
     idle = resident_idle()
     peak = resident(turn)
@@ -144,7 +144,7 @@ def times(layers: int, width: int, batch: int) -> dict[bool, float]:
     for switch in (False, True):
         with mirrored(switch):
             executor, turns[switch] = trainer(layers, width, batch)
-            settle(executor, turns[switch])
+            warm_up(executor, turns[switch])
     measured: dict[bool, list[float]] = {False: [], True: []}
     for _ in range(_TURNS):
         for switch, turn in turns.items():

@@ -102,8 +102,8 @@ def _parts(call: Call, types: Types) -> Iterator[Part]:
             yield from _parts(node.call, given)
 
 
-def settled_parts_of(code: Code, data_shape: Sequence[int]) -> Iterator[Part]:
-    """Yields the operators of inference that depend on the data, with settled weights.
+def inference_parts_of(code: Code, data_shape: Sequence[int]) -> Iterator[Part]:
+    """Yields the operators of inference that depend on the data, with constant weights.
 
     Args:
         code: a program that consists of one graph.
@@ -114,15 +114,15 @@ def settled_parts_of(code: Code, data_shape: Sequence[int]) -> Iterator[Part]:
     context = PassContext(graph_call.input_types, "cpu", tolerance=TOLERANCE)
     graph, _ = optimize(graph_call.graph, context, [one.name for one in PIPELINE])
     types = infer_types(graph, graph_call.input_types)
-    settled = {node for node in graph.inputs if types[node][0].shape != tuple(data_shape)}
+    constants = {node for node in graph.inputs if types[node][0].shape != tuple(data_shape)}
     for node in graph.nodes:
         if node.call is None:
             continue
-        if all(edge.node in settled for edge in node.inputs):
-            settled.add(node)
+        if all(edge.node in constants for edge in node.inputs):
+            constants.add(node)
             continue
         given = tuple(types[edge.node][edge.index] for edge in node.inputs)
-        constant = tuple(i for i, edge in enumerate(node.inputs) if edge.node in settled)
+        constant = tuple(i for i, edge in enumerate(node.inputs) if edge.node in constants)
         yield Part(node.call, given, constant)
 
 
@@ -175,14 +175,14 @@ def timed(part: Part, count: int) -> Timed:
 def profile(work: str) -> None:
     """Prints the operators of a work, those that take most first, forward and gradient apart."""
     runner = contestants_of(work)["hybridnet"]()
-    runner.settle()
+    runner.warm_up()
     with hn.runtime.explaining() as explanation:
         runner.turn(1)
     codes = [launch.code for launch in explanation]
     counts: Counter[Part] = Counter()
     for code in codes:
         net = INFERENCE.get(work)
-        counts.update(parts_of(code) if net is None else settled_parts_of(code, net().data_shape))
+        counts.update(parts_of(code) if net is None else inference_parts_of(code, net().data_shape))
     rows = sorted(
         (timed(part, count) for part, count in counts.items()), key=lambda one: -one.total
     )

@@ -62,9 +62,9 @@ class Row:
         item: what the divided time is of, with its article.
         targets: what must be reached.
         tolerance: relative, to which the contestants' answers must agree.
-        cold: every turn is new work: nothing settles, answers are compared at the end, and the
+        cold: every turn is new work: nothing warms up, answers are compared at the end, and the
             ratio is that of the totals.
-        apart: every contestant gets a process of its own, and facts are compared, not times.
+        own_process: every contestant gets a process of its own, and facts are compared, not times.
         most_turns: in one round.
     """
 
@@ -76,7 +76,7 @@ class Row:
     per: int = 1
     tolerance: float = 1e-4
     cold: bool = False
-    apart: bool = False
+    own_process: bool = False
     most_turns: int = 2000
 
 
@@ -149,7 +149,7 @@ ROWS = (
         _STEP,
         (Target(1.1, "jit", fact="planned MB"),),
         tolerance=2e-3,
-        apart=True,
+        own_process=True,
     ),
     Row(
         "novel",

@@ -94,7 +94,7 @@ def _make(row: Row, seats: Sequence[Seat], stack: ExitStack) -> Iterator[tuple[s
     """Makes the contestants of a row, each in its process, but for those that are missing."""
     workers: dict[str, Worker] = {}
     for seat in seats:
-        process = seat.name if row.apart else seat.process
+        process = seat.name if row.own_process else seat.process
         if process not in workers:
             workers[process] = Worker(seat.python, seat.environment)
             stack.callback(workers[process].close)
@@ -131,7 +131,7 @@ def _turns(row: Row, runner: Runner) -> int:
 
 
 def measure(row: Row, seats: Sequence[Seat], most_rounds: int, seconds: float) -> Result:
-    """Makes, checks, settles and times the contestants of one row.
+    """Makes, checks, warms up and times the contestants of one row.
 
     Args:
         row: the work.
@@ -146,7 +146,7 @@ def measure(row: Row, seats: Sequence[Seat], most_rounds: int, seconds: float) -
         else:
             _check(row, runners)
             for runner in runners.values():
-                runner.settle()
+                runner.warm_up()
             turns = {name: _turns(row, runner) for name, runner in runners.items()}
         times: dict[str, list[float]] = {name: [] for name in runners}
         rounds = 0

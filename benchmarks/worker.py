@@ -59,13 +59,13 @@ class Worker:
         def answer() -> Array:
             return np.array(ask(do="answer"))
 
-        def settle() -> None:
-            ask(do="settle")
+        def warm_up() -> None:
+            ask(do="warm_up")
 
         return Runner(
             turn=lambda turns: float(ask(do="turn", turns=turns)),
             answer=answer,
-            settle=settle,
+            warm_up=warm_up,
             facts=lambda: dict(ask(do="facts")),
         )
 
@@ -96,7 +96,7 @@ def _serve(requests: Any, replies: Any) -> None:
     from works.catalog import contestants_of
 
     runners: dict[str, Runner] = {}
-    # Seconds that the processors worked, by contestant, and in how many turns; since it settled.
+    # Seconds that the processors worked, by contestant, and in how many turns; since it was warm.
     worked: dict[str, list[float]] = {}
 
     def turn(contestant: str, turns: int) -> float:
@@ -122,7 +122,7 @@ def _serve(requests: Any, replies: Any) -> None:
         if do == "answer":
             return runners[contestant].answer().tolist()
         worked.pop(contestant, None)
-        return runners[contestant].settle()
+        return runners[contestant].warm_up()
 
     for line in requests:
         try:

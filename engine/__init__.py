@@ -27,8 +27,8 @@ from .engine import Engine, Observer, Statistics
 from .errors import (
     CompletionError,
     DeadlockError,
+    EngineBug,
     EngineError,
-    InternalError,
     TaskError,
     VarError,
 )
@@ -43,8 +43,8 @@ __all__ = [
     "CompletionError",
     "DeadlockError",
     "Engine",
+    "EngineBug",
     "EngineError",
-    "InternalError",
     "ManualPool",
     "NaiveEngine",
     "Observer",

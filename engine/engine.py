@@ -17,7 +17,7 @@ from hybridnet.engine.completion import Completion
 from hybridnet.engine.coordinator import Coordinator
 from hybridnet.engine.errors import DeadlockError, EngineError, VarError
 from hybridnet.engine.pool import AbstractPool, InlinePool
-from hybridnet.engine.schedule import is_settled
+from hybridnet.engine.schedule import is_written
 from hybridnet.engine.task import (
     CLOSING,
     DROPPED,
@@ -176,7 +176,7 @@ class Engine(ABC):
             if _holds(task, var):
                 return
         failure = None
-        if self._core.inbox or not is_settled(var):
+        if self._core.inbox or not is_written(var):
             wait = Task(None, (var,), lane=WAIT_LANE, latch=self._core.pool.new_latch())
             self._core.wait(wait, lane)
             failure = wait.failure

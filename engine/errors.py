@@ -7,15 +7,15 @@ from typing import Final
 __all__ = [
     "CompletionError",
     "DeadlockError",
+    "EngineBug",
     "EngineError",
-    "InternalError",
     "TaskError",
     "VarError",
 ]
 
 
 class EngineError(RuntimeError):
-    """What the engine raises to its user; every error below but `InternalError` is one."""
+    """Base of the errors that the engine raises; every error below but `EngineBug` is one."""
 
 
 class TaskError(EngineError):
@@ -44,5 +44,5 @@ class CompletionError(EngineError):
     """The `on_complete` of a `push_async` task was called twice, or dropped without a call."""
 
 
-class InternalError(RuntimeError):
-    """A bug in hybridnet: this should never happen, please report it."""
+class EngineBug(RuntimeError):
+    """A bug in the engine: this should never happen, please report it."""

@@ -22,7 +22,7 @@ skipped when its turn comes: it fails with the same `Failure` and passes it on. 
 succeeds in writing a Var without reading it clears the mark.
 
 Callers serialise the calls (engine.py holds one lock). The one thing that may be read outside it
-is whether a Var has a pending write, see `is_settled`.
+is whether a Var has a pending write, see `is_written`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Final, final
 
-from hybridnet.engine.errors import EngineError, InternalError
+from hybridnet.engine.errors import EngineBug, EngineError
 from hybridnet.engine.task import (
     DELETED,
     DONE,
@@ -48,7 +48,7 @@ from hybridnet.engine.task import (
     Var,
 )
 
-__all__ = ["ALLOWED", "MAX_UNREPORTED", "Schedule", "is_settled"]
+__all__ = ["ALLOWED", "MAX_UNREPORTED", "Schedule", "is_written"]
 
 # What may follow what. A task is skipped (failed without running) when its last Var is granted.
 ALLOWED: Final[frozenset[tuple[str, str]]] = frozenset(
@@ -75,7 +75,7 @@ MAX_UNREPORTED: Final = 64
 _NONE: Final[tuple[Task, ...]] = ()
 
 
-def is_settled(var: Var) -> bool:
+def is_written(var: Var) -> bool:
     """Whether `var` has no pending write. May be called without the lock.
 
     The order matters: `_grant` sets `held` before it takes a task from the queue, and here the
@@ -133,7 +133,7 @@ class Schedule:
             The tasks to act on: in state "ready", to be run; in state "failed", skipped.
         """
         if task.state is not NEW:
-            raise InternalError(f"push requires a new task, got {task!r}")
+            raise EngineBug(f"push requires a new task, got {task!r}")
         if task.lane is IDLE_LANE:
             return self._push_idle(task)
         if task.latch is None:
@@ -145,17 +145,17 @@ class Schedule:
             return _NONE
         for var in task.reads:
             if var.failure is not None:
-                return self._settle([task])
+                return self._ready_or_skip([task])
         for var in task.updates:
             if var.failure is not None:
-                return self._settle([task])
+                return self._ready_or_skip([task])
         task.state = READY
         return (task,)
 
     def start(self, task: Task) -> None:
         """Note that the pool runs `task` now. Needs no lock: only the thread that took it calls."""
         if task.state is not READY:
-            raise InternalError(f"start requires a ready task, got {task!r}")
+            raise EngineBug(f"start requires a ready task, got {task!r}")
         task.state = RUNNING
 
     def complete(self, task: Task, error: BaseException | None = None) -> Sequence[Task]:
@@ -169,7 +169,7 @@ class Schedule:
             The tasks to act on, as `push` does, in the order in which they were freed.
         """
         if task.state is not RUNNING:
-            raise InternalError(f"complete requires a running task, got {task!r}")
+            raise EngineBug(f"complete requires a running task, got {task!r}")
         if error is None:
             task.state = DONE
         else:
@@ -179,7 +179,7 @@ class Schedule:
         freed: list[Task] = []
         self._release(task, freed)
         if freed or self._idle:
-            return self._settle(freed)
+            return self._ready_or_skip(freed)
         return _NONE
 
     def note_failure(self, task: Task, error: BaseException) -> None:
@@ -219,7 +219,7 @@ class Schedule:
             elif task.state is not RUNNING:
                 task.state = WAITING
                 granted.append(task)
-        return self._settle(granted)
+        return self._ready_or_skip(granted)
 
     def drop_all(self, extra: Iterable[Task], reason: str) -> list[Task]:
         """Forget every pending task; the Vars they would have written are poisoned.
@@ -273,7 +273,7 @@ class Schedule:
         """Check the invariants (1) to (3) of this file for every pending task.
 
         Raises:
-            InternalError: naming the Var or task that breaks one.
+            EngineBug: naming the Var or task that breaks one.
         """
         readers: dict[Var, int] = {}
         named: dict[Var, bool] = {}  # Var -> whether some earlier pending task writes it
@@ -290,16 +290,16 @@ class Schedule:
                     queues.setdefault(var, []).append((task, is_write))
                 named[var] = named.get(var, False) or is_write
             if task.waits != blocked:
-                raise InternalError(f"{task!r} waits for {task.waits} Vars, should for {blocked}")
+                raise EngineBug(f"{task!r} waits for {task.waits} Vars, should for {blocked}")
             if (task.state is WAITING) != (blocked > 0):
-                raise InternalError(f"{task!r} waits for {blocked} Vars, in the wrong state")
+                raise EngineBug(f"{task!r} waits for {blocked} Vars, in the wrong state")
         for var in named:
             if var.held != readers.get(var, 0):
-                raise InternalError(f"{var!r} is held {var.held}, should be {readers.get(var, 0)}")
+                raise EngineBug(f"{var!r} is held {var.held}, should be {readers.get(var, 0)}")
             if list(var.queue or ()) != queues.get(var, []):
-                raise InternalError(f"{var!r} has the wrong queue: {var.queue}")
+                raise EngineBug(f"{var!r} has the wrong queue: {var.queue}")
             if var.held == 0 and var.queue:
-                raise InternalError(f"{var!r} is free, but {len(var.queue)} tasks queue for it")
+                raise EngineBug(f"{var!r} is free, but {len(var.queue)} tasks queue for it")
 
     def _push_idle(self, task: Task) -> Sequence[Task]:
         if self._pending:
@@ -312,7 +312,7 @@ class Schedule:
     @staticmethod
     def _move(task: Task, state: str) -> None:
         if (task.state, state) not in ALLOWED:
-            raise InternalError(f"{task!r} cannot become {state!r}")
+            raise EngineBug(f"{task!r} cannot become {state!r}")
         task.state = state
 
     def _request(self, task: Task) -> int:
@@ -368,7 +368,7 @@ class Schedule:
                     self._bury(var)
         failure = task.failure
         for var in task.writes:
-            var.failure = failure  # before `held`: see is_settled
+            var.failure = failure  # before `held`: see is_written
             var.held = 0
             if var.queue:
                 self._grant(var, freed)
@@ -398,8 +398,8 @@ class Schedule:
         if not queue:
             var.queue = None
 
-    def _settle(self, granted: list[Task]) -> Sequence[Task]:
-        """Of the tasks that were granted everything, ready the good ones and skip the others.
+    def _ready_or_skip(self, granted: list[Task]) -> Sequence[Task]:
+        """Readies those of the tasks that were granted everything, or skips them after a failure.
 
         Skipping one may grant others: a loop rather than recursion, since chains can be long.
         """

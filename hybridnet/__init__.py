@@ -161,6 +161,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
+        if name == "kvstore":
+            __getattr__("kv")  # adds the names that MXNet has there
         value: Any = importlib.import_module(_MODULES[name])
     elif name in _NAMES:
         module, attribute = _NAMES[name]

@@ -16,7 +16,6 @@ for arrays is `hybridnet.kv`; MXNet's programs find it here too, as `kvstore.cre
 
 from __future__ import annotations
 
-import importlib
 from typing import Any, Final
 
 from .cells import Cell, CellActions
@@ -59,14 +58,18 @@ __all__ = [
     "find_kind",
     "known_kinds",
     "register_kind",
+    "set_front_end",
 ]
 
-#: MXNet's module `kvstore` is `hybridnet.kv`, which stands above this package and is not needed by
-#: it; a program that writes `mx.kvstore.create` gets it from there.
-_ARRAY_STORE: Final = ("KVStore", "create")
+_front_end: Final[dict[str, Any]] = {}
+
+
+def set_front_end(**names: Any) -> None:
+    """Adds names to this module; MXNet's `kvstore` has those of `hybridnet.kv`, which does this."""
+    _front_end.update(names)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ARRAY_STORE:
-        return getattr(importlib.import_module("hybridnet.kv"), name)
+    if name in _front_end:
+        return _front_end[name]
     raise AttributeError(f"module 'hybridnet.kvstore' has no attribute {name!r}")

@@ -1,6 +1,6 @@
 """Memory that a training step of ResNet-18 needs, each contestant in a process of its own.
 
-Two measures, when the contestant has settled:
+Two measures, when the contestant is warm:
 
 - ``planned``: bytes of all live JAX arrays after a step, which its outputs belong to, and the
   temporaries that XLA plans for the largest program beside them. It is exact where a step is one

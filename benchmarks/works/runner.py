@@ -32,13 +32,13 @@ class Runner:
         turn: does the work so many times, waits until it is done, and returns the seconds it took.
         answer: what the work computes from its first state; called once, before any turn (after
             all turns where the work never repeats).
-        settle: runs turns until the contestant is as fast as it gets.
+        warm_up: runs turns until the contestant is as fast as it gets.
         facts: what else was counted, by name.
     """
 
     turn: Callable[[int], float]
     answer: Callable[[], Array]
-    settle: Callable[[], None]
+    warm_up: Callable[[], None]
     facts: Callable[[], dict[str, float]] = field(default=_no_facts)
 
 
@@ -80,10 +80,10 @@ def plain(
 ) -> Runner:
     """A contestant that is as fast as it gets after a few turns."""
 
-    def settle() -> None:
+    def warm_up() -> None:
         turn(settling)
 
-    return Runner(turn, answer, settle, facts)
+    return Runner(turn, answer, warm_up, facts)
 
 
 def pytorch(turn: Callable[[int], float], answer: Callable[[], Array]) -> Runner:
@@ -100,7 +100,7 @@ def pytorch(turn: Callable[[int], float], answer: Callable[[], Array]) -> Runner
         torch.set_num_threads(threads)
         return turn(turns)
 
-    def settle() -> None:
+    def warm_up() -> None:
         nonlocal chosen
         on(most, 1)
         on(1, 1)
@@ -108,17 +108,17 @@ def pytorch(turn: Callable[[int], float], answer: Callable[[], Array]) -> Runner
             seconds = {n: _typical(partial(on, n)) for n in (1, most)}
             chosen = min(seconds, key=lambda n: seconds[n])
 
-    return Runner(lambda turns: on(chosen, turns), answer, settle, lambda: {"threads": chosen})
+    return Runner(lambda turns: on(chosen, turns), answer, warm_up, lambda: {"threads": chosen})
 
 
 def fastest(runners: dict[str, Runner]) -> Runner:
-    """A contestant that may run in several ways, of which it keeps the fastest when it settles."""
+    """A contestant that may run in several ways, of which it keeps the fastest when it warms up."""
     ways = dict(runners)
 
-    def settle() -> None:
+    def warm_up() -> None:
         seconds = {}
         for name, one in ways.items():
-            one.settle()
+            one.warm_up()
             seconds[name] = _typical(one.turn)
         best = min(seconds, key=lambda name: seconds[name])
         for name in set(ways) - {best}:
@@ -130,7 +130,7 @@ def fastest(runners: dict[str, Runner]) -> Runner:
     return Runner(
         lambda turns: chosen().turn(turns),
         lambda: chosen().answer(),
-        settle,
+        warm_up,
         lambda: chosen().facts() | {next(iter(ways)): 1.0},
     )
 
@@ -150,13 +150,13 @@ def hybrid(
 ) -> Runner:
     """A contestant of hybridnet, which compiles in the background.
 
-    It has settled when a few turns compile nothing and run nothing step by step, after the least
+    It is warm when a few turns compile nothing and run nothing step by step, after the least
     number of turns.
     """
     from hybridnet import engine, nd
     from hybridnet.runtime.programs.cache import cache
 
-    def settle() -> None:
+    def warm_up() -> None:
         turn(least)
         for _ in range(_MOST_SETTLING):
             before = cache.statistics()
@@ -167,4 +167,4 @@ def hybrid(
             if (after.cold, after.compilations) == (before.cold, before.compilations):
                 return
 
-    return Runner(turn, answer, settle, facts)
+    return Runner(turn, answer, warm_up, facts)

@@ -26,12 +26,12 @@ Layout = Any
 
 
 def flattened(structure: Any, kind: type, what: str) -> tuple[list[Any], Layout]:
-    """Takes nested lists and tuples apart.
+    """Flattens nested lists and tuples.
 
     Args:
         structure: a leaf, or a list of such.
         kind: the class of the leaves.
-        what: is being taken apart, for messages.
+        what: is being flattened, for messages.
 
     Returns:
         The leaves, and how they were nested.
@@ -73,7 +73,7 @@ def loop_arguments(layout: Layout, leaves: Sequence[Any]) -> list[Any]:
 def unpacked(
     what: str, result: Any, num_states: int, kind: type
 ) -> tuple[list[Any], list[Any], tuple[Layout, Layout]]:
-    """Takes what a loop's body returned apart: outputs, states, and how both were nested.
+    """Unpacks what the body of a loop returned: outputs, states, and how both were nested.
 
     Args:
         what: function and argument, for messages.

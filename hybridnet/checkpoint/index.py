@@ -27,7 +27,7 @@ from typing import Final
 from hybridnet.base.errors import FormatError, ParameterError
 
 from .files import folder_lock, whole_file
-from .order import settle
+from .order import wait_for_saves
 
 __all__ = [
     "INDEX",
@@ -96,7 +96,7 @@ def file_of(checkpoint: PathLike) -> Path:
 def checkpoint_exists(checkpoint: PathLike) -> bool:
     """Whether there is a checkpoint of this name, with the suffix of its file or without."""
     path = file_of(checkpoint)
-    settle(path.parent)
+    wait_for_saves(path.parent)
     return path.is_file()
 
 
@@ -133,7 +133,7 @@ def get_checkpoint_state(folder: PathLike, index: str | None = None) -> Checkpoi
         OSError: it cannot be read.
     """
     base = os.fsdecode(folder)
-    settle(Path(base))
+    wait_for_saves(Path(base))
     found = _read(Path(base, index or INDEX))
     if found is None or not found.times:
         return None

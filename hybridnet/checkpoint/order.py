@@ -8,7 +8,7 @@ from typing import Final
 
 from hybridnet import engine
 
-__all__ = ["folder_var", "settle"]
+__all__ = ["folder_var", "wait_for_saves"]
 
 _folders: Final[dict[str, engine.Var]] = {}
 
@@ -19,7 +19,7 @@ def folder_var(folder: Path) -> engine.Var:
     return _folders.get(key) or _folders.setdefault(key, engine.new_variable(key))
 
 
-def settle(folder: Path) -> None:
+def wait_for_saves(folder: Path) -> None:
     """Waits for what this process has asked to be saved in a folder so far."""
     if os.path.realpath(folder) in _folders:
         engine.wait_for_var(folder_var(folder))

@@ -11,7 +11,7 @@ from hybridnet.base.tensor_type import TensorType
 
 from .faults import missing_names
 from .index import PathLike, file_of
-from .order import settle
+from .order import wait_for_saves
 from .tensor_file import open_tensors
 
 __all__ = ["list_variables", "load_variable", "variable_types"]
@@ -25,7 +25,7 @@ def variable_types(checkpoint: PathLike) -> dict[str, TensorType]:
         OSError: it cannot be read.
     """
     path = file_of(checkpoint)
-    settle(path.parent)
+    wait_for_saves(path.parent)
     with open_tensors(path) as file:
         return dict(sorted(file.types.items()))
 
@@ -49,7 +49,7 @@ def load_variable(checkpoint: PathLike, name: str) -> np.ndarray[Any, Any]:
         OSError: it cannot be read.
     """
     path = file_of(checkpoint)
-    settle(path.parent)
+    wait_for_saves(path.parent)
     with open_tensors(path) as file:
         if name not in file.types:
             raise ParameterError(missing_names(path, [name], list(file.types)))

@@ -22,7 +22,7 @@ from hybridnet.runtime.segments.segment import Value
 
 from .faults import require
 from .index import SUFFIX, PathLike, file_of, update_index
-from .order import settle
+from .order import wait_for_saves
 from .retention import Retention
 from .slots import slots_of
 from .tensor_file import check_types, import_safetensors, open_tensors
@@ -258,7 +258,7 @@ class Saver:
         if recorder.current_trace() is not None:
             raise MXNetError("Saver: variables cannot be restored inside a traced function")
         path = file_of(checkpoint)
-        settle(path.parent)
+        wait_for_saves(path.parent)
         with open_tensors(path) as file:
             wanted = {name: (one.shape, one.dtype) for name, one in self._slots.items()}
             require(file, wanted, self._reshape)

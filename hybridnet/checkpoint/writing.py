@@ -15,8 +15,8 @@ import numpy as np
 
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import INT64
-from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ndarray.copies import send
 from hybridnet.ops.core.call import Types
 from hybridnet.runtime.platform.jax_devices import device_of
 from hybridnet.runtime.record.host_task import push_task
@@ -61,9 +61,9 @@ def push_save(
         path = path_of(*arrays[len(types) :])
         path.parent.mkdir(parents=True, exist_ok=True)
         written = zip(types.items(), arrays[: len(types)], strict=True)
-        size = write_tensors(path, [Tensor(name, type, one) for (name, type), one in written])
+        size = write_tensors(path, [Tensor(name, type, array) for (name, type), array in written])
         done(path)
-        return [_put(np.int64(size), device)]
+        return [send(np.int64(size), device)]
 
     (made,) = push_task(
         task,
@@ -91,7 +91,7 @@ def push_restore(path: Path, names: Sequence[str], types: Types, ctx: Context) -
     def task() -> list[Any]:
         with open_tensors(path) as file:
             require(file, {n: (t.shape, t.dtype) for n, t in zip(names, types, strict=True)})
-            return [_put(file.read(name), device) for name in names]
+            return [send(file.read(name), device) for name in names]
 
     return push_task(
         task,
@@ -101,8 +101,3 @@ def push_restore(path: Path, names: Sequence[str], types: Types, ctx: Context) -
         lane="io",
         name=f"restoring {str(path)!r}",
     )
-
-
-def _put(host: Any, device: Any) -> Any:
-    with jax.enable_x64(True):
-        return jax.device_put(host, device)

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final, final
 
+import hybridnet
 from hybridnet.ops.core.registry import REGISTRY
 
 from .differences import reason
@@ -53,7 +54,7 @@ class Verdict:
 
 def find(name: str) -> Any:
     """Returns what a name stands for in hybridnet, or a mark that it is missing."""
-    value: Any = importlib.import_module("hybridnet")
+    value: Any = hybridnet
     path = value.__name__
     for part in name.split("."):
         path = f"{path}.{part}"

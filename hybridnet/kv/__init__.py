@@ -9,7 +9,11 @@
 The store is that of `hybridnet.kvstore`, with the actions on arrays of `actions.py`.
 """
 
+from hybridnet import kvstore
+
 from .store import KVStore as KVStore
 from .store import create as create
 
 __all__ = ["KVStore", "create"]
+
+kvstore.set_front_end(KVStore=KVStore, create=create)

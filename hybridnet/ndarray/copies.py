@@ -68,7 +68,7 @@ def put(host: np.ndarray[Any, Any], ctx: Context) -> Value:
 
 
 def send(array: Any, device: Any) -> Any:
-    """Starts a copy of a JAX array to a device; returns the array that is to hold it."""
+    """Starts a copy of a JAX or NumPy array to a device; returns the array that is to hold it."""
     with jax.enable_x64(True):
         return jax.device_put(array, device)
 

@@ -180,7 +180,7 @@ def test_the_profile_of_inference_leaves_out_what_weights_alone_decide(load: Any
     with hn.runtime.explaining() as explanation:
         scores(x, weight, shift).wait_to_read()
     (launch,) = explanation
-    parts = list(profile.settled_parts_of(launch.code, (3, 4)))
+    parts = list(profile.inference_parts_of(launch.code, (3, 4)))
     assert [(part.call.name, part.constant) for part in parts] == [
         ("dot", (1,)),
         ("broadcast_add", (1,)),

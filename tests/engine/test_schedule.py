@@ -9,8 +9,8 @@ import random
 
 import pytest
 
-from hybridnet.engine import InternalError
-from hybridnet.engine.schedule import ALLOWED, MAX_UNREPORTED, Schedule, is_settled
+from hybridnet.engine import EngineBug
+from hybridnet.engine.schedule import ALLOWED, MAX_UNREPORTED, Schedule, is_written
 from hybridnet.engine.task import IDLE_LANE, Task, Var
 
 
@@ -194,18 +194,18 @@ def test_a_free_var_is_deleted_at_once():
     assert var.state == "deleted"
 
 
-def test_settled_means_no_pending_write(script: Script):
+def test_written_means_no_pending_write(script: Script):
     """x: R(a) -> W(b) -> R(c)"""
     script.push("a", "R:x")
     x = script.vars["x"]
-    assert is_settled(x)
+    assert is_written(x)
     script.push("b", "W:x")
-    assert not is_settled(x)
+    assert not is_written(x)
     script.push("c", "R:x")
     script.end("a")
-    assert not is_settled(x)
+    assert not is_written(x)
     script.end("b")
-    assert is_settled(x)
+    assert is_written(x)
 
 
 def test_dropping_frees_the_vars_and_poisons_the_writes(script: Script):
@@ -235,12 +235,12 @@ def test_forbidden_transitions_are_bugs(script: Script):
     schedule = script.schedule
     script.push("a")
     task = script.tasks["a"]
-    with pytest.raises(InternalError, match="push requires a new task, got <Task a #1 running>"):
+    with pytest.raises(EngineBug, match="push requires a new task, got <Task a #1 running>"):
         schedule.push(task)
-    with pytest.raises(InternalError, match="start requires a ready task"):
+    with pytest.raises(EngineBug, match="start requires a ready task"):
         schedule.start(task)
     script.end("a")
-    with pytest.raises(InternalError, match="complete requires a running task"):
+    with pytest.raises(EngineBug, match="complete requires a running task"):
         schedule.complete(task)
     assert ("done", "running") not in ALLOWED
 
@@ -250,11 +250,11 @@ def test_validate_finds_broken_states(script: Script):
     script.push("b", "W:x")
     x = script.vars["x"]
     x.held = 2
-    with pytest.raises(InternalError, match="is held 2, should be 1"):
+    with pytest.raises(EngineBug, match="is held 2, should be 1"):
         script.schedule.validate()
     x.held = 1
     x.queue = None
-    with pytest.raises(InternalError, match="wrong queue"):
+    with pytest.raises(EngineBug, match="wrong queue"):
         script.schedule.validate()
 
 
