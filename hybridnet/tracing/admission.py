@@ -19,7 +19,7 @@ from hybridnet.tape import Leaf
 
 from .concrete import ConcreteFunction
 from .environment import guards_of
-from .given import Given
+from .call_arguments import Given
 from .guards import Guards
 from .structure import Identity, flatten, requirement, static_key
 

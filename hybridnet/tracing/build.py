@@ -18,7 +18,7 @@ from hybridnet.runtime.platform.jax_devices import device_of
 from hybridnet.runtime.record.trace import Captured, GraphBuilder, Trace, init_scope
 from hybridnet.runtime.segments.segment import Value
 
-from .routes import Routes
+from .gradient_routes import Routes
 from .structure import Arguments, Tree, flatten, unflatten
 
 __all__ = ["Output", "Outside", "Part", "Plan", "Write", "build", "on_tape"]

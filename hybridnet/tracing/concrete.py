@@ -22,10 +22,10 @@ from hybridnet.runtime.record.trace import host_scalars
 from hybridnet.runtime.segments.segment import Value
 
 from .build import Output, Outside, Part, build, on_tape
-from .given import Given, Reader
+from .call_arguments import Given, Reader
 from .host_call import settle_world
 from .retracing import argument_names, described
-from .spread import Spread, spread
+from .placed_call import Spread, spread
 from .structure import unflatten
 
 __all__ = ["ConcreteFunction"]

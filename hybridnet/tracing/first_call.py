@@ -13,7 +13,7 @@ from hybridnet.ndarray import NDArray
 from hybridnet.runtime.record import recorder
 
 from .environment import Place, places_of
-from .given import Given
+from .call_arguments import Given
 from .structure import flatten
 
 __all__ = ["FirstCall"]

@@ -9,7 +9,7 @@ from hybridnet.runtime.record import recorder
 
 from .bucketed import Bucketed
 from .buckets import Buckets
-from .given import Given
+from .call_arguments import Given
 from .padding_check import PaddingError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from hybridnet import engine
 from hybridnet.ndarray import NDArray
 
 from .environment import environment_names
-from .given import Given
+from .call_arguments import Given
 from .signature import parameters_of
 from .structure import Identity, flatten, requirement
 

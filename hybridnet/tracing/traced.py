@@ -25,7 +25,7 @@ from .buckets import Buckets
 from .concrete import ConcreteFunction
 from .environment import environment_key
 from .first_call import FirstCall
-from .given import Given, Reader
+from .call_arguments import Given, Reader
 from .relaxed import Relaxed
 from .retracing import Watch
 

@@ -8,7 +8,12 @@ from typing import Any, NamedTuple, final
 from hybridnet.base.context import Context
 from hybridnet.ndarray import NDArray
 
-from .signature import InputSignature, StaticNames, TensorSpec, stand_in
+from .signature import (
+    InputSignature,
+    StaticNames,
+    TensorSpec,
+    stand_in,
+)
 from .structure import Arguments, flatten, unflatten
 
 __all__ = ["Given", "Reader"]
