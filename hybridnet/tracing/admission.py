@@ -17,9 +17,9 @@ from hybridnet.base.context import current_context
 from hybridnet.ndarray import NDArray
 from hybridnet.tape import Leaf
 
+from .call_arguments import CallArguments
 from .concrete import ConcreteFunction
 from .environment import guards_of
-from .call_arguments import Given
 from .guards import Guards
 from .structure import Identity, flatten, requirement, static_key
 
@@ -78,7 +78,7 @@ class Admission:
 
     @classmethod
     def of(
-        cls, concrete: ConcreteFunction, given: Given, function: Callable[..., Any]
+        cls, concrete: ConcreteFunction, given: CallArguments, function: Callable[..., Any]
     ) -> Admission | None:
         """Returns what admits calls like one that was made; None where that is not simple.
 

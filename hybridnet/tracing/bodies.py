@@ -24,7 +24,7 @@ from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.trace import host_scalars
 from hybridnet.runtime.segments.segment import Value
 
-from .build import Output, Outside, Part, Plan, build
+from .build import ArrayResult, Output, Outside, Plan, build
 from .structure import Arguments
 
 __all__ = ["Bodies", "Body", "Flow", "as_type", "filled"]
@@ -120,7 +120,7 @@ class Body:
     def result(self, number: int) -> Flow:
         """Returns a leaf that is an array."""
         part = self.plan.results[self._places[number]]
-        assert isinstance(part, Part) and type(part.source) is Output
+        assert isinstance(part, ArrayResult) and type(part.source) is Output
         return self._output(part.source)
 
     def _output(self, output: Output) -> Flow:

@@ -19,7 +19,7 @@ from hybridnet.runtime.record import recorder
 
 from .autograph import run_converted
 from .buckets import Buckets, several
-from .build import Part
+from .build import ArrayResult
 from .concrete import ConcreteFunction
 from .padding_check import PaddingError, UncutError, check_padding
 from .resize import fitted, resized
@@ -295,7 +295,7 @@ class Bucketed:
             raise PaddingError(_NUMBER.format(number="as a whole", **counts, **where))
         found: list[tuple[tuple[int, int], ...]] = []
         for number, (one, other) in enumerate(zip(padded, plain, strict=True)):
-            if not isinstance(one, Part) or not isinstance(other, Part):
+            if not isinstance(one, ArrayResult) or not isinstance(other, ArrayResult):
                 # Other objects than plain values may be made anew by each trace.
                 if type(one) is not type(other) or (isinstance(one, _PLAIN) and one != other):
                     raise PaddingError(

@@ -18,10 +18,10 @@ from hybridnet.runtime.platform.jax_devices import device_of
 from hybridnet.runtime.record.trace import Captured, GraphBuilder, Trace, init_scope
 from hybridnet.runtime.segments.segment import Value
 
-from .gradient_routes import Routes
+from .gradient_routes import GradientRoutes
 from .structure import Arguments, Tree, flatten, unflatten
 
-__all__ = ["Output", "Outside", "Part", "Plan", "Write", "build", "on_tape"]
+__all__ = ["ArrayResult", "Output", "Outside", "Plan", "Write", "build", "on_tape"]
 
 
 @final
@@ -61,7 +61,7 @@ class Output:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Part:
+class ArrayResult:
     """A result that is an array: a whole one, or a view of one.
 
     Attributes:
@@ -105,7 +105,7 @@ class Plan:
         inputs: where they come from: an argument, by number, an array from outside, a constant.
         types: of the inputs.
         num_tracked: how many of the outputs, from the first, gradients can be asked of.
-        results: the leaves of the result: a `Part`, or any other object itself.
+        results: the leaves of the result: an `ArrayResult`, or any other object itself.
         tree: puts them together.
         writes: what is overwritten.
         sources: what is asked for numbers at each call, and what stands for these in the graph.
@@ -219,8 +219,8 @@ class _Planner:
         ends = [one.edge for one in arrays if trace.owns(one.storage)]
         ends += [one.array.edge for one in self._formals]
         ends += [edge for _, edge in trace.rewired.values()]
-        routes = Routes(trace, leaves, [edge for edge in ends if edge is not None])
-        parts = self._parts(arrays, values, routes)
+        routes = GradientRoutes(trace, leaves, [edge for edge in ends if edge is not None])
+        parts = self._array_results(arrays, values, routes)
         writes = self._writes(routes)
         spans = self._spans()
         builder = GraphBuilder(
@@ -295,11 +295,11 @@ class _Planner:
 
     # -- results -----------------------------------------------------------------------------
 
-    def _parts(
-        self, arrays: list[NDArray], values: dict[int, Value], routes: Routes
-    ) -> dict[int, Part]:
+    def _array_results(
+        self, arrays: list[NDArray], values: dict[int, Value], routes: GradientRoutes
+    ) -> dict[int, ArrayResult]:
         """Says, for the arrays among the results by id, what they are."""
-        parts: dict[int, Part] = {}
+        parts: dict[int, ArrayResult] = {}
         made: dict[Any, dict[int, NDArray]] = {}
         for one in arrays:
             if self._trace.owns(one.storage):
@@ -310,26 +310,28 @@ class _Planner:
             whole = next((one for one in group.values() if one.offset is None), None)
             if whole is None or len(group) == 1:
                 for key, one in group.items():
-                    parts[key] = _part(self._output(values[key], one.edge, routes), None, one)
+                    parts[key] = _array_result(
+                        self._output(values[key], one.edge, routes), None, one
+                    )
                 continue
             # Several arrays that share memory still do.
             source = self._output(values[id(whole)], whole.edge, routes)
             for key, one in group.items():
                 offset = None if one is whole else one.offset or 0
-                parts[key] = _part(source, offset, one)
+                parts[key] = _array_result(source, offset, one)
         return parts
 
-    def _given(self, one: NDArray) -> Part:
+    def _given(self, one: NDArray) -> ArrayResult:
         """Says what a result is that was not made inside: an argument, something from outside."""
         number = self._numbers.get(one.storage)
         if number is not None:
             whole = one is self._formals[number].array
-            return _part(number, None if whole else one.offset or 0, one)
+            return _array_result(number, None if whole else one.offset or 0, one)
         root = self._trace.root(one)
         offset = None if root is one else (one.offset or 0) - (root.offset or 0)
-        return _part(Outside(root.detach(), root), offset, one)
+        return _array_result(Outside(root.detach(), root), offset, one)
 
-    def _output(self, value: Value, edge: tape.Edge | None, routes: Routes) -> Output:
+    def _output(self, value: Value, edge: tape.Edge | None, routes: GradientRoutes) -> Output:
         """Adds an output to the graph."""
         if edge is not None and edge in routes.tracked:
             self._tracked.append((value, edge))
@@ -339,7 +341,7 @@ class _Planner:
 
     # -- writes ------------------------------------------------------------------------------
 
-    def _writes(self, routes: Routes) -> tuple[Write, ...]:
+    def _writes(self, routes: GradientRoutes) -> tuple[Write, ...]:
         """Says what is overwritten."""
         writes = []
         for number, formal in enumerate(self._formals):
@@ -355,8 +357,8 @@ class _Planner:
         return tuple(writes)
 
 
-def _part(source: Any, offset: int | None, one: NDArray) -> Part:
-    return Part(source, offset, one.shape, one.edge is not None, type(one))
+def _array_result(source: Any, offset: int | None, one: NDArray) -> ArrayResult:
+    return ArrayResult(source, offset, one.shape, one.edge is not None, type(one))
 
 
 def on_tape(one: NDArray) -> bool:

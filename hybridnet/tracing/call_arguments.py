@@ -16,10 +16,10 @@ from .signature import (
 )
 from .structure import Arguments, flatten, unflatten
 
-__all__ = ["Given", "Reader"]
+__all__ = ["ArgumentReader", "CallArguments"]
 
 
-class Given(NamedTuple):
+class CallArguments(NamedTuple):
     """What one call gives.
 
     Attributes:
@@ -35,7 +35,7 @@ class Given(NamedTuple):
 
 
 @final
-class Reader:
+class ArgumentReader:
     """Reads the arguments of one function.
 
     Args:
@@ -65,20 +65,20 @@ class Reader:
         """What the input signature says of the positional arguments; empty without one."""
         return [] if self._signature is None else self._signature.specs
 
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallArguments:
         """Reads the arguments of a call."""
         if self._is_plain:
-            return Given(Arguments(args, kwargs), args, kwargs)
+            return CallArguments(Arguments(args, kwargs), args, kwargs)
         if self._signature is not None:
             args, kwargs = self._signature(args, kwargs), {}
         moved: list[tuple[NDArray, NDArray]] = []
         if self._ctx is not None:
             args, kwargs = self._on_device((args, kwargs), moved)
         if self._static is None:
-            return Given(Arguments(args, kwargs), args, kwargs, moved)
-        return Given(Arguments(*self._static(args, kwargs)), args, kwargs, moved)
+            return CallArguments(Arguments(args, kwargs), args, kwargs, moved)
+        return CallArguments(Arguments(*self._static(args, kwargs)), args, kwargs, moved)
 
-    def of_specs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
+    def of_specs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallArguments:
         """Reads arguments for tracing only: specs stand for arrays, and a signature for all."""
         if self._signature is not None and not args and not kwargs:
             args = self._signature.stand_ins()

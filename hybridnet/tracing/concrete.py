@@ -21,11 +21,11 @@ from hybridnet.runtime.record.storage import Storage, in_place
 from hybridnet.runtime.record.trace import host_scalars
 from hybridnet.runtime.segments.segment import Value
 
-from .build import Output, Outside, Part, build, on_tape
-from .call_arguments import Given, Reader
-from .host_call import settle_world
+from .build import ArrayResult, Output, Outside, build, on_tape
+from .call_arguments import ArgumentReader, CallArguments
+from .host_call import finish_host_calls
+from .placed_call import PlacedCall, placed_call
 from .retracing import argument_names, described
-from .placed_call import Spread, spread
 from .structure import unflatten
 
 __all__ = ["ConcreteFunction"]
@@ -72,13 +72,13 @@ class ConcreteFunction:
         "_num_tracked",
         "_outside",
         "_overwritten",
+        "_placed",
         "_places",
         "_prepared",
         "_reader",
         "_results",
         "_single",
         "_sources",
-        "_spread",
         "_tries",
         "_writes",
         "call",
@@ -93,7 +93,7 @@ class ConcreteFunction:
     )
 
     def __init__(
-        self, function: Callable[..., Any], given: Given, name: str, reader: Reader
+        self, function: Callable[..., Any], given: CallArguments, name: str, reader: ArgumentReader
     ) -> None:
         arguments = given.arguments
         names = argument_names(function, given.args, given.kwargs)
@@ -103,7 +103,7 @@ class ConcreteFunction:
         self._reader = reader
         plan = build(function, arguments)
         self.graph = plan.graph
-        self._spread: Spread | None = None
+        self._placed: PlacedCall | None = None
         if plan.contexts is None or plan.ctx is None:
             self.call, self.scalars = shared_call(plan.graph, plan.types, name, plan.num_tracked)
         else:
@@ -112,8 +112,8 @@ class ConcreteFunction:
                 for one in plan.inputs
             ]
             kind = (plan.graph, plan.types, name, plan.num_tracked)
-            self._spread, self.scalars = spread(*kind, where, plan.contexts, plan.ctx)
-            self.call = self._spread.call
+            self._placed, self.scalars = placed_call(*kind, where, plan.contexts, plan.ctx)
+            self.call = self._placed.call
         self.inputs = plan.inputs
         self._results = plan.results
         self.tree = plan.tree
@@ -136,10 +136,10 @@ class ConcreteFunction:
         overwritten = (one.target for one in plan.writes if type(one.target) is Outside)
         self._overwritten = frozenset(one.memory.storage for one in overwritten)
         #: What changes arrays, and is recorded in one go.
-        self._is_update = bool(plan.writes) and not (self.call.on_host or self._spread)
+        self._is_update = bool(plan.writes) and not (self.call.on_host or self._placed)
         #: Whether its program can be dispatched as it is: gradients are none of its affair, it is
         #: on one device, and all that it changes is arrays outside, as a whole.
-        self._is_dispatched = not (self._num_tracked or self._spread or self.call.on_host) and all(
+        self._is_dispatched = not (self._num_tracked or self._placed or self.call.on_host) and all(
             type(one.target) is Outside
             and one.target.memory.offset is None
             and type(one.output) is Output
@@ -149,7 +149,7 @@ class ConcreteFunction:
         self._prepared: PreparedCall | None = None
         self._tries = _TRIES
         #: The outputs of its call that its results are made of.
-        parts = [one for one in self._results if type(one) is Part]
+        parts = [one for one in self._results if type(one) is ArrayResult]
         self.shown = [self._number(one.source) for one in parts if type(one.source) is Output]
         #: The class of a result that is one array, an output and nothing else; else None.
         self._single = parts[0].kind if len(parts) == 1 and _is_output(self, parts[0]) else None
@@ -185,7 +185,7 @@ class ConcreteFunction:
             )
         return self.run(given.arguments.arrays)
 
-    def _difference(self, given: Given) -> str:
+    def _difference(self, given: CallArguments) -> str:
         """Says how arguments differ from those that it was made for."""
         names = [name for name, _ in self._kinds]
         kinds = [described(one) for one in given.arguments.leaves]
@@ -202,7 +202,7 @@ class ConcreteFunction:
         takes = ", ".join(f"{name}: {kind}" for name, kind in self._kinds)
         gives = []
         for one in self._results:
-            if type(one) is not Part:
+            if type(one) is not ArrayResult:
                 gives.append(described(one))
             elif type(one.source) is Output:
                 gives.append(str(self.call.output_types[self._number(one.source)]))
@@ -304,7 +304,7 @@ class ConcreteFunction:
             recorder.mark()
         if self.call.on_host and trace is None:
             for storage in self._outside:
-                settle_world(storage)
+                finish_host_calls(storage)
         return unflatten(self.tree, leaves)
 
     def _applied(self, arrays: Sequence[NDArray], scalars: Sequence[Any]) -> list[Any]:
@@ -335,8 +335,8 @@ class ConcreteFunction:
 
     def _apply(self, operands: list[NDArray], scalars: tuple[Any, ...]) -> list[NDArray]:
         """Records the graph as one call; returns its outputs."""
-        if self._spread is not None:
-            return self._spread.apply(operands, scalars)
+        if self._placed is not None:
+            return self._placed.apply(operands, scalars)
         call = self.call
         if tape.state.recording:
             wanted = tuple(
@@ -363,18 +363,18 @@ class ConcreteFunction:
     @property
     def tried_shapes(self) -> list[tuple[int, ...]]:
         """The shapes of what `try_out` returns."""
-        given = [one.shape for one in self._results if isinstance(one, Part)]
+        given = [one.shape for one in self._results if isinstance(one, ArrayResult)]
         return [*given, *(one.shape for one in self.call.output_types)]
 
     @property
     def results(self) -> tuple[Any, ...]:
-        """The leaves of the result: a `Part` for an array, any other object itself."""
+        """The leaves of the result: an `ArrayResult` for an array, any other object itself."""
         return self._results
 
     @property
     def partitioned(self) -> PartitionedCall | None:
         """What each device does, if it runs on several; None if on one."""
-        return None if self._spread is None else self._spread.partitioned
+        return None if self._placed is None else self._placed.partitioned
 
     @property
     def reads_outside(self) -> bool:
@@ -419,7 +419,7 @@ class ConcreteFunction:
         """Returns the leaves of the result; what was one object is one."""
         made: dict[int, Any] = {}
         for part in self._results:
-            if type(part) is not Part or id(part) in made:
+            if type(part) is not ArrayResult or id(part) in made:
                 continue
             source = part.source
             if type(source) is int:
@@ -432,7 +432,7 @@ class ConcreteFunction:
             if part.offset is not None:
                 array = (array if part.tracked else array.detach()).view(part.offset, part.shape)
             made[id(part)] = array.as_kind(part.kind)
-        return [made[id(one)] if type(one) is Part else one for one in self._results]
+        return [made[id(one)] if type(one) is ArrayResult else one for one in self._results]
 
     def _refuse_shared(self, arrays: Sequence[NDArray]) -> None:
         """Raises if memory that is written can be reached in another way too."""
@@ -445,7 +445,7 @@ class ConcreteFunction:
             raise MXNetError(_SHARED.format(name=self.call.name))
 
 
-def _is_output(concrete: ConcreteFunction, part: Part) -> bool:
+def _is_output(concrete: ConcreteFunction, part: ArrayResult) -> bool:
     """Whether a part is a whole output, and the whole result."""
     whole = type(part.source) is Output and part.offset is None
     return whole and concrete.tree is None

@@ -19,11 +19,11 @@ from hybridnet.ops.core.call import Call
 from hybridnet.runtime.record.trace import GraphBuilder, Trace
 from hybridnet.runtime.segments.segment import Value
 
-__all__ = ["Routes"]
+__all__ = ["GradientRoutes"]
 
 
 @final
-class Routes:
+class GradientRoutes:
     """The gradient's routes in one trace.
 
     Args:

@@ -29,7 +29,7 @@ from hybridnet.runtime.record.host_task import push_task
 from hybridnet.runtime.record.trace import init_scope
 from hybridnet.runtime.segments.segment import Value
 
-__all__ = ["HostCall", "settle_world", "world"]
+__all__ = ["HostCall", "finish_host_calls", "world"]
 
 _IN_PROGRAM: Final = (
     "{name}: runs Python code on the host, and is no part of a compiled program; take it out of "
@@ -61,7 +61,7 @@ def world(ctx: Context) -> NDArray:
     return found
 
 
-def settle_world(storage: Any) -> None:
+def finish_host_calls(storage: Any) -> None:
     """Waits until what a function does to the world outside is done.
 
     A function that failed leaves no order behind that others would wait for.

@@ -1,4 +1,4 @@
-"""`Spread`: a traced function whose operators are on several devices.
+"""`PlacedCall`: a traced function whose operators are on several devices.
 
 Its graph is run by the executor (`PartitionedCall`), and so is its gradient: as one call on the
 tape, whose inputs and outputs are each where they are.
@@ -21,11 +21,11 @@ from hybridnet.runtime.executor.partitioned import PartitionedCall
 from hybridnet.runtime.graphs.graph_call import GraphCall
 from hybridnet.runtime.record import recorder
 
-__all__ = ["Spread", "spread"]
+__all__ = ["PlacedCall", "placed_call"]
 
 
 @final
-class Spread(ApartCall):
+class PlacedCall(ApartCall):
     """A call of a graph whose nodes name their devices.
 
     Args:
@@ -55,9 +55,9 @@ class Spread(ApartCall):
         self._contexts = tuple(contexts)
         self._ctx = ctx
         self._run: PartitionedCall | None = None
-        self._training: dict[tuple[int, ...], Spread] = {}
+        self._training: dict[tuple[int, ...], PlacedCall] = {}
         # Gradients, by what they are of.
-        self._made: dict[GraphCall, Spread] = {}
+        self._made: dict[GraphCall, PlacedCall] = {}
         self.num_outputs = call.num_outputs
         self.num_visible = call.num_visible
         self.num_scalars = call.num_scalars
@@ -75,13 +75,13 @@ class Spread(ApartCall):
             self._run = PartitionedCall(self.call, self._inputs, self._contexts, self._ctx)
         return self._run
 
-    def training(self, wanted: tuple[int, ...]) -> Spread:
+    def training(self, wanted: tuple[int, ...]) -> PlacedCall:
         """Returns the call that also keeps what its gradient needs."""
         made = self._training.get(wanted)
         if made is None:
             call = self.call.training(wanted)
             rest = (None,) * (call.num_outputs - len(self._contexts))
-            made = Spread(call, self._inputs, (*self._contexts, *rest), self._ctx)
+            made = PlacedCall(call, self._inputs, (*self._contexts, *rest), self._ctx)
             made = self._training.setdefault(wanted, made)
         return made
 
@@ -156,7 +156,7 @@ class Spread(ApartCall):
                 if number is not None:
                     wanted[number] = self._inputs[position]
             where = [*places, *(contexts[i] for i in given)]
-            made = self._made.setdefault(backward, Spread(backward, where, wanted, self._ctx))
+            made = self._made.setdefault(backward, PlacedCall(backward, where, wanted, self._ctx))
         scalars = dict(zip(call.hosts, back.scalars, strict=True))
         own = tuple(scalars[one] for one in backward.hosts)
         grads = made.apply([*operands, *heads], own)
@@ -169,7 +169,7 @@ class Spread(ApartCall):
         return repr(self.call)
 
 
-def spread(
+def placed_call(
     graph: Graph,
     types: Types,
     name: str,
@@ -177,10 +177,10 @@ def spread(
     inputs: Sequence[Context],
     contexts: Sequence[Context],
     ctx: Context,
-) -> tuple[Spread, tuple[Any, ...]]:
+) -> tuple[PlacedCall, tuple[Any, ...]]:
     """Returns the call of a graph on several devices, and the numbers that it takes.
 
     Graphs of one structure may be on different devices, so it is not shared with others.
     """
     call = GraphCall(with_open_scalars(graph), types, name, num_visible)
-    return Spread(call, inputs, contexts, ctx), structure_of(graph)[1]
+    return PlacedCall(call, inputs, contexts, ctx), structure_of(graph)[1]

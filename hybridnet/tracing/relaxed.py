@@ -9,7 +9,7 @@ from hybridnet.runtime.record import recorder
 
 from .bucketed import Bucketed
 from .buckets import Buckets
-from .call_arguments import Given
+from .call_arguments import CallArguments
 from .padding_check import PaddingError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Relaxed:
         self._bucketed: dict[Any, Bucketed] = {}
         self._refused: set[Any] = set()
 
-    def __call__(self, given: Given) -> Any:
+    def __call__(self, given: CallArguments) -> Any:
         """Runs the function, on padded arrays if their sizes vary."""
         run = self._function.run
         if recorder.current_trace() is not None:
@@ -73,7 +73,7 @@ class Relaxed:
         return self._bucketed.setdefault(kind, made)
 
 
-def _kind_and_shapes(given: Given) -> tuple[Any, tuple[tuple[int, ...], ...]]:
+def _kind_and_shapes(given: CallArguments) -> tuple[Any, tuple[tuple[int, ...], ...]]:
     """Returns what stays the same when sizes vary, and the shapes; None where nothing is padded.
 
     Only arrays that are arguments by themselves, by position, are; and those are not that have

@@ -9,8 +9,8 @@ from typing import Any, Final, final
 from hybridnet import engine
 from hybridnet.ndarray import NDArray
 
+from .call_arguments import CallArguments
 from .environment import environment_names
-from .call_arguments import Given
 from .signature import parameters_of
 from .structure import Identity, flatten, requirement
 
@@ -113,7 +113,7 @@ class Watch:
 
     def note(
         self,
-        given: Given,
+        given: CallArguments,
         environment: Sequence[Any],
         modes: Sequence[Any],
         calls: int,
@@ -145,7 +145,7 @@ class Watch:
 
     def _facts(
         self,
-        given: Given,
+        given: CallArguments,
         environment: Sequence[Any],
         modes: Sequence[Any],
     ) -> dict[str, tuple[Any, str]]:

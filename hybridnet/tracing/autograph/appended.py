@@ -28,14 +28,14 @@ class _Row(NamedTuple):
     stamp: Any
 
 
-class _Memory(threading.local):
+class _RowMemory(threading.local):
     """The rows that this thread has appended, by their ids."""
 
     def __init__(self) -> None:
         self.rows: dict[int, _Row] = {}
 
 
-_memory: Final = _Memory()
+_memory: Final = _RowMemory()
 
 
 def forget_rows() -> None:

@@ -19,7 +19,7 @@ from .lines import user_line
 from .number import Number, is_number
 from .prepare import REBOUND
 from .rows import Rows, row_types, rows_of
-from .staging import Loop, Variables
+from .staging import StagedLoop, Variables
 from .while_loops import MOST_UNROLLED, UNROLLED, num_recorded, stage_while, too_long
 
 __all__ = ["for_stmt"]
@@ -122,7 +122,7 @@ def _stage(rows: Rows, first: int, extra_test: Test, body: Body, variables: Vari
         return
     data = rows.data(first)
     kinds = [type(one) for one in data]
-    loop = Loop(variables, user_line(), data[0].context, row_types(data), kinds)
+    loop = StagedLoop(variables, user_line(), data[0].context, row_types(data), kinds)
     lasts: dict[int, Any] = {}
     held: list[Any] = []
 

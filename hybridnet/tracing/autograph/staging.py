@@ -33,12 +33,12 @@ from .state import (
     same_plain,
 )
 
-__all__ = ["Loop", "Variables", "forget_loops"]
+__all__ = ["StagedLoop", "Variables", "forget_loops"]
 
 _TRIES: Final = 8
 
 
-class _Memory(threading.local):
+class _LoopMemory(threading.local):
     """What this thread knows of loops that it has traced, while it traces."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class _Memory(threading.local):
         self.made: set[Any] = set()
 
 
-_memory: Final = _Memory()
+_memory: Final = _LoopMemory()
 
 
 def forget_loops() -> None:
@@ -79,7 +79,7 @@ class _Retry(Exception):
 
 
 @final
-class Loop:
+class StagedLoop:
     """A loop that is to become part of the graph.
 
     Args:
@@ -109,11 +109,11 @@ class Loop:
         self._items: list[tuple[int, Any]] = []
         # What the body appends to lists: the list's number, and how many.
         self._appended: dict[int, int] = {}
-        self._take_apart()
+        self._flatten_start()
         self._key = self._key_of_loop()
         self._recall()
 
-    def _take_apart(self) -> None:
+    def _flatten_start(self) -> None:
         self._leaves = Leaves(self._start)
         self._slots: list[Slot] = []
         variables = self._variables
@@ -155,7 +155,7 @@ class Loop:
         return self._body(what, function)
 
     def traced_body(self, run: Callable[..., Any]) -> Body:
-        """Traces the body until the types of the variables are settled.
+        """Traces the body until the types of the variables no longer change.
 
         Args:
             run: the body; is given what stands for the rows.
@@ -166,14 +166,14 @@ class Loop:
 
         def function(*arrays: NDArray) -> list[Any]:
             _, values, changes = self._run(run, arrays)
-            return self._taken_apart(values, changes)
+            return self._flattened(values, changes)
 
         for _ in range(_TRIES):
             try:
                 body = self._body("the body", function)
             except _Retry:
                 continue
-            if self._settled(body):
+            if self._types_hold(body):
                 types = [(one.type, one.kind) for one in self._slots]
                 _memory.loops[self._key] = types, list(self._items)
                 return body
@@ -214,7 +214,7 @@ class Loop:
         for (number, key), leaf in zip(self._items, leaves[count:], strict=True):
             self._containers.set_item(number, key, leaf)
 
-    def _taken_apart(self, values: Sequence[Any], changes: Sequence[Change]) -> list[Any]:
+    def _flattened(self, values: Sequence[Any], changes: Sequence[Change]) -> list[Any]:
         """Returns the leaves of the variables, of the items, and of what was appended."""
         leaves: list[Any] = []
         for number, value in enumerate(values):
@@ -239,7 +239,7 @@ class Loop:
             return [value] * (1 if tree is None else self._width(number))
         if isinstance(start, UndefinedReturnValue):
             self._start[number] = unflatten(new_tree, [start] * len(found))
-            self._take_apart()
+            self._flatten_start()
             self._items = []
             raise _Retry
         raise StagingKindError(
@@ -286,9 +286,9 @@ class Loop:
         self._items.append((number, key))
         self._slots.append(slot_of(label, start, True))
 
-    def _settled(self, body: Body) -> bool:
+    def _types_hold(self, body: Body) -> bool:
         """Compares what a turn gives with what it was given; notes what must be otherwise."""
-        settled = True
+        holds = True
         for number, (slot, place) in enumerate(self._places()):
             leaf = body.leaves[number]
             if place in body.overwritten and leaf is not body.given[place]:
@@ -296,13 +296,13 @@ class Loop:
             found = slot.after(leaf, self.line)
             if found is not slot:
                 self._slots[number] = found
-                settled = False
+                holds = False
         if any(number in body.overwritten for number in range(len(self._row_types))):
             raise StagingKindError(
                 f"{self.line}: the loop changes the rows that it goes over in place; go over "
                 "range(len(x)), and write x[i] = ..."
             )
-        return settled
+        return holds
 
     def _places(self) -> list[tuple[Slot, int]]:
         """Returns the slots, and where among what the body is given each stands; -1: nowhere."""

@@ -15,7 +15,7 @@ from .conditions import is_staged, truth
 from .lines import user_line
 from .prepare import REBOUND
 from .slots import StagingError
-from .staging import Loop, Variables
+from .staging import StagedLoop, Variables
 
 __all__ = ["MOST_UNROLLED", "UNROLLED", "num_recorded", "stage_while", "too_long", "while_stmt"]
 
@@ -105,7 +105,7 @@ def stage_while(
     Raises:
         StagingError: that cannot be done.
     """
-    loop = Loop(variables, user_line(), ctx)
+    loop = StagedLoop(variables, user_line(), ctx)
     traced = loop.traced_body(body)
     loop.refuse_appended()
     tested = loop.traced("the condition", test)
