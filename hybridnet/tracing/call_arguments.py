@@ -83,7 +83,7 @@ class ArgumentReader:
         if self._signature is not None and not args and not kwargs:
             args = self._signature.stand_ins()
         leaves, tree = flatten((args, kwargs))
-        if any(isinstance(one, TensorSpec) for one in leaves):
+        if any(isinstance(leaf, TensorSpec) for leaf in leaves):
             made = [stand_in(x, self._ctx) if isinstance(x, TensorSpec) else x for x in leaves]
             args, kwargs = unflatten(tree, made)
         return self(args, kwargs)
@@ -93,10 +93,10 @@ class ArgumentReader:
         assert self._ctx is not None
         leaves, tree = flatten(given)
         copies: dict[int, NDArray] = {}
-        for number, one in enumerate(leaves):
-            if isinstance(one, NDArray) and one.context is not self._ctx:
-                if id(one) not in copies:
-                    copies[id(one)] = one.as_in_context(self._ctx)
-                    moved.append((one, copies[id(one)]))
-                leaves[number] = copies[id(one)]
+        for number, leaf in enumerate(leaves):
+            if isinstance(leaf, NDArray) and leaf.context is not self._ctx:
+                if id(leaf) not in copies:
+                    copies[id(leaf)] = leaf.as_in_context(self._ctx)
+                    moved.append((leaf, copies[id(leaf)]))
+                leaves[number] = copies[id(leaf)]
         return unflatten(tree, leaves)

@@ -108,8 +108,8 @@ class ConcreteFunction:
             self.call, self.scalars = shared_call(plan.graph, plan.types, name, plan.num_tracked)
         else:
             where = [
-                (arguments.arrays[one] if isinstance(one, int) else _memory(one)).context
-                for one in plan.inputs
+                (arguments.arrays[x] if isinstance(x, int) else _memory(x)).context
+                for x in plan.inputs
             ]
             kind = (plan.graph, plan.types, name, plan.num_tracked)
             self._placed, self.scalars = placed_call(*kind, where, plan.contexts, plan.ctx)
@@ -120,17 +120,17 @@ class ConcreteFunction:
         self._writes = plan.writes
         self._sources = plan.sources
         #: The numbers that stay the same; those that are asked for come behind them.
-        self._known = [one for one in self.scalars if type(one) is not HostScalar]
+        self._known = [scalar for scalar in self.scalars if type(scalar) is not HostScalar]
         #: Where each scalar is among all these.
         self._places = self._places_of_scalars()
         self._num_tracked = plan.num_tracked
         self.ctx = plan.ctx
-        outside = [one for one in plan.inputs if isinstance(one, Outside)]
+        outside = [x for x in plan.inputs if isinstance(x, Outside)]
         outside += [one.target for one in plan.writes if isinstance(one.target, Outside)]
         self._outside = {one.memory.storage: one.memory for one in outside}
         self.captured = list(self._outside.values())
         # Arrays that were made and dropped while tracing are not expected back.
-        self._handles = tuple(one for one in plan.handles if one[0]() is not None)
+        self._handles = tuple(handle for handle in plan.handles if handle[0]() is not None)
         #: The arguments that it overwrites, by number, and the storages outside.
         self.written = {one.target for one in plan.writes if isinstance(one.target, int)}
         overwritten = (one.target for one in plan.writes if type(one.target) is Outside)
@@ -149,8 +149,8 @@ class ConcreteFunction:
         self._prepared: PreparedCall | None = None
         self._tries = _TRIES
         #: The outputs of its call that its results are made of.
-        parts = [one for one in self._results if type(one) is ArrayResult]
-        self.shown = [self._number(one.source) for one in parts if type(one.source) is Output]
+        parts = [result for result in self._results if type(result) is ArrayResult]
+        self.shown = [self._number(part.source) for part in parts if type(part.source) is Output]
         #: The class of a result that is one array, an output and nothing else; else None.
         self._single = parts[0].kind if len(parts) == 1 and _is_output(self, parts[0]) else None
 
@@ -188,7 +188,7 @@ class ConcreteFunction:
     def _difference(self, given: CallArguments) -> str:
         """Says how arguments differ from those that it was made for."""
         names = [name for name, _ in self._kinds]
-        kinds = [described(one) for one in given.arguments.leaves]
+        kinds = [described(leaf) for leaf in given.arguments.leaves]
         for (name, wanted), got in zip(self._kinds, kinds, strict=False):
             if wanted != got:
                 return f"{self.call.name}: argument {name!r} must be {wanted}, got {got}"
@@ -273,11 +273,11 @@ class ConcreteFunction:
     def _whole_sources(self) -> list[int | Storage] | None:
         """Returns where the inputs come from; None if one is a part of an array."""
         sources: list[int | Storage] = []
-        for one in self.inputs:
-            if isinstance(one, int):
-                sources.append(one)
+        for x in self.inputs:
+            if isinstance(x, int):
+                sources.append(x)
                 continue
-            memory = _memory(one)
+            memory = _memory(x)
             if memory.offset is not None:
                 return None
             sources.append(memory.storage)
@@ -358,13 +358,13 @@ class ConcreteFunction:
         with pause(), recorder.aside():
             outputs = self._apply(self._operands(arrays), numbers)
             leaves = self.leaves(arrays, outputs)
-            return [*(one for one in leaves if isinstance(one, NDArray)), *outputs]
+            return [*(leaf for leaf in leaves if isinstance(leaf, NDArray)), *outputs]
 
     @property
     def tried_shapes(self) -> list[tuple[int, ...]]:
         """The shapes of what `try_out` returns."""
-        given = [one.shape for one in self._results if isinstance(one, ArrayResult)]
-        return [*given, *(one.shape for one in self.call.output_types)]
+        given = [result.shape for result in self._results if isinstance(result, ArrayResult)]
+        return [*given, *(type_.shape for type_ in self.call.output_types)]
 
     @property
     def results(self) -> tuple[Any, ...]:
@@ -393,8 +393,8 @@ class ConcreteFunction:
 
     def _operands(self, arrays: Sequence[NDArray]) -> list[NDArray]:
         return [
-            arrays[one] if isinstance(one, int) else one.get() if type(one) is Outside else one
-            for one in self.inputs
+            arrays[x] if isinstance(x, int) else x.get() if type(x) is Outside else x
+            for x in self.inputs
         ]
 
     def numbers(self) -> list[Any]:
@@ -432,11 +432,13 @@ class ConcreteFunction:
             if part.offset is not None:
                 array = (array if part.tracked else array.detach()).view(part.offset, part.shape)
             made[id(part)] = array.as_kind(part.kind)
-        return [made[id(one)] if type(one) is ArrayResult else one for one in self._results]
+        return [
+            made[id(result)] if type(result) is ArrayResult else result for result in self._results
+        ]
 
     def _refuse_shared(self, arrays: Sequence[NDArray]) -> None:
         """Raises if memory that is written can be reached in another way too."""
-        storages = [one._storage for one in arrays]
+        storages = [array._storage for array in arrays]
         shared = not self._overwritten.isdisjoint(storages)
         for target in self.written:
             storage = storages[target]
@@ -451,5 +453,5 @@ def _is_output(concrete: ConcreteFunction, part: ArrayResult) -> bool:
     return whole and concrete.tree is None
 
 
-def _memory(one: Outside | NDArray) -> NDArray:
-    return one.memory if type(one) is Outside else one
+def _memory(array: Outside | NDArray) -> NDArray:
+    return array.memory if type(array) is Outside else array

@@ -125,6 +125,6 @@ class GradientRoutes:
         found = self._live.get(node)
         if found is None:
             blocks = node.call is None or bool(node.call.no_gradient)
-            found = not blocks and any(self._is_live(one) for one in node.inputs)
+            found = not blocks and any(self._is_live(x) for x in node.inputs)
             self._live[node] = found
         return found

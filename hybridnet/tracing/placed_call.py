@@ -95,15 +95,17 @@ class PlacedCall(ApartCall):
             scalars: the numbers that it takes.
             watches: whether it is made to keep what its gradient needs.
         """
-        values = [one.read() for one in operands]
+        values = [operand.read() for operand in operands]
         trace = recorder.current_trace()
         recording = tape.state.recording
         of = self
         if recording and watches and trace is None:
             wanted = tuple(
                 number
-                for number, one in enumerate(operands)
-                if one.edge is not None and one.edge.node.wanted and is_float(one.type.dtype)
+                for number, operand in enumerate(operands)
+                if operand.edge is not None
+                and operand.edge.node.wanted
+                and is_float(operand.type.dtype)
             )
             of = self.training(wanted) if wanted else self
         contexts = of.partitioned.contexts
@@ -115,12 +117,12 @@ class PlacedCall(ApartCall):
             NDArray.from_value(value, ctx) for value, ctx in zip(made, contexts, strict=True)
         ]
         if recording:
-            edges = [one.edge for one in operands]
+            edges = [operand.edge for operand in operands]
             types = of.call.output_types
             node = tape.record_call(of, edges, scalars, values, made, types, self._ctx)
             if node is not None:
-                for index, one in enumerate(outputs):
-                    one.set_edge(tape.Edge(node, index))
+                for index, output in enumerate(outputs):
+                    output.set_edge(tape.Edge(node, index))
         return outputs
 
     def infer(self, types: Types) -> Types:
@@ -141,8 +143,8 @@ class PlacedCall(ApartCall):
         else:
             positions = tuple(
                 i
-                for i, one in enumerate(call.input_types)
-                if back.wanted[i] and is_float(one.dtype)
+                for i, type_ in enumerate(call.input_types)
+                if back.wanted[i] and is_float(type_.dtype)
             )
             backward, numbers = call.joint_call(positions, given)
             operands, places = list(back.inputs), list(self._inputs)
@@ -158,7 +160,7 @@ class PlacedCall(ApartCall):
             where = [*places, *(contexts[i] for i in given)]
             made = self._made.setdefault(backward, PlacedCall(backward, where, wanted, self._ctx))
         scalars = dict(zip(call.hosts, back.scalars, strict=True))
-        own = tuple(scalars[one] for one in backward.hosts)
+        own = tuple(scalars[host] for host in backward.hosts)
         grads = made.apply([*operands, *heads], own)
         for position, number in zip(positions, numbers, strict=True):
             if number is not None:

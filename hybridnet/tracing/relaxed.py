@@ -39,7 +39,7 @@ class Relaxed:
         if recorder.current_trace() is not None:
             return run(given)
         kind, shapes = _kind_and_shapes(given)
-        if kind is None or kind in self._refused or any(0 in one for one in shapes):
+        if kind is None or kind in self._refused or any(0 in shape for shape in shapes):
             return run(given)
         bucketed = self._bucketed.get(kind) or self._vary(kind, shapes)
         if bucketed is None:
@@ -83,9 +83,9 @@ def _kind_and_shapes(given: CallArguments) -> tuple[Any, tuple[tuple[int, ...], 
     kinds: list[Any] = []
     if given.kwargs or given.moved:
         return None, ()
-    for one in given.args:
-        if not isinstance(one, NDArray) or one.edge is not None:
+    for arg in given.args:
+        if not isinstance(arg, NDArray) or arg.edge is not None:
             return None, ()
-        shapes.append(one.shape)
-        kinds.append((type(one), one.inferred_dtype, len(one.shape), one.context))
+        shapes.append(arg.shape)
+        kinds.append((type(arg), arg.inferred_dtype, len(arg.shape), arg.context))
     return tuple(kinds), tuple(shapes)

@@ -174,7 +174,7 @@ class Function:
         """Returns what its traces take and give, in words, one in a line."""
         with self._lock:
             traces = list(self._traces.values())
-        lines = [one.pretty_printed_signature() for one in traces]
+        lines = [trace.pretty_printed_signature() for trace in traces]
         return "\n".join(lines) or f"{self.name}: not traced yet"
 
     def cache_info(self) -> CacheInfo:
@@ -208,8 +208,8 @@ class Function:
                 if first.takes_back():
                     raise MakesState(_MAKES_STATE.format(name=self.name))
             gone = functools.partial(_forget, weakref.ref(self), weakref.ref(made))
-            for one in given.arguments.identities:
-                one.let_go(gone)
+            for identity in given.arguments.identities:
+                identity.let_go(gone)
             with self._lock:
                 self._count += 1
                 self._traces.pop(key, None)

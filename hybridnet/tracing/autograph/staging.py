@@ -123,7 +123,7 @@ class StagedLoop:
 
     def _key_of_loop(self) -> Any:
         codes = [id(getattr(block, "__code__", None)) for block in self._variables.blocks]
-        found = [one.type or type(one.start) for one in self._slots]
+        found = [slot.type or type(slot.start) for slot in self._slots]
         return (*codes, *found)
 
     def _recall(self) -> None:
@@ -174,14 +174,14 @@ class StagedLoop:
             except _Retry:
                 continue
             if self._types_hold(body):
-                types = [(one.type, one.kind) for one in self._slots]
+                types = [(slot.type, slot.kind) for slot in self._slots]
                 _memory.loops[self._key] = types, list(self._items)
                 return body
-        names = ", ".join(dict.fromkeys(one.name for one in self._slots))
+        names = ", ".join(dict.fromkeys(slot.name for slot in self._slots))
         raise StagingError(f"{self.line}: the types of {names} do not settle; {HOW}")
 
     def _body(self, what: str, function: Callable[..., list[Any]]) -> Body:
-        carried = [one for one in self._slots if one.type is not None]
+        carried = [slot for slot in self._slots if slot.type is not None]
         types = [*self._row_types, *(one.type for one in carried if one.type is not None)]
         kinds = [*self._row_kinds, *(one.kind for one in carried)]
         return Body(f"{what} of the loop at {self.line}", function, types, self._ctx, kinds, True)
@@ -219,7 +219,7 @@ class StagedLoop:
         leaves: list[Any] = []
         for number, value in enumerate(values):
             leaves += self._leaves_of(number, value)
-        contents = {one.number: one.items for one in changes}
+        contents = {change.number: change.items for change in changes}
         self._appended = {}
         more: list[Any] = []
         for number, items in contents.items():
@@ -325,7 +325,7 @@ class StagedLoop:
 
     def starts(self) -> list[NDArray]:
         """Returns the first values of what goes from turn to turn."""
-        return [one.array(self._ctx) for one in self._slots if one.type is not None]
+        return [slot.array(self._ctx) for slot in self._slots if slot.type is not None]
 
     def flows(self, body: Body) -> list[Flow]:
         """Returns the new values of what goes from turn to turn."""
@@ -442,9 +442,9 @@ def _is_made_inside(array: NDArray) -> bool:
     return storage in _memory.made or (owner is not None and storage not in owner.formals)
 
 
-def _as_kind(one: NDArray, kind: Kind) -> NDArray:
-    made = one.as_kind(kind)
-    made.set_edge(one.edge)
+def _as_kind(array: NDArray, kind: Kind) -> NDArray:
+    made = array.as_kind(kind)
+    made.set_edge(array.edge)
     return made
 
 

@@ -116,5 +116,5 @@ def stage_while(
     outputs = loop_while(tested, traced, loop.starts(), loop.flows(traced), holds, limit)
     # What the condition denies holds now: it has ended the loop.
     denied = getattr(found, "denies", None) if limit is None else None
-    places = [number for number, one in enumerate(tested.given) if one is denied]
+    places = [number for number, value in enumerate(tested.given) if value is denied]
     loop.finish(traced, outputs, None, places)
