@@ -59,17 +59,17 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(made, (tuple, list)) or len(made) != 2 or not callable(made[1]):
             raise ParameterError(_RETURNS.format(name=name, got=type(made).__name__))
         result, gradient = made
-        inputs = [one for one in (*args, *kwargs.values()) if isinstance(one, NDArray)]
+        inputs = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, NDArray)]
         if not tape.state.recording or not inputs:
             return result
         leaves = leaves_of(result)
-        outputs = [one for one in leaves if isinstance(one, NDArray)]
+        outputs = [leaf for leaf in leaves if isinstance(leaf, NDArray)]
         if not outputs:
             return result
         call = _CustomGradient(name, gradient, len(inputs), outputs)
-        fresh = iter(call.apply(inputs, [one.detach() for one in outputs]))
+        fresh = iter(call.apply(inputs, [output.detach() for output in outputs]))
         return with_leaves(
-            result, [next(fresh) if isinstance(one, NDArray) else one for one in leaves]
+            result, [next(fresh) if isinstance(leaf, NDArray) else leaf for leaf in leaves]
         )
 
     return applied
@@ -141,19 +141,21 @@ class _CustomGradient(RanCall):
         tape.state.recording = False
         try:
             with trace:
-                starts = [trace.placeholder(one.type) for one in outputs]
-                found = self._run(gradient, [NDArray.from_value(one, self._ctx) for one in starts])
-                values = [None if one is None else one.read() for one in found]
+                starts = [trace.placeholder(output.type) for output in outputs]
+                found = self._run(
+                    gradient, [NDArray.from_value(start, self._ctx) for start in starts]
+                )
+                values = [None if x is None else x.read() for x in found]
         finally:
             tape.state.recording, tape.state.training = before
         if trace.written() or trace.sources:
             raise MXNetError(_WRITES.format(name=self.name))
         builder = GraphBuilder(trace.segment)
         graph, needed = builder.graph([builder.edge(one) for one in values if one is not None])
-        captured = {one.value: one for one in trace.captured()}
+        captured = {capture.value: capture for capture in trace.captured()}
         trace.close()
         self._present = [one is not None for one in values]
-        numbers = {one: ~i for i, one in enumerate(starts)}
+        numbers = {start: ~i for i, start in enumerate(starts)}
         extra: list[NDArray] = []
         for value in needed:
             if value not in numbers:

@@ -103,9 +103,9 @@ class RanCall(Call):
                 f"{rule} must return {self._num_inputs} gradients, one for each {each}, "
                 f"got {len(found)}"
             )
-        for one in found:
-            if one is not None and not isinstance(one, NDArray):
-                raise ParameterError(f"{rule} must return NDArrays, got {type(one).__name__}")
+        for value in found:
+            if value is not None and not isinstance(value, NDArray):
+                raise ParameterError(f"{rule} must return NDArrays, got {type(value).__name__}")
         return found
 
     def _traced_call(
@@ -119,7 +119,7 @@ class RanCall(Call):
         if not needed:
             needed = [start]
             graph = Graph((builder.edge(start).node,), graph.outputs)
-        call = GraphCall(graph, tuple(one.type for one in needed), f"_backward_{self.name}")
+        call = GraphCall(graph, tuple(value.type for value in needed), f"_backward_{self.name}")
         return call, needed
 
 
@@ -161,31 +161,33 @@ class FunctionCall(RanCall):
 
     def _in_graph(self, back: Backward) -> list[Any]:
         """Traces the user's `backward` and applies it as one call."""
-        present = [one for one in back.grads if one is not None]
+        present = [grad for grad in back.grads if grad is not None]
         handles = [*back.inputs, *back.outputs, *present]
         trace = Trace(next(tape.order))
         before = tape.state.recording, tape.state.training
         tape.state.recording, tape.state.training = False, True
         try:
             with trace:
-                starts = [trace.placeholder(one.type) for one in handles]
-                arrays = [NDArray.from_value(one, self._ctx) for one in starts]
+                starts = [trace.placeholder(handle.type) for handle in handles]
+                arrays = [NDArray.from_value(start, self._ctx) for start in starts]
                 split = len(back.inputs), len(back.inputs) + len(back.outputs)
                 given = iter(arrays[split[1] :])
-                grads = [None if one is None else next(given) for one in back.grads]
+                grads = [None if grad is None else next(given) for grad in back.grads]
                 found = self._run(arrays[: split[0]], arrays[split[0] : split[1]], grads)
-                values = [None if one is None else one.read() for one in found]
+                values = [None if value is None else value.read() for value in found]
         finally:
             tape.state.recording, tape.state.training = before
         builder = GraphBuilder(trace.segment)
-        graph, needed = builder.graph([builder.edge(one) for one in values if one is not None])
+        graph, needed = builder.graph(
+            [builder.edge(value) for value in values if value is not None]
+        )
         trace.close()
         by_value = dict(zip(starts, handles, strict=True))
-        if any(one not in by_value for one in needed):
+        if any(value not in by_value for value in needed):
             raise MXNetError(_CLOSED.format(name=self.name))
         call, needed = self._traced_call(builder, needed, graph, starts[0])
-        made = iter(back.apply(call, [by_value[one] for one in needed]))
-        return [None if one is None else next(made) for one in values]
+        made = iter(back.apply(call, [by_value[value] for value in needed]))
+        return [None if value is None else next(made) for value in values]
 
 
 @final

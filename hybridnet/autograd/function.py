@@ -131,10 +131,10 @@ class Function(ABC):
 
 
 def _place(array: NDArray, inputs: Sequence[Any], results: Sequence[Any]) -> int | None:
-    for index, one in enumerate(inputs):
-        if one is array:
+    for index, x in enumerate(inputs):
+        if x is array:
             return index
-    for index, one in enumerate(results):
-        if one is array:
+    for index, result in enumerate(results):
+        if result is array:
             return ~index
     return None

@@ -67,8 +67,8 @@ class GradientTape:
         around = _thread.tapes
         if around or tape.state.recording:
             self._is_shared = True
-            for one in around:
-                one._is_shared = True
+            for outer in around:
+                outer._is_shared = True
         around.append(self)
         self._scope.__enter__()
         self._is_on, self._is_used = True, False
@@ -167,23 +167,23 @@ class GradientTape:
                 f"GradientTape.gradient: needs one of output_gradients for each of {len(heads)} "
                 f"targets, got {len(given)}"
             )
-        found = self._run(heads, given, [self._place(one) for one in wanted])
+        found = self._run(heads, given, [self._place(array) for array in wanted])
         if unconnected_gradients == "zero":
             found = [
-                one.zeros_like() if grad is None else grad
-                for one, grad in zip(wanted, found, strict=True)
+                array.zeros_like() if grad is None else grad
+                for array, grad in zip(wanted, found, strict=True)
             ]
         return with_leaves(sources, found)
 
-    def _place(self, one: NDArray) -> NDArray | None:
+    def _place(self, array: NDArray) -> NDArray | None:
         """Returns a source with its place on the tape; None if it has none."""
-        watched = self._watched.get(id(one))
+        watched = self._watched.get(id(array))
         if watched is None:
-            is_leaf = one.edge is not None and type(one.edge.node) is tape.Leaf
-            if one.edge is None or (is_leaf and not self._watches_all):
+            is_leaf = array.edge is not None and type(array.edge.node) is tape.Leaf
+            if array.edge is None or (is_leaf and not self._watches_all):
                 return None
-            return one if one.edge.node.wanted else None
-        placed = one.detach()
+            return array if array.edge.node.wanted else None
+        placed = array.detach()
         placed.set_edge(watched[1])
         return placed
 
@@ -196,7 +196,7 @@ class GradientTape:
             placed = self._place(head)
             if placed is not None:
                 pairs.append((placed, grad))
-        targets = [one for one in sources if one is not None]
+        targets = [source for source in sources if source is not None]
         if not pairs or not targets:
             return [None] * len(sources)
         recording = tape.state.recording
@@ -210,19 +210,19 @@ class GradientTape:
                 targets=targets,
             )
         )
-        return [None if one is None else next(grads) for one in sources]
+        return [None if source is None else next(grads) for source in sources]
 
 
 def _arrays_of(given: Any, what: str) -> list[NDArray]:
     """Returns the arrays in a structure; that of a Parameter stands for it."""
     found = []
-    for one in leaves_of(given):
-        read: Callable[[], Any] | None = getattr(one, "data", None)
-        array = one if isinstance(one, NDArray) or not callable(read) else read()
+    for leaf in leaves_of(given):
+        read: Callable[[], Any] | None = getattr(leaf, "data", None)
+        array = leaf if isinstance(leaf, NDArray) or not callable(read) else read()
         if not isinstance(array, NDArray):
             raise ParameterError(
                 f"GradientTape: {what} must be NDArrays, Parameters, or nested lists, tuples and "
-                f"dicts of them, got {type(one).__name__}"
+                f"dicts of them, got {type(leaf).__name__}"
             )
         found.append(array)
     return found

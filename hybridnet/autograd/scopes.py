@@ -204,8 +204,8 @@ def grad(
         train_mode=train_mode,
         targets=wanted,
     )
-    for index, one in enumerate(found):
-        if one is None:
+    for index, value in enumerate(found):
+        if value is None:
             raise MXNetError(f"grad: the heads do not depend on variable {index}")
     return found
 

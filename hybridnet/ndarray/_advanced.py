@@ -163,7 +163,7 @@ def _build(pattern: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _evaluate(call: Call, types: Types) -> Types:
-    shapes = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in types]
+    shapes = [jax.ShapeDtypeStruct(type_.shape, type_.dtype) for type_ in types]
     try:
         with jax.enable_x64(True):
             made = jax.eval_shape(lambda *x: tuple(call.lower("cpu", x, ())), *shapes)
@@ -172,7 +172,7 @@ def _evaluate(call: Call, types: Types) -> Types:
         raise ShapeError(
             f"indexing {types[0]} with arrays ({arrays}): {str(error).splitlines()[0]}"
         ) from error
-    return tuple(tensor_type(tuple(one.shape), np.dtype(one.dtype)) for one in made)
+    return tuple(tensor_type(tuple(value.shape), np.dtype(value.dtype)) for value in made)
 
 
 class _ArrayIndexCall(AbstractIndexCall):

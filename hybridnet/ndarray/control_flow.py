@@ -42,11 +42,11 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
     """
     rows, data_layout = flattened(data, NDArray, "foreach: data")
     states, state_layout = flattened(init_states, NDArray, "foreach: init_states")
-    lengths = {one.shape[0] if one.shape else 0 for one in rows}
+    lengths = {row.shape[0] if row.shape else 0 for row in rows}
     if len(lengths) != 1 or 0 in lengths:
         raise ShapeError(
             "foreach: the data must be arrays with the same number of rows, at least 1, got "
-            f"{', '.join(str(one.shape) for one in rows) or 'no array'}"
+            f"{', '.join(str(row.shape) for row in rows) or 'no array'}"
         )
     if recorder.current_trace() is not None:
         found: tuple[Any, Any] = TRACED["foreach"](body, rows, data_layout, states, state_layout)

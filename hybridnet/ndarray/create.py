@@ -59,9 +59,9 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
 
 def _shape(shape: Dims, name: str) -> tuple[int, ...]:
     dims = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    if any(int(one) < 0 for one in dims):
+    if any(int(size) < 0 for size in dims):
         raise ShapeError(f"nd.{name}: the dimensions must be >= 0, got {dims}")
-    return tuple(int(one) for one in dims)
+    return tuple(int(size) for size in dims)
 
 
 def _create(name: str, attrs: dict[str, Any], ctx: Context | None) -> NDArray:
@@ -171,7 +171,7 @@ def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
     targets = [destination] if isinstance(destination, int) else list(destination)
     sources = [one % tensor.ndim for one in sources]
     targets = [one % tensor.ndim for one in targets]
-    axes = [one for one in axes if one not in sources]
+    axes = [axis for axis in axes if axis not in sources]
     for target, one in sorted(zip(targets, sources, strict=True)):
         axes.insert(target, one)
     moved: NDArray = tensor.transpose(axes)

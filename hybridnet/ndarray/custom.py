@@ -45,10 +45,10 @@ def Custom(
     Raises:
         ParameterError: there is no such operator, or an input is missing.
     """
-    arrays = {key: one for key, one in kwargs.items() if isinstance(one, NDArray)}
-    call = custom_call(op_type, {k: one for k, one in kwargs.items() if k not in arrays})
+    arrays = {key: value for key, value in kwargs.items() if isinstance(value, NDArray)}
+    call = custom_call(op_type, {k: value for k, value in kwargs.items() if k not in arrays})
     inputs = named_inputs(call, data, arrays)
-    missing = [key for key, one in zip(call.input_names, inputs, strict=True) if one is None]
+    missing = [key for key, x in zip(call.input_names, inputs, strict=True) if x is None]
     if missing:
         raise ParameterError(f"{call!r}: needs an NDArray for {', '.join(missing)}")
     outputs = NDArray.apply_call(call.with_train(tape.state.training), inputs)
@@ -70,19 +70,19 @@ def named_inputs(call: CustomCall, data: Sequence[Any], named: dict[str, Any]) -
             f"{call!r}: takes {len(names)} inputs ({', '.join(names)}), got {len(data)}"
         )
     found = dict(zip(names, data, strict=False))
-    for key, one in named.items():
+    for key, value in named.items():
         if key not in names or found.get(key) is not None:
             raise ParameterError(
                 f"{call!r}: input {key!r} is {'given twice' if key in names else 'not known'}; it "
                 f"takes {', '.join(names)}"
             )
-        found[key] = one
+        found[key] = value
     return [found.get(key) for key in names]
 
 
 def _forward(call: CustomCall, ctx: Context, values: Sequence[Value]) -> list[Value]:
     """Has `forward` run; returns the outputs and the new auxiliary states."""
-    given = tuple(one.type for one in values)
+    given = tuple(value.type for value in values)
     types = call.infer(given)
     count = len(call.arguments)
 
@@ -101,8 +101,8 @@ def _backward(call: CustomBackward, ctx: Context, values: Sequence[Value]) -> li
     """Has `backward` run; returns the gradients of the arguments."""
     of = call.of
     heads, count = of.num_visible, len(of.arguments)
-    types = call.infer(tuple(one.type for one in values))
-    given = tuple(one.type for one in values[heads : heads + len(of.input_names)])
+    types = call.infer(tuple(value.type for value in values))
+    given = tuple(value.type for value in values[heads : heads + len(of.input_names)])
 
     def run(inputs: list[NDArray], grads: list[NDArray]) -> list[NDArray]:
         rest = inputs[heads:]
@@ -140,9 +140,10 @@ def _task(
         before = tape.state.recording, tape.state.training
         tape.state.recording, tape.state.training = False, train
         try:
-            inputs = [NDArray.from_value(Value(_type(one), one), ctx) for one in arrays]
+            inputs = [NDArray.from_value(Value(_type(array), array), ctx) for array in arrays]
             filled = [
-                NDArray.from_value(put(np.zeros(one.shape, one.dtype), ctx), ctx) for one in types
+                NDArray.from_value(put(np.zeros(type_.shape, type_.dtype), ctx), ctx)
+                for type_ in types
             ]
             return [recorder.wait(one.read()) for one in run(inputs, filled)]
         finally:

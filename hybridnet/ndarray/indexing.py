@@ -59,7 +59,7 @@ def assign(x: Any, key: Any, value: Any) -> None:
     if with_arrays:
         pattern, arrays = _advanced(x, items)
         operand = _operand(x, value)
-        (part,) = Gather.of(*pattern).infer((x.type, *(one.type for one in arrays)))
+        (part,) = Gather.of(*pattern).infer((x.type, *(array.type for array in arrays)))
         _check_broadcast(operand.shape, part.shape)
         _rewrite(x, Scatter.of(*pattern), [operand, *arrays])
         return
@@ -91,7 +91,7 @@ def reshape(x: Any, shape: tuple[Any, ...], options: dict[str, Any]) -> Any:
         raise ParameterError(f"reshape: takes shape and reverse, got {', '.join(options)}")
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
-    wanted = tuple(int(one) for one in shape)
+    wanted = tuple(int(size) for size in shape)
     return x.view(0, reshaped(x.shape, wanted, reverse))
 
 
@@ -302,7 +302,7 @@ def _advanced(x: Any, items: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]
             pattern.append(_position(item, axis, size))
         elif isinstance(item, slice):
             ends = (item.start, item.stop, item.step)
-            pattern.append(tuple(None if one is None else operator.index(one) for one in ends))
+            pattern.append(tuple(None if end is None else operator.index(end) for end in ends))
         else:
             pattern.append("array")
             arrays.append(_index_array(x, item, axis, size))

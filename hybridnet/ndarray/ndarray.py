@@ -110,7 +110,7 @@ class NDArray(AbstractArray):
     ) -> Any:
         """Applies an operator to arrays; see `hybridnet.ops.core.handle.Operand`."""
         unknown = op.sizes and recorder_thread.trace is None
-        if unknown and all(isinstance(one, NDArray) for one in inputs):
+        if unknown and all(isinstance(x, NDArray) for x in inputs):
             attrs = op.measured(attrs, inputs)
         call, scalars = op.bind(attrs, tape.state.training)
         if out is not None:

@@ -45,11 +45,11 @@ def _draw(
     out: NDArray | None,
 ) -> Any:
     """Draws from a distribution whose parameters are numbers, or arrays of them."""
-    arrays = [one for one in params.values() if isinstance(one, NDArray)]
+    arrays = [param for param in params.values() if isinstance(param, NDArray)]
     if arrays:
         inputs = [
-            one if isinstance(one, NDArray) else arrays[0].ones_like() * one
-            for one in params.values()
+            param if isinstance(param, NDArray) else arrays[0].ones_like() * param
+            for param in params.values()
         ]
         attrs = {"shape": () if shape is None else shape, "dtype": as_dtype(dtype or FLOAT32).name}
         return NDArray.apply_operator(registry.get(f"_sample_{name}"), inputs, attrs, out=out)

@@ -34,11 +34,11 @@ def save(fname: PathLike, data: NDArray | Sequence[NDArray] | Mapping[str, NDArr
     arrays: Any
     if isinstance(data, Mapping):
         _check_arrays(data.items())
-        arrays = {name: _on_host(one) for name, one in data.items()}
+        arrays = {name: _on_host(array) for name, array in data.items()}
     else:
         data = list(data)
         _check_arrays(enumerate(data))
-        arrays = [_on_host(one) for one in data]
+        arrays = [_on_host(array) for array in data]
     save_params(fname, arrays)
 
 
@@ -62,8 +62,8 @@ def load_frombuffer(buf: bytes) -> list[NDArray] | dict[str, NDArray]:
 def _restore(loaded: Any) -> list[NDArray] | dict[str, NDArray]:
     ctx = current_context()
     if isinstance(loaded, dict):
-        return {name: _on_device(one, ctx) for name, one in loaded.items()}
-    return [_on_device(one, ctx) for one in loaded]
+        return {name: _on_device(array, ctx) for name, array in loaded.items()}
+    return [_on_device(array, ctx) for array in loaded]
 
 
 def _on_host(array: NDArray) -> Any:

@@ -56,7 +56,7 @@ def storage_type(stype: str, what: str) -> StorageType:
 
 def sparse_kind(inputs: Any) -> Any:
     """Returns the class of the first sparse array among the inputs of a call; None without one."""
-    for one in inputs:
-        if isinstance(one, AbstractArray) and one.stype != "default":
-            return type(one)
+    for x in inputs:
+        if isinstance(x, AbstractArray) and x.stype != "default":
+            return type(x)
     return None

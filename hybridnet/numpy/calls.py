@@ -41,8 +41,8 @@ def apply(name: str, *inputs: Any, out: Any = None, **attrs: Any) -> Any:
         inputs: arrays, symbols, or what `array` takes.
         out: an array for the result.
     """
-    values = [operand(one, name) for one in inputs]
-    kinds = [type(one) for one in values if not isinstance(one, NDArray)]
+    values = [operand(x, name) for x in inputs]
+    kinds = [type(value) for value in values if not isinstance(value, NDArray)]
     kind: Any = kinds[0] if kinds else ndarray
     return kind.apply_operator(registry.get(name), values, attrs, out=out)
 

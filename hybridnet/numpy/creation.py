@@ -40,9 +40,9 @@ NAMES = (
 
 def _dims(name: str, shape: Any) -> tuple[int, ...]:
     dims = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
-    if any(int(one) < 0 for one in dims):
+    if any(int(size) < 0 for size in dims):
         raise ShapeError(f"np.{name}: the dimensions must be >= 0, got {dims}")
-    return tuple(int(one) for one in dims)
+    return tuple(int(size) for size in dims)
 
 
 class Creation:

@@ -52,8 +52,8 @@ def _arrays(value: Any) -> Iterator[Operand]:
     if isinstance(value, Operand):
         yield value
     elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _arrays(one)
+        for item in value:
+            yield from _arrays(item)
     elif isinstance(value, dict):
         yield from _arrays(list(value.values()))
 
@@ -63,7 +63,7 @@ def _own(value: Any) -> Any:
     if isinstance(value, onp.ndarray) and value.dtype in CODE_OF:
         return array(value)
     if isinstance(value, (list, tuple)):
-        kept = [_own(one) for one in value]
+        kept = [_own(item) for item in value]
         return kept if isinstance(value, list) else tuple(kept)
     return value
 
@@ -88,7 +88,7 @@ def on_host(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
             f"np.{name}: runs on the host, and cannot be part of a graph (a symbol, a traced "
             "function, a hybridized block); call it on arrays outside"
         )
-    if tape.state.recording and any(one.carries_gradient for one in given):  # type: ignore
+    if tape.state.recording and any(value.carries_gradient for value in given):  # type: ignore
         raise MXNetError(
             f"np.{name}: runs on the host and has no gradient; inside autograd.record() call it "
             "on x.detach()"

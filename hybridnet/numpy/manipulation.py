@@ -111,12 +111,12 @@ def broadcast_to(array: Any, shape: Any) -> Any:
 
 def broadcast_arrays(*args: Any) -> list[Any]:
     """Returns the arrays broadcast to their common shape."""
-    arrays = [operand(one) for one in args]
+    arrays = [operand(arg) for arg in args]
     try:
-        shape = onp.broadcast_shapes(*(shape_of("broadcast_arrays", one) for one in arrays))
+        shape = onp.broadcast_shapes(*(shape_of("broadcast_arrays", array) for array in arrays))
     except ValueError as error:
         raise ShapeError(f"broadcast_arrays: {error}") from error
-    return [broadcast_to(one, shape) for one in arrays]
+    return [broadcast_to(array, shape) for array in arrays]
 
 
 def _at_least(rank: int, arys: tuple[Any, ...]) -> Any:
@@ -337,9 +337,9 @@ def _positions(name: str, obj: Any, size: int) -> list[int]:
         return list(range(*obj.indices(size)))
     host = onp.asarray(obj.asnumpy() if isinstance(obj, NDArray) else obj)
     found = [int(one) for one in host.reshape(-1)]
-    if any(not -size <= one < size for one in found):
+    if any(not -size <= value < size for value in found):
         raise IndexError(f"{name}: positions must be from {-size} to {size - 1}, got {found}")
-    return [one % size for one in found]
+    return [value % size for value in found]
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:

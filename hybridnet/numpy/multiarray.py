@@ -29,9 +29,9 @@ def as_host(value: Any) -> Any:
     if isinstance(value, NDArray):
         return value.asnumpy()
     if isinstance(value, (list, tuple)):
-        return type(value)(as_host(one) for one in value)
+        return type(value)(as_host(item) for item in value)
     if isinstance(value, dict):
-        return {key: as_host(one) for key, one in value.items()}
+        return {key: as_host(item) for key, item in value.items()}
     return value
 
 
@@ -162,7 +162,7 @@ def _apply(name: str, *inputs: Any, out: Any = None, **attrs: Any) -> Any:
 def _plain_key(key: Any) -> Any:
     """Returns an index with arrays of `nd` in it made ndarrays."""
     if isinstance(key, tuple):
-        return tuple(_plain_key(one) for one in key)
+        return tuple(_plain_key(item) for item in key)
     return key.as_np_ndarray() if isinstance(key, NDArray) else key
 
 
@@ -170,11 +170,11 @@ def _is_element(key: Any, ndim: int) -> bool:
     """Whether an index names one position on each axis, and so gives no dimension."""
     items = key if isinstance(key, tuple) else (key,)
     found = 0
-    for one in items:
-        if one is Ellipsis:
+    for item in items:
+        if item is Ellipsis:
             continue
-        number = isinstance(one, (int, onp.integer)) and not isinstance(one, bool)
-        if not number and getattr(one, "shape", None) != ():
+        number = isinstance(item, (int, onp.integer)) and not isinstance(item, bool)
+        if not number and getattr(item, "shape", None) != ():
             return False
         found += 1
     return found == ndim

@@ -135,7 +135,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """
     if isinstance(axes, int):
         return apply("_npi_tensordot_int_axes", a, b, axes=axes)
-    of_a, of_b = ((one,) if isinstance(one, int) else tuple(one) for one in axes)
+    of_a, of_b = ((axis,) if isinstance(axis, int) else tuple(axis) for axis in axes)
     return apply("_npi_tensordot", a, b, a_axes_summed=of_a, b_axes_summed=of_b)
 
 
@@ -284,7 +284,8 @@ def unique(
         made = find(x, return_index, return_inverse, return_counts, axis)
         if return_inverse:  # of one dimension, as MXNet gives it
             made = tuple(
-                one.reshape(-1) if i == 1 + return_index else one for i, one in enumerate(made)
+                value.reshape(-1) if i == 1 + return_index else value
+                for i, value in enumerate(made)
             )
         return made
 

@@ -228,7 +228,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Returns the differences of neighbors in the flattened array, with arrays at both ends."""
     middle = apply("_npi_diff", apply("_np_reshape", ary, newshape=(-1,)))
     ends = [to_begin, middle, to_end]
-    flat = [apply("_np_reshape", one, newshape=(-1,)) for one in ends if one is not None]
+    flat = [apply("_np_reshape", end, newshape=(-1,)) for end in ends if end is not None]
     return middle if len(flat) == 1 else apply("_npi_concatenate", *flat, axis=0)
 
 

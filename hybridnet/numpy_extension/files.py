@@ -30,7 +30,7 @@ def save(file: str | os.PathLike[str], arr: Any) -> None:
     if isinstance(arr, NDArray):
         plain: Any = [arr.as_nd_ndarray()]
     elif isinstance(arr, Mapping):
-        plain = {key: one.as_nd_ndarray() for key, one in arr.items()}
+        plain = {key: value.as_nd_ndarray() for key, value in arr.items()}
     else:
         plain = [one.as_nd_ndarray() for one in arr]
     nd.save(file, plain)
@@ -40,8 +40,8 @@ def load(file: str | os.PathLike[str]) -> Any:
     """Reads arrays from a file in MXNet's format: a list, or a dict where they have names."""
     found = nd.load(file)
     if isinstance(found, Mapping):
-        return {key: one.as_np_ndarray() for key, one in found.items()}
-    return [one.as_np_ndarray() for one in found]
+        return {key: value.as_np_ndarray() for key, value in found.items()}
+    return [value.as_np_ndarray() for value in found]
 
 
 def constraint_check(input: Any, msg: str = "Constraint violated.") -> Any:

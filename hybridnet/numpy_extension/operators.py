@@ -40,8 +40,10 @@ def operator_of_either(op: Operator, public: str) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         out, name = kwargs.pop("out", None), kwargs.pop("name", None)
         inputs, attrs = split_arguments(op, args, kwargs)
-        values = [None if one is None else operand(one, public) for one in inputs]
-        kinds = [type(one) for one in values if one is not None and not isinstance(one, NDArray)]
+        values = [None if x is None else operand(x, public) for x in inputs]
+        kinds = [
+            type(value) for value in values if value is not None and not isinstance(value, NDArray)
+        ]
         kind: Any = kinds[0] if kinds else ndarray
         return kind.apply_operator(op, values, attrs, name=name, out=out)
 

@@ -50,7 +50,7 @@ def bind(
         ctx,
         group2ctx,
         lambda: [held[node.name].type for node in graph.inputs],
-        None if isinstance(ctx, Context) else {name: one.context for name, one in held.items()},
+        None if isinstance(ctx, Context) else {name: value.context for name, value in held.items()},
     )
     _check_contexts("args", given, places)
     _check_contexts("aux_states", states, places)
@@ -164,18 +164,18 @@ def _check_names(what: str, names: Sequence[str]) -> None:
 
 
 def _check_contexts(what: str, arrays: Mapping[str, NDArray], places: Places) -> None:
-    for name, one in arrays.items():
-        if one.context is not places.contexts[name]:
+    for name, array in arrays.items():
+        if array.context is not places.contexts[name]:
             raise ParameterError(
-                f"bind: {what}[{name!r}] must be on {places.contexts[name]}, got {one.context}; "
+                f"bind: {what}[{name!r}] must be on {places.contexts[name]}, got {array.context}; "
                 "use as_in_context"
             )
 
 
 def _made_at(symbol: Symbol, names: Sequence[str]) -> str:
     """Returns, for messages, the user's lines that made some variables."""
-    made = [engine.resolve_origin(one.origin) for one in symbol.graph.inputs if one.name in names]
-    lines = dict.fromkeys(f"{one[0]}:{one[1]}" for one in made if one is not None)
+    made = [engine.resolve_origin(x.origin) for x in symbol.graph.inputs if x.name in names]
+    lines = dict.fromkeys(f"{value[0]}:{value[1]}" for value in made if value is not None)
     return f"; its variable was made at {', '.join(lines)}" if lines else ""
 
 
@@ -199,7 +199,7 @@ def _by_name(
                 f"bind: {what} must hold {len(names)} arrays, for {', '.join(names)}, got "
                 f"{len(listed)}"
             )
-        found = {n: one for n, one in zip(names, listed, strict=True) if one is not None}
+        found = {n: item for n, item in zip(names, listed, strict=True) if item is not None}
     else:
         raise ParameterError(
             f"bind: {what} must be a list of NDArrays or a dict, got {type(given).__name__}"
@@ -208,10 +208,10 @@ def _by_name(
     if missing and not partial:
         made = _made_at(symbol, missing)
         raise ParameterError(f"bind: {', '.join(missing)} is missing in {what}{made}")
-    for name, one in found.items():
-        if not isinstance(one, NDArray):
+    for name, value in found.items():
+        if not isinstance(value, NDArray):
             raise ParameterError(
-                f"bind: {what}[{name!r}] must be an NDArray, got {type(one).__name__}"
+                f"bind: {what}[{name!r}] must be an NDArray, got {type(value).__name__}"
             )
     return found
 

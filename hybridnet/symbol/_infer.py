@@ -88,10 +88,10 @@ def warn_unknown(what: str, values: Mapping[str, Any]) -> None:
 
 def _shape(name: str, value: Any) -> Shape:
     if not isinstance(value, (tuple, list)) or not all(
-        isinstance(one, (int, np.integer)) and one >= 0 for one in value
+        isinstance(item, (int, np.integer)) and item >= 0 for item in value
     ):
         raise ParameterError(f"the shape of {name!r} must be a tuple of integers, got {value!r}")
-    return tuple(int(one) for one in value)
+    return tuple(int(item) for item in value)
 
 
 def _stated_shape(node: Node) -> Shape:
@@ -104,7 +104,7 @@ def _stated_shape(node: Node) -> Shape:
         value = (value,)
     if isinstance(value, (tuple, list)):
         # Since version 1.5 -1 may stand for an unknown dimension too.
-        value = tuple(0 if one == -1 else one for one in value)
+        value = tuple(0 if item == -1 else item for item in value)
     return _shape(node.name, value)
 
 

@@ -80,7 +80,7 @@ def estimate_memory(
         )
     requests = requests_of(what, symbol.list_arguments(), grad_req)
     known = all_types(what, symbol, shapes, type_dict or {})
-    by_name = {name: tensor_type(*one) for name, one in known.items()}
+    by_name = {name: tensor_type(*value) for name, value in known.items()}
     names = symbol.list_inputs()
     types = tuple(by_name[name] for name in names)
     wanted = tuple(
@@ -94,10 +94,10 @@ def estimate_memory(
     return MemoryEstimate(
         strategy=strategy,
         is_train=is_train,
-        arguments=sum(one.nbytes for one in types) - auxiliary,
+        arguments=sum(type_.nbytes for type_ in types) - auxiliary,
         auxiliary=auxiliary,
         gradients=sum(types[number].nbytes for number in wanted),
-        outputs=sum(one.nbytes for one in run.call.output_types[: programs.num_outputs]),
+        outputs=sum(type_.nbytes for type_ in run.call.output_types[: programs.num_outputs]),
         internal=_internal(run, types, strategy),
     )
 

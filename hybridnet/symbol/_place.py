@@ -44,15 +44,15 @@ def check_contexts(what: str, ctx: Any, group2ctx: Any) -> None:
     """Raises ParameterError unless these are what `bind` takes."""
     several = isinstance(ctx, (list, tuple))
     given = list(ctx) if several else [ctx]
-    if not given or not all(isinstance(one, Context) for one in given):
+    if not given or not all(isinstance(value, Context) for value in given):
         raise ParameterError(
             f"{what}: ctx must be a Context such as cpu(0), or a list of those among which nodes "
             f"are placed, got {ctx!r}"
         )
-    for group, one in (group2ctx or {}).items():
-        if not isinstance(one, Context):
+    for group, value in (group2ctx or {}).items():
+        if not isinstance(value, Context):
             raise ParameterError(
-                f"{what}: group2ctx must give a Context for each group, got {group!r}: {one!r}"
+                f"{what}: group2ctx must give a Context for each group, got {group!r}: {value!r}"
             )
 
 
@@ -98,7 +98,7 @@ def places_of(
 
 
 def _places(graph: Graph, home: Context, found: Placement, devices: Sequence[Device]) -> Places:
-    contexts = {str(one.name): one.context for one in devices}
+    contexts = {str(device.name): device.context for device in devices}
     if len(found.used) == 1:
         home = contexts[found.used[0]]
     return Places(

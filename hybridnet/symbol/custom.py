@@ -38,9 +38,9 @@ def Custom(
     Raises:
         ParameterError: there is no such operator, or it does not take these inputs.
     """
-    symbols = {key: one for key, one in kwargs.items() if isinstance(one, Symbol)}
-    notes = {k: one for k, one in kwargs.items() if k in HIDDEN or k.startswith("__")}
-    rest = {k: one for k, one in kwargs.items() if k not in symbols and k not in notes}
+    symbols = {key: value for key, value in kwargs.items() if isinstance(value, Symbol)}
+    notes = {k: value for k, value in kwargs.items() if k in HIDDEN or k.startswith("__")}
+    rest = {k: value for k, value in kwargs.items() if k not in symbols and k not in notes}
     call = custom_call(op_type, rest)
     names = call.input_names
     if len(data) > len(names) or set(symbols) - set(names[len(data) :]):

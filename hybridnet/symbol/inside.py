@@ -29,12 +29,12 @@ _INSIDE: Final = "__subgraph_name__"
 def distinct(symbols: Sequence[Symbol], first_state: int) -> list[Edge]:
     """Returns edges of operators, each only once among states: files of MXNet want it so."""
     edges: list[Edge] = []
-    for number, one in enumerate(symbols):
-        if len(one) != 1:
-            raise ParameterError(f"control flow takes symbols of one output each, got {one!r}")
-        edge = one.edges[0]
+    for number, symbol in enumerate(symbols):
+        if len(symbol) != 1:
+            raise ParameterError(f"control flow takes symbols of one output each, got {symbol!r}")
+        edge = symbol.edges[0]
         if edge.node.is_variable or (number >= first_state and edge in edges):
-            edge = Symbol.apply_operator(get("_copy"), [one], {}, hint="identity").edges[0]
+            edge = Symbol.apply_operator(get("_copy"), [symbol], {}, hint="identity").edges[0]
         edges.append(edge)
     return edges
 
@@ -58,7 +58,7 @@ def symbols_of(
         attrs: further attributes of it.
     """
     named = NameManager.current.get(None, name or call.name)
-    after = tuple(dict.fromkeys(node for one in insides for node in one.after))
+    after = tuple(dict.fromkeys(node for inside in insides for node in inside.after))
     origin = engine.caller_origin(2)
     node = Node(call, tuple(inputs), named, numbers, scope_attributes(attrs or {}), origin, after)
     return [Symbol([Edge(node, index)]) for index in range(call.num_visible)]
@@ -87,10 +87,12 @@ class Inside:
         self.after: dict[Node, None] = {}
         names: set[str] = set()
         nodes = []
-        for one in sources:
-            if len(one) != 1:
-                raise ParameterError(f"control flow takes symbols of one output each, got {one!r}")
-            edge = one.edges[0]
+        for source in sources:
+            if len(source) != 1:
+                raise ParameterError(
+                    f"control flow takes symbols of one output each, got {source!r}"
+                )
+            edge = source.edges[0]
             number = 0
             while f"{edge.node.name}-{number}" in names:
                 number += 1
@@ -163,11 +165,11 @@ def joined(
         own = len(inside.variables)
         # Two loop variables may begin with one value, and stay two.
         mine = [(i if i < own else None, edge) for i, edge in enumerate(outer)]
-        slots += [one for one in mine if one not in slots]
+        slots += [slot for slot in mine if slot not in slots]
         cuts.append((graph, dict(zip(mine, graph.inputs, strict=True))))
     graphs = [
         Graph(
-            tuple(by_slot.get(one) or variable(f"unused{i}") for i, one in enumerate(slots)),
+            tuple(by_slot.get(slot) or variable(f"unused{i}") for i, slot in enumerate(slots)),
             graph.outputs,
         )
         for graph, by_slot in cuts

@@ -43,22 +43,23 @@ class NumpySymbol(NumpyMethods, Symbol):
 
 def _part(symbol: Any, key: tuple[Any, ...]) -> Any:
     """Returns a part of a symbol: slices and numbers for the first axes."""
-    if any(not isinstance(one, (slice, int)) for one in key):
+    if any(not isinstance(item, (slice, int)) for item in key):
         raise ParameterError(
             f"a symbol is indexed with slices and integers for its first axes, got {key!r}; use "
             "np.take, np.expand_dims or npx.gather_nd"
         )
     cuts = [
-        one if isinstance(one, slice) else slice(one, one + 1 if one != -1 else None) for one in key
+        item if isinstance(item, slice) else slice(item, item + 1 if item != -1 else None)
+        for item in key
     ]
     part = _apply(
         "_npi_slice",
         symbol,
-        begin=tuple(one.start for one in cuts),
-        end=tuple(one.stop for one in cuts),
-        step=tuple(one.step for one in cuts),
+        begin=tuple(cut.start for cut in cuts),
+        end=tuple(cut.stop for cut in cuts),
+        step=tuple(cut.step for cut in cuts),
     )
-    dropped = tuple(i for i, one in enumerate(key) if isinstance(one, int))
+    dropped = tuple(i for i, item in enumerate(key) if isinstance(item, int))
     return part.squeeze(dropped) if dropped else part
 
 

@@ -103,7 +103,7 @@ def _with_shapes(
     """
     pairs = zip(before.inputs, context.input_types, strict=True)
     types = {node.name: one for node, one in pairs}
-    dtypes = _infer.inferred_dtypes(graph, {name: one.dtype for name, one in types.items()})
+    dtypes = _infer.inferred_dtypes(graph, {name: type_.dtype for name, type_ in types.items()})
     known = _infer.inferred_shapes(graph, given, dtypes)
     place: dict[Edge, Edge] = {}
     for node in graph.inputs:

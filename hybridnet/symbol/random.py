@@ -49,7 +49,7 @@ def _draw(
         attrs["shape"] = shape
     if dtype is not None:
         attrs["dtype"] = as_dtype(dtype).name
-    symbols = [isinstance(one, Symbol) for one in params.values()]
+    symbols = [isinstance(param, Symbol) for param in params.values()]
     if all(symbols):
         inputs: tuple[Any, ...] = tuple(params.values())
         return Symbol.apply_operator(registry.get(f"_sample_{name}"), inputs, attrs, **kwargs)

@@ -180,11 +180,11 @@ def while_loop(
 
 def _symbols(structure: Any, what: str) -> list[Symbol]:
     leaves = leaves_of(structure)
-    for one in leaves:
-        if not isinstance(one, Symbol):
+    for leaf in leaves:
+        if not isinstance(leaf, Symbol):
             raise ParameterError(
                 f"{what} must be symbols, or lists, tuples and dictionaries of them, got "
-                f"{type(one).__name__}"
+                f"{type(leaf).__name__}"
             )
     return leaves
 

@@ -94,7 +94,7 @@ class Symbol(ArraysOnly, FluentMethods):
         """
         if out is not None:
             raise ParameterError(f"{op.name}: symbols take no out=; use the result")
-        edges = [None if one is None else _single(op.name, one) for one in inputs]
+        edges = [None if value is None else _single(op.name, value) for value in inputs]
         cls = next((type(x) for x in inputs if x is not None and type(x) is not Symbol), cls)
         node = make_node(op, edges, attrs, name=name, attr=attr, hint=hint)
         visible = node.call.num_visible if node.call is not None else 1
@@ -105,7 +105,7 @@ class Symbol(ArraysOnly, FluentMethods):
         cls, call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...] = ()
     ) -> list[Any]:
         """Adds a node for a bound call; returns all its outputs, hidden ones too."""
-        node = Node(call, tuple(_single(call.name, one) for one in inputs), call.name, scalars, {})
+        node = Node(call, tuple(_single(call.name, x) for x in inputs), call.name, scalars, {})
         return [cls([Edge(node, index)]) for index in range(call.num_outputs)]
 
     @classmethod
@@ -255,7 +255,7 @@ class Symbol(ArraysOnly, FluentMethods):
         inputs = self.graph.inputs
         names = list(dict.fromkeys(node.name for node in inputs))
         given = _infer.known_by_name(f"composing {self!r}", names, args, kwargs)
-        values = {key: _single(f"composing {self!r}", one) for key, one in given.items()}
+        values = {key: _single(f"composing {self!r}", value) for key, value in given.items()}
         place = {node: values[node.name] for node in inputs if node.name in values}
         return Symbol(substitute(self._edges, place, name))
 
@@ -407,7 +407,7 @@ class Symbol(ArraysOnly, FluentMethods):
             ShapeError: shapes contradict one another; the message names the node.
         """
         args_found, outputs, aux = self.infer_shape_partial(*args, **kwargs)
-        if all(is_known(one) for one in (*args_found, *outputs, *aux)):
+        if all(is_known(output) for output in (*args_found, *outputs, *aux)):
             return args_found, outputs, aux
         pairs = zip(self.list_arguments(), args_found, strict=True)
         _infer.warn_unknown("shape", {name: one for name, one in pairs if not is_known(one)})
@@ -431,7 +431,7 @@ class Symbol(ArraysOnly, FluentMethods):
             DTypeError: an operator cannot take these dtypes; the message names the node.
         """
         args_found, outputs, aux = self.infer_type_partial(*args, **kwargs)
-        if all(one is not None for one in (*args_found, *outputs, *aux)):
+        if all(output is not None for output in (*args_found, *outputs, *aux)):
             return args_found, outputs, aux
         pairs = zip(self.list_arguments(), args_found, strict=True)
         _infer.warn_unknown("type", {name: one for name, one in pairs if one is None})
@@ -635,9 +635,9 @@ def Group(symbols: Sequence[Symbol]) -> Symbol:
         ParameterError: `symbols` is empty or holds something else.
     """
     listed = list(symbols) if isinstance(symbols, (list, tuple, Symbol)) else []
-    if not listed or not all(isinstance(one, Symbol) for one in listed):
+    if not listed or not all(isinstance(item, Symbol) for item in listed):
         raise ParameterError(f"Group: needs a list of symbols, got {symbols!r}")
-    return Symbol([edge for one in listed for edge in one.edges])
+    return Symbol([edge for item in listed for edge in item.edges])
 
 
 def _single(where: str, operand: Any) -> Edge:

@@ -33,7 +33,7 @@ _CAPACITY: Final = 512
 def taken(node: TapeNode, grads: dict[Edge, Any]) -> list[Any] | None:
     """Takes the gradients of a node's outputs out of `grads`; None if its rule need not run."""
     outs = [grads.pop(Edge(node, index), None) for index in range(len(node.types))]
-    if node.call.no_gradient or all(one is None for one in outs):
+    if node.call.no_gradient or all(value is None for value in outs):
         return None
     return outs
 
@@ -118,7 +118,7 @@ class Replay:
         """
         ctx = seeds[0].context
         record, record_one = recorder.record, recorder.record_one
-        known = [one.read() for one in seeds]
+        known = [seed.read() for seed in seeds]
         for number, is_output, index in self.reads:
             node = nodes[number]
             side = node.outputs if is_output else node.inputs
@@ -130,7 +130,7 @@ class Replay:
             if type(scalars) is int:
                 scalars = nodes[scalars].scalars
             elif scalars:
-                scalars = tuple([self._number(one, nodes) for one in scalars])
+                scalars = tuple([self._number(scalar, nodes) for scalar in scalars])
             values = [known[i] for i in operands]
             if len(types) == 1 and not call.on_host:
                 known.append(record_one(ctx, call, values, scalars, types[0]))
@@ -147,10 +147,10 @@ class Replay:
                 grads[edge] = wrap(known[at], ctx)
         return grads, reached
 
-    def _number(self, one: Any, nodes: Sequence[TapeNode]) -> Any:
-        if type(one) is not HostScalar:
-            return one
-        number, place = self.scalars[one.index]
+    def _number(self, value: Any, nodes: Sequence[TapeNode]) -> Any:
+        if type(value) is not HostScalar:
+            return value
+        number, place = self.scalars[value.index]
         return nodes[number].scalars[place]
 
 
@@ -257,17 +257,17 @@ class _Maker:
     ) -> None:
         assert node.inputs is not None
         types = [value.type for value in node.inputs]
-        inputs = [self._read(number, False, i, one) for i, one in enumerate(types)]
-        outputs = [self._read(number, True, i, one) for i, one in enumerate(node.types)]
+        inputs = [self._read(number, False, i, type_) for i, type_ in enumerate(types)]
+        outputs = [self._read(number, True, i, type_) for i, type_ in enumerate(node.types)]
         scalars = []
         for place in range(len(node.scalars)):
             scalars.append(HostScalar(tuple, len(self._scalars)))
             self._scalars.append((number, place))
         apply_rule(node, tuple(scalars), inputs, outputs, outs, grads)
 
-    def _read(self, number: int, is_output: bool, index: int, one: Any) -> EdgeHandle:
+    def _read(self, number: int, is_output: bool, index: int, value: Any) -> EdgeHandle:
         node = variable("value")
-        self._types[node] = (one,)
+        self._types[node] = (value,)
         self._reads[node] = (number, is_output, index)
         return EdgeHandle(GraphEdge(node, 0), self._types)
 
@@ -300,9 +300,9 @@ class _Maker:
 
     def _spec(self, scalars: tuple[Any, ...]) -> Any:
         """Returns scalars in the form in which a step keeps them."""
-        if not scalars or any(type(one) is not HostScalar for one in scalars):
+        if not scalars or any(type(scalar) is not HostScalar for scalar in scalars):
             return scalars
-        meant = [self._scalars[one.index] for one in scalars]
+        meant = [self._scalars[scalar.index] for scalar in scalars]
         number = meant[0][0]
         whole = [(number, place) for place in range(len(self._nodes[number].scalars))]
         return number if meant == whole else scalars

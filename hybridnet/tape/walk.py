@@ -164,7 +164,7 @@ def _run_rules(
     grads: dict[Edge, Any] = {}
     for end, seed in zip(ends, seeds, strict=True):
         accumulate(grads, end, seed)
-    wanted = frozenset([one.edge for one in targets])
+    wanted = frozenset([target.edge for target in targets])
     kept: dict[Edge, Any] = {}
     complete = {} if targets or create_graph else _summed_leaves(nodes)
     for number, node in enumerate(nodes):
@@ -183,10 +183,10 @@ def _run_rules(
             del reached[edge]
     if not targets:
         _write_leaves(grads, reached)
-    for one in targets:
-        if kept.get(one.edge) is None and one.edge in reached:
-            kept[one.edge] = one.zeros_like()
-    results = [(one, kept.get(one.edge)) for one in targets]
+    for target in targets:
+        if kept.get(target.edge) is None and target.edge in reached:
+            kept[target.edge] = target.zeros_like()
+    results = [(target, kept.get(target.edge)) for target in targets]
     return [None if grad is None else grad.as_kind(type(one)) for one, grad in results]
 
 

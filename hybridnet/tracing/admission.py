@@ -17,9 +17,9 @@ from hybridnet.base.context import current_context
 from hybridnet.ndarray import NDArray
 from hybridnet.tape import Leaf
 
+from .call_arguments import CallArguments
 from .concrete import ConcreteFunction
 from .environment import guards_of
-from .given import Given
 from .guards import Guards
 from .structure import Identity, flatten, requirement, static_key
 
@@ -64,12 +64,12 @@ class Admission:
         self._owner = owner
         self._fits = concrete.fits if concrete.reads_outside else None
         self._guards = guards if guards else None
-        self._types = [one.type for one in arrays]
+        self._types = [array.type for array in arrays]
         # Those with NumPy's semantics make such.
-        self._classes = [type(one) for one in arrays]
-        self._contexts = [one.context for one in arrays]
+        self._classes = [type(array) for array in arrays]
+        self._contexts = [array.context for array in arrays]
         # Whether they are results on the tape.
-        self._tracked = [one.edge is not None for one in arrays]
+        self._tracked = [array.edge is not None for array in arrays]
         self._plain = None if any(self._tracked) else [None] * len(arrays)
         self._overwrites = bool(concrete.written)
         self._recording = tape.state.recording
@@ -78,7 +78,7 @@ class Admission:
 
     @classmethod
     def of(
-        cls, concrete: ConcreteFunction, given: Given, function: Callable[..., Any]
+        cls, concrete: ConcreteFunction, given: CallArguments, function: Callable[..., Any]
     ) -> Admission | None:
         """Returns what admits calls like one that was made; None where that is not simple.
 
@@ -92,7 +92,7 @@ class Admission:
         if args and _is_object(args[0]):
             owner, args = weakref.ref(args[0]), args[1:]
         simple = all(
-            isinstance(one, NDArray) and requirement(one) in (None, "recorded") for one in args
+            isinstance(arg, NDArray) and requirement(arg) in (None, "recorded") for arg in args
         )
         if not simple or len(arrays) != len(args):
             return None
@@ -134,10 +134,10 @@ class Admission:
         return args
 
 
-def _is_object(one: Any) -> bool:
+def _is_object(value: Any) -> bool:
     """Whether an argument is an object that traces know by its identity, and nothing else."""
-    if isinstance(one, (NDArray, np.ndarray)) or flatten(one)[1] is not None:
+    if isinstance(value, (NDArray, np.ndarray)) or flatten(value)[1] is not None:
         return False
     found: list[Identity] = []
-    static_key(one, found)
-    return len(found) == 1 and found[0].get() is one and hasattr(one, "__weakref__")
+    static_key(value, found)
+    return len(found) == 1 and found[0].get() is value and hasattr(value, "__weakref__")

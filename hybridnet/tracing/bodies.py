@@ -24,7 +24,7 @@ from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.trace import host_scalars
 from hybridnet.runtime.segments.segment import Value
 
-from .build import Output, Outside, Part, Plan, build
+from .build import ArrayResult, Output, Outside, Plan, build
 from .structure import Arguments
 
 __all__ = ["Bodies", "Body", "Flow", "as_type", "filled"]
@@ -60,7 +60,7 @@ class Body:
         kinds: Sequence[type[NDArray]] = (),
         may_write: bool = False,
     ) -> None:
-        stand_ins = [_stand_in(one, ctx) for one in types]
+        stand_ins = [_stand_in(type_, ctx) for type_ in types]
         if kinds:
             wanted = zip(stand_ins, kinds, strict=True)
             stand_ins = [_of_kind(one, kind) for one, kind in wanted]
@@ -74,10 +74,10 @@ class Body:
             # Results of their own: neither arguments, nor views, nor arrays from outside.
             copy = get("_copy")
             found: list[Any] = []
-            for one in self.leaves:
+            for leaf in self.leaves:
                 self._places.append(len(found))
-                if isinstance(one, NDArray):
-                    found.append(NDArray.apply_operator(copy, (one,), {}))
+                if isinstance(leaf, NDArray):
+                    found.append(NDArray.apply_operator(copy, (leaf,), {}))
             return found
 
         self.plan: Plan = build(run, Arguments(tuple(stand_ins), {}))
@@ -120,7 +120,7 @@ class Body:
     def result(self, number: int) -> Flow:
         """Returns a leaf that is an array."""
         part = self.plan.results[self._places[number]]
-        assert isinstance(part, Part) and type(part.source) is Output
+        assert isinstance(part, ArrayResult) and type(part.source) is Output
         return self._output(part.source)
 
     def _output(self, output: Output) -> Flow:
@@ -189,7 +189,7 @@ class Bodies:
         trace = recorder.current_trace()
         assert trace is not None
         handles = [ref() for body in bodies for ref, _ in body.plan.handles]
-        trace.depend([one for one in handles if one is not None])
+        trace.depend([handle for handle in handles if handle is not None])
 
     def _place(self, array: NDArray) -> int:
         for i, storage in enumerate(self._storages):
@@ -238,11 +238,11 @@ class Bodies:
             first: inputs that come before all others.
         """
         operands = [*first, *self.operands]
-        numbers = {key: one for body in self.bodies for key, one in body.numbers().items()}
+        numbers = {key: number for body in self.bodies for key, number in body.numbers().items()}
         given = tuple(numbers.get(x, x) if type(x) is HostScalar else x for x in scalars)
         applied: Any = call
         if tape.state.recording:
-            applied = call.keeping(tuple(one.type for one in operands))
+            applied = call.keeping(tuple(operand.type for operand in operands))
         outputs: list[NDArray] = NDArray.apply_call(applied, operands, given)
         if call.num_unbounded:
             del outputs[num_results]  # how often loops were run
@@ -257,10 +257,10 @@ class Bodies:
         return outputs[:num_results]
 
 
-def _of_kind(one: NDArray, kind: type[NDArray]) -> NDArray:
+def _of_kind(array: NDArray, kind: type[NDArray]) -> NDArray:
     """Returns an argument as an array of a class, at its place on the tape."""
-    made = one.as_kind(kind)
-    made.set_edge(one.edge)
+    made = array.as_kind(kind)
+    made.set_edge(array.edge)
     return made
 
 

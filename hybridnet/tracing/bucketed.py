@@ -19,7 +19,7 @@ from hybridnet.runtime.record import recorder
 
 from .autograph import run_converted
 from .buckets import Buckets, several
-from .build import Part
+from .build import ArrayResult
 from .concrete import ConcreteFunction
 from .padding_check import PaddingError, UncutError, check_padding
 from .resize import fitted, resized
@@ -103,17 +103,23 @@ class Bucketed:
         made = several(buckets)
         parameters = inspect.signature(function.python_function).parameters.values()
         positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        names = [one.name for one in parameters]
-        wanted = [one.mask for one in made if one.mask is not None]
-        for one in made:
-            wanted += [] if isinstance(one.axes, int) else [k for k in one.axes if type(k) is str]
+        names = [parameter.name for parameter in parameters]
+        wanted = [value.mask for value in made if value.mask is not None]
+        for value in made:
+            wanted += (
+                [] if isinstance(value.axes, int) else [k for k in value.axes if type(k) is str]
+            )
         unknown = sorted(set(wanted) - set(names))
-        if unknown and not any(one.kind is one.VAR_KEYWORD for one in parameters):
+        if unknown and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
             raise ParameterError(
                 f"hn.function: {function.name} must have the parameters that its buckets name, got "
                 f"no {', '.join(unknown)} among {', '.join(names) or 'none'}"
             )
-        return cls(function, made, [one.name for one in parameters if one.kind in positional])
+        return cls(
+            function,
+            made,
+            [parameter.name for parameter in parameters if parameter.kind in positional],
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Pads, runs the trace for the sizes, and cuts the result back.
@@ -129,7 +135,8 @@ class Bucketed:
             return self.plain(*args, **kwargs)
         call = _Call(self._buckets, self._targets, args, kwargs)
         sizes = tuple(
-            one.size(length) for one, length in zip(self._buckets, call.lengths, strict=True)
+            buckets.size(length)
+            for buckets, length in zip(self._buckets, call.lengths, strict=True)
         )
         arguments, concrete = self._find(call, sizes)
         if sizes == call.lengths:
@@ -141,8 +148,8 @@ class Bucketed:
         cuts = self._examined(call, sizes, arguments, concrete)
         leaves, tree = flatten(concrete.run(arguments.arrays))
         made = [
-            self._cut(one, [cut[number] for cut in cuts], call.lengths)
-            for number, one in enumerate(leaves)
+            self._cut(leaf, [cut[number] for cut in cuts], call.lengths)
+            for number, leaf in enumerate(leaves)
         ]
         return unflatten(tree, made)
 
@@ -184,10 +191,14 @@ class Bucketed:
     # -- arguments ---------------------------------------------------------------------------
 
     def _targets(
-        self, one: Buckets, leaves: Sequence[Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+        self,
+        buckets: Buckets,
+        leaves: Sequence[Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
     ) -> list[tuple[int, int]]:
         """Returns which leaves of the arguments are padded, and along which axis."""
-        axes = one.axes
+        axes = buckets.axes
         found = []
         start = 0
         given: list[tuple[str | int, Any]] = [*enumerate(args), *kwargs.items()]
@@ -227,11 +238,11 @@ class Bucketed:
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Adds the masks to arguments."""
         args, kwargs = given
-        for one, length, size in zip(self._buckets, call.lengths, sizes, strict=True):
-            if one.mask is not None:
+        for buckets, length, size in zip(self._buckets, call.lengths, sizes, strict=True):
+            if buckets.mask is not None:
                 mask = array(fitted(np.ones(length, np.float32), (size,), 0), call.ctx)
                 if self._by_name:
-                    kwargs = {**kwargs, one.mask: mask}
+                    kwargs = {**kwargs, buckets.mask: mask}
                 else:
                     args = (*args, mask)
         return args, kwargs
@@ -274,7 +285,7 @@ class Bucketed:
         """
         if not any(self._buckets[i].check for i in padded):
             return True
-        names = [one.call.name for one in concrete.graph.nodes if one.call is not None]
+        names = [node.call.name for node in concrete.graph.nodes if node.call is not None]
         kind = (padded, tape.state.recording, tape.state.training, *names)
         if kind in self._checked:
             return True
@@ -295,7 +306,7 @@ class Bucketed:
             raise PaddingError(_NUMBER.format(number="as a whole", **counts, **where))
         found: list[tuple[tuple[int, int], ...]] = []
         for number, (one, other) in enumerate(zip(padded, plain, strict=True)):
-            if not isinstance(one, Part) or not isinstance(other, Part):
+            if not isinstance(one, ArrayResult) or not isinstance(other, ArrayResult):
                 # Other objects than plain values may be made anew by each trace.
                 if type(one) is not type(other) or (isinstance(one, _PLAIN) and one != other):
                     raise PaddingError(
@@ -311,17 +322,17 @@ class Bucketed:
             found.append(tuple((i, one.shape[i] - size) for i, grown in enumerate(more) if grown))
         return tuple(found)
 
-    def _cut(self, one: Any, cuts: Sequence[Any], lengths: Sequence[int]) -> Any:
+    def _cut(self, value: Any, cuts: Sequence[Any], lengths: Sequence[int]) -> Any:
         """Cuts one result."""
-        if not isinstance(one, NDArray):
-            return one
-        shape = list(one.shape)
+        if not isinstance(value, NDArray):
+            return value
+        shape = list(value.shape)
         for axes, length in zip(cuts, lengths, strict=True):
             for axis, more in axes:
                 shape[axis] = length + more
         if min(shape, default=1) < 0:
             raise ShapeError(f"{self.name}: arrays of lengths {lengths} are too short for it")
-        return resized(one, tuple(shape))
+        return resized(value, tuple(shape))
 
 
 @final
@@ -342,7 +353,7 @@ class _Call:
     ) -> None:
         self._buckets = buckets
         self._leaves, self._tree = flatten((args, kwargs))
-        self._targets = [targets(one, self._leaves, args, kwargs) for one in buckets]
+        self._targets = [targets(bucket, self._leaves, args, kwargs) for bucket in buckets]
         self.lengths = tuple(map(self._length, self._targets))
         first = self._leaves[self._targets[0][0][0]]
         self.ctx = first.context if isinstance(first, NDArray) else None
@@ -363,10 +374,10 @@ class _Call:
         """Returns the arguments, padded to sizes (a size that is the length is left as it is)."""
         shapes: dict[int, list[int]] = {}
         pads: dict[int, float] = {}
-        for one, targets, size in zip(self._buckets, self._targets, sizes, strict=True):
+        for buckets, targets, size in zip(self._buckets, self._targets, sizes, strict=True):
             for place, axis in targets:
                 shapes.setdefault(place, list(self._leaves[place].shape))[axis] = size
-                pads.setdefault(place, one.pad)
+                pads.setdefault(place, buckets.pad)
         leaves = list(self._leaves)
         made: dict[tuple[int, tuple[int, ...]], NDArray] = {}
         for place, shape in shapes.items():
@@ -378,7 +389,7 @@ class _Call:
 
     def padded_numbers(self, arguments: Arguments, with_grads: bool = True) -> set[int]:
         """Returns which arrays are padded copies, or the gradients of such."""
-        found = {i for i, one in enumerate(arguments.arrays) if id(one) in self._copies}
+        found = {i for i, x in enumerate(arguments.arrays) if id(x) in self._copies}
         if with_grads:
             found |= {grad for i, grad in arguments.grads.items() if i in found}
         return found
@@ -387,13 +398,13 @@ class _Call:
         """Returns the shape that a padded copy was made from."""
         return self._copies[id(copy)][1]
 
-    def _fitted(self, one: Any, shape: tuple[int, ...], pad: float) -> NDArray:
-        if isinstance(one, np.ndarray):
-            made = array(fitted(one, shape, pad))
+    def _fitted(self, value: Any, shape: tuple[int, ...], pad: float) -> NDArray:
+        if isinstance(value, np.ndarray):
+            made = array(fitted(value, shape, pad))
         else:
-            made = resized(one, shape, pad)
-            if made is not one and one.grad is not None and not tape.state.recording:
-                made.attach_grad(requirement(one) or "write")
-        if one.shape != shape:
-            self._copies[id(made)] = made, one.shape
+            made = resized(value, shape, pad)
+            if made is not value and value.grad is not None and not tape.state.recording:
+                made.attach_grad(requirement(value) or "write")
+        if value.shape != shape:
+            self._copies[id(made)] = made, value.shape
         return made

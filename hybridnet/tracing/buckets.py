@@ -67,7 +67,7 @@ class Buckets:
         if isinstance(self.axes, Mapping):
             object.__setattr__(self, "axes", dict(self.axes))
             axes = list(self.axes.values())
-        if not axes or not all(type(one) is int for one in axes):
+        if not axes or not all(type(axis) is int for axis in axes):
             raise ParameterError(
                 "Buckets: axes must be a whole number, or a dict from the names or positions of "
                 f"arguments to whole numbers, got {self.axes!r}"
@@ -78,7 +78,7 @@ class Buckets:
             )
         if self.sizes is None:
             return
-        sizes = tuple(int(one) for one in self.sizes)
+        sizes = tuple(int(size) for size in self.sizes)
         if not sizes or sizes[0] < 1 or list(sizes) != sorted(set(sizes)):
             raise ParameterError(
                 f"Buckets: sizes must be positive and ascending, got {tuple(self.sizes)}"
@@ -124,21 +124,21 @@ class Buckets:
             ShapeError: there are no sequences, they are not alike, or the longest is longer than
                 the largest size.
         """
-        arrays = [np.asarray(one) for one in rows]
+        arrays = [np.asarray(row) for row in rows]
         if not arrays:
             raise ShapeError("Buckets.stack: needs at least one sequence, got none")
-        if not all(one.ndim and one.shape[1:] == arrays[0].shape[1:] for one in arrays):
-            got = [one.shape for one in arrays]
+        if not all(array.ndim and array.shape[1:] == arrays[0].shape[1:] for array in arrays):
+            got = [array.shape for array in arrays]
             raise ShapeError(
                 f"Buckets.stack: sequences must be alike in all axes but the first, got {got}"
             )
-        size = self.size(max(len(one) for one in arrays))
+        size = self.size(max(len(array) for array in arrays))
         dtype = np.result_type(*arrays)
         batch = np.full((len(arrays), size, *arrays[0].shape[1:]), self.pad, dtype)
         mask = np.zeros((len(arrays), size), np.float32)
-        for number, one in enumerate(arrays):
-            batch[number, : len(one)] = one
-            mask[number, : len(one)] = 1
+        for number, array in enumerate(arrays):
+            batch[number, : len(array)] = array
+            mask[number, : len(array)] = 1
         return batch, mask
 
 
@@ -149,7 +149,7 @@ def several(given: Buckets | Sequence[Buckets]) -> tuple[Buckets, ...]:
         ParameterError: it is neither.
     """
     made = (given,) if isinstance(given, Buckets) else given
-    if not isinstance(made, Sequence) or not made or {type(one) for one in made} != {Buckets}:
+    if not isinstance(made, Sequence) or not made or {type(value) for value in made} != {Buckets}:
         raise ParameterError(
             f"buckets must be an hn.Buckets, or a sequence of them for several axes, got {given!r}"
         )

@@ -18,10 +18,10 @@ from hybridnet.runtime.platform.jax_devices import device_of
 from hybridnet.runtime.record.trace import Captured, GraphBuilder, Trace, init_scope
 from hybridnet.runtime.segments.segment import Value
 
-from .routes import Routes
+from .gradient_routes import GradientRoutes
 from .structure import Arguments, Tree, flatten, unflatten
 
-__all__ = ["Output", "Outside", "Part", "Plan", "Write", "build", "on_tape"]
+__all__ = ["ArrayResult", "Output", "Outside", "Plan", "Write", "build", "on_tape"]
 
 
 @final
@@ -61,7 +61,7 @@ class Output:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Part:
+class ArrayResult:
     """A result that is an array: a whole one, or a view of one.
 
     Attributes:
@@ -105,7 +105,7 @@ class Plan:
         inputs: where they come from: an argument, by number, an array from outside, a constant.
         types: of the inputs.
         num_tracked: how many of the outputs, from the first, gradients can be asked of.
-        results: the leaves of the result: a `Part`, or any other object itself.
+        results: the leaves of the result: an `ArrayResult`, or any other object itself.
         tree: puts them together.
         writes: what is overwritten.
         sources: what is asked for numbers at each call, and what stands for these in the graph.
@@ -146,9 +146,9 @@ def build(function: Callable[..., Any], arguments: Arguments) -> Plan:
             args, kwargs = unflatten(arguments.tree, leaves)
             results, tree = flatten(function(*args, **kwargs))
             values = {
-                id(one): one.read()
-                for one in results
-                if isinstance(one, NDArray) and trace.owns(one.storage)
+                id(result): result.read()
+                for result in results
+                if isinstance(result, NDArray) and trace.owns(result.storage)
             }
         return _Planner(trace, formals).plan(results, values, tree)
     finally:
@@ -168,9 +168,9 @@ class _Formal:
 
     __slots__ = ("array", "place", "start")
 
-    def __init__(self, one: NDArray, trace: Trace) -> None:
-        self.start = trace.placeholder(one.type)
-        self.array = one.from_value(self.start, one.context)
+    def __init__(self, array: NDArray, trace: Trace) -> None:
+        self.start = trace.placeholder(array.type)
+        self.array = array.from_value(self.start, array.context)
         self.place: tape.Edge | None = None
         trace.formals.add(self.array.storage)
 
@@ -180,11 +180,11 @@ def _formals(arguments: Arguments, trace: Trace) -> list[_Formal]:
 
     Each has a storage of its own, and a place on the tape where its argument has one.
     """
-    formals = [_Formal(one, trace) for one in arguments.arrays]
-    for number, (formal, one) in enumerate(zip(formals, arguments.arrays, strict=True)):
-        if one.edge is not None:
+    formals = [_Formal(array, trace) for array in arguments.arrays]
+    for number, (formal, array) in enumerate(zip(formals, arguments.arrays, strict=True)):
+        if array.edge is not None:
             grad = arguments.grads.get(number)
-            req = one.edge.node.req if type(one.edge.node) is tape.Leaf else "write"
+            req = array.edge.node.req if type(array.edge.node) is tape.Leaf else "write"
             leaf = tape.Leaf(None if grad is None else formals[grad].array, req)
             formal.place = tape.Edge(leaf, 0)
             formal.array.set_edge(formal.place)
@@ -198,7 +198,7 @@ class _Planner:
     def __init__(self, trace: Trace, formals: list[_Formal]) -> None:
         self._trace = trace
         self._formals = formals
-        self._numbers = {one.array.storage: number for number, one in enumerate(formals)}
+        self._numbers = {formal.array.storage: number for number, formal in enumerate(formals)}
         # The outputs of the graph: those that gradients can be asked of come first.
         self._tracked: list[tuple[Value, tape.Edge]] = []
         self._plain: list[Value] = []
@@ -212,15 +212,19 @@ class _Planner:
             tree: puts the leaves together.
         """
         trace = self._trace
-        captured = {one.value: one for one in trace.captured()}
-        leaves = {one.place: one.start for one in self._formals if one.place is not None}
-        leaves |= {one.edge: value for value, one in captured.items() if one.edge is not None}
-        arrays = [one for one in results if isinstance(one, NDArray)]
-        ends = [one.edge for one in arrays if trace.owns(one.storage)]
-        ends += [one.array.edge for one in self._formals]
+        captured = {capture.value: capture for capture in trace.captured()}
+        leaves = {
+            formal.place: formal.start for formal in self._formals if formal.place is not None
+        }
+        leaves |= {
+            capture.edge: value for value, capture in captured.items() if capture.edge is not None
+        }
+        arrays = [result for result in results if isinstance(result, NDArray)]
+        ends = [array.edge for array in arrays if trace.owns(array.storage)]
+        ends += [formal.array.edge for formal in self._formals]
         ends += [edge for _, edge in trace.rewired.values()]
-        routes = Routes(trace, leaves, [edge for edge in ends if edge is not None])
-        parts = self._parts(arrays, values, routes)
+        routes = GradientRoutes(trace, leaves, [edge for edge in ends if edge is not None])
+        parts = self._array_results(arrays, values, routes)
         writes = self._writes(routes)
         spans = self._spans()
         builder = GraphBuilder(
@@ -232,8 +236,10 @@ class _Planner:
         edges = [routes.joined(builder, builder.edge(one), edge) for one, edge in self._tracked]
         edges += [builder.edge(value) for value in self._plain]
         graph, inputs = builder.graph(edges)
-        ctx = trace.ctx or next((one.context for one in arrays if trace.owns(one.storage)), None)
-        starts = {one.start: number for number, one in enumerate(self._formals)}
+        ctx = trace.ctx or next(
+            (array.context for array in arrays if trace.owns(array.storage)), None
+        )
+        starts = {formal.start: number for number, formal in enumerate(self._formals)}
         places: list[int | Outside | NDArray] = []
         for value in inputs:
             if value in starts:
@@ -249,21 +255,21 @@ class _Planner:
             inputs=tuple(places),
             types=tuple(value.type for value in inputs),
             num_tracked=len(self._tracked),
-            results=tuple(parts.get(id(one), one) for one in results),
+            results=tuple(parts.get(id(result), result) for result in results),
             tree=tree,
             writes=writes,
             sources=tuple(trace.sources),
             ctx=ctx,
             contexts=self._contexts(places, inputs, ctx) if spans and ctx else None,
-            handles=tuple((weakref.ref(one), on_tape(one)) for one in trace.handles()),
+            handles=tuple((weakref.ref(handle), on_tape(handle)) for handle in trace.handles()),
         )
 
     def _spans(self) -> bool:
         """Whether operators, or what they read, are on several devices."""
         trace = self._trace
-        homes = {one.start: one.array.context for one in self._formals}
-        homes |= {one.value: one.storage.ctx for one in trace.captured()}
-        read = {homes[one] for one in trace.segment.inputs if type(one) is Value and one in homes}
+        homes = {formal.start: formal.array.context for formal in self._formals}
+        homes |= {capture.value: capture.storage.ctx for capture in trace.captured()}
+        read = {homes[x] for x in trace.segment.inputs if type(x) is Value and x in homes}
         return trace.spans_devices or bool(trace.where and read - {trace.ctx})
 
     def _home(self, value: Value, ctx: Context) -> Context:
@@ -295,41 +301,43 @@ class _Planner:
 
     # -- results -----------------------------------------------------------------------------
 
-    def _parts(
-        self, arrays: list[NDArray], values: dict[int, Value], routes: Routes
-    ) -> dict[int, Part]:
+    def _array_results(
+        self, arrays: list[NDArray], values: dict[int, Value], routes: GradientRoutes
+    ) -> dict[int, ArrayResult]:
         """Says, for the arrays among the results by id, what they are."""
-        parts: dict[int, Part] = {}
+        parts: dict[int, ArrayResult] = {}
         made: dict[Any, dict[int, NDArray]] = {}
-        for one in arrays:
-            if self._trace.owns(one.storage):
-                made.setdefault(one.storage, {})[id(one)] = one
+        for array in arrays:
+            if self._trace.owns(array.storage):
+                made.setdefault(array.storage, {})[id(array)] = array
             else:
-                parts[id(one)] = self._given(one)
+                parts[id(array)] = self._given(array)
         for group in made.values():
             whole = next((one for one in group.values() if one.offset is None), None)
             if whole is None or len(group) == 1:
-                for key, one in group.items():
-                    parts[key] = _part(self._output(values[key], one.edge, routes), None, one)
+                for key, value in group.items():
+                    parts[key] = _array_result(
+                        self._output(values[key], value.edge, routes), None, value
+                    )
                 continue
             # Several arrays that share memory still do.
             source = self._output(values[id(whole)], whole.edge, routes)
-            for key, one in group.items():
-                offset = None if one is whole else one.offset or 0
-                parts[key] = _part(source, offset, one)
+            for key, value in group.items():
+                offset = None if value is whole else value.offset or 0
+                parts[key] = _array_result(source, offset, value)
         return parts
 
-    def _given(self, one: NDArray) -> Part:
+    def _given(self, array: NDArray) -> ArrayResult:
         """Says what a result is that was not made inside: an argument, something from outside."""
-        number = self._numbers.get(one.storage)
+        number = self._numbers.get(array.storage)
         if number is not None:
-            whole = one is self._formals[number].array
-            return _part(number, None if whole else one.offset or 0, one)
-        root = self._trace.root(one)
-        offset = None if root is one else (one.offset or 0) - (root.offset or 0)
-        return _part(Outside(root.detach(), root), offset, one)
+            whole = array is self._formals[number].array
+            return _array_result(number, None if whole else array.offset or 0, array)
+        root = self._trace.root(array)
+        offset = None if root is array else (array.offset or 0) - (root.offset or 0)
+        return _array_result(Outside(root.detach(), root), offset, array)
 
-    def _output(self, value: Value, edge: tape.Edge | None, routes: Routes) -> Output:
+    def _output(self, value: Value, edge: tape.Edge | None, routes: GradientRoutes) -> Output:
         """Adds an output to the graph."""
         if edge is not None and edge in routes.tracked:
             self._tracked.append((value, edge))
@@ -339,7 +347,7 @@ class _Planner:
 
     # -- writes ------------------------------------------------------------------------------
 
-    def _writes(self, routes: Routes) -> tuple[Write, ...]:
+    def _writes(self, routes: GradientRoutes) -> tuple[Write, ...]:
         """Says what is overwritten."""
         writes = []
         for number, formal in enumerate(self._formals):
@@ -355,10 +363,10 @@ class _Planner:
         return tuple(writes)
 
 
-def _part(source: Any, offset: int | None, one: NDArray) -> Part:
-    return Part(source, offset, one.shape, one.edge is not None, type(one))
+def _array_result(source: Any, offset: int | None, array: NDArray) -> ArrayResult:
+    return ArrayResult(source, offset, array.shape, array.edge is not None, type(array))
 
 
-def on_tape(one: NDArray) -> bool:
+def on_tape(array: NDArray) -> bool:
     """Whether a gradient is wanted of an array."""
-    return one.edge is not None and one.edge.node.wanted
+    return array.edge is not None and array.edge.node.wanted

@@ -21,11 +21,11 @@ from hybridnet.runtime.record.storage import Storage, in_place
 from hybridnet.runtime.record.trace import host_scalars
 from hybridnet.runtime.segments.segment import Value
 
-from .build import Output, Outside, Part, build, on_tape
-from .given import Given, Reader
-from .host_call import settle_world
+from .build import ArrayResult, Output, Outside, build, on_tape
+from .call_arguments import ArgumentReader, CallArguments
+from .host_call import finish_host_calls
+from .placed_call import PlacedCall, placed_call
 from .retracing import argument_names, described
-from .spread import Spread, spread
 from .structure import unflatten
 
 __all__ = ["ConcreteFunction"]
@@ -72,13 +72,13 @@ class ConcreteFunction:
         "_num_tracked",
         "_outside",
         "_overwritten",
+        "_placed",
         "_places",
         "_prepared",
         "_reader",
         "_results",
         "_single",
         "_sources",
-        "_spread",
         "_tries",
         "_writes",
         "call",
@@ -93,7 +93,7 @@ class ConcreteFunction:
     )
 
     def __init__(
-        self, function: Callable[..., Any], given: Given, name: str, reader: Reader
+        self, function: Callable[..., Any], given: CallArguments, name: str, reader: ArgumentReader
     ) -> None:
         arguments = given.arguments
         names = argument_names(function, given.args, given.kwargs)
@@ -103,43 +103,43 @@ class ConcreteFunction:
         self._reader = reader
         plan = build(function, arguments)
         self.graph = plan.graph
-        self._spread: Spread | None = None
+        self._placed: PlacedCall | None = None
         if plan.contexts is None or plan.ctx is None:
             self.call, self.scalars = shared_call(plan.graph, plan.types, name, plan.num_tracked)
         else:
             where = [
-                (arguments.arrays[one] if isinstance(one, int) else _memory(one)).context
-                for one in plan.inputs
+                (arguments.arrays[x] if isinstance(x, int) else _memory(x)).context
+                for x in plan.inputs
             ]
             kind = (plan.graph, plan.types, name, plan.num_tracked)
-            self._spread, self.scalars = spread(*kind, where, plan.contexts, plan.ctx)
-            self.call = self._spread.call
+            self._placed, self.scalars = placed_call(*kind, where, plan.contexts, plan.ctx)
+            self.call = self._placed.call
         self.inputs = plan.inputs
         self._results = plan.results
         self.tree = plan.tree
         self._writes = plan.writes
         self._sources = plan.sources
         #: The numbers that stay the same; those that are asked for come behind them.
-        self._known = [one for one in self.scalars if type(one) is not HostScalar]
+        self._known = [scalar for scalar in self.scalars if type(scalar) is not HostScalar]
         #: Where each scalar is among all these.
         self._places = self._places_of_scalars()
         self._num_tracked = plan.num_tracked
         self.ctx = plan.ctx
-        outside = [one for one in plan.inputs if isinstance(one, Outside)]
+        outside = [x for x in plan.inputs if isinstance(x, Outside)]
         outside += [one.target for one in plan.writes if isinstance(one.target, Outside)]
         self._outside = {one.memory.storage: one.memory for one in outside}
         self.captured = list(self._outside.values())
         # Arrays that were made and dropped while tracing are not expected back.
-        self._handles = tuple(one for one in plan.handles if one[0]() is not None)
+        self._handles = tuple(handle for handle in plan.handles if handle[0]() is not None)
         #: The arguments that it overwrites, by number, and the storages outside.
         self.written = {one.target for one in plan.writes if isinstance(one.target, int)}
         overwritten = (one.target for one in plan.writes if type(one.target) is Outside)
         self._overwritten = frozenset(one.memory.storage for one in overwritten)
         #: What changes arrays, and is recorded in one go.
-        self._is_update = bool(plan.writes) and not (self.call.on_host or self._spread)
+        self._is_update = bool(plan.writes) and not (self.call.on_host or self._placed)
         #: Whether its program can be dispatched as it is: gradients are none of its affair, it is
         #: on one device, and all that it changes is arrays outside, as a whole.
-        self._is_dispatched = not (self._num_tracked or self._spread or self.call.on_host) and all(
+        self._is_dispatched = not (self._num_tracked or self._placed or self.call.on_host) and all(
             type(one.target) is Outside
             and one.target.memory.offset is None
             and type(one.output) is Output
@@ -149,8 +149,8 @@ class ConcreteFunction:
         self._prepared: PreparedCall | None = None
         self._tries = _TRIES
         #: The outputs of its call that its results are made of.
-        parts = [one for one in self._results if type(one) is Part]
-        self.shown = [self._number(one.source) for one in parts if type(one.source) is Output]
+        parts = [result for result in self._results if type(result) is ArrayResult]
+        self.shown = [self._number(part.source) for part in parts if type(part.source) is Output]
         #: The class of a result that is one array, an output and nothing else; else None.
         self._single = parts[0].kind if len(parts) == 1 and _is_output(self, parts[0]) else None
 
@@ -185,10 +185,10 @@ class ConcreteFunction:
             )
         return self.run(given.arguments.arrays)
 
-    def _difference(self, given: Given) -> str:
+    def _difference(self, given: CallArguments) -> str:
         """Says how arguments differ from those that it was made for."""
         names = [name for name, _ in self._kinds]
-        kinds = [described(one) for one in given.arguments.leaves]
+        kinds = [described(leaf) for leaf in given.arguments.leaves]
         for (name, wanted), got in zip(self._kinds, kinds, strict=False):
             if wanted != got:
                 return f"{self.call.name}: argument {name!r} must be {wanted}, got {got}"
@@ -202,7 +202,7 @@ class ConcreteFunction:
         takes = ", ".join(f"{name}: {kind}" for name, kind in self._kinds)
         gives = []
         for one in self._results:
-            if type(one) is not Part:
+            if type(one) is not ArrayResult:
                 gives.append(described(one))
             elif type(one.source) is Output:
                 gives.append(str(self.call.output_types[self._number(one.source)]))
@@ -273,11 +273,11 @@ class ConcreteFunction:
     def _whole_sources(self) -> list[int | Storage] | None:
         """Returns where the inputs come from; None if one is a part of an array."""
         sources: list[int | Storage] = []
-        for one in self.inputs:
-            if isinstance(one, int):
-                sources.append(one)
+        for x in self.inputs:
+            if isinstance(x, int):
+                sources.append(x)
                 continue
-            memory = _memory(one)
+            memory = _memory(x)
             if memory.offset is not None:
                 return None
             sources.append(memory.storage)
@@ -304,7 +304,7 @@ class ConcreteFunction:
             recorder.mark()
         if self.call.on_host and trace is None:
             for storage in self._outside:
-                settle_world(storage)
+                finish_host_calls(storage)
         return unflatten(self.tree, leaves)
 
     def _applied(self, arrays: Sequence[NDArray], scalars: Sequence[Any]) -> list[Any]:
@@ -335,8 +335,8 @@ class ConcreteFunction:
 
     def _apply(self, operands: list[NDArray], scalars: tuple[Any, ...]) -> list[NDArray]:
         """Records the graph as one call; returns its outputs."""
-        if self._spread is not None:
-            return self._spread.apply(operands, scalars)
+        if self._placed is not None:
+            return self._placed.apply(operands, scalars)
         call = self.call
         if tape.state.recording:
             wanted = tuple(
@@ -358,23 +358,23 @@ class ConcreteFunction:
         with pause(), recorder.outside_trace():
             outputs = self._apply(self._operands(arrays), numbers)
             leaves = self.leaves(arrays, outputs)
-            return [*(one for one in leaves if isinstance(one, NDArray)), *outputs]
+            return [*(leaf for leaf in leaves if isinstance(leaf, NDArray)), *outputs]
 
     @property
     def tried_shapes(self) -> list[tuple[int, ...]]:
         """The shapes of what `try_out` returns."""
-        given = [one.shape for one in self._results if isinstance(one, Part)]
-        return [*given, *(one.shape for one in self.call.output_types)]
+        given = [result.shape for result in self._results if isinstance(result, ArrayResult)]
+        return [*given, *(type_.shape for type_ in self.call.output_types)]
 
     @property
     def results(self) -> tuple[Any, ...]:
-        """The leaves of the result: a `Part` for an array, any other object itself."""
+        """The leaves of the result: an `ArrayResult` for an array, any other object itself."""
         return self._results
 
     @property
     def partitioned(self) -> PartitionedCall | None:
         """What each device does, if it runs on several; None if on one."""
-        return None if self._spread is None else self._spread.partitioned
+        return None if self._placed is None else self._placed.partitioned
 
     @property
     def reads_outside(self) -> bool:
@@ -393,8 +393,8 @@ class ConcreteFunction:
 
     def _operands(self, arrays: Sequence[NDArray]) -> list[NDArray]:
         return [
-            arrays[one] if isinstance(one, int) else one.get() if type(one) is Outside else one
-            for one in self.inputs
+            arrays[x] if isinstance(x, int) else x.get() if type(x) is Outside else x
+            for x in self.inputs
         ]
 
     def numbers(self) -> list[Any]:
@@ -419,7 +419,7 @@ class ConcreteFunction:
         """Returns the leaves of the result; what was one object is one."""
         made: dict[int, Any] = {}
         for part in self._results:
-            if type(part) is not Part or id(part) in made:
+            if type(part) is not ArrayResult or id(part) in made:
                 continue
             source = part.source
             if type(source) is int:
@@ -432,11 +432,13 @@ class ConcreteFunction:
             if part.offset is not None:
                 array = (array if part.tracked else array.detach()).view(part.offset, part.shape)
             made[id(part)] = array.as_kind(part.kind)
-        return [made[id(one)] if type(one) is Part else one for one in self._results]
+        return [
+            made[id(result)] if type(result) is ArrayResult else result for result in self._results
+        ]
 
     def _refuse_shared(self, arrays: Sequence[NDArray]) -> None:
         """Raises if memory that is written can be reached in another way too."""
-        storages = [one._storage for one in arrays]
+        storages = [array._storage for array in arrays]
         shared = not self._overwritten.isdisjoint(storages)
         for target in self.written:
             storage = storages[target]
@@ -445,11 +447,11 @@ class ConcreteFunction:
             raise MXNetError(_SHARED.format(name=self.call.name))
 
 
-def _is_output(concrete: ConcreteFunction, part: Part) -> bool:
+def _is_output(concrete: ConcreteFunction, part: ArrayResult) -> bool:
     """Whether a part is a whole output, and the whole result."""
     whole = type(part.source) is Output and part.offset is None
     return whole and concrete.tree is None
 
 
-def _memory(one: Outside | NDArray) -> NDArray:
-    return one.memory if type(one) is Outside else one
+def _memory(array: Outside | NDArray) -> NDArray:
+    return array.memory if type(array) is Outside else array

@@ -40,7 +40,7 @@ def choose(
     if not results and not bodies.written:
         return []
     (then, flows), (other, others) = (
-        bodies.graph(number, [one[number] for one in results]) for number in range(2)
+        bodies.graph(number, [result[number] for result in results]) for number in range(2)
     )
     tracked = [a or b for a, b in zip(flows, others, strict=True)]
     parts, scalars = opened(then, other)
@@ -112,9 +112,9 @@ def loop_while(
     return bodies.apply(call, scalars, len(results), tracked)
 
 
-def row_type(one: NDArray) -> TensorType:
+def row_type(array: NDArray) -> TensorType:
     """Returns the type of an array's rows."""
-    return tensor_type(one.shape[1:] or (1,), one.inferred_dtype)
+    return tensor_type(array.shape[1:] or (1,), array.inferred_dtype)
 
 
 def _foreach(
@@ -134,7 +134,7 @@ def _foreach(
         layouts.append(found)
         return [*outs, *new]
 
-    types = [*map(row_type, rows), *(one.type for one in states)]
+    types = [*map(row_type, rows), *(state.type for state in states)]
     traced = Body("foreach: body", run, types, rows[0].context)
     outputs = loop_rows(traced, rows, states, traced.results)
     num_out = len(outputs) - len(states)
@@ -165,7 +165,7 @@ def _while_loop(
         layouts.append(found)
         return [*outs, *new]
 
-    types = [one.type for one in variables]
+    types = [variable.type for variable in variables]
     tested = Body("while_loop: cond", test, types, ctx)
     traced = Body("while_loop: func", run, types, ctx)
     outputs = loop_while(tested, traced, variables, traced.results, tested.result(0), limit)

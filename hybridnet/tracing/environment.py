@@ -120,7 +120,7 @@ def places_of(
     """Returns where what a function reads outside is kept, and what is there."""
     visit = _Visit([], with_names=True)
     visit.function(function, args, kwargs)
-    return [(one, one.get()) for one in visit.places]
+    return [(place, place.get()) for place in visit.places]
 
 
 def guards_of(function: Callable[..., Any], args: Sequence[Any]) -> Guards | None:

@@ -12,8 +12,8 @@ from typing import Any, final
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.record import recorder
 
+from .call_arguments import CallArguments
 from .environment import Place, places_of
-from .given import Given
 from .structure import flatten
 
 __all__ = ["FirstCall"]
@@ -23,7 +23,7 @@ __all__ = ["FirstCall"]
 class FirstCall:
     """What a function finds outside before it is traced."""
 
-    def __init__(self, function: Callable[..., Any], given: Given) -> None:
+    def __init__(self, function: Callable[..., Any], given: CallArguments) -> None:
         found = places_of(function, given.args, given.kwargs)
         #: Where nothing is yet, and whether None is kept there.
         self._empty: list[tuple[Place, bool]] = [

@@ -36,8 +36,8 @@ def print(*args: Any, sep: str = " ", end: str = "\n", file: Any = None) -> None
         sep, end, file: as for Python's `print`; without `file` it goes to `sys.stdout`.
     """
     leaves, tree = flatten(args)
-    places = [number for number, one in enumerate(leaves) if isinstance(one, NDArray)]
-    rest = [None if isinstance(one, NDArray) else one for one in leaves]
+    places = [number for number, leaf in enumerate(leaves) if isinstance(leaf, NDArray)]
+    rest = [None if isinstance(leaf, NDArray) else leaf for leaf in leaves]
 
     def run(*arrays: Any) -> Sequence[Any]:
         shown = list(rest)
@@ -52,10 +52,10 @@ def print(*args: Any, sep: str = " ", end: str = "\n", file: Any = None) -> None
     if recorder.current_trace() is None:
         # Not by `apply_call`, which holds a lock that what is printed may be waiting for. Nobody
         # asks here what stands for the world outside.
-        values = [*(one.read() for one in arrays), Value(tensor_type((1,), np.dtype(np.int32)))]
+        values = [*(x.read() for x in arrays), Value(tensor_type((1,), np.dtype(np.int32)))]
         call.run_on_host(ctx, values, (), recorder.record)
         return
-    NDArray.apply_call(call, [*(one.as_in_context(ctx) for one in arrays), world(ctx)])
+    NDArray.apply_call(call, [*(x.as_in_context(ctx) for x in arrays), world(ctx)])
 
 
 def py_func(
@@ -89,10 +89,10 @@ def py_func(
         ParameterError: an input is no NDArray, or `shapes` and `dtypes` do not agree.
     """
     arrays = [inputs] if isinstance(inputs, NDArray) else list(inputs)
-    for number, one in enumerate(arrays):
-        if not isinstance(one, NDArray):
+    for number, array in enumerate(arrays):
+        if not isinstance(array, NDArray):
             raise ParameterError(
-                f"py_func: input {number} must be an NDArray, got {type(one).__name__}"
+                f"py_func: input {number} must be an NDArray, got {type(array).__name__}"
             )
     several = isinstance(dtypes, (list, tuple))
     wanted = list(zip(shapes, dtypes, strict=False)) if several else [(shapes, dtypes)]

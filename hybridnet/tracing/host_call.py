@@ -29,7 +29,7 @@ from hybridnet.runtime.record.host_task import push_task
 from hybridnet.runtime.record.trace import init_scope
 from hybridnet.runtime.segments.segment import Value
 
-__all__ = ["HostCall", "settle_world", "world"]
+__all__ = ["HostCall", "finish_host_calls", "world"]
 
 _IN_PROGRAM: Final = (
     "{name}: runs Python code on the host, and is no part of a compiled program; take it out of "
@@ -61,7 +61,7 @@ def world(ctx: Context) -> NDArray:
     return found
 
 
-def settle_world(storage: Any) -> None:
+def finish_host_calls(storage: Any) -> None:
     """Waits until what a function does to the world outside is done.
 
     A function that failed leaves no order behind that others would wait for.
@@ -168,7 +168,7 @@ class HostCall(HostOnlyCall):
         given = list(values[:-1]) if self._ordered else list(values)
         if self._ordered and _thread.inside:
             # Called by the code of an ordered call, which is not over before this one is.
-            arrays = self._run(ctx, [recorder.ready_array(one) for one in given])
+            arrays = self._run(ctx, [recorder.ready_array(value) for value in given])
             made = [Value(kind, array) for kind, array in zip(self.types, arrays, strict=True)]
             return [*made, values[-1]]
         # One more than it returns: the Value by which a failure is known where nothing is returned.
@@ -188,17 +188,17 @@ class HostCall(HostOnlyCall):
         state.recording, state.training = False, False
         _thread.inside = before[2] or self._ordered
         try:
-            made = list(self._function(*(np.asarray(one) for one in arrays)))
+            made = list(self._function(*(np.asarray(array) for array in arrays)))
         finally:
             state.recording, state.training, _thread.inside = before
         if len(made) != len(self.types):
             raise ShapeError(f"{self._name}: must return {len(self.types)} arrays, got {len(made)}")
-        return [put(self._checked(one, number), ctx).array for number, one in enumerate(made)]
+        return [put(self._checked(value, number), ctx).array for number, value in enumerate(made)]
 
-    def _checked(self, one: Any, number: int) -> np.ndarray[Any, Any]:
+    def _checked(self, value: Any, number: int) -> np.ndarray[Any, Any]:
         """Returns a result as an array of the type that was announced."""
         wanted = self.types[number]
-        host = one.asnumpy() if isinstance(one, NDArray) else np.asarray(one)
+        host = value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
         if host.shape != wanted.shape:
             raise ShapeError(
                 f"{self._name}: result {number} must have shape {wanted.shape}, got {host.shape}"
@@ -220,8 +220,8 @@ class HostCall(HostOnlyCall):
         ]
         floats = [
             number
-            for number, one in enumerate(inputs)
-            if back.wanted[number] and is_float(one.type.dtype)
+            for number, x in enumerate(inputs)
+            if back.wanted[number] and is_float(x.type.dtype)
         ]
         if not floats:
             return [None] * len(back.inputs)

@@ -83,14 +83,14 @@ def check_padding(
     shapes = plain[0].tried_shapes
     outputs = _corners(name, concrete.try_out(arrays), shapes)
     others = _corners(name, concrete.try_out(varied), shapes)
-    for one, other in zip(outputs, others, strict=True):
-        tolerance = _ROUNDING * float(jnp.finfo(one.dtype).eps) if is_float(one.dtype) else 0
-        if not _close(one, other, tolerance):
+    for output, other in zip(outputs, others, strict=True):
+        tolerance = _ROUNDING * float(jnp.finfo(output.dtype).eps) if is_float(output.dtype) else 0
+        if not _close(output, other, tolerance):
             raise PaddingError(_DEPENDS.format(name=name))
     if not concrete.draws:
         wanted = [one.asnumpy() for one in plain[0].try_out(plain[1])]
-        for one, other in zip(outputs, wanted, strict=True):
-            if not _close(one, other, _OTHER_PROGRAM):
+        for output, other in zip(outputs, wanted, strict=True):
+            if not _close(output, other, _OTHER_PROGRAM):
                 raise PaddingError(_DIFFERS.format(name=name))
     return True
 
@@ -100,7 +100,7 @@ def _with_other_padding(host: Host, shape: Shape) -> Host:
 
     Floats get large ones, negative only where there are such; what may be an index, true ones.
     """
-    corner = tuple(slice(0, one) for one in shape)
+    corner = tuple(slice(0, size) for size in shape)
     true = host[corner]
     generator = np.random.default_rng(0)
     if is_float(host.dtype):
@@ -121,10 +121,10 @@ def _corners(name: str, outputs: Sequence[NDArray], shapes: Sequence[Shape]) -> 
     if len(outputs) != len(shapes):
         raise PaddingError(_DIFFERS.format(name=name))
     found = []
-    for one, shape in zip(outputs, shapes, strict=True):
-        if len(one.shape) != len(shape) or any(map(int.__lt__, one.shape, shape)):
+    for output, shape in zip(outputs, shapes, strict=True):
+        if len(output.shape) != len(shape) or any(map(int.__lt__, output.shape, shape)):
             raise PaddingError(_DIFFERS.format(name=name))
-        found.append(one.asnumpy()[tuple(slice(0, size) for size in shape)])
+        found.append(output.asnumpy()[tuple(slice(0, size) for size in shape)])
     return found
 
 

@@ -9,7 +9,7 @@ from hybridnet.runtime.record import recorder
 
 from .bucketed import Bucketed
 from .buckets import Buckets
-from .given import Given
+from .call_arguments import CallArguments
 from .padding_check import PaddingError
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ class Relaxed:
         self._bucketed: dict[Any, Bucketed] = {}
         self._refused: set[Any] = set()
 
-    def __call__(self, given: Given) -> Any:
+    def __call__(self, given: CallArguments) -> Any:
         """Runs the function, on padded arrays if their sizes vary."""
         run = self._function.run
         if recorder.current_trace() is not None:
             return run(given)
         kind, shapes = _kind_and_shapes(given)
-        if kind is None or kind in self._refused or any(0 in one for one in shapes):
+        if kind is None or kind in self._refused or any(0 in shape for shape in shapes):
             return run(given)
         bucketed = self._bucketed.get(kind) or self._vary(kind, shapes)
         if bucketed is None:
@@ -73,7 +73,7 @@ class Relaxed:
         return self._bucketed.setdefault(kind, made)
 
 
-def _kind_and_shapes(given: Given) -> tuple[Any, tuple[tuple[int, ...], ...]]:
+def _kind_and_shapes(given: CallArguments) -> tuple[Any, tuple[tuple[int, ...], ...]]:
     """Returns what stays the same when sizes vary, and the shapes; None where nothing is padded.
 
     Only arrays that are arguments by themselves, by position, are; and those are not that have
@@ -83,9 +83,9 @@ def _kind_and_shapes(given: Given) -> tuple[Any, tuple[tuple[int, ...], ...]]:
     kinds: list[Any] = []
     if given.kwargs or given.moved:
         return None, ()
-    for one in given.args:
-        if not isinstance(one, NDArray) or one.edge is not None:
+    for arg in given.args:
+        if not isinstance(arg, NDArray) or arg.edge is not None:
             return None, ()
-        shapes.append(one.shape)
-        kinds.append((type(one), one.inferred_dtype, len(one.shape), one.context))
+        shapes.append(arg.shape)
+        kinds.append((type(arg), arg.inferred_dtype, len(arg.shape), arg.context))
     return tuple(kinds), tuple(shapes)

@@ -9,8 +9,8 @@ from typing import Any, Final, final
 from hybridnet import engine
 from hybridnet.ndarray import NDArray
 
+from .call_arguments import CallArguments
 from .environment import environment_names
-from .given import Given
 from .signature import parameters_of
 from .structure import Identity, flatten, requirement
 
@@ -51,24 +51,24 @@ class RetracingWarning(UserWarning):
     """A function is traced anew at nearly every call."""
 
 
-def described(one: Any) -> str:
+def described(value: Any) -> str:
     """Returns what of an argument counts, in words."""
-    if isinstance(one, NDArray):
-        kind = "" if type(one) is NDArray else "np "
-        req = requirement(one)
+    if isinstance(value, NDArray):
+        kind = "" if type(value) is NDArray else "np "
+        req = requirement(value)
         wants = f", grad_req {req!r}" if req and req != "recorded" else req and ", recorded"
-        return f"{kind}{one.type} on {one.context}{wants or ''}"
-    text = repr(one)
+        return f"{kind}{value.type} on {value.context}{wants or ''}"
+    text = repr(value)
     return text if len(text) <= _LENGTH else text[: _LENGTH - 3] + "..."
 
 
-def _leaf_names(name: str, one: Any) -> Iterator[str]:
+def _leaf_names(name: str, value: Any) -> Iterator[str]:
     """Yields the names of the leaves of one argument, in order."""
-    if type(one) in (list, tuple) or (isinstance(one, tuple) and hasattr(one, "_fields")):
-        for number, part in enumerate(one):
+    if type(value) in (list, tuple) or (isinstance(value, tuple) and hasattr(value, "_fields")):
+        for number, part in enumerate(value):
             yield from _leaf_names(f"{name}[{number}]", part)
-    elif isinstance(one, dict) and flatten(one)[1] is not None:
-        for key, part in one.items():
+    elif isinstance(value, dict) and flatten(value)[1] is not None:
+        for key, part in value.items():
             yield from _leaf_names(f"{name}[{key!r}]", part)
     else:
         yield name
@@ -113,7 +113,7 @@ class Watch:
 
     def note(
         self,
-        given: Given,
+        given: CallArguments,
         environment: Sequence[Any],
         modes: Sequence[Any],
         calls: int,
@@ -145,7 +145,7 @@ class Watch:
 
     def _facts(
         self,
-        given: Given,
+        given: CallArguments,
         environment: Sequence[Any],
         modes: Sequence[Any],
     ) -> dict[str, tuple[Any, str]]:

@@ -43,15 +43,17 @@ class TensorSpec:
         self.shape = None if shape is None else tuple(shape)
         self.dtype = as_dtype(dtype)
         self.name = name
-        if any(one is not None and (type(one) is not int or one < 0) for one in self.shape or ()):
+        if any(
+            size is not None and (type(size) is not int or size < 0) for size in self.shape or ()
+        ):
             raise ParameterError(
                 f"TensorSpec: shape must hold whole numbers >= 0, or None, got {self.shape}"
             )
 
     @classmethod
-    def from_array(cls, one: Any, name: str | None = None) -> TensorSpec:
+    def from_array(cls, value: Any, name: str | None = None) -> TensorSpec:
         """Returns the spec of an array, with all its sizes."""
-        return cls(one.shape, one.dtype, name)
+        return cls(value.shape, value.dtype, name)
 
     @property
     def is_exact(self) -> bool:
@@ -126,7 +128,7 @@ def stand_in(spec: TensorSpec, ctx: Context | None = None) -> NDArray:
             "of the sizes that are meant"
         )
     assert spec.shape is not None
-    kind = tensor_type(tuple(one for one in spec.shape if one is not None), spec.dtype)
+    kind = tensor_type(tuple(size for size in spec.shape if size is not None), spec.dtype)
     made: NDArray = NDArray.from_value(Value(kind), ctx or current_context())
     return made
 
@@ -168,10 +170,13 @@ class InputSignature:
         self._name = name
         self.specs = list(signature)
         parameters = parameters_of(function)
-        names = [one.name for one in parameters if one.kind in _POSITIONAL]
+        names = [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
         #: How many arguments come before those that have specs: `self`.
         self.first = int(names[:1] == ["self"] and len(names) > len(signature))
-        takes_any = any(one.kind is one.VAR_POSITIONAL for one in parameters) or not parameters
+        takes_any = (
+            any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
+            or not parameters
+        )
         if len(names) - self.first < len(signature) and not takes_any:
             raise ParameterError(
                 f"hn.function: {name} takes {len(names) - self.first} arguments, but "
@@ -200,10 +205,12 @@ class InputSignature:
                 f"{self._name}: its input_signature has {wanted}; got {max(count, 0)} of these"
                 f"{extra}"
             )
-        ctx = next((one.context for one in given if isinstance(one, NDArray)), None)
+        ctx = next((value.context for value in given if isinstance(value, NDArray)), None)
         made = [
-            self._read(self._names[number], spec, one, ctx)
-            for number, (spec, one) in enumerate(zip(self.specs, given[self.first :], strict=True))
+            self._read(self._names[number], spec, value, ctx)
+            for number, (spec, value) in enumerate(
+                zip(self.specs, given[self.first :], strict=True)
+            )
         ]
         return (*given[: self.first], *made)
 
@@ -219,7 +226,7 @@ class InputSignature:
         made = []
         for spec in self.specs:
             leaves, tree = flatten(spec)
-            made.append(unflatten(tree, [stand_in(one) for one in leaves]))
+            made.append(unflatten(tree, [stand_in(leaf) for leaf in leaves]))
         return tuple(made)
 
 
@@ -257,15 +264,15 @@ class StaticNames:
         self._name = name
         self.names = (names,) if isinstance(names, str) else tuple(names)
         parameters = parameters_of(function)
-        known = [one.name for one in parameters]
-        if not any(one.kind is one.VAR_KEYWORD for one in parameters):
+        known = [parameter.name for parameter in parameters]
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
             for one in self.names:
                 if one not in known:
                     raise ParameterError(
                         f"hn.function: static_argnames has {one!r}, but {name} has the parameters "
                         f"{', '.join(known) or 'none'}"
                     )
-        positional = [one.name for one in parameters if one.kind in _POSITIONAL]
+        positional = [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
         self._places = {positional.index(one): one for one in self.names if one in positional}
 
     def __call__(

@@ -32,19 +32,19 @@ def flatten(structure: Any) -> tuple[list[Any], Tree]:
     return leaves, _flatten(structure, leaves)
 
 
-def _flatten(one: Any, leaves: list[Any]) -> Tree:
-    kind = type(one)
-    if kind is tuple or kind is list or _is_named_tuple(one):
-        return (kind, None, tuple([_flatten(part, leaves) for part in one]))
+def _flatten(value: Any, leaves: list[Any]) -> Tree:
+    kind = type(value)
+    if kind is tuple or kind is list or _is_named_tuple(value):
+        return (kind, None, tuple([_flatten(part, leaves) for part in value]))
     if kind is dict or kind is OrderedDict or kind is defaultdict:
-        extra = (getattr(one, "default_factory", None), tuple(one))
-        return (kind, extra, tuple([_flatten(part, leaves) for part in one.values()]))
-    leaves.append(one)
+        extra = (getattr(value, "default_factory", None), tuple(value))
+        return (kind, extra, tuple([_flatten(part, leaves) for part in value.values()]))
+    leaves.append(value)
     return None
 
 
-def _is_named_tuple(one: Any) -> bool:
-    return isinstance(one, tuple) and hasattr(one, "_fields")
+def _is_named_tuple(value: Any) -> bool:
+    return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
 def unflatten(tree: Tree, leaves: Sequence[Any]) -> Any:
@@ -126,7 +126,7 @@ def static_key(value: Any, identities: list[Identity]) -> Any:
         return (kind, repr(value))  # tells 0.0 from -0.0, and not NaN from itself
     if kind is slice:
         parts = (value.start, value.stop, value.step)
-        return (kind, *(static_key(one, identities) for one in parts))
+        return (kind, *(static_key(part, identities) for part in parts))
     if kind is types.MethodType:  # made anew each time it is looked up
         bound = (value.__func__, value.__self__)
         return (kind, *(static_key(one, identities) for one in bound))
@@ -189,23 +189,23 @@ class Arguments:
             number = self._number(leaf, numbers)
             self.places[position] = number
             keys.append(number)
-        for number, one in enumerate(self.arrays[:]):
-            if one.grad is not None:
-                self.grads[number] = self._number(one.grad, numbers)
-            facts = (type(one), one.type, one.context, requirement(one), self.grads.get(number))
+        for number, x in enumerate(self.arrays[:]):
+            if x.grad is not None:
+                self.grads[number] = self._number(x.grad, numbers)
+            facts = (type(x), x.type, x.context, requirement(x), self.grads.get(number))
             keys.append(facts)
         self.key = tuple(keys)
 
-    def _number(self, one: NDArray, numbers: dict[int, int]) -> int:
-        number = numbers.setdefault(id(one), len(self.arrays))
+    def _number(self, x: NDArray, numbers: dict[int, int]) -> int:
+        number = numbers.setdefault(id(x), len(self.arrays))
         if number == len(self.arrays):
-            self.arrays.append(one)
+            self.arrays.append(x)
         return number
 
 
-def requirement(one: NDArray) -> str | None:
+def requirement(x: NDArray) -> str | None:
     """Returns an array's grad_req; 'recorded' for a result on the tape, None for neither."""
-    edge = one.edge
+    edge = x.edge
     if edge is None:
         return None
     if type(edge.node) is Leaf:

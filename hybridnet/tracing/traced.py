@@ -22,10 +22,10 @@ from .admission import Admission
 from .autograph import converted
 from .bucketed import Bucketed
 from .buckets import Buckets
+from .call_arguments import ArgumentReader, CallArguments
 from .concrete import ConcreteFunction
 from .environment import environment_key
 from .first_call import FirstCall
-from .given import Given, Reader
 from .relaxed import Relaxed
 from .retracing import Watch
 
@@ -103,7 +103,7 @@ class Function:
         }
         self._device = None if device is None else context_of(device)
         #: Reads the arguments of a call.
-        self.read = Reader(
+        self.read = ArgumentReader(
             self.name, python_function, input_signature, static_argnames, self._device
         )
         self._traces: OrderedDict[Any, ConcreteFunction] = OrderedDict()
@@ -132,7 +132,7 @@ class Function:
             return self._relaxed(given)
         return self.run(given)
 
-    def run(self, given: Given) -> Any:
+    def run(self, given: CallArguments) -> Any:
         """Runs the function on arguments that are read already (inside hybridnet)."""
         try:
             concrete = self.find(given)
@@ -174,14 +174,14 @@ class Function:
         """Returns what its traces take and give, in words, one in a line."""
         with self._lock:
             traces = list(self._traces.values())
-        lines = [one.pretty_printed_signature() for one in traces]
+        lines = [trace.pretty_printed_signature() for trace in traces]
         return "\n".join(lines) or f"{self.name}: not traced yet"
 
     def cache_info(self) -> CacheInfo:
         """Returns how often the function was traced, and how often a trace was used again."""
         return CacheInfo(self._hits, self._count, len(self._traces))
 
-    def find(self, given: Given, *, expected: bool = False) -> ConcreteFunction:
+    def find(self, given: CallArguments, *, expected: bool = False) -> ConcreteFunction:
         """Returns the trace for arguments that are read already (inside hybridnet).
 
         Args:
@@ -208,8 +208,8 @@ class Function:
                 if first.takes_back():
                     raise MakesState(_MAKES_STATE.format(name=self.name))
             gone = functools.partial(_forget, weakref.ref(self), weakref.ref(made))
-            for one in given.arguments.identities:
-                one.let_go(gone)
+            for identity in given.arguments.identities:
+                identity.let_go(gone)
             with self._lock:
                 self._count += 1
                 self._traces.pop(key, None)
@@ -218,7 +218,7 @@ class Function:
                     self._traces.popitem(last=False)
             return made
 
-    def find_if_there(self, given: Given) -> ConcreteFunction | None:
+    def find_if_there(self, given: CallArguments) -> ConcreteFunction | None:
         """Returns the trace for arguments that are read already, if there is one."""
         return self._look_up(self._key(given))
 
@@ -226,7 +226,7 @@ class Function:
         """Returns the function with its arguments padded, where that is seen to change nothing."""
         return Bucketed(self, buckets, (), strict=True)
 
-    def _key(self, given: Given) -> tuple[Any, ...]:
+    def _key(self, given: CallArguments) -> tuple[Any, ...]:
         """Returns what a trace depends on."""
         state = tape.state
         identities = given.arguments.identities
@@ -285,7 +285,7 @@ def context_of(device: str | Context) -> Context:
     return Context(kind, int(number or 0))
 
 
-def _move_back(concrete: ConcreteFunction, given: Given) -> None:
+def _move_back(concrete: ConcreteFunction, given: CallArguments) -> None:
     """Copies what a function overwrote of arrays from another device to these."""
     arrays = given.arguments.arrays
     written = {id(arrays[number]) for number in concrete.written}

@@ -178,9 +178,7 @@ KNOWN: dict[str, set[str]] = {
     # The imports that close circles.
     "circles": set(),
     "inside functions": set(),
-    "class names": {
-        "tracing: _Memory x2",
-    },
+    "class names": set(),
 }
 
 

@@ -132,7 +132,7 @@ class BaseSparseNDArray(NDArray):
         """Applies an operator to arrays of which some are sparse."""
         call, scalars = op.bind(attrs, tape.state.training)
         if op.sizes:  # depends on values, so that it is measured on dense ones
-            arrays = [dense(one) for one in inputs]
+            arrays = [dense(x) for x in inputs]
             return NDArray.apply_operator(op, arrays, attrs, name=name, out=out, ctx=ctx)
         outputs = cls.apply_call(call, inputs, scalars, ctx)
         if out is not None:
@@ -159,7 +159,7 @@ class BaseSparseNDArray(NDArray):
                     f"{call.name}: input {index} is changed in place and must be dense, got a "
                     f"{inputs[index].stype} array; make it dense with tostype('default')"
                 )
-        return NDArray.apply_call(call, [dense(one) for one in inputs], scalars, ctx)
+        return NDArray.apply_call(call, [dense(x) for x in inputs], scalars, ctx)
 
     @classmethod
     def apply_pair(cls, how: Arithmetic, pair: tuple[Any, Any]) -> Any:
@@ -247,8 +247,8 @@ class BaseSparseNDArray(NDArray):
 
     def wait_to_read(self) -> None:
         """Waits until everything it is made of has been computed."""
-        for one in (self._data, *self._aux):
-            one.wait_to_read()
+        for array in (self._data, *self._aux):
+            array.wait_to_read()
 
     def asnumpy(self) -> np.ndarray[Any, Any]:
         """Returns a dense NumPy array of the value; waits for it."""
@@ -295,7 +295,7 @@ class BaseSparseNDArray(NDArray):
         """Returns this array if it is on the context, else a copy there."""
         if context is self.context:
             return self
-        data, *aux = (one.as_in_context(context) for one in (self._data, *self._aux))
+        data, *aux = (array.as_in_context(context) for array in (self._data, *self._aux))
         return self.of(data, aux, self.shape, self._exact)
 
     def copyto(self, other: NDArray | Context) -> NDArray:
@@ -370,9 +370,9 @@ class BaseSparseNDArray(NDArray):
         return upload(host, self.context)
 
 
-def dense(one: Any) -> Any:
+def dense(value: Any) -> Any:
     """Returns a dense array for a sparse one, and anything else as it is."""
-    return one.to_dense() if isinstance(one, BaseSparseNDArray) else one
+    return value.to_dense() if isinstance(value, BaseSparseNDArray) else value
 
 
 def upload(host: np.ndarray[Any, Any], ctx: Context) -> NDArray:

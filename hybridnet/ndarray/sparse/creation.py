@@ -153,14 +153,14 @@ def empty(stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None)
 
 
 def _is_dims(given: Sequence[Any]) -> bool:
-    return all(isinstance(one, (int, np.integer)) for one in given)
+    return all(isinstance(value, (int, np.integer)) for value in given)
 
 
 def _dims(shape: Any, what: str) -> tuple[int, ...]:
     dims = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     if not dims or not _is_dims(dims) or min(dims) < 0:
         raise ShapeError(f"{what}: the shape must be whole numbers >= 0, got {shape!r}")
-    return tuple(int(one) for one in dims)
+    return tuple(int(size) for size in dims)
 
 
 def _check_shape(what: str, found: Any, shape: Any) -> None:
@@ -303,7 +303,7 @@ def _matrix(shape: tuple[int, ...]) -> tuple[int, ...]:
 def _csr_zeros(shape: tuple[int, ...], ctx: Context, dtype: Any) -> CSRNDArray:
     data = create.zeros(0, ctx, dtype)
     sizes = (0, _matrix(shape)[0] + 1)
-    return CSRNDArray.of(data, [create.zeros(one, ctx, INT64) for one in sizes], shape)
+    return CSRNDArray.of(data, [create.zeros(size, ctx, INT64) for size in sizes], shape)
 
 
 def _rows_zeros(shape: tuple[int, ...], ctx: Context, dtype: Any) -> RowSparseNDArray:

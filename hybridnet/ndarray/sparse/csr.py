@@ -60,7 +60,7 @@ class CSRNDArray(BaseSparseNDArray):
         except ImportError:
             raise ImportError("asscipy: requires SciPy; install the package scipy") from None
         self.trimmed()
-        indices, indptr = (one.asnumpy() for one in self._aux)
+        indices, indptr = (array.asnumpy() for array in self._aux)
         parts = (self._data.asnumpy(), indices, indptr)
         return sparse.csr_matrix(parts, shape=self.shape, dtype=self.dtype)
 
@@ -125,7 +125,7 @@ class CSRNDArray(BaseSparseNDArray):
                 elements; the columns of a row must ascend and be less than the shape says.
         """
         self.trimmed()
-        indices, indptr = (one.asnumpy() for one in self._aux)
+        indices, indptr = (array.asnumpy() for array in self._aux)
         ends = len(indptr) == self.shape[0] + 1 and indptr[0] == 0 and indptr[-1] == len(indices)
         if not ends or (np.diff(indptr) < 0).any() or len(indices) != self._data.size:
             raise MXNetError(

@@ -51,7 +51,7 @@ def _rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def _same(kind: type[BaseSparseNDArray], inputs: Sequence[Any]) -> bool:
-    return all(type(one) is kind for one in inputs)
+    return all(type(x) is kind for x in inputs)
 
 
 # Of the stored values alone ---------------------------------------------------------------------
@@ -126,8 +126,8 @@ def _union(inputs: Sequence[Any]) -> NDArray:
 
 
 def _check_shapes(call: Any, inputs: Sequence[Any]) -> None:
-    if any(one.shape != inputs[0].shape for one in inputs):
-        types = [one.type for one in inputs]
+    if any(x.shape != inputs[0].shape for x in inputs):
+        types = [x.type for x in inputs]
         got = describe(call.input_names(len(inputs)), types)
         raise ShapeError(f"{call.name}: the inputs must have equal shapes, got {got}")
 
@@ -151,7 +151,7 @@ def _sum_of_many(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> 
         return None
     _check_shapes(call, inputs)
     keys = _union(inputs)
-    values = apply("add_n", *(_at(one, keys) for one in inputs))
+    values = apply("add_n", *(_at(x, keys) for x in inputs))
     return [_from_keys(inputs[0], values, keys)]
 
 
@@ -215,16 +215,16 @@ def _slice(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[A
 
 @_rule("Concat")
 def _concat(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
-    wide = {one.shape[1:] for one in inputs}
+    wide = {x.shape[1:] for x in inputs}
     if not _same(CSRNDArray, inputs) or call.attrs["dim"] not in (0, -2) or len(wide) > 1:
         return None
-    parts = [one.trimmed() for one in inputs]
+    parts = [x.trimmed() for x in inputs]
     ends, count = [parts[0]._aux[1][:1]], 0
-    for one in parts:
-        ends.append(one._aux[1][1:] + count)
-        count += one._data.size
-    data = apply("Concat", *(one._data for one in parts), dim=0)
-    indices = apply("Concat", *(one._aux[0] for one in parts), dim=0)
-    rows = sum(one.shape[0] for one in parts)
+    for part in parts:
+        ends.append(part._aux[1][1:] + count)
+        count += part._data.size
+    data = apply("Concat", *(part._data for part in parts), dim=0)
+    indices = apply("Concat", *(part._aux[0] for part in parts), dim=0)
+    rows = sum(part.shape[0] for part in parts)
     aux = [indices, apply("Concat", *ends, dim=0)]
     return [CSRNDArray.of(data, aux, (rows, parts[0].shape[1]))]

@@ -22,12 +22,12 @@ def _update_rows(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> 
     weight, grad, *states = inputs
     if type(grad) is not RowSparseNDArray or not call.attrs.get("lazy_update", True):
         return None
-    if any(one.stype != "default" for one in (weight, *states)):
+    if any(state.stype != "default" for state in (weight, *states)):
         return None
-    call.infer(tuple(one.type for one in inputs))  # raises where they do not fit
+    call.infer(tuple(value.type for value in inputs))  # raises where they do not fit
     rows = grad._aux[0]
     # Room in the gradient reads the last row, and writes none.
-    before = [apply("take", one, rows) for one in (weight, *states)]
+    before = [apply("take", state, rows) for state in (weight, *states)]
     after = NDArray.apply_call(call, (before[0], grad._data, *before[1:]), scalars)
     whole = (weight, *states)
     made = [apply("_put_rows", x, rows, new) for x, new in zip(whole, after, strict=True)]

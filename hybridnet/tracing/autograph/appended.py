@@ -28,14 +28,14 @@ class _Row(NamedTuple):
     stamp: Any
 
 
-class _Memory(threading.local):
+class _RowMemory(threading.local):
     """The rows that this thread has appended, by their ids."""
 
     def __init__(self) -> None:
         self.rows: dict[int, _Row] = {}
 
 
-_memory: Final = _Memory()
+_memory: Final = _RowMemory()
 
 
 def forget_rows() -> None:
@@ -58,7 +58,7 @@ def stacked(args: Sequence[Any], kwargs: Mapping[str, Any]) -> NDArray | None:
     if len(arrays) <= _FEW or dict(kwargs) not in ({}, {"axis": 0}):
         return None
     first = arrays[0]
-    if any(not isinstance(one, NDArray) or one.type is not first.type for one in arrays):
+    if any(not isinstance(array, NDArray) or array.type is not first.type for array in arrays):
         return None
     parts: list[NDArray] = []
     place = 0

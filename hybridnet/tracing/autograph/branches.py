@@ -103,9 +103,9 @@ class _Merge:
         self._kinds: list[Kind] = []
         self._made: list[Any] = []
 
-    def value(self, name: str, one: Any, other: Any) -> Callable[[], Any]:
+    def value(self, name: str, value: Any, other: Any) -> Callable[[], Any]:
         """Notes a variable; returns what gives its value once the node is made."""
-        (leaves, tree), (others, other_tree) = one, other
+        (leaves, tree), (others, other_tree) = value, other
         if tree != other_tree:
             if _is_missing(leaves, tree):
                 leaves, tree = leaves * len(others), other_tree
@@ -124,16 +124,16 @@ class _Merge:
         return lambda: unflatten(tree, [part() for part in parts])
 
     def _leaf(
-        self, name: str, one: tuple[Any, int | None], other: tuple[Any, int | None]
+        self, name: str, value: tuple[Any, int | None], other: tuple[Any, int | None]
     ) -> Callable[[], Any]:
-        a, b = one[0], other[0]
+        a, b = value[0], other[0]
         if same_plain(a, b):
             return lambda: a
         if isinstance(a, Undefined) or isinstance(b, Undefined):
             missing = self._undefined(name, a, b)
             return lambda: missing
         if isinstance(a, UndefinedReturnValue) or isinstance(b, UndefinedReturnValue):
-            return self._returned(one, other)
+            return self._returned(value, other)
         denied = getattr(self._pred, "denies", None)
         if denied is not None and b is denied and a is True:
             return lambda: True  # if not x: x = True
@@ -143,11 +143,11 @@ class _Merge:
             if a is self._pred and b is False:
                 return lambda: a  # x or False
         type, kind = self._type(name, a, b)
-        return self._pair(one, other, type, kind)
+        return self._pair(value, other, type, kind)
 
-    def _pair(self, one: Any, other: Any, type: TensorType, kind: Kind) -> Callable[[], Any]:
+    def _pair(self, value: Any, other: Any, type: TensorType, kind: Kind) -> Callable[[], Any]:
         then, rest = self._branches
-        self.pairs.append((then.flow(one, type), rest.flow(other, type)))
+        self.pairs.append((then.flow(value, type), rest.flow(other, type)))
         self._kinds.append(kind)
         place = len(self.pairs) - 1
         return lambda: self._made[place]
@@ -167,16 +167,16 @@ class _Merge:
             self._refuse(name, a, b)
         return a.type, type(a)
 
-    def _returned(self, one: Any, other: Any) -> Callable[[], Any]:
+    def _returned(self, x: Any, other: Any) -> Callable[[], Any]:
         """Of what is returned in one branch only; another variable says whether it was."""
-        value = one[0] if isinstance(other[0], UndefinedReturnValue) else other[0]
+        value = x[0] if isinstance(other[0], UndefinedReturnValue) else other[0]
         if isinstance(value, NDArray) or is_number(value):
             kind = type(value) if isinstance(value, NDArray) else Number
             found = (
                 value.type if isinstance(value, NDArray) else tensor_type((), number_dtype(value))
             )
             zero = (0, None)
-            pair = (one, zero) if isinstance(other[0], UndefinedReturnValue) else (zero, other)
+            pair = (x, zero) if isinstance(other[0], UndefinedReturnValue) else (zero, other)
             return self._pair(pair[0], pair[1], found, kind)
         return lambda: value
 

@@ -67,9 +67,9 @@ class Together:
 
 
 def _range(*args: Any) -> Any:
-    if not any(isinstance(one, NDArray) for one in args):
+    if not any(isinstance(arg, NDArray) for arg in args):
         return range(*args)
-    whole = [_int(one) if isinstance(one, NDArray) else operator.index(one) for one in args]
+    whole = [_int(arg) if isinstance(arg, NDArray) else operator.index(arg) for arg in args]
     if len(whole) == 1:
         return StagedRange(0, whole[0], 1)
     return StagedRange(whole[0], whole[1], whole[2] if len(whole) > 2 else 1)
@@ -111,8 +111,8 @@ def _zip(*iterables: Any, strict: bool = False) -> Any:
     return Together(iterables)
 
 
-def _length(one: Any) -> int:
-    return min(map(_length, one.parts)) if isinstance(one, Together) else len(one)
+def _length(value: Any) -> int:
+    return min(map(_length, value.parts)) if isinstance(value, Together) else len(value)
 
 
 def _sum(iterable: Any, /, start: Any = 0) -> Any:
@@ -225,7 +225,7 @@ def _part(owner: NDArray, key: Any) -> NDArray:
 def _plain_key(owner: NDArray, key: Any) -> Any:
     """Returns an index with arrays of the class of what is indexed in the place of numbers."""
     items = key if isinstance(key, tuple) else (key,)
-    plain = [one.as_kind(type(owner)) if isinstance(one, Number) else one for one in items]
+    plain = [item.as_kind(type(owner)) if isinstance(item, Number) else item for item in items]
     return tuple(plain) if isinstance(key, tuple) else plain[0]
 
 
@@ -266,7 +266,7 @@ def _assign(parts: list[Any], keys: tuple[Any, ...], value: Any) -> None:
 
 def _has_number(key: Any) -> bool:
     items = key if isinstance(key, tuple) else (key,)
-    return any(isinstance(one, NDArray) and not one.shape for one in items)
+    return any(isinstance(item, NDArray) and not item.shape for item in items)
 
 
 def as_number(array: NDArray) -> Number:

@@ -177,7 +177,7 @@ def converted_call(
             return overloads.as_number(owner)
         return f(*args, **kwargs)
     if id(f) in _CALLERS:
-        return f(*map(_callable, args), **{key: _callable(one) for key, one in kwargs.items()})
+        return f(*map(_callable, args), **{key: _callable(value) for key, value in kwargs.items()})
     function = user_function(f)
     if function is None:
         if getattr(f, "__name__", "") == "stack":
@@ -221,14 +221,14 @@ def _plain(f: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
     They take Python numbers so; of arrays they require one dtype.
     """
-    if not any(isinstance(one, Number) for one in args):
+    if not any(isinstance(arg, Number) for arg in args):
         return args
     if getattr(f, "__name__", "") not in _ON_PAIRS:
         return args
     first = next((x for x in args if isinstance(x, NDArray) and not isinstance(x, Number)), None)
     if first is None:
         return args
-    return tuple(in_array(one, first) if isinstance(one, Number) else one for one in args)
+    return tuple(in_array(arg, first) if isinstance(arg, Number) else arg for arg in args)
 
 
 _ON_PAIRS: Final = frozenset(

@@ -52,9 +52,9 @@ def converted(function: Callable[..., Any]) -> Callable[..., Any]:
             if not _active.depth:
                 forget_loops()
         leaves, tree = flatten(result)
-        if not any(isinstance(one, (Number, Picked)) for one in leaves):
+        if not any(isinstance(leaf, (Number, Picked)) for leaf in leaves):
             return result
-        return unflatten(tree, [_plain(one) for one in leaves])
+        return unflatten(tree, [_plain(leaf) for leaf in leaves])
 
     functools.update_wrapper(run, function, updated=())
     return run
@@ -69,9 +69,9 @@ def run_converted(
     return converted_call(function, args, kwargs)
 
 
-def _plain(one: Any) -> Any:
-    if not isinstance(one, (Number, Picked)):
-        return one
-    made = one.as_kind(NDArray)
-    made.set_edge(one.edge)
+def _plain(value: Any) -> Any:
+    if not isinstance(value, (Number, Picked)):
+        return value
+    made = value.as_kind(NDArray)
+    made.set_edge(value.edge)
     return made

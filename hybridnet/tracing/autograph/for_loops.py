@@ -19,7 +19,7 @@ from .lines import user_line
 from .number import Number, is_number
 from .prepare import REBOUND
 from .rows import Rows, row_types, rows_of
-from .staging import Loop, Variables
+from .staging import StagedLoop, Variables
 from .while_loops import MOST_UNROLLED, UNROLLED, num_recorded, stage_while, too_long
 
 __all__ = ["for_stmt"]
@@ -80,9 +80,9 @@ def _python_loop(
             return
 
 
-def _guarded(goes_on: Any, one: Any, body: Body, variables: Variables) -> None:
+def _guarded(goes_on: Any, value: Any, body: Body, variables: Variables) -> None:
     """Runs a turn if there was no `break`."""
-    branches = (lambda: body(one), lambda: None)
+    branches = (lambda: body(value), lambda: None)
     state = (variables.get, variables.set)
     names = variables.names
     blocks = [block for block in variables.blocks if block is not None]
@@ -121,8 +121,8 @@ def _stage(rows: Rows, first: int, extra_test: Test, body: Body, variables: Vari
         _stage_with_break(rows, first, extra_test, body, variables)
         return
     data = rows.data(first)
-    kinds = [type(one) for one in data]
-    loop = Loop(variables, user_line(), data[0].context, row_types(data), kinds)
+    kinds = [type(array) for array in data]
+    loop = StagedLoop(variables, user_line(), data[0].context, row_types(data), kinds)
     lasts: dict[int, Any] = {}
     held: list[Any] = []
 

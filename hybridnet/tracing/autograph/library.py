@@ -21,7 +21,7 @@ def _folders() -> tuple[str, ...]:
     found.update(site.getsitepackages())
     package = Path(__file__).parents[2]
     found |= {str(package), str(Path(engine.__file__).parent)}
-    return tuple(str(Path(one)) + os.sep for one in found)
+    return tuple(str(Path(value)) + os.sep for value in found)
 
 
 _LIBRARIES: Final = _folders()

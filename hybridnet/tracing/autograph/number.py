@@ -66,9 +66,9 @@ def number_dtype(value: Any) -> np.dtype[Any]:
     return _INT if isinstance(value, (int, np.integer)) else _FLOAT
 
 
-def joined(one: np.dtype[Any], other: np.dtype[Any]) -> np.dtype[Any]:
+def joined(value: np.dtype[Any], other: np.dtype[Any]) -> np.dtype[Any]:
     """Returns the dtype that holds the numbers of both."""
-    return one if _RANKS[one] >= _RANKS[other] else other
+    return value if _RANKS[value] >= _RANKS[other] else other
 
 
 def number(value: Any, ctx: Context) -> Number:
@@ -78,23 +78,23 @@ def number(value: Any, ctx: Context) -> Number:
     return _as_number(made)
 
 
-def _as_number(one: NDArray) -> Number:
-    made = one.as_kind(Number)
+def _as_number(array: NDArray) -> Number:
+    made = array.as_kind(Number)
     assert isinstance(made, Number)
-    made.set_edge(one.edge)
+    made.set_edge(array.edge)
     return made
 
 
-def to_number(one: NDArray, dtype: Any) -> Number:
+def to_number(array: NDArray, dtype: Any) -> Number:
     """Returns the element of an array of one as a `Number`; no gradient flows through it."""
-    return _as_number(_cast(one, tensor_type((), np.dtype(dtype))).detach())
+    return _as_number(_cast(array, tensor_type((), np.dtype(dtype))).detach())
 
 
-def _cast(one: NDArray, type: TensorType) -> NDArray:
-    plain = one.as_kind(NDArray) if isinstance(one, Number) else one
-    if one.type is type:
+def _cast(array: NDArray, type: TensorType) -> NDArray:
+    plain = array.as_kind(NDArray) if isinstance(array, Number) else array
+    if array.type is type:
         return plain
-    if not type.shape and one.shape:
+    if not type.shape and array.shape:
         plain = plain.reshape((1,)).view(0, ())
         if plain.type is type:
             return plain

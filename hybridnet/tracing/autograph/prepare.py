@@ -146,8 +146,8 @@ class _Rewriter(ast.NodeTransformer):
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
             return self._put(self._store(node.targets[0], node.value), node)
         parts: list[ast.stmt] = []
-        node.targets = [self._without_items(one, parts) for one in node.targets]
-        return [node, *(self._put(one, node) for one in parts)] if parts else node
+        node.targets = [self._without_items(target, parts) for target in node.targets]
+        return [node, *(self._put(part, node) for part in parts)] if parts else node
 
     def _without_items(self, target: ast.expr, parts: list[ast.stmt]) -> ast.expr:
         """Returns a target of an assignment with names in the place of items, stored later."""
@@ -156,7 +156,7 @@ class _Rewriter(ast.NodeTransformer):
             parts.append(self._store(target, _name(held)))
             return self._put(_name(held, ast.Store()), target)
         if isinstance(target, (ast.Tuple, ast.List)):
-            target.elts = [self._without_items(one, parts) for one in target.elts]
+            target.elts = [self._without_items(element, parts) for element in target.elts]
             return target
         if isinstance(target, ast.Starred):
             target.value = self._without_items(target.value, parts)
@@ -194,7 +194,7 @@ class _Rewriter(ast.NodeTransformer):
         """Returns what the condition assigns by ``:=``, as statements before the `if`."""
         found = _Assigned()
         node.test = found.visit(node.test)
-        return [self._put(self.visit(one), node) for one in found.statements]
+        return [self._put(self.visit(statement), node) for statement in found.statements]
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         return self._lazy(node, node.values)
@@ -234,10 +234,10 @@ class _Rewriter(ast.NodeTransformer):
         if not node.orelse:
             return node
         orelse, node.orelse = node.orelse, []
-        if not any(_breaks(one) for one in node.body):
+        if not any(_breaks(statement) for statement in node.body):
             return [node, *orelse]
         flag = self._new("finished")
-        node.body = [self._flagged(one, flag) for one in node.body]
+        node.body = [self._flagged(statement, flag) for statement in node.body]
         before = self._put(ast.Assign([_name(flag, ast.Store())], ast.Constant(True)), node)
         rebound.append(flag)
         return [before, node, self._put(ast.If(_name(flag), orelse, []), node)]
@@ -287,7 +287,7 @@ def _key(node: ast.expr) -> ast.expr:
         ends = [one or ast.Constant(None) for one in (node.lower, node.upper, node.step)]
         return _call("slice_", *ends)
     if isinstance(node, ast.Tuple):
-        return ast.Tuple([_key(one) for one in node.elts], ast.Load())
+        return ast.Tuple([_key(element) for element in node.elts], ast.Load())
     return node
 
 

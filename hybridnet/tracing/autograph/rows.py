@@ -90,24 +90,24 @@ class TogetherRows:
 
     def __init__(self, parts: Sequence[Rows]) -> None:
         self._parts = parts
-        self.count: int = min(one.count for one in parts)
+        self.count: int = min(part.count for part in parts)
 
     def element(self, number: int) -> Any:
         """Returns the elements together."""
-        return tuple(one.element(number) for one in self._parts)
+        return tuple(part.element(number) for part in self._parts)
 
     def dynamic(self, number: Any) -> Any:
         """Returns the elements together."""
-        return tuple(one.dynamic(number) for one in self._parts)
+        return tuple(part.dynamic(number) for part in self._parts)
 
     def data(self, first: int) -> list[NDArray]:
         """Returns the rows of all, cut to the same number."""
         count = self.count - first
-        return [one[:count] for part in self._parts for one in part.data(first)]
+        return [array[:count] for part in self._parts for array in part.data(first)]
 
     def built(self, rows: Iterator[NDArray], lasts: dict[int, Any]) -> Any:
         """Returns what stands for the elements."""
-        return tuple(one.built(rows, lasts) for one in self._parts)
+        return tuple(part.built(rows, lasts) for part in self._parts)
 
 
 Rows = RangeRows | ArrayRows | TogetherRows
@@ -120,12 +120,12 @@ def rows_of(iterated: Any) -> Rows | None:
     if isinstance(iterated, NDArray) and iterated.shape:
         return ArrayRows(iterated)
     if isinstance(iterated, Together):
-        parts = [rows_of(one) for one in iterated.parts]
-        found = [one for one in parts if one is not None]
+        parts = [rows_of(part) for part in iterated.parts]
+        found = [part for part in parts if part is not None]
         return TogetherRows(found) if len(found) == len(parts) else None
     return None
 
 
 def row_types(data: Sequence[NDArray]) -> list[TensorType]:
     """Returns the types of rows."""
-    return [row_type(one) for one in data]
+    return [row_type(array) for array in data]

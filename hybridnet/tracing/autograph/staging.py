@@ -33,12 +33,12 @@ from .state import (
     same_plain,
 )
 
-__all__ = ["Loop", "Variables", "forget_loops"]
+__all__ = ["StagedLoop", "Variables", "forget_loops"]
 
 _TRIES: Final = 8
 
 
-class _Memory(threading.local):
+class _LoopMemory(threading.local):
     """What this thread knows of loops that it has traced, while it traces."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class _Memory(threading.local):
         self.made: set[Any] = set()
 
 
-_memory: Final = _Memory()
+_memory: Final = _LoopMemory()
 
 
 def forget_loops() -> None:
@@ -79,7 +79,7 @@ class _Retry(Exception):
 
 
 @final
-class Loop:
+class StagedLoop:
     """A loop that is to become part of the graph.
 
     Args:
@@ -109,11 +109,11 @@ class Loop:
         self._items: list[tuple[int, Any]] = []
         # What the body appends to lists: the list's number, and how many.
         self._appended: dict[int, int] = {}
-        self._take_apart()
+        self._flatten_start()
         self._key = self._key_of_loop()
         self._recall()
 
-    def _take_apart(self) -> None:
+    def _flatten_start(self) -> None:
         self._leaves = Leaves(self._start)
         self._slots: list[Slot] = []
         variables = self._variables
@@ -123,7 +123,7 @@ class Loop:
 
     def _key_of_loop(self) -> Any:
         codes = [id(getattr(block, "__code__", None)) for block in self._variables.blocks]
-        found = [one.type or type(one.start) for one in self._slots]
+        found = [slot.type or type(slot.start) for slot in self._slots]
         return (*codes, *found)
 
     def _recall(self) -> None:
@@ -155,7 +155,7 @@ class Loop:
         return self._body(what, function)
 
     def traced_body(self, run: Callable[..., Any]) -> Body:
-        """Traces the body until the types of the variables are settled.
+        """Traces the body until the types of the variables no longer change.
 
         Args:
             run: the body; is given what stands for the rows.
@@ -166,22 +166,22 @@ class Loop:
 
         def function(*arrays: NDArray) -> list[Any]:
             _, values, changes = self._run(run, arrays)
-            return self._unpacked(values, changes)
+            return self._flattened(values, changes)
 
         for _ in range(_TRIES):
             try:
                 body = self._body("the body", function)
             except _Retry:
                 continue
-            if self._settled(body):
-                types = [(one.type, one.kind) for one in self._slots]
+            if self._types_hold(body):
+                types = [(slot.type, slot.kind) for slot in self._slots]
                 _memory.loops[self._key] = types, list(self._items)
                 return body
-        names = ", ".join(dict.fromkeys(one.name for one in self._slots))
+        names = ", ".join(dict.fromkeys(slot.name for slot in self._slots))
         raise StagingError(f"{self.line}: the types of {names} do not settle; {HOW}")
 
     def _body(self, what: str, function: Callable[..., list[Any]]) -> Body:
-        carried = [one for one in self._slots if one.type is not None]
+        carried = [slot for slot in self._slots if slot.type is not None]
         types = [*self._row_types, *(one.type for one in carried if one.type is not None)]
         kinds = [*self._row_kinds, *(one.kind for one in carried)]
         return Body(f"{what} of the loop at {self.line}", function, types, self._ctx, kinds, True)
@@ -214,12 +214,12 @@ class Loop:
         for (number, key), leaf in zip(self._items, leaves[count:], strict=True):
             self._containers.set_item(number, key, leaf)
 
-    def _unpacked(self, values: Sequence[Any], changes: Sequence[Change]) -> list[Any]:
+    def _flattened(self, values: Sequence[Any], changes: Sequence[Change]) -> list[Any]:
         """Returns the leaves of the variables, of the items, and of what was appended."""
         leaves: list[Any] = []
         for number, value in enumerate(values):
             leaves += self._leaves_of(number, value)
-        contents = {one.number: one.items for one in changes}
+        contents = {change.number: change.items for change in changes}
         self._appended = {}
         more: list[Any] = []
         for number, items in contents.items():
@@ -239,7 +239,7 @@ class Loop:
             return [value] * (1 if tree is None else self._width(number))
         if isinstance(start, UndefinedReturnValue):
             self._start[number] = unflatten(new_tree, [start] * len(found))
-            self._take_apart()
+            self._flatten_start()
             self._items = []
             raise _Retry
         raise StagingKindError(
@@ -286,9 +286,9 @@ class Loop:
         self._items.append((number, key))
         self._slots.append(slot_of(label, start, True))
 
-    def _settled(self, body: Body) -> bool:
+    def _types_hold(self, body: Body) -> bool:
         """Compares what a turn gives with what it was given; notes what must be otherwise."""
-        settled = True
+        holds = True
         for number, (slot, place) in enumerate(self._places()):
             leaf = body.leaves[number]
             if place in body.overwritten and leaf is not body.given[place]:
@@ -296,13 +296,13 @@ class Loop:
             found = slot.after(leaf, self.line)
             if found is not slot:
                 self._slots[number] = found
-                settled = False
+                holds = False
         if any(number in body.overwritten for number in range(len(self._row_types))):
             raise StagingKindError(
                 f"{self.line}: the loop changes the rows that it goes over in place; go over "
                 "range(len(x)), and write x[i] = ..."
             )
-        return settled
+        return holds
 
     def _places(self) -> list[tuple[Slot, int]]:
         """Returns the slots, and where among what the body is given each stands; -1: nowhere."""
@@ -325,7 +325,7 @@ class Loop:
 
     def starts(self) -> list[NDArray]:
         """Returns the first values of what goes from turn to turn."""
-        return [one.array(self._ctx) for one in self._slots if one.type is not None]
+        return [slot.array(self._ctx) for slot in self._slots if slot.type is not None]
 
     def flows(self, body: Body) -> list[Flow]:
         """Returns the new values of what goes from turn to turn."""
@@ -442,9 +442,9 @@ def _is_made_inside(array: NDArray) -> bool:
     return storage in _memory.made or (owner is not None and storage not in owner.formals)
 
 
-def _as_kind(one: NDArray, kind: Kind) -> NDArray:
-    made = one.as_kind(kind)
-    made.set_edge(one.edge)
+def _as_kind(array: NDArray, kind: Kind) -> NDArray:
+    made = array.as_kind(kind)
+    made.set_edge(array.edge)
     return made
 
 

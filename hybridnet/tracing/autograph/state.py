@@ -67,15 +67,15 @@ class UndefinedReturnValue:
     """What a function returns that has not come to a `return`."""
 
 
-def same_plain(one: Any, other: Any) -> bool:
+def same_plain(value: Any, other: Any) -> bool:
     """Whether two objects are one, or plain values of Python that cannot be told apart."""
-    if one is other:
+    if value is other:
         return True
-    if type(one) is not type(other) or isinstance(one, NDArray):
+    if type(value) is not type(other) or isinstance(value, NDArray):
         return False
-    if isinstance(one, (bool, int, float, complex, np.generic)):
-        return bool(repr(one) == repr(other))
-    return isinstance(one, _PLAIN) and bool(one == other)
+    if isinstance(value, (bool, int, float, complex, np.generic)):
+        return bool(repr(value) == repr(other))
+    return isinstance(value, _PLAIN) and bool(value == other)
 
 
 def described(value: Any) -> str:
@@ -103,8 +103,8 @@ class Leaves:
     def __init__(self, values: Sequence[Any]) -> None:
         self.all: list[Any] = []
         self.spans: list[tuple[int, int, Tree]] = []
-        for one in values:
-            leaves, tree = flatten(one)
+        for value in values:
+            leaves, tree = flatten(value)
             self.spans.append((len(self.all), len(self.all) + len(leaves), tree))
             self.all += leaves
 
@@ -173,7 +173,7 @@ class Containers:
         is_object = hides = False
         inside: Iterator[tuple[str, Any]]
         if isinstance(value, (list, tuple)):
-            inside = ((f"{name}[{number}]", one) for number, one in enumerate(value))
+            inside = ((f"{name}[{number}]", item) for number, item in enumerate(value))
             kept: Any = list(value)
         elif isinstance(value, dict):
             inside = ((f"{name}[{key!r}]", one) for key, one in list(value.items()))
@@ -276,14 +276,14 @@ def _shown(attributes: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in attributes.items() if not key.startswith("_")}
 
 
-def _same_items(one: Any, other: Any) -> bool:
-    if len(one) != len(other):
+def _same_items(value: Any, other: Any) -> bool:
+    if len(value) != len(other):
         return False
-    if isinstance(one, dict):
-        return all(key in one and one[key] is other[key] for key in other)
-    if isinstance(one, set):
-        return bool(one == other)
-    return all(a is b for a, b in zip(one, other, strict=True))
+    if isinstance(value, dict):
+        return all(key in value and value[key] is other[key] for key in other)
+    if isinstance(value, set):
+        return bool(value == other)
+    return all(a is b for a, b in zip(value, other, strict=True))
 
 
 def _variables(block: Any) -> Iterator[tuple[str, Any]]:

@@ -109,8 +109,8 @@ class _Blocks(control_flow.ControlFlowTransformer):
     def _get_block_vars(self, node: ast.AST, modified: Any) -> tuple[Any, Any, int]:
         names, undefined, count = super()._get_block_vars(node, modified)
         scope = self.state[control_flow._Function].scope
-        lasting = [one for one in names[count:] if one in scope.nonlocals | scope.globals]
-        dead = [one for one in names[count:] if one not in lasting]
+        lasting = [name for name in names[count:] if name in scope.nonlocals | scope.globals]
+        dead = [name for name in names[count:] if name not in lasting]
         return [*names[:count], *lasting, *dead], undefined, count + len(lasting)
 
 

@@ -15,7 +15,7 @@ from .conditions import is_staged, truth
 from .lines import user_line
 from .prepare import REBOUND
 from .slots import StagingError
-from .staging import Loop, Variables
+from .staging import StagedLoop, Variables
 
 __all__ = ["MOST_UNROLLED", "UNROLLED", "num_recorded", "stage_while", "too_long", "while_stmt"]
 
@@ -105,7 +105,7 @@ def stage_while(
     Raises:
         StagingError: that cannot be done.
     """
-    loop = Loop(variables, user_line(), ctx)
+    loop = StagedLoop(variables, user_line(), ctx)
     traced = loop.traced_body(body)
     loop.refuse_appended()
     tested = loop.traced("the condition", test)
@@ -116,5 +116,5 @@ def stage_while(
     outputs = loop_while(tested, traced, loop.starts(), loop.flows(traced), holds, limit)
     # What the condition denies holds now: it has ended the loop.
     denied = getattr(found, "denies", None) if limit is None else None
-    places = [number for number, one in enumerate(tested.given) if one is denied]
+    places = [number for number, value in enumerate(tested.given) if value is denied]
     loop.finish(traced, outputs, None, places)

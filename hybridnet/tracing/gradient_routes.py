@@ -19,11 +19,11 @@ from hybridnet.ops.core.call import Call
 from hybridnet.runtime.record.trace import GraphBuilder, Trace
 from hybridnet.runtime.segments.segment import Value
 
-__all__ = ["Routes"]
+__all__ = ["GradientRoutes"]
 
 
 @final
-class Routes:
+class GradientRoutes:
     """The gradient's routes in one trace.
 
     Args:
@@ -125,6 +125,6 @@ class Routes:
         found = self._live.get(node)
         if found is None:
             blocks = node.call is None or bool(node.call.no_gradient)
-            found = not blocks and any(self._is_live(one) for one in node.inputs)
+            found = not blocks and any(self._is_live(x) for x in node.inputs)
             self._live[node] = found
         return found

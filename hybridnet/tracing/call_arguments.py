@@ -8,13 +8,18 @@ from typing import Any, NamedTuple, final
 from hybridnet.base.context import Context
 from hybridnet.ndarray import NDArray
 
-from .signature import InputSignature, StaticNames, TensorSpec, stand_in
+from .signature import (
+    InputSignature,
+    StaticNames,
+    TensorSpec,
+    stand_in,
+)
 from .structure import Arguments, flatten, unflatten
 
-__all__ = ["Given", "Reader"]
+__all__ = ["ArgumentReader", "CallArguments"]
 
 
-class Given(NamedTuple):
+class CallArguments(NamedTuple):
     """What one call gives.
 
     Attributes:
@@ -30,7 +35,7 @@ class Given(NamedTuple):
 
 
 @final
-class Reader:
+class ArgumentReader:
     """Reads the arguments of one function.
 
     Args:
@@ -60,25 +65,25 @@ class Reader:
         """What the input signature says of the positional arguments; empty without one."""
         return [] if self._signature is None else self._signature.specs
 
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallArguments:
         """Reads the arguments of a call."""
         if self._is_plain:
-            return Given(Arguments(args, kwargs), args, kwargs)
+            return CallArguments(Arguments(args, kwargs), args, kwargs)
         if self._signature is not None:
             args, kwargs = self._signature(args, kwargs), {}
         moved: list[tuple[NDArray, NDArray]] = []
         if self._ctx is not None:
             args, kwargs = self._on_device((args, kwargs), moved)
         if self._static is None:
-            return Given(Arguments(args, kwargs), args, kwargs, moved)
-        return Given(Arguments(*self._static(args, kwargs)), args, kwargs, moved)
+            return CallArguments(Arguments(args, kwargs), args, kwargs, moved)
+        return CallArguments(Arguments(*self._static(args, kwargs)), args, kwargs, moved)
 
-    def of_specs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
+    def of_specs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallArguments:
         """Reads arguments for tracing only: specs stand for arrays, and a signature for all."""
         if self._signature is not None and not args and not kwargs:
             args = self._signature.stand_ins()
         leaves, tree = flatten((args, kwargs))
-        if any(isinstance(one, TensorSpec) for one in leaves):
+        if any(isinstance(leaf, TensorSpec) for leaf in leaves):
             made = [stand_in(x, self._ctx) if isinstance(x, TensorSpec) else x for x in leaves]
             args, kwargs = unflatten(tree, made)
         return self(args, kwargs)
@@ -88,10 +93,10 @@ class Reader:
         assert self._ctx is not None
         leaves, tree = flatten(given)
         copies: dict[int, NDArray] = {}
-        for number, one in enumerate(leaves):
-            if isinstance(one, NDArray) and one.context is not self._ctx:
-                if id(one) not in copies:
-                    copies[id(one)] = one.as_in_context(self._ctx)
-                    moved.append((one, copies[id(one)]))
-                leaves[number] = copies[id(one)]
+        for number, leaf in enumerate(leaves):
+            if isinstance(leaf, NDArray) and leaf.context is not self._ctx:
+                if id(leaf) not in copies:
+                    copies[id(leaf)] = leaf.as_in_context(self._ctx)
+                    moved.append((leaf, copies[id(leaf)]))
+                leaves[number] = copies[id(leaf)]
         return unflatten(tree, leaves)

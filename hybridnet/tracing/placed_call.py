@@ -1,4 +1,4 @@
-"""`Spread`: a traced function whose operators are on several devices.
+"""`PlacedCall`: a traced function whose operators are on several devices.
 
 Its graph is run by the executor (`PartitionedCall`), and so is its gradient: as one call on the
 tape, whose inputs and outputs are each where they are.
@@ -21,11 +21,11 @@ from hybridnet.runtime.executor.partitioned import PartitionedCall
 from hybridnet.runtime.graphs.graph_call import GraphCall
 from hybridnet.runtime.record import recorder
 
-__all__ = ["Spread", "spread"]
+__all__ = ["PlacedCall", "placed_call"]
 
 
 @final
-class Spread(HostOnlyCall):
+class PlacedCall(HostOnlyCall):
     """A call of a graph whose nodes name their devices.
 
     Args:
@@ -55,9 +55,9 @@ class Spread(HostOnlyCall):
         self._contexts = tuple(contexts)
         self._ctx = ctx
         self._run: PartitionedCall | None = None
-        self._training: dict[tuple[int, ...], Spread] = {}
+        self._training: dict[tuple[int, ...], PlacedCall] = {}
         # Gradients, by what they are of.
-        self._made: dict[GraphCall, Spread] = {}
+        self._made: dict[GraphCall, PlacedCall] = {}
         self.num_outputs = call.num_outputs
         self.num_visible = call.num_visible
         self.num_scalars = call.num_scalars
@@ -75,13 +75,13 @@ class Spread(HostOnlyCall):
             self._run = PartitionedCall(self.call, self._inputs, self._contexts, self._ctx)
         return self._run
 
-    def training(self, wanted: tuple[int, ...]) -> Spread:
+    def training(self, wanted: tuple[int, ...]) -> PlacedCall:
         """Returns the call that also keeps what its gradient needs."""
         made = self._training.get(wanted)
         if made is None:
             call = self.call.training(wanted)
             rest = (None,) * (call.num_outputs - len(self._contexts))
-            made = Spread(call, self._inputs, (*self._contexts, *rest), self._ctx)
+            made = PlacedCall(call, self._inputs, (*self._contexts, *rest), self._ctx)
             made = self._training.setdefault(wanted, made)
         return made
 
@@ -95,15 +95,17 @@ class Spread(HostOnlyCall):
             scalars: the numbers that it takes.
             watches: whether it is made to keep what its gradient needs.
         """
-        values = [one.read() for one in operands]
+        values = [operand.read() for operand in operands]
         trace = recorder.current_trace()
         recording = tape.state.recording
         of = self
         if recording and watches and trace is None:
             wanted = tuple(
                 number
-                for number, one in enumerate(operands)
-                if one.edge is not None and one.edge.node.wanted and is_float(one.type.dtype)
+                for number, operand in enumerate(operands)
+                if operand.edge is not None
+                and operand.edge.node.wanted
+                and is_float(operand.type.dtype)
             )
             of = self.training(wanted) if wanted else self
         contexts = of.partitioned.contexts
@@ -115,12 +117,12 @@ class Spread(HostOnlyCall):
             NDArray.from_value(value, ctx) for value, ctx in zip(made, contexts, strict=True)
         ]
         if recording:
-            edges = [one.edge for one in operands]
+            edges = [operand.edge for operand in operands]
             types = of.call.output_types
             node = tape.record_call(of, edges, scalars, values, made, types, self._ctx)
             if node is not None:
-                for index, one in enumerate(outputs):
-                    one.set_edge(tape.Edge(node, index))
+                for index, output in enumerate(outputs):
+                    output.set_edge(tape.Edge(node, index))
         return outputs
 
     def infer(self, types: Types) -> Types:
@@ -141,8 +143,8 @@ class Spread(HostOnlyCall):
         else:
             positions = tuple(
                 i
-                for i, one in enumerate(call.input_types)
-                if back.wanted[i] and is_float(one.dtype)
+                for i, type_ in enumerate(call.input_types)
+                if back.wanted[i] and is_float(type_.dtype)
             )
             backward, numbers = call.joint_call(positions, given)
             operands, places = list(back.inputs), list(self._inputs)
@@ -156,9 +158,9 @@ class Spread(HostOnlyCall):
                 if number is not None:
                     wanted[number] = self._inputs[position]
             where = [*places, *(contexts[i] for i in given)]
-            made = self._made.setdefault(backward, Spread(backward, where, wanted, self._ctx))
+            made = self._made.setdefault(backward, PlacedCall(backward, where, wanted, self._ctx))
         scalars = dict(zip(call.hosts, back.scalars, strict=True))
-        own = tuple(scalars[one] for one in backward.hosts)
+        own = tuple(scalars[host] for host in backward.hosts)
         grads = made.apply([*operands, *heads], own)
         for position, number in zip(positions, numbers, strict=True):
             if number is not None:
@@ -169,7 +171,7 @@ class Spread(HostOnlyCall):
         return repr(self.call)
 
 
-def spread(
+def placed_call(
     graph: Graph,
     types: Types,
     name: str,
@@ -177,10 +179,10 @@ def spread(
     inputs: Sequence[Context],
     contexts: Sequence[Context],
     ctx: Context,
-) -> tuple[Spread, tuple[Any, ...]]:
+) -> tuple[PlacedCall, tuple[Any, ...]]:
     """Returns the call of a graph on several devices, and the numbers that it takes.
 
     Graphs of one structure may be on different devices, so it is not shared with others.
     """
     call = GraphCall(with_open_scalars(graph), types, name, num_visible)
-    return Spread(call, inputs, contexts, ctx), structure_of(graph)[1]
+    return PlacedCall(call, inputs, contexts, ctx), structure_of(graph)[1]
