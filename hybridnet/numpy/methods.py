@@ -10,7 +10,7 @@ import numpy as onp
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
 from hybridnet.ops.core import registry
-from hybridnet.ops.core.handle import Arithmetic, Operand, binary
+from hybridnet.ops.core.handle import Arithmetic, Operand, binary, with_names
 
 __all__ = ["NumpyMethods"]
 
@@ -25,6 +25,7 @@ def _arithmetic(name: str, scalar: str, swap: bool = False) -> Callable[[Any, An
     return arithmetic
 
 
+@with_names
 class NumpyMethods(Operand):
     """Arithmetic and methods with NumPy's semantics, written in terms of operators."""
 

@@ -7,7 +7,7 @@ arithmetic, the fluent methods) is written once, here, in terms of that.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, final
+from typing import Any, Final, TypeVar, final
 
 import numpy as np
 
@@ -26,7 +26,10 @@ __all__ = [
     "fluent",
     "operator_function",
     "split_arguments",
+    "with_names",
 ]
+
+_Kind = TypeVar("_Kind")
 
 # Whole numbers beyond this are not exact as the float64 in which scalars travel.
 _EXACT: Final = 2**53
@@ -74,6 +77,19 @@ def _arithmetic(name: str, scalar: str, swap: bool = False) -> Callable[[Any, An
     return arithmetic
 
 
+def with_names(kind: type[_Kind]) -> type[_Kind]:
+    """Gives the operators of a class that were made by a function the names that they have there.
+
+    Tracebacks, profiles and `help` show them.
+    """
+    for name, method in vars(kind).items():
+        if getattr(method, "__name__", "") == "arithmetic":
+            method.__name__ = name
+            method.__qualname__ = f"{kind.__qualname__}.{name}"
+    return kind
+
+
+@with_names
 class Operand:
     """A value that operators can be applied to; subclasses say how."""
 

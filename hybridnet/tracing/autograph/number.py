@@ -19,6 +19,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.parts import cast_call, fill_call
+from hybridnet.ops.core.handle import with_names
 from hybridnet.ops.core.registry import get
 
 __all__ = [
@@ -154,12 +155,13 @@ def _logical(operator: str, one: Number, other: Any) -> Any:
 def _of(rule: Callable[..., Any], operator: str, **options: bool) -> Callable[[Any, Any], Any]:
     """Returns a method for one of Python's operators, computed by a rule for such."""
 
-    def method(self: Number, other: Any) -> Any:
+    def arithmetic(self: Number, other: Any) -> Any:
         return rule(operator, self, other, **options)
 
-    return method
+    return arithmetic
 
 
+@with_names
 class Number(NDArray):
     """A Python number that is known only when the function runs; see the module."""
 
