@@ -103,7 +103,7 @@ class _Conv(HybridBlock):
         parts = [f"kernel_size={options['kernel']}", f"stride={options['stride']}"]
         if any(options["pad"]):
             parts.append(f"padding={options['pad']}")
-        if any(one != 1 for one in options["dilate"]):
+        if any(step != 1 for step in options["dilate"]):
             parts.append(f"dilation={options['dilate']}")
         if options["num_group"] != 1:
             parts.append(f"groups={options['num_group']}")
