@@ -117,9 +117,9 @@ def fastest(runners: dict[str, Runner]) -> Runner:
 
     def warm_up() -> None:
         seconds = {}
-        for name, one in ways.items():
-            one.warm_up()
-            seconds[name] = _typical(one.turn)
+        for name, way in ways.items():
+            way.warm_up()
+            seconds[name] = _typical(way.turn)
         best = min(seconds, key=lambda name: seconds[name])
         for name in set(ways) - {best}:
             del ways[name]
