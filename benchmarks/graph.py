@@ -1,4 +1,4 @@
-"""What the passes take and give: over large graphs, and of the time networks need to start and run.
+"""Times the passes over large graphs, and the start and steps of networks with and without them.
 
 Large graphs are of two kinds: in one every block gives the rules something to do, in the other they
 find nothing. Sizes are taken by turns. Networks are bound, compiled and run with the passes and

@@ -120,7 +120,7 @@ def warm_up(executor: Any, turn: Any) -> None:
 
 
 def memory(layers: int, width: int, batch: int) -> dict[str, float]:
-    """What training takes in this process, by the environment's switch."""
+    """Memory that training takes in this process, by the environment's switch."""
     import networks
     from works.memory import resident, resident_idle
 

@@ -1,4 +1,4 @@
-"""What a run of a session costs, beside `jax.jit` and (where it is installed) TensorFlow's session.
+"""Times a run of a session, beside `jax.jit` and (where it is installed) TensorFlow's session.
 
 Each contestant gets NumPy arrays and gives NumPy arrays. They take turns, and ratios are medians
 over the rounds of (hybridnet / other).

@@ -1,4 +1,4 @@
-"""What `hn.tune` brings, and whether it ever costs: programs as the rules make them and as tuned.
+"""Times programs as the rules make them and as `hn.tune` does.
 
 Each network of ``benchmarks/nets.py`` is tuned. Then its main program, compiled once by the rules
 and once by the recipe that was found, runs by turns: a measurement of its own, which the tuner has

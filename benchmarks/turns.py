@@ -49,7 +49,7 @@ class Seat:
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured of one row.
+    """The measurements of one row.
 
     Attributes:
         row: the row.
@@ -77,7 +77,7 @@ class Result:
         return float(np.median(self.times[of] / self.times[other]))
 
     def reached(self, target: Target) -> float | None:
-        """What was reached of a target; None where the other contestant is missing."""
+        """The value reached of a target; None where the other contestant is missing."""
         against = self.best_peer if target.against == BEST_PEER else target.against
         if target.against is not None and against not in self.times:
             return None

@@ -41,7 +41,7 @@ _Prop = TypeVar("_Prop", bound=type)
 
 
 class CustomOp:
-    """What an operator does; subclass it, and define `forward` and `backward`.
+    """The computation of an operator; subclass it, and define `forward` and `backward`.
 
     One instance serves a call and its gradient, so that `forward` can keep something for
     `backward`.
@@ -105,7 +105,7 @@ class CustomOp:
 
 
 class CustomOpProp:
-    """What an operator is: its inputs and outputs, their types, and who computes it.
+    """The properties of an operator: inputs and outputs, their types, and who computes it.
 
     Subclass it, and override what differs from an operator with the one argument ``data``, one
     output of its shape and dtype, and no states.

@@ -40,7 +40,7 @@ _LEAST: Final = 0.1
 
 @final
 class Report:
-    """What tuning tried, and what it chose; prints as a table.
+    """The trials and choices of tuning; prints as a table.
 
     Attributes:
         entries: one for each program: its name, its recipe, and the trials.

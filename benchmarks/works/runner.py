@@ -1,4 +1,4 @@
-"""What a contestant is: something that does the work, waits for it, and shows its answer."""
+"""A contestant: does the work, waits for it, and shows its answer."""
 
 from __future__ import annotations
 

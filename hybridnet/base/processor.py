@@ -1,4 +1,4 @@
-"""What kind of processor this is."""
+"""The kind of processor of this machine."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True, slots=True)
 class CheckpointState:
-    """What the index of a folder says.
+    """The content of a folder's index.
 
     Attributes:
         model_checkpoint_path: the latest checkpoint, without the suffix of its file.

@@ -38,7 +38,7 @@ _REFUSAL = (
 
 
 class _HostCall(ApartCall):
-    """What both have in common: they run on the host, and have no gradient."""
+    """A call that runs on the host, and has no gradient."""
 
     refusal, fault = _REFUSAL, MXNetError
     on_host = True

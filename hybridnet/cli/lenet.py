@@ -35,7 +35,7 @@ _IMAGE: Final = (1, 28, 28)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the three ways have in common."""
+    """The settings that the three ways share."""
 
     batch_size: int
     #: The learning rate.

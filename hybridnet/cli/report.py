@@ -1,4 +1,4 @@
-"""What ``hybridnet train`` shows: the progress bar, the table, the picture, and where files go."""
+"""The output of ``hybridnet train``: the progress bar, table, picture, and where files go."""
 
 from __future__ import annotations
 

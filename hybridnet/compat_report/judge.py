@@ -24,7 +24,7 @@ _MISSING: Final = object()
 @final
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a row.
+    """The findings about a row.
 
     Attributes:
         row: the row.

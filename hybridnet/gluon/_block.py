@@ -62,7 +62,7 @@ class Block:
 
     @property
     def prefix(self) -> str:
-        """What the names of its parameters begin with."""
+        """The prefix of the names of its parameters."""
         return self._prefix
 
     @property

@@ -62,7 +62,7 @@ class ParameterDict:
 
     @property
     def prefix(self) -> str:
-        """What every name made here begins with."""
+        """The prefix of every name made here."""
         return self._prefix
 
     def get(self, name: str, **kwargs: Any) -> Parameter:

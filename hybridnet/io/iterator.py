@@ -1,4 +1,4 @@
-"""What every data iterator is and gives: `DataIter`, `DataBatch`, `DataDesc`."""
+"""The base of data iterators, their batches and descriptions."""
 
 from __future__ import annotations
 

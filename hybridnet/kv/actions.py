@@ -1,4 +1,4 @@
-"""What a key-value store does with arrays.
+"""The operations of a key-value store on arrays.
 
 Every action only records: summing, updating and copying are operators in the segment of the key's
 context, so with one device a whole training step, push and pull included, is one program, and a

@@ -60,7 +60,7 @@ class KVStore:
 
     @property
     def updater(self) -> Updater | None:
-        """What pushes call; None while they replace the value."""
+        """The function that pushes call; None while they replace the value."""
         return self._actions.updater
 
     @staticmethod

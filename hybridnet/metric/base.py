@@ -68,7 +68,7 @@ class EvalMetric:
 
     @property
     def num_inst(self) -> float:
-        """What the sum is divided by."""
+        """The divisor of the sum."""
         return self._count.read()
 
     @num_inst.setter
@@ -86,7 +86,7 @@ class EvalMetric:
 
     @property
     def global_num_inst(self) -> float:
-        """What the global sum is divided by."""
+        """The divisor of the global sum."""
         return self._global_count.read()
 
     @global_num_inst.setter

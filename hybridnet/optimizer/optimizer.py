@@ -230,7 +230,7 @@ class Optimizer:
 
     @property
     def rescale_grad(self) -> float:
-        """What gradients are multiplied by first."""
+        """The factor that gradients are multiplied by first."""
         return self._rescale_grad
 
     @rescale_grad.setter

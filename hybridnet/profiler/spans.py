@@ -1,4 +1,4 @@
-"""What the profiler has recorded, as events in rows, as sums, as a table, and as a Chrome trace."""
+"""The profiler's records, as events in rows, as sums, as a table, and as a Chrome trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests take where nothing is said: context, dtype, tolerances."""
+"""Defaults of tests: context, dtype, tolerances."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ def _auxiliary(graph: Graph) -> set[str]:
 
 
 def _fact(node: Node) -> Any:
-    """What of a node is seen in a picture: nodes that only read others anew are the same."""
+    """Returns a node's visible facts: nodes that only read others anew are the same."""
     return node.name, node.call, node.scalars
 
 

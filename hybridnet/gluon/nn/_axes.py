@@ -1,4 +1,4 @@
-"""What layers over one, two and three spatial axes have in common."""
+"""Sizes and layouts of layers over one, two and three spatial axes."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ __all__ = [
 
 
 class _Conv(HybridBlock):
-    """What the convolution layers have in common; arguments as `Conv2D`."""
+    """Base of the convolution layers; arguments as `Conv2D`."""
 
     _ndim: int
     _transposed = False
@@ -125,7 +125,7 @@ class _Conv(HybridBlock):
 
 
 class _ConvTranspose(_Conv):
-    """What the transposed convolution layers have in common; arguments as `Conv2DTranspose`."""
+    """Base of the transposed convolution layers; arguments as `Conv2DTranspose`."""
 
     _transposed = True
 
