@@ -57,10 +57,10 @@ def ours(way: str) -> Contestant:
     from hybridnet import autograd, gluon, nd
     from hybridnet.runtime.programs.cache import cache
 
-    made = {name: gluon.Parameter(name, shape=one.shape) for name, one in weights().items()}
-    for name, one in made.items():
-        one.initialize(hn.init.Constant(nd.array(weights()[name])))
-    w1, w2, w3 = (one.data() for one in made.values())
+    made = {name: gluon.Parameter(name, shape=array.shape) for name, array in weights().items()}
+    for name, param in made.items():
+        param.initialize(hn.init.Constant(nd.array(weights()[name])))
+    w1, w2, w3 = (param.data() for param in made.values())
     trainer = gluon.Trainer(list(made.values()), "sgd", {"learning_rate": RATE})
 
     def train(x: Any, y: Any, mask: Any = None) -> Any:
@@ -121,7 +121,7 @@ def jax_way(way: str) -> Contestant:
         return {name: params[name] - RATE * grads[name] for name in params}, value
 
     run = train if way == "op by op" else jax.jit(train, donate_argnums=0)
-    params = {name: jnp.asarray(one) for name, one in weights().items()}
+    params = {name: jnp.asarray(array) for name, array in weights().items()}
 
     def step(x: Array, y: Array) -> float:
         nonlocal params
@@ -173,10 +173,10 @@ def show(made: dict[str, Contestant]) -> None:
     """Prints the times, and the totals as multiples of that of the first contestant."""
     base = sum(next(iter(made.values())).times)
     print(f"{'':28}{'total':>9}{'ratio':>8}{'median':>11}{'last third':>12}{'programs':>10}")
-    for name, one in made.items():
-        times = np.array(one.times)
+    for name, contestant in made.items():
+        times = np.array(contestant.times)
         last = times[-max(1, len(times) // 3) :].mean()
-        programs = one.programs()
+        programs = contestant.programs()
         print(
             f"{CONTESTANTS[name][0]:28}{times.sum():7.2f} s{times.sum() / base:8.2f}"
             f"{1e3 * np.median(times):8.2f} ms{1e3 * last:9.2f} ms"

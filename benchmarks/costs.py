@@ -122,7 +122,7 @@ def chain(taped: bool) -> Parts:
 def step() -> Parts:
     """One training step of the small multilayer perceptron of ``eager.py``."""
     network = MLP(64, 128, 32)
-    data, label = (hn.nd.array(one) for one in network.batch())
+    data, label = (hn.nd.array(array) for array in network.batch())
     net, loss_of = network.block(hn), hn.gluon.loss.SoftmaxCrossEntropyLoss()
     net.initialize()
     net(data)

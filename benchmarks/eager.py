@@ -68,14 +68,16 @@ def plot(results: Sequence[Result], file: Path) -> None:
     """Draws the time of each contestant as a multiple of hybridnet's."""
     import matplotlib.pyplot as plt
 
-    shown = [one for one in results if len(one.times) > 1 and not one.row.own_process][::-1]
+    shown = [result for result in results if len(result.times) > 1 and not result.row.own_process][
+        ::-1
+    ]
     figure, axes = plt.subplots(figsize=(9, 1.2 + 0.45 * len(shown)), layout="constrained")
     axes.axvline(1, color="black", linewidth=2, label="hybridnet")
     for name in EAGER:
         points = [(1 / r.ratio(name), y) for y, r in enumerate(shown) if name in r.times]
         if name != "hybridnet" and points:
             axes.plot(*zip(*points, strict=True), "o", label=TITLES[name])
-    axes.set_yticks(range(len(shown)), [one.row.title for one in shown])
+    axes.set_yticks(range(len(shown)), [result.row.title for result in shown])
     axes.set_xscale("log")
     axes.grid(axis="x", which="both", alpha=0.3)
     axes.set_xlabel("time as a multiple of hybridnet's (right: slower than hybridnet)")

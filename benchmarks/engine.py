@@ -1,4 +1,4 @@
-"""What a push costs, how soon a task starts, and whether two cores work at once.
+"""Times a push, the start of a task, and whether two cores work at once.
 
     python benchmarks/engine.py
 

@@ -56,14 +56,14 @@ def ours() -> float:
     settings = Settings(BATCH_SIZE, lenet_jit.LEARNING_RATE, cpu(), lenet_jit.WEIGHT_DECAY)
     way = Eager(initial_weights(0), settings)
     data, label = (
-        nd.array(np.asarray(one, np.float32)) for one in lenet_jit.make_batch(BATCH_SIZE)
+        nd.array(np.asarray(array, np.float32)) for array in lenet_jit.make_batch(BATCH_SIZE)
     )
     nd.waitall()
     started = time.perf_counter()
     loss = way.step(data, label)
     loss.wait_to_read()
-    for one in way.weights().values():
-        one.wait_to_read()
+    for weight in way.weights().values():
+        weight.wait_to_read()
     return time.perf_counter() - started
 
 

@@ -57,8 +57,8 @@ def least(
 
 def total(*parts: Any) -> Any:
     found = parts[0]
-    for one in parts[1:]:
-        found = found + one
+    for part in parts[1:]:
+        found = found + part
     return found
 
 

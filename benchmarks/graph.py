@@ -1,4 +1,4 @@
-"""What the passes take and give: over large graphs, and of the time networks need to start and run.
+"""Times the passes over large graphs, and the start and steps of networks with and without them.
 
 Large graphs are of two kinds: in one every block gives the rules something to do, in the other they
 find nothing. Sizes are taken by turns. Networks are bound, compiled and run with the passes and
@@ -69,8 +69,8 @@ KINDS: dict[str, Callable[[int], sym.Symbol]] = {"busy": busy, "minimal": minima
 
 def seconds(graph: Graph) -> tuple[float, passes.Report]:
     """Returns the seconds of the processor that all passes take, and their report."""
-    one = tensor_type(SHAPE, np.dtype(np.float32))
-    context = passes.PassContext((one,) * len(graph.inputs))
+    kind = tensor_type(SHAPE, np.dtype(np.float32))
+    context = passes.PassContext((kind,) * len(graph.inputs))
     gc.collect()
     start = time.process_time()
     _, report = passes.optimize(graph, context)
@@ -88,8 +88,8 @@ def growth(rounds: int) -> bool:
                 taken, report = seconds(make(size).graph)
                 times[size].append(taken)
         ratios = [
-            statistics.median(b / a for a, b in zip(times[one], times[two], strict=True))
-            for one, two in pairwise(SIZES)
+            statistics.median(b / a for a, b in zip(times[half], times[whole], strict=True))
+            for half, whole in pairwise(SIZES)
         ]
         print(f"{kind}: {report.records[0].before} nodes -> {report.records[-1].after}")
         for size, ratio in zip(SIZES, [None, *ratios], strict=True):
@@ -145,11 +145,13 @@ def networks(models: Sequence[str], rounds: int, quick: bool) -> bool:
         for number in range(rounds):
             switches = ["on", "off"][:: 1 if number % 2 == 0 else -1]
             found.append(_in_process(case, [*switches, "xla"] if with_xla else switches))
-        first = [statistics.median(one["first"][switch][0] for one in found) for switch in _SIDES]
+        first = [
+            statistics.median(process["first"][switch][0] for process in found) for switch in _SIDES
+        ]
         # A first run is had once a process: there are no pairs.
         start_ratio = first[0] / first[1]
         step, step_ratio = _against(found, "off")
-        passes_ms = 1e3 * statistics.median(one["passes"] for one in found)
+        passes_ms = 1e3 * statistics.median(process["passes"] for process in found)
         rules = ", ".join(found[0]["fired"]) or "none: the programs are the same"
         numbers = f"{passes_ms:8.1f}{first[0]:8.2f}{start_ratio:9.3f}"
         numbers += f"{step * 1e3:11.2f}{step_ratio:11.3f}"
@@ -170,8 +172,8 @@ _SIDES = ("on", "off")
 
 def _against(found: Sequence[Mapping[str, Any]], other: str) -> tuple[float, float]:
     """Returns seconds of a step with passes, and the ratio to those of another switch."""
-    ours = [one[0] for process in found for one in process["steps"]["on"]]
-    theirs = [one[0] for process in found for one in process["steps"][other]]
+    ours = [run[0] for process in found for run in process["steps"]["on"]]
+    theirs = [run[0] for process in found for run in process["steps"][other]]
     ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
     return statistics.median(ours), statistics.median(ratios)
 
@@ -191,7 +193,7 @@ def _in_process(case: Case, switches: Sequence[str]) -> dict[str, Any]:
 
 
 def main() -> int:
-    names = list(dict.fromkeys(one.network for one in CASES))
+    names = list(dict.fromkeys(case.network for case in CASES))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Plain)
     parser.add_argument("--rounds", type=int, default=5, help="of large graphs")
     parser.add_argument("--processes", type=int, default=2, help="for each network")

@@ -67,12 +67,12 @@ def values_of(symbol: sym.Symbol, shape: tuple[int, ...]) -> dict[str, np.ndarra
     generator = np.random.default_rng(0)
     arguments, _, states = symbol.infer_shape(data=shape)
     found = {}
-    for name, one in zip(symbol.list_arguments(), arguments, strict=True):
-        fan_in = max(1, int(np.prod(one[1:])))
-        found[name] = (generator.normal(size=one) / np.sqrt(fan_in)).astype(np.float32)
+    for name, wanted in zip(symbol.list_arguments(), arguments, strict=True):
+        fan_in = max(1, int(np.prod(wanted[1:])))
+        found[name] = (generator.normal(size=wanted) / np.sqrt(fan_in)).astype(np.float32)
     found["data"] = generator.normal(size=shape).astype(np.float32)
-    for name, one in zip(symbol.list_auxiliary_states(), states, strict=True):
-        found[name] = generator.uniform(0.5, 1.5, size=one).astype(np.float32)
+    for name, wanted in zip(symbol.list_auxiliary_states(), states, strict=True):
+        found[name] = generator.uniform(0.5, 1.5, size=wanted).astype(np.float32)
     return found
 
 
@@ -101,7 +101,7 @@ def bound(network: str, mode: str, shape: tuple[int, ...], switch: str) -> Calla
             if training:
                 executor.backward()
         nd.waitall()
-        return [one.asnumpy() for one in outputs]
+        return [output.asnumpy() for output in outputs]
 
     return step
 

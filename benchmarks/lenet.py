@@ -40,15 +40,15 @@ def jit_runner(batch_size: int) -> Callable[[int], None]:
 
 def way_runner(way: Any, batch_size: int) -> Callable[[int], None]:
     """Runs steps of one of our ways, and waits for the loss and the weights at the end."""
-    data, label = (np.asarray(one, np.float32) for one in lenet_jit.make_batch(batch_size))
+    data, label = (np.asarray(array, np.float32) for array in lenet_jit.make_batch(batch_size))
     inputs = nd.array(data), nd.array(label)
 
     def run(steps: int) -> None:
         for _ in range(steps):
             loss = way.step(*inputs)
         loss.wait_to_read()
-        for one in way.weights().values():
-            one.wait_to_read()
+        for weight in way.weights().values():
+            weight.wait_to_read()
 
     return run
 

@@ -51,7 +51,7 @@ def mirrored(switch: bool) -> Iterator[None]:
 
 
 def requests(net: Any) -> dict[str, str]:
-    return {one: "null" if one in _GIVEN else "write" for one in net.list_arguments()}
+    return {name: "null" if name in _GIVEN else "write" for name in net.list_arguments()}
 
 
 def internal(net: Any, is_train: bool, strategy: str, shape: tuple[int, ...]) -> float:
@@ -62,7 +62,7 @@ def internal(net: Any, is_train: bool, strategy: str, shape: tuple[int, ...]) ->
 
 def row(net: Any, is_train: bool, shape: tuple[int, ...], xla: bool) -> dict[str, float]:
     """The columns of one network in prediction or training."""
-    columns = {one: internal(net, is_train, one, shape) for one in _STRATEGIES}
+    columns = {strategy: internal(net, is_train, strategy, shape) for strategy in _STRATEGIES}
     columns["naive/both"] = columns["naive"] / columns["both"]
     if xla:
         columns["XLA"] = internal(net, is_train, "xla", shape)
@@ -75,10 +75,10 @@ def row(net: Any, is_train: bool, shape: tuple[int, ...], xla: bool) -> dict[str
 
 
 def show(rows: Mapping[tuple[str, str], Mapping[str, float]]) -> None:
-    titles = list(dict.fromkeys(title for one in rows.values() for title in one))
+    titles = list(dict.fromkeys(title for row in rows.values() for title in row))
     print(f"{'network':25}{'pass':11}" + "".join(f"{title:>11}" for title in titles))
     for (name, what), columns in rows.items():
-        cells = (f"{columns[one]:11.2f}" if one in columns else f"{'':11}" for one in titles)
+        cells = (f"{columns[title]:11.2f}" if title in columns else f"{'':11}" for title in titles)
         print(f"{name:25}{what:11}" + "".join(cells))
 
 
@@ -120,7 +120,7 @@ def warm_up(executor: Any, turn: Any) -> None:
 
 
 def memory(layers: int, width: int, batch: int) -> dict[str, float]:
-    """What training takes in this process, by the environment's switch."""
+    """Memory that training takes in this process, by the environment's switch."""
     import networks
     from works.memory import resident, resident_idle
 
@@ -166,8 +166,8 @@ def compare(layers: int, width: int, batch: int, arguments: list[str]) -> None:
         )
         found.append(json.loads(made.stdout))
     taken = times(layers, width, batch)
-    for facts, one in zip(found, taken.values(), strict=True):
-        facts["ms a step"] = one
+    for facts, milliseconds in zip(found, taken.values(), strict=True):
+        facts["ms a step"] = milliseconds
     print(f"{'':14}{'keeps all':>12}{'mirror':>12}{'ratio':>9}")
     for name, plain in found[0].items():
         print(f"{name:14}{plain:12.2f}{found[1][name]:12.2f}{found[1][name] / plain:9.3f}")
@@ -191,7 +191,7 @@ def main() -> None:
         return
     import networks
 
-    chosen = [one for one in networks.NETWORKS if one.startswith(tuple(options.name or ("",)))]
+    chosen = [name for name in networks.NETWORKS if name.startswith(tuple(options.name or ("",)))]
     shape = (options.batch or 128, *networks.IMAGE)
     rows = {}
     for name in chosen:

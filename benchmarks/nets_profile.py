@@ -57,7 +57,7 @@ class Part:
     @property
     def shown(self) -> str:
         """Inputs, and the parameters that tell convolutions and the like apart."""
-        shapes = ["x".join(map(str, one.shape)) or "-" for one in self.types]
+        shapes = ["x".join(map(str, type.shape)) or "-" for type in self.types]
         if len(shapes) > _SHOWN:
             shapes = [*shapes[:_SHOWN], f"and {len(shapes) - _SHOWN} more"]
         attrs = getattr(self.call, "attrs", {})
@@ -112,7 +112,7 @@ def inference_parts_of(code: Code, data_shape: Sequence[int]) -> Iterator[Part]:
     ((graph_call, _),) = code.instructions
     assert isinstance(graph_call, GraphCall)
     context = PassContext(graph_call.input_types, "cpu", tolerance=TOLERANCE)
-    graph, _ = optimize(graph_call.graph, context, [one.name for one in PIPELINE])
+    graph, _ = optimize(graph_call.graph, context, [stage.name for stage in PIPELINE])
     types = infer_types(graph, graph_call.input_types)
     constants = {node for node in graph.inputs if types[node][0].shape != tuple(data_shape)}
     for node in graph.nodes:
@@ -151,7 +151,7 @@ def timed(part: Part, count: int) -> Timed:
     code = Code(hn.cpu(), ((part.call, operands),), part.types, outputs, tuple(overwritten))
     random = np.random.default_rng(0)
     with jax.enable_x64(True):
-        arrays = [_array(one, random) for one in part.types]
+        arrays = [_array(type, random) for type in part.types]
         arrays.append(jax.device_put(np.full(part.call.num_scalars, 0.01)))
         analysis = jax.jit(lower(code)).lower(*arrays).cost_analysis() or {}
     program = _program(code, part, arrays[:-1])
@@ -184,25 +184,25 @@ def profile(work: str) -> None:
         net = INFERENCE.get(work)
         counts.update(parts_of(code) if net is None else inference_parts_of(code, net().data_shape))
     rows = sorted(
-        (timed(part, count) for part, count in counts.items()), key=lambda one: -one.total
+        (timed(part, count) for part, count in counts.items()), key=lambda row: -row.total
     )
     whole = 1e3 * min(runner.turn(1) for _ in range(_LEAST))
-    alone = sum(one.total for one in rows)
+    alone = sum(row.total for row in rows)
     print(f"{work}: {len(codes)} programs a turn, {whole:.2f} ms; its operators alone {alone:.2f}")
-    gradients = [one for one in rows if one.part.call.name.startswith(_GRADIENT)]
-    _show("forward, and updates", [one for one in rows if one not in gradients])
+    gradients = [row for row in rows if row.part.call.name.startswith(_GRADIENT)]
+    _show("forward, and updates", [row for row in rows if row not in gradients])
     _show("gradient", gradients)
 
 
 def _show(title: str, rows: Sequence[Timed]) -> None:
     if not rows:
         return
-    print(f"\n{title}: {sum(one.total for one in rows):.2f} ms")
+    print(f"\n{title}: {sum(row.total for row in rows):.2f} ms")
     print(f"{'ms':>9} {'times':>5} {'ms each':>9} {'CPU ms':>9} {'GFLOP/s':>8}  operator")
-    for one in rows:
-        speed = one.gigaflop / one.milliseconds * 1e3
-        name = one.part.call.name.removeprefix(_GRADIENT)
+    for row in rows:
+        speed = row.gigaflop / row.milliseconds * 1e3
+        name = row.part.call.name.removeprefix(_GRADIENT)
         print(
-            f"{one.total:9.3f} {one.count:5} {one.milliseconds:9.3f} {one.cpu_milliseconds:9.3f}"
-            f" {speed:8.1f}  {name} {one.part.shown}"
+            f"{row.total:9.3f} {row.count:5} {row.milliseconds:9.3f} {row.cpu_milliseconds:9.3f}"
+            f" {speed:8.1f}  {name} {row.part.shown}"
         )

@@ -36,12 +36,12 @@ def arrays(case: Case) -> list[np.ndarray[Any, Any]]:
 
 def differentiable(inputs: list[np.ndarray[Any, Any]]) -> list[int]:
     """Returns which inputs have gradients."""
-    return [index for index, one in enumerate(inputs) if one.dtype == np.float32]
+    return [index for index, array in enumerate(inputs) if array.dtype == np.float32]
 
 
 def hybridnet_turns(case: Case) -> tuple[Turn, Turn]:
     """Returns a forward pass and one with gradients, on arrays."""
-    inputs = [nd.array(one, dtype=one.dtype) for one in arrays(case)]
+    inputs = [nd.array(array, dtype=array.dtype) for array in arrays(case)]
     leaves = [inputs[index] for index in differentiable(arrays(case))]
     head = nd.ones_like(case.hybridnet(nd, *inputs))
 
@@ -63,7 +63,7 @@ def hybridnet_turns(case: Case) -> tuple[Turn, Turn]:
 
 def jax_turns(case: Case) -> tuple[Turn, Turn]:
     """Returns a forward pass and one with gradients, each a compiled function."""
-    inputs = [jax.numpy.asarray(one) for one in arrays(case)]
+    inputs = [jax.numpy.asarray(array) for array in arrays(case)]
     where = differentiable(arrays(case))
 
     def both(*given: Any) -> Any:
@@ -87,7 +87,7 @@ def torch_turns(case: Case) -> tuple[Turn, Turn]:
     """Returns a forward pass and one with gradients, eager."""
     import torch
 
-    inputs = [torch.from_numpy(one) for one in arrays(case)]
+    inputs = [torch.from_numpy(array) for array in arrays(case)]
     leaves = [inputs[index] for index in differentiable(arrays(case))]
     head = torch.ones_like(case.torch(*inputs))
 
@@ -164,7 +164,7 @@ def main() -> None:
                 flush=True,
             )
     ratios = [row["ratio"] for row in table.values()]
-    print(f"\n{sum(one > LIMIT for one in ratios)} of {len(ratios)} are above {LIMIT}")
+    print(f"\n{sum(ratio > LIMIT for ratio in ratios)} of {len(ratios)} are above {LIMIT}")
     if options.json is not None:
         options.json.write_text(json.dumps(table, indent=1))
 

@@ -1,4 +1,4 @@
-"""What `ops.py` runs: an operator in hybridnet, in plain JAX, and in PyTorch, on typical sizes."""
+"""Cases of `ops.py`: an operator in hybridnet, in plain JAX, and in PyTorch, on typical sizes."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ BEST_PEER = "best peer"
 
 @dataclass(frozen=True)
 class Target:
-    """What hybridnet must reach.
+    """A bound that hybridnet must reach.
 
     Attributes:
         most: the bound.

@@ -1,4 +1,4 @@
-"""What a run of a session costs, beside `jax.jit` and (where it is installed) TensorFlow's session.
+"""Times a run of a session, beside `jax.jit` and (where it is installed) TensorFlow's session.
 
 Each contestant gets NumPy arrays and gives NumPy arrays. They take turns, and ratios are medians
 over the rounds of (hybridnet / other).
@@ -45,7 +45,7 @@ def step(tf: Any) -> Run:
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None, 784])
         target = tf.placeholder(tf.float32, [None, 10])
-        first, second = (tf.Variable(one) for one in _weights())
+        first, second = (tf.Variable(array) for array in _weights())
         loss = tf.reduce_mean(
             tf.square(tf.matmul(tf.nn.relu(tf.matmul(x, first)), second) - target)
         )
@@ -68,7 +68,7 @@ def step_jit() -> Run:
         value, grads = jax.value_and_grad(loss)(weights, x, target)
         return value, [w - _RATE * g for w, g in zip(weights, grads, strict=True)]
 
-    state = [[jax.device_put(one) for one in _weights()]]
+    state = [[jax.device_put(array) for array in _weights()]]
     data, wanted = _batch()
 
     def run() -> Any:
@@ -115,21 +115,21 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     for name, together in _TOGETHER.items():
         runs = contestants(name)
-        times: dict[str, list[float]] = {one: [] for one in runs}
+        times: dict[str, list[float]] = {contestant: [] for contestant in runs}
         for number in range(rounds + 2):  # the first rounds compile
-            for one, run in runs.items():
+            for contestant, run in runs.items():
                 started = time.perf_counter()
                 for _ in range(together):
                     run()
                 if number > 1:
-                    times[one].append((time.perf_counter() - started) / together * 1e6)
+                    times[contestant].append((time.perf_counter() - started) / together * 1e6)
         ours = np.array(times["hybridnet"])
         shown = [f"hybridnet {np.median(ours):.0f} us"]
-        for one in runs:
-            if one != "hybridnet":
-                other = np.array(times[one])
+        for contestant in runs:
+            if contestant != "hybridnet":
+                other = np.array(times[contestant])
                 ratio = np.median(ours / other)
-                shown.append(f"{one} {np.median(other):.0f} us (ratio {ratio:.2f})")
+                shown.append(f"{contestant} {np.median(other):.0f} us (ratio {ratio:.2f})")
         print(f"{name}: {', '.join(shown)}", flush=True)
 
 

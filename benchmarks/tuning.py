@@ -1,4 +1,4 @@
-"""What `hn.tune` brings, and whether it ever costs: programs as the rules make them and as tuned.
+"""Times programs as the rules make them and as `hn.tune` does.
 
 Each network of ``benchmarks/nets.py`` is tuned. Then its main program, compiled once by the rules
 and once by the recipe that was found, runs by turns: a measurement of its own, which the tuner has
@@ -59,14 +59,14 @@ def main_launch(target: Callable[..., Any], inputs: tuple[Any, ...]) -> Captured
         target(*inputs)
         hn.waitall()
     return max(
-        found.values(), key=lambda one: sum(call.weight for call, _ in one.code.instructions)
+        found.values(), key=lambda launch: sum(call.weight for call, _ in launch.code.instructions)
     )
 
 
 def ratios(launch: CapturedLaunch, rounds: int) -> tuple[float, float, list[float]]:
     """Milliseconds by the rules and as tuned, and the ratios round by round."""
-    ways = [compile_code(launch.code, one) for one in (BY_RULES, book.recipe(launch.code))]
-    timers = [launch.timer(one) for one in ways]
+    ways = [compile_code(launch.code, recipe) for recipe in (BY_RULES, book.recipe(launch.code))]
+    timers = [launch.timer(way) for way in ways]
     times: list[tuple[float, float]] = []
     for turn in range(rounds + 1):
         order = (0, 1) if turn % 2 else (1, 0)

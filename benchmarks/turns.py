@@ -49,7 +49,7 @@ class Seat:
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured of one row.
+    """The measurements of one row.
 
     Attributes:
         row: the row.
@@ -68,7 +68,7 @@ class Result:
     @property
     def best_peer(self) -> str | None:
         """The fastest of the other frameworks; None where all are missing."""
-        return min((one for one in PEERS if one in self.times), key=self.value, default=None)
+        return min((peer for peer in PEERS if peer in self.times), key=self.value, default=None)
 
     def ratio(self, other: str, of: str = "hybridnet") -> float:
         """A contestant's time as a multiple of another's."""
@@ -77,7 +77,7 @@ class Result:
         return float(np.median(self.times[of] / self.times[other]))
 
     def reached(self, target: Target) -> float | None:
-        """What was reached of a target; None where the other contestant is missing."""
+        """The value reached of a target; None where the other contestant is missing."""
         against = self.best_peer if target.against == BEST_PEER else target.against
         if target.against is not None and against not in self.times:
             return None
@@ -162,7 +162,7 @@ def measure(row: Row, seats: Sequence[Seat], most_rounds: int, seconds: float) -
             _check(row, runners)
         facts = {name: runner.facts() for name, runner in runners.items()}
     scale = UNITS[row.unit] / row.per
-    return Result(row, {name: scale * np.array(one) for name, one in times.items()}, facts)
+    return Result(row, {name: scale * np.array(turns) for name, turns in times.items()}, facts)
 
 
 # Showing ------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def save(results: Sequence[Result], file: Path) -> None:
             "unit": f"{result.row.unit} {result.row.item}",
             "times": {name: times.tolist() for name, times in result.times.items()},
             "facts": result.facts,
-            "targets": {str(one): result.reached(one) for one in result.row.targets},
+            "targets": {str(target): result.reached(target) for target in result.row.targets},
         }
         for result in results
     }

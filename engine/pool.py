@@ -55,7 +55,7 @@ JOIN_TIMEOUT: Final = 1.0  # seconds to wait for a worker at close; idle ones le
 
 
 class Runner(Protocol):
-    """What a pool calls to run a task: `execute`, then `finish` if that says so."""
+    """Runs a task for a pool: `execute`, then `finish` if that says so."""
 
     def execute(self, task: Task) -> bool:
         """Call the task's function; errors are kept in the task. Whether it has ended by that."""

@@ -1,4 +1,4 @@
-"""What the engine schedules: Vars, tasks, and the record of a task that failed."""
+"""The units of scheduling: Vars, tasks, and the record of a task that failed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _GLUE: Final = frozenset({"contextlib", "functools", "threading"})
 
 
 class Latch(Protocol):
-    """What a waiting thread sleeps on: a `threading.Lock` that was taken when it was made."""
+    """A lock that a waiting thread sleeps on: a `threading.Lock`, made already taken."""
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         """Sleep until `release` was called."""

@@ -146,8 +146,8 @@ class MultiFactorScheduler(LRScheduler):
         increasing = (
             isinstance(step, (list, tuple))
             and len(step) >= 1
-            and all(_is_whole(one, 1) for one in step)
-            and all(one < other for one, other in itertools.pairwise(step))
+            and all(_is_whole(count, 1) for count in step)
+            and all(count < other for count, other in itertools.pairwise(step))
         )
         self._require(increasing, "step", "a list of increasing integers >= 1", step)
         self._require(factor <= 1, "factor", "at most 1, so that the rate falls", factor)

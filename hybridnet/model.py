@@ -34,12 +34,12 @@ def save_checkpoint(
         ParameterError: a value is no array; then nothing is written.
         OSError: a file cannot be written.
     """
-    arrays = {f"arg:{name}": one for name, one in arg_params.items()}
-    arrays.update({f"aux:{name}": one for name, one in aux_params.items()})
-    for name, one in arrays.items():
-        if not isinstance(one, NDArray):
+    arrays = {f"arg:{name}": array for name, array in arg_params.items()}
+    arrays.update({f"aux:{name}": array for name, array in aux_params.items()})
+    for name, array in arrays.items():
+        if not isinstance(array, NDArray):
             raise ParameterError(
-                f"save_checkpoint: {name!r} must be an NDArray, got {type(one).__name__}"
+                f"save_checkpoint: {name!r} must be an NDArray, got {type(array).__name__}"
             )
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json")
@@ -60,11 +60,11 @@ def load_params(prefix: str, epoch: int) -> tuple[dict[str, NDArray], dict[str, 
         return {}, {}  # a file of no arrays has no names either
     if not isinstance(loaded, dict):
         raise FormatError(f"{name}: holds arrays without names, so no checkpoint")
-    for key, one in loaded.items():
+    for key, array in loaded.items():
         kind, _, rest = key.partition(":")
         if kind not in found or not rest:
             raise FormatError(f"{name}: names must be like 'arg:fc1_weight', got {key!r}")
-        found[kind][rest] = one
+        found[kind][rest] = array
     return found["arg"], found["aux"]
 
 

@@ -41,7 +41,7 @@ _Prop = TypeVar("_Prop", bound=type)
 
 
 class CustomOp:
-    """What an operator does; subclass it, and define `forward` and `backward`.
+    """The computation of an operator; subclass it, and define `forward` and `backward`.
 
     One instance serves a call and its gradient, so that `forward` can keep something for
     `backward`.
@@ -105,7 +105,7 @@ class CustomOp:
 
 
 class CustomOpProp:
-    """What an operator is: its inputs and outputs, their types, and who computes it.
+    """The properties of an operator: inputs and outputs, their types, and who computes it.
 
     Subclass it, and override what differs from an operator with the one argument ``data``, one
     output of its shape and dtype, and no states.
@@ -140,11 +140,11 @@ class CustomOpProp:
         Raises:
             ParameterError: an argument is stored in another way.
         """
-        for one in in_stype:
-            if one != "default":
+        for stype in in_stype:
+            if stype != "default":
                 raise ParameterError(
                     f"{type(self).__name__}: arguments must have storage type 'default', got "
-                    f"{one!r}; convert them with tostype('default')"
+                    f"{stype!r}; convert them with tostype('default')"
                 )
         outputs = ["default"] * len(self.list_outputs())
         return in_stype, outputs, ["default"] * len(self.list_auxiliary_states())
@@ -163,10 +163,10 @@ class CustomOpProp:
             ParameterError: something is stored in another way.
         """
         groups = (ograd_stype, in_stype, out_stype, igrad_stype, aux_stype)
-        for one in (stype for group in groups for stype in group):
-            if one not in ("default", "undefined"):
+        for storage in (stype for group in groups for stype in group):
+            if storage not in ("default", "undefined"):
                 raise ParameterError(
-                    f"{type(self).__name__}: storage types must be 'default', got {one!r}"
+                    f"{type(self).__name__}: storage types must be 'default', got {storage!r}"
                 )
         return tuple(["default"] * len(group) for group in groups)
 

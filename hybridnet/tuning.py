@@ -40,7 +40,7 @@ _LEAST: Final = 0.1
 
 @final
 class Report:
-    """What tuning tried, and what it chose; prints as a table.
+    """The trials and choices of tuning; prints as a table.
 
     Attributes:
         entries: one for each program: its name, its recipe, and the trials.
@@ -58,7 +58,7 @@ class Report:
     def __str__(self) -> str:
         if not self.entries:
             return "nothing has been tuned"
-        return "\n\n".join(_table(one) for one in self.entries)
+        return "\n\n".join(_table(entry) for entry in self.entries)
 
     __repr__ = __str__
 
@@ -74,7 +74,7 @@ def _table(entry: Entry) -> str:
             f"{len(recipe.picks)} lowerings: {', '.join(sorted({*recipe.picks.values()}))}"
         )
     lines = [f"{entry.program}: {'; '.join(chosen) or 'as the rules say'}"]
-    lines += [f"  {_row(one, entry.program)}" for one in entry.trials]
+    lines += [f"  {_row(trial, entry.program)}" for trial in entry.trials]
     return "\n".join(lines)
 
 
@@ -166,17 +166,17 @@ def _forward(
             "write tune(symbol, data=array)"
         )
     given = {
-        name: one if isinstance(one, NDArray) else array(one, ctx=current_context())
-        for name, one in named.items()
+        name: value if isinstance(value, NDArray) else array(value, ctx=current_context())
+        for name, value in named.items()
     }
     if isinstance(target, Symbol):
-        shapes: dict[str, Any] = {name: one.shape for name, one in given.items()}
-        types = {name: one.dtype for name, one in given.items()}
+        shapes: dict[str, Any] = {name: value.shape for name, value in given.items()}
+        types = {name: value.dtype for name, value in given.items()}
         ctx = current_context()
         target = target.simple_bind(ctx, grad_req="null", type_dict=types, **shapes)
-        for name, one in target.arg_dict.items():
+        for name, value in target.arg_dict.items():
             if name not in given:
-                one[:] = 0.01
+                value[:] = 0.01
     executor = target
     return lambda: executor.forward(is_train=False, **given)
 
@@ -200,7 +200,9 @@ def _launches(call: Callable[[], Any]) -> list[tuple[CapturedLaunch, float]]:
             "hybridnet each time it is called"
         )
     whole = sum(times.values())
-    return sorted(((one, time / whole) for one, time in times.items()), key=lambda one: -one[1])
+    return sorted(
+        ((label, time / whole) for label, time in times.items()), key=lambda pair: -pair[1]
+    )
 
 
 tune: Final = _Tune()

@@ -121,12 +121,12 @@ def _wrap(func: Any, scopes: Callable[[], list[_Scope]]) -> Any:
 
     @functools.wraps(func)
     def inside(*args: Any, **kwargs: Any) -> Any:
-        entered = [one.__enter__() for one in scopes()]
+        entered = [scope.__enter__() for scope in scopes()]
         try:
             return func(*args, **kwargs)
         finally:
-            for one in reversed(entered):
-                one.__exit__(None, None, None)
+            for scope in reversed(entered):
+                scope.__exit__(None, None, None)
 
     return inside
 

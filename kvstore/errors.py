@@ -1,4 +1,4 @@
-"""What the parameter server raises to its user."""
+"""The error of the parameter server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store is asked, and what it decides to do: plain values, without the data they are about.
+"""Messages to a store and its instructions: plain values, without the data they are about.
 
 A message names a key and how many values come with it. `StoreState.handle` answers it with
 instructions, to be carried out in order; in these, "the merged value" is the one value that came

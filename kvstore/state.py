@@ -35,7 +35,7 @@ _NEXT: Final[dict[tuple[Phase, type[Message]], Phase]] = {
 
 @dataclass(slots=True)
 class KeyState:
-    """What the store knows of one key."""
+    """The state of one key."""
 
     key: Key
     phase: Phase = "absent"

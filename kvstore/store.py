@@ -32,7 +32,7 @@ V = TypeVar("V")
 
 
 class Actions(ABC, Generic[V]):
-    """What a store does with values of type V: opaque handles, whose content may be pending.
+    """Operations on values of type V: opaque handles, whose content may be pending.
 
     Every action returns at once. What must come first (a push before a later pull of its key) is
     the handles' affair: an action on a handle follows the earlier ones on it. Of the actions that

@@ -1,4 +1,4 @@
-"""What ``benchmarks/eager.py`` times: one module per work, with all its contestants.
+"""The works that ``benchmarks/eager.py`` times: a module each, with all its contestants.
 
 A module imports a framework only where it makes that framework's contestant, so that each also
 loads in an interpreter which has one framework and NumPy.

@@ -42,7 +42,7 @@ def _sample(value: Array) -> Array:
 
 
 def _mxnet_like(mx: Any, size: int) -> tuple[Callable[[], Any], Callable[[], Array]]:
-    x, b = (mx.nd.array(one) for one in _inputs(size))
+    x, b = (mx.nd.array(array) for array in _inputs(size))
 
     def read() -> Any:
         return _chain(x, b).asnumpy()
@@ -76,7 +76,7 @@ def mxnet_hybridized(size: int) -> Runner:
 
     net = Chain()
     net.hybridize(static_alloc=True, static_shape=True)
-    x, b = (mx.nd.array(one) for one in _inputs(size))
+    x, b = (mx.nd.array(array) for array in _inputs(size))
 
     def read() -> Array:
         return net(x, b).asnumpy()
@@ -91,7 +91,7 @@ def _jax(size: int, chain: Callable[[Any, Any], Any]) -> Runner:
     import jax
     import jax.numpy as jnp
 
-    x, b = (jnp.asarray(one) for one in _inputs(size))
+    x, b = (jnp.asarray(array) for array in _inputs(size))
 
     def read() -> Array:
         return np.array(chain(x, b))
@@ -115,7 +115,7 @@ def jax_eager(size: int) -> Runner:
 def torch_eager(size: int) -> Runner:
     import torch
 
-    x, b = (torch.from_numpy(one) for one in _inputs(size))
+    x, b = (torch.from_numpy(array) for array in _inputs(size))
 
     def once() -> Array:
         y = _chain(x, b).numpy()
@@ -140,7 +140,7 @@ CONTESTANTS: dict[str, Callable[[int], Runner]] = {
 def _recorded(size: int) -> Runner:
     from hybridnet import nd
 
-    x, b = (nd.array(one) for one in _inputs(size))
+    x, b = (nd.array(array) for array in _inputs(size))
 
     def turn(turns: int) -> float:
         spent = 0.0
@@ -161,7 +161,7 @@ def _taped(size: int, whole: bool) -> Runner:
     """With the program that computes the gradient, or without."""
     from hybridnet import autograd, nd
 
-    x, b = (nd.array(one) for one in _inputs(size))
+    x, b = (nd.array(array) for array in _inputs(size))
     x.attach_grad()
 
     def turn(turns: int) -> float:
@@ -186,7 +186,7 @@ def _taped(size: int, whole: bool) -> Runner:
 def _taped_torch(size: int) -> Runner:
     import torch
 
-    x, b = (torch.from_numpy(one) for one in _inputs(size))
+    x, b = (torch.from_numpy(array) for array in _inputs(size))
     x.requires_grad_()
     ones = torch.ones_like(b)
 
@@ -205,7 +205,7 @@ def _taped_jit(size: int) -> Runner:
     import jax
     import jax.numpy as jnp
 
-    x, b = (jnp.asarray(one) for one in _inputs(size))
+    x, b = (jnp.asarray(array) for array in _inputs(size))
 
     @jax.jit
     def both(x: Any, b: Any) -> tuple[Any, Any]:

@@ -113,12 +113,14 @@ def parameters(layers: Sequence[Layer], shape: Shape) -> dict[str, Parameter]:
         shape: of the data.
     """
     listed, _, _ = _walk(layers, shape, None)
-    return {f"p{number:03}_{one.kind}": one for number, one in enumerate(listed)}
+    return {f"p{number:03}_{param.kind}": param for number, param in enumerate(listed)}
 
 
 def statistics(layers: Sequence[Layer], shape: Shape) -> tuple[int, ...]:
     """Returns the channels of each batch normalization, in order."""
-    return tuple(one.shape[0] for one in parameters(layers, shape).values() if one.kind == "gamma")
+    return tuple(
+        param.shape[0] for param in parameters(layers, shape).values() if param.kind == "gamma"
+    )
 
 
 def _walk(
@@ -182,14 +184,14 @@ def first_values(table: dict[str, Parameter]) -> dict[str, Array]:
     """Returns He et al.'s first weights; gammas are 1, other vectors 0."""
     random = np.random.default_rng(0)
 
-    def one(parameter: Parameter) -> Array:
+    def first(parameter: Parameter) -> Array:
         shape = parameter.shape
         if len(shape) == 1:
             return np.full(shape, parameter.kind == "gamma", np.float32)
         deviation = np.float32(math.sqrt(2 / math.prod(shape[1:])))
         return random.standard_normal(shape, np.float32) * deviation
 
-    return {name: one(parameter) for name, parameter in table.items()}
+    return {name: first(parameter) for name, parameter in table.items()}
 
 
 def first_statistics(channels: Sequence[int]) -> list[tuple[Array, Array]]:

@@ -29,7 +29,7 @@ def _inputs() -> tuple[Array, Array]:
 
 
 def _mxnet_like(mx: Any) -> Callable[[], Array]:
-    first, b = (mx.nd.array(one) for one in _inputs())
+    first, b = (mx.nd.array(array) for array in _inputs())
     relu = mx.nd.relu
 
     def loop() -> Array:
@@ -71,7 +71,7 @@ def mxnet_eager() -> Runner:
 def _jax(body: Callable[[Any, Any], Any]) -> Runner:
     import jax.numpy as jnp
 
-    first, b = (jnp.asarray(one) for one in _inputs())
+    first, b = (jnp.asarray(array) for array in _inputs())
 
     def loop() -> Array:
         x = first + 0  # a copy, which may be donated
@@ -101,7 +101,7 @@ def jax_eager() -> Runner:
 def torch_eager() -> Runner:
     import torch
 
-    first, b = (torch.from_numpy(one) for one in _inputs())
+    first, b = (torch.from_numpy(array) for array in _inputs())
 
     def loop() -> Array:
         x = first

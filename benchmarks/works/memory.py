@@ -33,9 +33,9 @@ def _planned() -> int:
     import jax
 
     gc.collect()
-    state = sum(one.nbytes for one in jax.live_arrays())
-    programs = [one for one in gc.get_objects() if isinstance(one, jax.stages.Compiled)]
-    return state + max(one.memory_analysis().temp_size_in_bytes for one in programs)
+    state = sum(array.nbytes for array in jax.live_arrays())
+    programs = [program for program in gc.get_objects() if isinstance(program, jax.stages.Compiled)]
+    return state + max(program.memory_analysis().temp_size_in_bytes for program in programs)
 
 
 def resident(turn: Callable[[int], float]) -> float:
@@ -90,7 +90,7 @@ def _jax_jit() -> Runner:
 
     network = ResNet18()
     state, run = jax_step(network)
-    data, label = (jnp.asarray(one) for one in network.batch())
+    data, label = (jnp.asarray(array) for array in network.batch())
     compiled = jax.jit(run, donate_argnums=0).lower(state, data, label).compile()
 
     def step() -> Any:

@@ -123,12 +123,12 @@ def _with_first_values(mx: Any, net: Net, trained: bool) -> tuple[Any, Any]:
     batches = [(mx.nd.array(data), mx.nd.array(label)) for data, label in net.batches()]
     block(batches[0][0])  # so that deferred shapes are known
     found = block.collect_params().values()
-    learned = [one for one in found if one.grad_req != "null"]
-    for one, value in zip(learned, first_values(net.parameters).values(), strict=True):
-        if one.shape != value.shape:
-            raise ValueError(f"{one.name} has shape {one.shape}, its weights {value.shape}")
-        one.set_data(mx.nd.array(value))
-    moving = [one for one in found if one.grad_req == "null"]
+    learned = [param for param in found if param.grad_req != "null"]
+    for param, value in zip(learned, first_values(net.parameters).values(), strict=True):
+        if param.shape != value.shape:
+            raise ValueError(f"{param.name} has shape {param.shape}, its weights {value.shape}")
+        param.set_data(mx.nd.array(value))
+    moving = [param for param in found if param.grad_req == "null"]
     for number, (mean, var) in enumerate(first_statistics(net.statistics)):
         if trained:
             mean, var = np.zeros_like(mean), np.ones_like(var)
@@ -176,8 +176,8 @@ def training(mx: Any, net: Net) -> tuple[Callable[[Any, Any], Any], Callable[[],
         return loss
 
     def wait() -> None:
-        for one in block.collect_params().values():
-            one.data().wait_to_read()
+        for param in block.collect_params().values():
+            param.data().wait_to_read()
 
     return step, wait, cycle(batches)
 

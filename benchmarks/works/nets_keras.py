@@ -97,17 +97,17 @@ def _with_first_values(net: Net, trained: bool) -> tuple[Any, Any]:
     inputs = keras.Input(batches[0][0].shape[1:])
     builder = _Builder()
     model = keras.Model(inputs, builder.run(net.layers, inputs))
-    learned = [one for layer in builder.made for one in layer.trainable_variables]
+    learned = [variable for layer in builder.made for variable in layer.trainable_variables]
     for variable, value in zip(learned, _values(net), strict=True):
         variable.assign(value.reshape(variable.shape))
     normalizations = [
-        one for one in builder.made if isinstance(one, keras.layers.BatchNormalization)
+        layer for layer in builder.made if isinstance(layer, keras.layers.BatchNormalization)
     ]
     moving = first_statistics(net.statistics)
-    for one, (mean, var) in zip(normalizations, moving, strict=True):
+    for layer, (mean, var) in zip(normalizations, moving, strict=True):
         if not trained:
-            one.moving_mean.assign(mean)
-            one.moving_variance.assign(var)
+            layer.moving_mean.assign(mean)
+            layer.moving_variance.assign(var)
     return model, batches
 
 

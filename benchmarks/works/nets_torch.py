@@ -103,13 +103,13 @@ def _with_first_values(net: Net, last: bool, trained: bool) -> tuple[Any, Any]:
     """
     import torch
 
-    batches = [tuple(torch.from_numpy(one) for one in batch) for batch in net.batches()]
+    batches = [tuple(torch.from_numpy(array) for array in batch) for batch in net.batches()]
     module, _ = _module(net.layers, net.data_shape[2 if len(net.data_shape) == 3 else 1])
     with torch.no_grad():
         module.eval()(batches[0][0])  # so that deferred shapes are known
         values = first_values(net.parameters).values()
-        for one, value in zip(module.parameters(), values, strict=True):
-            one.copy_(torch.from_numpy(value))
+        for param, value in zip(module.parameters(), values, strict=True):
+            param.copy_(torch.from_numpy(value))
         normalizations = [m for m in module.modules() if isinstance(m, torch.nn.BatchNorm2d)]
         moving = first_statistics(net.statistics)
         for normalization, (mean, var) in zip(normalizations, moving, strict=True):

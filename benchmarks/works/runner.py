@@ -1,4 +1,4 @@
-"""What a contestant is: something that does the work, waits for it, and shows its answer."""
+"""A contestant: does the work, waits for it, and shows its answer."""
 
 from __future__ import annotations
 
@@ -117,9 +117,9 @@ def fastest(runners: dict[str, Runner]) -> Runner:
 
     def warm_up() -> None:
         seconds = {}
-        for name, one in ways.items():
-            one.warm_up()
-            seconds[name] = _typical(one.turn)
+        for name, way in ways.items():
+            way.warm_up()
+            seconds[name] = _typical(way.turn)
         best = min(seconds, key=lambda name: seconds[name])
         for name in set(ways) - {best}:
             del ways[name]

@@ -55,13 +55,13 @@ class Network(ABC):
         """He et al.'s initial weights."""
         random = np.random.default_rng(0)
 
-        def one(name: str, shape: tuple[int, ...]) -> Array:
+        def first(name: str, shape: tuple[int, ...]) -> Array:
             if len(shape) == 1:
                 return np.full(shape, name.endswith("_gamma"), np.float32)
             deviation = math.sqrt(2 / math.prod(shape[1:]))
             return (random.standard_normal(shape) * deviation).astype(np.float32)
 
-        return {name: one(name, shape) for name, shape in self.shapes.items()}
+        return {name: first(name, shape) for name, shape in self.shapes.items()}
 
     def batch(self) -> tuple[Array, Array]:
         """Random data and labels."""
@@ -100,18 +100,18 @@ def gluon_step(
     network: Network, mx: Any, hybridized: bool = False
 ) -> tuple[Callable[[], Any], Callable[[], None]]:
     """Returns the step of an eager loop in this package, and what waits for its results."""
-    data, label = (mx.nd.array(one) for one in network.batch())
+    data, label = (mx.nd.array(array) for array in network.batch())
     net, loss_of = network.block(mx), mx.gluon.loss.SoftmaxCrossEntropyLoss()
     net.initialize()
     net(data)  # so that deferred shapes are known
-    learned = [one for one in net.collect_params().values() if one.grad_req != "null"]
-    for one, value in zip(learned, network.initial().values(), strict=True):
-        if one.shape != value.shape:
-            raise ValueError(f"{one.name} has shape {one.shape}, its weights {value.shape}")
-        one.set_data(mx.nd.array(value))
-    for name, one in net.collect_params().items():
-        if one.grad_req == "null":  # the call above may have moved them
-            one.set_data((mx.nd.ones if name.endswith("var") else mx.nd.zeros)(one.shape))
+    learned = [param for param in net.collect_params().values() if param.grad_req != "null"]
+    for param, value in zip(learned, network.initial().values(), strict=True):
+        if param.shape != value.shape:
+            raise ValueError(f"{param.name} has shape {param.shape}, its weights {value.shape}")
+        param.set_data(mx.nd.array(value))
+    for name, param in net.collect_params().items():
+        if param.grad_req == "null":  # the call above may have moved them
+            param.set_data((mx.nd.ones if name.endswith("var") else mx.nd.zeros)(param.shape))
     if hybridized:
         net.hybridize(static_alloc=True, static_shape=True)
         loss_of.hybridize(static_alloc=True, static_shape=True)
@@ -127,8 +127,8 @@ def gluon_step(
         return loss
 
     def wait() -> None:
-        for one in net.collect_params().values():
-            one.data().wait_to_read()
+        for param in net.collect_params().values():
+            param.data().wait_to_read()
 
     return step, wait
 
@@ -176,7 +176,7 @@ def jax_step(network: Network) -> tuple[Any, Callable[..., Any]]:
         )
         return (jax.tree.map(jnp.add, params, momenta), momenta, moving), losses
 
-    params = {name: jnp.asarray(one) for name, one in network.initial().items()}
+    params = {name: jnp.asarray(array) for name, array in network.initial().items()}
     moving = [(jnp.zeros(n), jnp.ones(n)) for n in network.statistics]
     return (params, jax.tree.map(jnp.zeros_like, params), moving), step
 
@@ -188,7 +188,7 @@ def _jax(network: Network, compiled: bool) -> Runner:
     state, run = jax_step(network)
     if compiled:
         run = jax.jit(run, donate_argnums=0)
-    data, label = (jnp.asarray(one) for one in network.batch())
+    data, label = (jnp.asarray(array) for array in network.batch())
 
     def step() -> Any:
         nonlocal state
@@ -218,11 +218,11 @@ def _torch(network: Network) -> Runner:
     import torch
 
     params = {
-        name: torch.from_numpy(one.copy()).requires_grad_()
-        for name, one in network.initial().items()
+        name: torch.from_numpy(array.copy()).requires_grad_()
+        for name, array in network.initial().items()
     }
     moving = [(torch.zeros(n), torch.ones(n)) for n in network.statistics]
-    data, label = (torch.from_numpy(one) for one in network.batch())
+    data, label = (torch.from_numpy(array) for array in network.batch())
     optimizer = torch.optim.SGD(params.values(), LEARNING_RATE, MOMENTUM, weight_decay=WEIGHT_DECAY)
 
     def step() -> Any:

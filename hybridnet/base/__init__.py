@@ -1,4 +1,4 @@
-"""What every floor of the house stands on: errors, configuration, dtypes, contexts, parameters.
+"""The floor below all others: errors, configuration, dtypes, contexts, parameters.
 
 Nothing here imports JAX; everything here can be imported by a data-loading worker at no cost.
 """

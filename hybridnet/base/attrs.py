@@ -205,7 +205,7 @@ def _read_optional_shape(value: Any) -> tuple[int | None, ...]:
     value = _literal(value)
     if not isinstance(value, (list, tuple)):
         value = (value,)
-    return tuple(None if one is None else _read_int(one) for one in value)
+    return tuple(None if item is None else _read_int(item) for item in value)
 
 
 def _read_floats(value: Any) -> tuple[float, ...]:
@@ -214,7 +214,7 @@ def _read_floats(value: Any) -> tuple[float, ...]:
 
 def _read_scalars(value: Any) -> tuple[Any, ...]:
     if isinstance(value, (list, tuple)):
-        return tuple(one if type(one) is HostScalar else _read_float(one) for one in value)
+        return tuple(item if type(item) is HostScalar else _read_float(item) for item in value)
     return _read_floats(value)
 
 
@@ -223,7 +223,7 @@ def _read_axis(value: Any) -> int | tuple[int, ...] | None:
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
-        return tuple(_read_int(one) for one in value)
+        return tuple(_read_int(item) for item in value)
     return _read_int(value)
 
 
@@ -232,7 +232,7 @@ def _read_dtype(value: Any) -> str:
 
 
 def _choice(choices: tuple[Any, ...]) -> Callable[[Any], Any]:
-    by_text = {str(one): one for one in choices}
+    by_text = {str(choice): choice for choice in choices}
 
     def read(value: Any) -> Any:
         try:
@@ -292,9 +292,9 @@ def _reader(annotation: Any) -> tuple[str, Callable[[Any], Any]]:
         return _reader(base)
     if origin is Literal:
         choices = typing.get_args(annotation)
-        return "one of " + ", ".join(repr(one) for one in choices), _choice(choices)
+        return "one of " + ", ".join(repr(choice) for choice in choices), _choice(choices)
     if origin in (Union, types.UnionType):
-        (base,) = (one for one in typing.get_args(annotation) if one is not type(None))
+        (base,) = (kind for kind in typing.get_args(annotation) if kind is not type(None))
         words, read = _reader(base)
         return f"{words} or None", _optional(read)
     return _PLAIN[annotation]
@@ -303,8 +303,8 @@ def _reader(annotation: Any) -> tuple[str, Callable[[Any], Any]]:
 def has_mark(annotation: Any, name: str) -> bool:
     """Whether an annotation carries the mark of this name (see `Scalar`, `Train`, ...)."""
     return any(
-        isinstance(one, _Mark) and one.name == name
-        for one in getattr(annotation, "__metadata__", ())
+        isinstance(mark, _Mark) and mark.name == name
+        for mark in getattr(annotation, "__metadata__", ())
     )
 
 

@@ -185,7 +185,7 @@ def log_topics() -> frozenset[str]:
     the end how often each program ran.
     """
     text = os.environ.get("HYBRIDNET_LOG", "")
-    topics = frozenset(one.strip() for one in text.split(",") if one.strip())
+    topics = frozenset(topic.strip() for topic in text.split(",") if topic.strip())
     if topics - set(_TOPICS):
         raise ParameterError(f"HYBRIDNET_LOG can name {', '.join(_TOPICS)}, got {text!r}")
     return topics

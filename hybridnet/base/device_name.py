@@ -93,9 +93,9 @@ class DeviceName:
         is any GPU.
         """
         given = {
-            one.name: getattr(inner, one.name)
-            for one in fields(inner)
-            if getattr(inner, one.name) is not None
+            field.name: getattr(inner, field.name)
+            for field in fields(inner)
+            if getattr(inner, field.name) is not None
         }
         if inner.type not in (None, self.type):
             given.setdefault("index", None)
@@ -105,7 +105,8 @@ class DeviceName:
         """Whether a device has all parts that this name gives; see `LOCALHOST`."""
         wanted = replace(self, job=None) if device.job == LOCALHOST else self
         return all(
-            getattr(wanted, one.name) in (None, getattr(device, one.name)) for one in fields(self)
+            getattr(wanted, field.name) in (None, getattr(device, field.name))
+            for field in fields(self)
         )
 
     def __str__(self) -> str:

@@ -49,6 +49,6 @@ def current_device() -> str:
     if not stack:
         return ""
     name = DeviceName()
-    for one in stack:
-        name = DeviceName() if one is None else name.merged(device_name(one))
+    for scope in stack:
+        name = DeviceName() if scope is None else name.merged(device_name(scope))
     return str(name)

@@ -81,7 +81,7 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
         found = None
     if found in CODE_OF:
         return found  # type: ignore[no-any-return]
-    known = ", ".join(sorted(one.name for one in CODE_OF))
+    known = ", ".join(sorted(dtype.name for dtype in CODE_OF))
     raise DTypeError(f"dtype must be one of {known}, got {dtype!r}")
 
 

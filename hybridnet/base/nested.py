@@ -42,8 +42,8 @@ def flattened(structure: Any, kind: type, what: str) -> tuple[list[Any], Layout]
     if isinstance(structure, (list, tuple)):
         leaves: list[Any] = []
         layout = []
-        for one in structure:
-            inner, shape = flattened(one, kind, what)
+        for item in structure:
+            inner, shape = flattened(item, kind, what)
             leaves += inner
             layout.append(shape)
         return leaves, layout
@@ -61,7 +61,7 @@ def nested(layout: Layout, leaves: Sequence[Any]) -> Any:
 
 
 def _nested(layout: Layout, leaves: Iterator[Any]) -> Any:
-    return next(leaves) if layout is None else [_nested(one, leaves) for one in layout]
+    return next(leaves) if layout is None else [_nested(inner, leaves) for inner in layout]
 
 
 def loop_arguments(layout: Layout, leaves: Sequence[Any]) -> list[Any]:
@@ -102,7 +102,7 @@ def leaves_of(structure: Any) -> list[Any]:
     if isinstance(structure, Mapping):
         return [leaf for key in sorted(structure) for leaf in leaves_of(structure[key])]
     if isinstance(structure, (list, tuple)):
-        return [leaf for one in structure for leaf in leaves_of(one)]
+        return [leaf for item in structure for leaf in leaves_of(item)]
     return [structure]
 
 
@@ -116,7 +116,7 @@ def _with_leaves(structure: Any, leaves: Iterator[Any]) -> Any:
         found = {key: _with_leaves(structure[key], leaves) for key in sorted(structure)}
         return type(structure)({key: found[key] for key in structure})  # type: ignore[call-arg]
     if isinstance(structure, tuple) and hasattr(structure, "_fields"):
-        return type(structure)(*(_with_leaves(one, leaves) for one in structure))
+        return type(structure)(*(_with_leaves(item, leaves) for item in structure))
     if isinstance(structure, (list, tuple)):
-        return type(structure)(_with_leaves(one, leaves) for one in structure)
+        return type(structure)(_with_leaves(item, leaves) for item in structure)
     return next(leaves)

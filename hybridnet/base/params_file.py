@@ -269,9 +269,9 @@ def _read_sparse(reader: _Reader, what: str, stype: str) -> SparseParts:
         (code,) = reader.unpack("i", f"{what}: the dtype of its positions")
         kinds.append((_dtype_of(reader, what, code), sizes("its positions")))
     data, *aux = (_read_values(reader, what, dims, dtype) for dtype, dims in kinds)
-    if any(one.dtype.kind not in "iu" or one.ndim != 1 for one in aux):
+    if any(array.dtype.kind not in "iu" or array.ndim != 1 for array in aux):
         raise reader.error(f"{what}: its positions must be whole numbers in 1 dimension", aux)
-    parts = SparseParts(stype, shape, data, [one.astype(np.int64) for one in aux])
+    parts = SparseParts(stype, shape, data, [array.astype(np.int64) for array in aux])
     fault = parts.fault()
     if fault:
         raise reader.error(f"{what}: a {stype} array must have {fault}", f"the shape {shape}")
@@ -296,7 +296,7 @@ def _read_values(
 def _saveable(value: Any, name: str | int) -> Any:
     """Returns a contiguous array in native byte order of a dtype that the format knows."""
     if isinstance(value, SparseParts):
-        aux = [np.ascontiguousarray(one, np.int64) for one in value.aux]
+        aux = [np.ascontiguousarray(array, np.int64) for array in value.aux]
         return value._replace(data=_saveable(value.data, name), aux=aux)
     array = np.asarray(value)
     array = np.asarray(array, array.dtype.newbyteorder("="), order="C")
@@ -314,15 +314,15 @@ def _write_array(file: BinaryIO, array: Saved, version: int) -> None:
         file.write(struct.pack("<Ii", version, _CODE_OF_SPARSE[array.stype]))
         file.write(_packed_shape(array.data.shape) + _packed_shape(array.shape))
         file.write(struct.pack("<iii", *_CPU, CODE_OF[array.data.dtype]))
-        for one in array.aux:
-            file.write(struct.pack("<i", CODE_OF[one.dtype]) + _packed_shape(one.shape))
+        for indices in array.aux:
+            file.write(struct.pack("<i", CODE_OF[indices.dtype]) + _packed_shape(indices.shape))
         values = [array.data, *array.aux]
     else:
         file.write(struct.pack("<Ii", version, _DENSE) + _packed_shape(array.shape))
         file.write(struct.pack("<iii", *_CPU, CODE_OF[array.dtype]))
         values = [array]
-    for one in values:
-        file.write(one.reshape(-1).view(np.uint8).data)
+    for part in values:
+        file.write(part.reshape(-1).view(np.uint8).data)
 
 
 def _packed_shape(shape: tuple[int, ...]) -> bytes:

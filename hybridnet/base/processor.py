@@ -1,4 +1,4 @@
-"""What kind of processor this is."""
+"""The kind of processor of this machine."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ def processor() -> str:
     except OSError:  # not Linux
         return platform.processor()
     wanted = ("flags", "Features", "model name", "CPU part")
-    return "\n".join(sorted({one for one in lines if one.startswith(wanted)}))
+    return "\n".join(sorted({line for line in lines if line.startswith(wanted)}))

@@ -32,7 +32,7 @@ class SparseParts(NamedTuple):
     @property
     def nbytes(self) -> int:
         """The bytes that its arrays take."""
-        return self.data.nbytes + sum(one.nbytes for one in self.aux)
+        return self.data.nbytes + sum(array.nbytes for array in self.aux)
 
     def fault(self) -> str:
         """Returns what is wrong with the parts; empty if they make an array."""

@@ -65,7 +65,7 @@ def _fits(shape: tuple[int, ...], known: OpenShape) -> bool:
     if known is None:
         return True
     return len(shape) == len(known) and all(
-        one in (None, size) for one, size in zip(known, shape, strict=True)
+        wanted in (None, size) for wanted, size in zip(known, shape, strict=True)
     )
 
 

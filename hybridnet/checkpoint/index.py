@@ -52,7 +52,7 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True, slots=True)
 class CheckpointState:
-    """What the index of a folder says.
+    """The content of a folder's index.
 
     Attributes:
         model_checkpoint_path: the latest checkpoint, without the suffix of its file.
@@ -118,7 +118,7 @@ def latest_checkpoint(folder: PathLike, index: str | None = None) -> str | None:
     if state is None:
         return None
     newest_first = (state.model_checkpoint_path, *reversed(state.all_model_checkpoint_paths))
-    return next((one for one in newest_first if checkpoint_exists(one)), None)
+    return next((path for path in newest_first if checkpoint_exists(path)), None)
 
 
 def get_checkpoint_state(folder: PathLike, index: str | None = None) -> CheckpointState | None:
@@ -139,7 +139,7 @@ def get_checkpoint_state(folder: PathLike, index: str | None = None) -> Checkpoi
         return None
     return CheckpointState(
         os.path.join(base, found.latest),
-        tuple(os.path.join(base, one) for one in found.times),
+        tuple(os.path.join(base, path) for path in found.times),
         tuple(found.times.values()),
         found.preserved,
     )
@@ -201,7 +201,7 @@ def _read(path: Path) -> _Index | None:
         return None
     try:
         found = json.loads(raw)
-        listed = [(one["name"], one["time"]) for one in found["checkpoints"]]
+        listed = [(entry["name"], entry["time"]) for entry in found["checkpoints"]]
         index = _Index(dict(listed), found["latest"], found["preserved"])
         version = found["version"]
     except (ValueError, TypeError, KeyError, RecursionError) as error:

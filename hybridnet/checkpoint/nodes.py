@@ -38,7 +38,7 @@ _REFUSAL = (
 
 
 class _HostCall(HostOnlyCall):
-    """What both have in common: they run on the host, and have no gradient."""
+    """A call that runs on the host, and has no gradient."""
 
     refusal, fault = _REFUSAL, MXNetError
     on_host = True
@@ -127,7 +127,7 @@ class RestoreCall(_HostCall):
     @property
     def parameters(self) -> Mapping[str, Any]:
         """As it was made, with shapes and dtypes for types."""
-        types = tuple((one.shape, one.dtype.name) for one in self.types)
+        types = tuple((each.shape, each.dtype.name) for each in self.types)
         return {"checkpoint": self.checkpoint, "names": self.names, "types": types}
 
     def infer(self, types: Types) -> Types:
@@ -144,7 +144,7 @@ class RestoreCall(_HostCall):
 
 def _read_restore(checkpoint: str, names: tuple[str, ...], types: Sequence[Any]) -> RestoreCall:
     """Makes a call from what is written of it."""
-    return RestoreCall(checkpoint, names, tuple(_type(one) for one in types))
+    return RestoreCall(checkpoint, names, tuple(_type(pair) for pair in types))
 
 
 MAKERS.update(Save=SaveCall, Restore=_read_restore)
@@ -170,7 +170,7 @@ def Save(
     Raises:
         ParameterError: something is no symbol of one output.
     """
-    inputs = [_edge(key, one) for key, one in values.items()]
+    inputs = [_edge(key, value) for key, value in values.items()]
     if step is not None:
         inputs.append(_edge("step", step))
     call = SaveCall(str(path_of(prefix)), tuple(values), step is not None)
@@ -198,7 +198,7 @@ def Restore(
         OSError: it cannot be read.
     """
     if isinstance(values, Mapping):
-        types = {key: _type(one) for key, one in values.items()}
+        types = {key: _type(text) for key, text in values.items()}
     else:
         found = variable_types(checkpoint)
         chosen = list(found) if values is None else list(values)

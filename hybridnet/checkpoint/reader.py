@@ -37,7 +37,7 @@ def list_variables(checkpoint: PathLike) -> list[tuple[str, list[int]]]:
         FormatError: the file is damaged.
         OSError: it cannot be read.
     """
-    return [(name, list(one.shape)) for name, one in variable_types(checkpoint).items()]
+    return [(name, list(found.shape)) for name, found in variable_types(checkpoint).items()]
 
 
 def load_variable(checkpoint: PathLike, name: str) -> np.ndarray[Any, Any]:

@@ -46,7 +46,7 @@ class Retention:
             path: of the checkpoint; one made there before is replaced, and so not removed.
             now: the time, in seconds.
         """
-        held = [one for one in self.held if one[0] != path] + [(path, now)]
+        held = [entry for entry in self.held if entry[0] != path] + [(path, now)]
         removed: list[str] = []
         next_kept, preserved = self.next_kept, self.preserved
         while self.max_to_keep is not None and len(held) > self.max_to_keep:

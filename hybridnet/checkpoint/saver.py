@@ -143,9 +143,9 @@ class Saver:
             times: when they were made; default when their files were written.
         """
         held = []
-        for number, one in enumerate(checkpoints):
+        for number, checkpoint in enumerate(checkpoints):
             with contextlib.suppress(FileNotFoundError):
-                file = file_of(one)
+                file = file_of(checkpoint)
                 made = file.stat().st_mtime if times is None else times[number]
                 held.append((str(file).removesuffix(SUFFIX), made))
         with self._lock:
@@ -226,16 +226,16 @@ class Saver:
         now = self._clock()
         with self._lock:
             after, removed = self._retention.saved(checkpoint, now)
-            old = [Path(one) for one in removed]
-            here = [one.name for one in old if one.parent == path.parent]
+            old = [Path(name) for name in removed]
+            here = [file.name for file in old if file.parent == path.parent]
             made = {path.name.removesuffix(SUFFIX): now}
             update_index(path.parent, made, here, after.preserved, index)
             self._retention = after
-        for one in old:
-            if one.parent != path.parent:
-                update_index(one.parent, {}, [one.name], index=index)
+        for file in old:
+            if file.parent != path.parent:
+                update_index(file.parent, {}, [file.name], index=index)
             try:
-                file_of(one).unlink(missing_ok=True)
+                file_of(file).unlink(missing_ok=True)
             except OSError as error:
                 _log.warning("an old checkpoint cannot be removed: %s", error)
 
@@ -260,7 +260,7 @@ class Saver:
         path = file_of(checkpoint)
         wait_for_saves(path.parent)
         with open_tensors(path) as file:
-            wanted = {name: (one.shape, one.dtype) for name, one in self._slots.items()}
+            wanted = {name: (slot.shape, slot.dtype) for name, slot in self._slots.items()}
             require(file, wanted, self._reshape)
             values = {name: file.read(name) for name in self._slots}
         for name, value in values.items():
@@ -302,8 +302,8 @@ def path_of(prefix: PathLike, step: Any = None) -> Path:
 def _note_pending(save: PendingSave) -> None:
     global _watching
     _pending.add(save)
-    for one in [one for one in _pending if one.done and one._value.error is None]:
-        _pending.discard(one)
+    for done in [each for each in _pending if each.done and each._value.error is None]:
+        _pending.discard(done)
     if not _watching:
         _watching = True
         engine.get()
@@ -316,14 +316,14 @@ _watching = False
 
 
 def _wait_at_exit() -> None:
-    for one in list(_pending):
+    for pending in list(_pending):
         try:
-            if not was_told(one._value):
-                one.wait()
+            if not was_told(pending._value):
+                pending.wait()
         except KeyboardInterrupt:
             return  # the user is tired of waiting
         except Exception as error:  # nobody is left to whom it could be raised
-            print(f"hybridnet.checkpoint: {one.path} was not saved: {error}", file=sys.stderr)
+            print(f"hybridnet.checkpoint: {pending.path} was not saved: {error}", file=sys.stderr)
 
 
 if hasattr(os, "register_at_fork"):

@@ -191,10 +191,14 @@ def session_slots(session: Session, variables: Sequence[Symbol]) -> dict[str, Sl
     Raises:
         ParameterError: something is no variable.
     """
-    for one in variables:
-        if not isinstance(one, Symbol) or len(one) != 1 or not one.edges[0].node.is_variable:
-            raise ParameterError(f"session_slots: needs variables (hn.sym.var), got {one!r}")
-    return {str(one.name): SessionSlot(session, one) for one in variables}
+    for variable in variables:
+        if (
+            not isinstance(variable, Symbol)
+            or len(variable) != 1
+            or not variable.edges[0].node.is_variable
+        ):
+            raise ParameterError(f"session_slots: needs variables (hn.sym.var), got {variable!r}")
+    return {str(variable.name): SessionSlot(session, variable) for variable in variables}
 
 
 def slots_of(variables: Any, where: str = "") -> dict[str, Slot]:
@@ -213,11 +217,11 @@ def slots_of(variables: Any, where: str = "") -> dict[str, Slot]:
         variables = variables.structural_params()
     if isinstance(variables, (Mapping, ParameterDict)):
         found: dict[str, Slot] = {}
-        for name, one in variables.items():
+        for name, variable in variables.items():
             if not isinstance(name, str) or not name:
                 raise ParameterError(f"Saver: a variable needs a name, got {name!r}")
             full = f"{where}/{name}" if where else name
-            for inner, slot in slots_of(one, full).items():
+            for inner, slot in slots_of(variable, full).items():
                 if inner in found:
                     raise ParameterError(f"Saver: two variables have the name {inner!r}")
                 found[inner] = slot

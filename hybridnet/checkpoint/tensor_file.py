@@ -86,15 +86,15 @@ def check_types(types: Mapping[str, TensorType]) -> None:
         ParameterError: a name is no text, or is the format's own.
         DTypeError: a dtype is none of the format's.
     """
-    for name, one in types.items():
+    for name, type in types.items():
         if not isinstance(name, str) or not name or name == _METADATA:
             raise ParameterError(
                 f"a variable in a checkpoint needs a name (text, and not {_METADATA!r}), got "
                 f"{name!r}"
             )
-        if one.dtype not in _CODES:
+        if type.dtype not in _CODES:
             known = ", ".join(dtype.name for dtype in _CODES)
-            raise DTypeError(f"variable {name!r}: must have one of the dtypes {known}, got {one}")
+            raise DTypeError(f"variable {name!r}: must have one of the dtypes {known}, got {type}")
 
 
 def write_tensors(path: Path, tensors: Sequence[Tensor]) -> int:
@@ -111,15 +111,15 @@ def write_tensors(path: Path, tensors: Sequence[Tensor]) -> int:
         OSError: it cannot be written.
     """
     # The widest first, as the format recommends: every array is aligned to its own width then.
-    ordered = sorted(tensors, key=lambda one: (-one.type.dtype.itemsize, one.name))
-    sums = {one.name: 0 for one in ordered}
+    ordered = sorted(tensors, key=lambda tensor: (-tensor.type.dtype.itemsize, tensor.name))
+    sums = {tensor.name: 0 for tensor in ordered}
     with whole_file(path) as file:
         size = file.write(_header(ordered, sums))
-        for one in ordered:
-            host = np.ascontiguousarray(one.array).reshape(one.type.shape)
+        for tensor in ordered:
+            host = np.ascontiguousarray(tensor.array).reshape(tensor.type.shape)
             host = host.astype(host.dtype.newbyteorder("<"), copy=False)
             raw = host.reshape(-1).view(np.uint8).data
-            sums[one.name] = _checksum(one.name, one.type, raw)
+            sums[tensor.name] = _checksum(tensor.name, tensor.type, raw)
             size += file.write(raw)
         file.seek(0)
         file.write(_header(ordered, sums))  # as long as before, now with the sums
@@ -127,14 +127,14 @@ def write_tensors(path: Path, tensors: Sequence[Tensor]) -> int:
 
 
 def _header(tensors: Iterable[Tensor], sums: Mapping[str, int]) -> bytes:
-    crc = json.dumps({name: f"{one:08x}" for name, one in sums.items()})
+    crc = json.dumps({name: f"{crc32:08x}" for name, crc32 in sums.items()})
     entries: dict[str, Any] = {_METADATA: {"format": "hybridnet", _CRC: crc}}
     end = 0
-    for one in tensors:
-        start, end = end, end + one.type.nbytes
-        entries[one.name] = {
-            "dtype": _CODES[one.type.dtype],
-            "shape": list(one.type.shape),
+    for tensor in tensors:
+        start, end = end, end + tensor.type.nbytes
+        entries[tensor.name] = {
+            "dtype": _CODES[tensor.type.dtype],
+            "shape": list(tensor.type.shape),
             "data_offsets": [start, end],
         }
     text = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
@@ -232,7 +232,7 @@ def _sums(path: Path, opened: Any) -> dict[str, str] | None:
         found = json.loads(metadata[_CRC])
     except ValueError:
         found = None
-    if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
         raise _damaged(path, "its checksums cannot be read")
     return found
 

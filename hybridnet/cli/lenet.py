@@ -35,7 +35,7 @@ _IMAGE: Final = (1, 28, 28)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the three ways have in common."""
+    """The settings that the three ways share."""
 
     batch_size: int
     #: The learning rate.
@@ -164,7 +164,7 @@ class Eager(AbstractWay):
     def weights(self) -> Mapping[str, NDArray]:
         """Returns the parameters."""
         params = self.net.collect_params()
-        return {name.removeprefix(self.net.prefix): one.data() for name, one in params.items()}
+        return {name.removeprefix(self.net.prefix): param.data() for name, param in params.items()}
 
 
 @final
@@ -207,7 +207,7 @@ class Bound(AbstractWay):
         self.executor = training_symbol().simple_bind(
             settings.ctx, data=shape, softmax_label=shape[:1], grad_req=requests
         )
-        self.executor.copy_params_from({name: nd.array(one) for name, one in weights.items()})
+        self.executor.copy_params_from({name: nd.array(weight) for name, weight in weights.items()})
         self.store = kv.create("local")
         self.store.set_optimizer(settings.optimizer(rescale_grad=1 / settings.batch_size))
         self._names = list(weights)

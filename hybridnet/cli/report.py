@@ -1,4 +1,4 @@
-"""What ``hybridnet train`` shows: the progress bar, the table, the picture, and where files go."""
+"""The output of ``hybridnet train``: the progress bar, table, picture, and where files go."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def output_folder(folder: Path) -> Iterator[Path]:
     Raises:
         MXNetError: the folder cannot be made or written to; raised before anything else is done.
     """
-    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=".lenet-", dir=folder))
@@ -91,20 +91,21 @@ def print_results(results: Sequence[Result]) -> None:
     table.add_column("way")
     for heading in ("accuracy", "test loss", "images/s", "first step", "steady step"):
         table.add_column(heading, justify="right")
-    for one in results:
+    for result in results:
         table.add_row(
-            one.title,
-            f"{one.accuracy:.2%}",
-            f"{one.test_loss:.4f}",
-            f"{one.images_per_second:,.0f}",
-            f"{one.first_step:.2f} s",
-            f"{1e3 * one.steady_step:.2f} ms",
+            result.title,
+            f"{result.accuracy:.2%}",
+            f"{result.test_loss:.4f}",
+            f"{result.images_per_second:,.0f}",
+            f"{result.first_step:.2f} s",
+            f"{1e3 * result.steady_step:.2f} ms",
         )
     console = Console()
     console.print(table)
     first = np.array(results[0].losses[:_COMPARED])
     apart = max(
-        float(np.max(np.abs(np.array(one.losses[:_COMPARED]) - first) / first)) for one in results
+        float(np.max(np.abs(np.array(result.losses[:_COMPARED]) - first) / first))
+        for result in results
     )
     console.print(
         f"over the first {len(first)} steps the losses differ by at most {apart:.1e} (relative)"
@@ -116,8 +117,8 @@ def plot_losses(results: Sequence[Result], path: Path) -> None:
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
     # The curves lie on each other: from wide and pale to thin, all can be seen.
-    for one, width, style in zip(results, (6, 3, 1), ("-", "-", "--"), strict=False):
-        axes.plot(one.losses, style, linewidth=width, label=one.title, alpha=0.7)
+    for result, width, style in zip(results, (6, 3, 1), ("-", "-", "--"), strict=False):
+        axes.plot(result.losses, style, linewidth=width, label=result.title, alpha=0.7)
     axes.set(title="LeNet on MNIST digits", xlabel="step", ylabel="mean loss", yscale="log")
     axes.legend()
     axes.grid(alpha=0.3)

@@ -1,4 +1,4 @@
-"""What ``hybridnet train`` measures."""
+"""The measurements of ``hybridnet train``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Result"]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one way achieved."""
+    """The measurements of one way."""
 
     title: str
     #: Mean loss of each step, before it.

@@ -170,7 +170,7 @@ def run_way(
                 times_now.append(elapsed / len(chunk))
             else:
                 first_step = elapsed
-            losses.extend(float(one.mean().asscalar()) for one in pending)
+            losses.extend(float(loss.mean().asscalar()) for loss in pending)
             advance(way.title, len(chunk), last)
             interrupt.check()
         times = times_now or times
@@ -204,7 +204,7 @@ def _score(
     for start in range(0, len(digits.test_images), settings.batch_size):
         part = nd.array(digits.test_images[start : start + settings.batch_size], settings.ctx)
         outputs.append(predict(part).copy())
-    scores = np.concatenate([one.asnumpy() for one in outputs]).astype(np.float64)
+    scores = np.concatenate([output.asnumpy() for output in outputs]).astype(np.float64)
     labels = digits.test_labels.astype(int)
     accuracy = float((scores.argmax(axis=1) == labels).mean())
     if np.allclose(scores.sum(axis=1), 1, atol=1e-3) and (scores >= 0).all():

@@ -24,7 +24,7 @@ _MISSING: Final = object()
 @final
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a row.
+    """The findings about a row.
 
     Attributes:
         row: the row.
@@ -73,9 +73,9 @@ def find(name: str) -> Any:
 def _is_attribute(kind: type, name: str) -> bool:
     """Whether instances of a class get this attribute: declared, or set by ``__init__``."""
     return any(
-        name in getattr(one, "__annotations__", {})
-        or name in getattr(getattr(vars(one).get("__init__"), "__code__", None), "co_names", ())
-        for one in kind.__mro__
+        name in getattr(base, "__annotations__", {})
+        or name in getattr(getattr(vars(base).get("__init__"), "__code__", None), "co_names", ())
+        for base in kind.__mro__
     )
 
 
@@ -118,9 +118,9 @@ def _of_operator(row: Row, value: Any) -> str:
         return ""
     operator = REGISTRY.get(row.operator)
     if "NDArray-or-Symbol[]" in row.parameters:  # any number of arrays, by position
-        own = [one for one in own if operator is None or one.name not in operator.inputs]
+        own = [param for param in own if operator is None or param.name not in operator.inputs]
         inputs = []
-    names = {one.name for one in inputs}
+    names = {param.name for param in inputs}
     # Whether an array may be left out, MXNet's own table does not say.
-    arrays = [Parameter(one.name) if one.name in names else one for one in own]
+    arrays = [Parameter(param.name) if param.name in names else param for param in own]
     return compare([*inputs, *parameters], arrays)

@@ -45,25 +45,27 @@ def count(verdicts: Iterable[Verdict]) -> Counts:
     every = list(verdicts)
     return Counts(
         names=len(every),
-        present=sum(one.present for one in every),
-        equal=sum(one.equal for one in every),
-        testable=sum(one.tested is not None for one in every),
-        tested=sum(one.tested is True for one in every),
+        present=sum(verdict.present for verdict in every),
+        equal=sum(verdict.equal for verdict in every),
+        testable=sum(verdict.tested is not None for verdict in every),
+        tested=sum(verdict.tested is True for verdict in every),
     )
 
 
 def _lines(verdicts: Sequence[Verdict]) -> list[tuple[str, ...]]:
     """Returns the rows of the table: by namespace and tier, and the totals of each tier."""
     lines = []
-    for namespace in sorted({one.row.namespace for one in verdicts}):
+    for namespace in sorted({verdict.row.namespace for verdict in verdicts}):
         for tier in TIERS:
             chosen = [
-                one for one in verdicts if (one.row.namespace, one.row.tier) == (namespace, tier)
+                verdict
+                for verdict in verdicts
+                if (verdict.row.namespace, verdict.row.tier) == (namespace, tier)
             ]
             if chosen:
                 lines.append((namespace, tier, *count(chosen).cells()))
     for tier in TIERS:
-        chosen = [one for one in verdicts if one.row.tier == tier]
+        chosen = [verdict for verdict in verdicts if verdict.row.tier == tier]
         if chosen:
             lines.append(("total", tier, *count(chosen).cells()))
     return lines
@@ -84,25 +86,30 @@ def markdown(verdicts: Sequence[Verdict]) -> str:
     lines = [_HEAD, tuple("---" for _ in _HEAD), *_lines(verdicts)]
     text = ["# Names of MXNet 1.9.1 in hybridnet", ""]
     text += ["| " + " | ".join(line) + " |" for line in lines]
-    on_purpose = [one for one in verdicts if one.reason]
+    on_purpose = [verdict for verdict in verdicts if verdict.reason]
     if on_purpose:
         text += ["", "Signatures that differ on purpose:", "", "| name | difference | reason |"]
         text += ["| --- | --- | --- |"]
-        text += [f"| `{one.row.name}` | {one.difference} | {one.reason} |" for one in on_purpose]
+        text += [
+            f"| `{verdict.row.name}` | {verdict.difference} | {verdict.reason} |"
+            for verdict in on_purpose
+        ]
     return "\n".join(text) + "\n"
 
 
 def details(verdicts: Iterable[Verdict], namespace: str) -> str:
     """Lists what is missing, differs or is untested in a namespace ('all': in every one)."""
     lines = []
-    for one in verdicts:
-        if namespace not in ("all", one.row.namespace):
+    for verdict in verdicts:
+        if namespace not in ("all", verdict.row.namespace):
             continue
-        if not one.present:
-            lines.append(f"{one.row.tier:6s}  missing    {one.row.name}")
+        if not verdict.present:
+            lines.append(f"{verdict.row.tier:6s}  missing    {verdict.row.name}")
             continue
-        if not one.equal:
-            lines.append(f"{one.row.tier:6s}  signature  {one.row.name}: {one.difference}")
-        if one.tested is False:
-            lines.append(f"{one.row.tier:6s}  untested   {one.row.name}")
+        if not verdict.equal:
+            lines.append(
+                f"{verdict.row.tier:6s}  signature  {verdict.row.name}: {verdict.difference}"
+            )
+        if verdict.tested is False:
+            lines.append(f"{verdict.row.tier:6s}  untested   {verdict.row.name}")
     return "\n".join(lines)

@@ -95,8 +95,8 @@ def of_python(text: str) -> list[Parameter] | None:
     names += arguments.kwonlyargs
     defaults += list(arguments.kw_defaults)
     return [
-        Parameter(one.arg, REQUIRED if default is None else _value(default))
-        for one, default in zip(names, defaults, strict=True)
+        Parameter(name.arg, REQUIRED if default is None else _value(default))
+        for name, default in zip(names, defaults, strict=True)
     ]
 
 
@@ -135,10 +135,14 @@ def ours(value: Any, method: bool) -> list[Parameter] | None:
     arguments = list(signature.parameters.values())
     if method and arguments and arguments[0].name == "self":
         arguments = arguments[1:]
-    named = [one for one in arguments if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    named = [
+        argument
+        for argument in arguments
+        if argument.kind not in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD)
+    ]
     if len(named) < len(arguments) and not named:
         return None
-    return [Parameter(one.name, one.default) for one in named]
+    return [Parameter(argument.name, argument.default) for argument in named]
 
 
 def compare(theirs: Sequence[Parameter], own: Sequence[Parameter]) -> str:
@@ -146,19 +150,19 @@ def compare(theirs: Sequence[Parameter], own: Sequence[Parameter]) -> str:
 
     So ours may have more, if those have defaults, and defaults where MXNet requires a value.
     """
-    by_name = {one.name: one for one in own}
-    missing = [one.name for one in theirs if one.name not in by_name]
+    by_name = {param.name: param for param in own}
+    missing = [param.name for param in theirs if param.name not in by_name]
     if missing:
         return f"has no {', '.join(missing)}"
-    order = [one.name for one in own if one.name in {each.name for each in theirs}]
-    if order != [one.name for one in theirs]:
-        return f"order is {', '.join(order)}, must be {', '.join(one.name for one in theirs)}"
-    for one in theirs:
-        default = by_name[one.name].default
-        if not _same(one.default, default):
-            return f"{by_name[one.name]}, must be {one}"
-    known = {one.name for one in theirs}
-    more = [one.name for one in own if one.name not in known and one.default is REQUIRED]
+    order = [param.name for param in own if param.name in {other.name for other in theirs}]
+    if order != [param.name for param in theirs]:
+        return f"order is {', '.join(order)}, must be {', '.join(param.name for param in theirs)}"
+    for param in theirs:
+        default = by_name[param.name].default
+        if not _same(param.default, default):
+            return f"{by_name[param.name]}, must be {param}"
+    known = {param.name for param in theirs}
+    more = [param.name for param in own if param.name not in known and param.default is REQUIRED]
     return f"also requires {', '.join(more)}" if more else ""
 
 

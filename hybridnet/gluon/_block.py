@@ -62,7 +62,7 @@ class Block:
 
     @property
     def prefix(self) -> str:
-        """What the names of its parameters begin with."""
+        """The prefix of the names of its parameters."""
         return self._prefix
 
     @property
@@ -135,10 +135,10 @@ class Block:
             ParameterError: two parameters have one name.
         """
         found = ParameterDict(self._params.prefix)
-        own = {one.name: one for one in self._own.values()}
+        own = {param.name: param for param in self._own.values()}
         matches = None if select is None else re.compile(select).match
         for params in (self._params, own):
-            found.update({n: one for n, one in params.items() if matches is None or matches(n)})
+            found.update({n: param for n, param in params.items() if matches is None or matches(n)})
         for child in self._children.values():
             found.update(child.collect_params(select))
         return found
@@ -150,7 +150,7 @@ class Block:
             prefix: the place of this block.
         """
         dot = prefix + "." if prefix else ""
-        found = {dot + name: one for name, one in self._own.items()}
+        found = {dot + name: param for name, param in self._own.items()}
         for name, child in self._children.items():
             found.update(child.structural_params(dot + name))
         return found
@@ -182,8 +182,8 @@ class Block:
         """Changes the element type of the parameters of this block and everything in it."""
         for child in self._children.values():
             child.cast(dtype)
-        for one in dict.fromkeys((*self._params.values(), *self._own.values())):
-            one.cast(dtype)
+        for param in dict.fromkeys((*self._params.values(), *self._own.values())):
+            param.cast(dtype)
 
     def save_parameters(self, filename: Any, deduplicate: bool = False) -> None:
         """Saves the values of all parameters by their places in the network, in MXNet's format.
@@ -194,9 +194,9 @@ class Block:
         """
         params = self.structural_params()
         if deduplicate:
-            last = {one: name for name, one in params.items()}
-            params = {name: one for one, name in last.items()}
-        ndarray.save(filename, {name: one.reduced() for name, one in params.items()})
+            last = {param: name for name, param in params.items()}
+            params = {name: param for param, name in last.items()}
+        ndarray.save(filename, {name: param.reduced() for name, param in params.items()})
 
     def load_parameters(
         self,
@@ -228,9 +228,11 @@ class Block:
         if not any("." in name for name in loaded):
             # These may be the places in a flat block, or names with this block's prefix or without.
             names = dict(self.collect_params().items())
-            prefixed = {self.prefix + name: one for name, one in loaded.items()}
+            prefixed = {self.prefix + name: array for name, array in loaded.items()}
             readings = ((params, loaded), (names, loaded), (names, prefixed))
-            params, loaded = max(readings, key=lambda one: len(one[0].keys() & one[1].keys()))
+            params, loaded = max(
+                readings, key=lambda reading: len(reading[0].keys() & reading[1].keys())
+            )
         load_values(
             params,
             loaded,

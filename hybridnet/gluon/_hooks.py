@@ -18,7 +18,7 @@ class HookDict(dict[int, Callable[..., Any]]):
 
 @final
 class HookHandle:
-    """What `Block.register_forward_hook` returns: ``handle.detach()`` takes the hook away.
+    """The handle of a hook (`Block.register_forward_hook`): ``handle.detach()`` takes it away.
 
     As a ``with`` block it does so at the end.
     """

@@ -115,7 +115,9 @@ class HybridBlock(Block):
         """Runs the block on arrays (traced if hybridized), or builds its symbol."""
         if args and not isinstance(args[0], Symbol):
             buckets = self._buckets
-            masks = [one.mask for one in buckets if one.mask is not None] if buckets else None
+            masks = (
+                [bucket.mask for bucket in buckets if bucket.mask is not None] if buckets else None
+            )
             self._note_arguments((*args, *masks) if masks else args)
             if self._active and self._may_be_traced():
                 assert self._traced is not None
@@ -135,8 +137,8 @@ class HybridBlock(Block):
         return Bucketed(made, self._buckets, names if own else names[1:], by_name=False)
 
     def _note_arguments(self, args: tuple[Any, ...]) -> None:
-        for one in args:
-            if not isinstance(one, NDArray):
+        for arg in args:
+            if not isinstance(arg, NDArray):
                 self.__dict__["_arguments"] = flatten(args)
                 return
         self.__dict__["_arguments"] = len(args)
@@ -149,12 +151,12 @@ class HybridBlock(Block):
         latest = changes.latest()
         if self._checked != latest:
             params = list(self.collect_params().values())
-            arrays = [id(one) for param in params for one in param._data.values()]
+            arrays = [id(array) for param in params for array in param._data.values()]
             parts = (*_blocks(self), *arrays)
             if parts != self._parts:
                 self._traced = self._new_traced()
             self._parts = parts
-            self._is_ready = not any(one.is_deferred for one in params)
+            self._is_ready = not any(param.is_deferred for param in params)
             self._checked = latest
         return self._is_ready
 
@@ -162,9 +164,9 @@ class HybridBlock(Block):
         """Calls `hybrid_forward` with `nd` or `sym` and the own parameters."""
         first = _first_operand(x, args)
         if isinstance(first, Symbol):
-            variables = {name: one.var() for name, one in self._own.items()}
+            variables = {name: param.var() for name, param in self._own.items()}
             if type(first) is not Symbol:  # with NumPy's semantics, as the input has
-                variables = {name: one.as_np_ndarray() for name, one in variables.items()}
+                variables = {name: variable.as_np_ndarray() for name, variable in variables.items()}
             with self.name_scope():
                 return self.hybrid_forward(symbol, x, *args, **variables)
         if first is None:
@@ -180,12 +182,12 @@ class HybridBlock(Block):
     def _forward_arrays(self, ctx: Any, x: Any, args: tuple[Any, ...]) -> Any:
         try:
             try:
-                params = {name: one.data(ctx) for name, one in self._own.items()}
+                params = {name: param.data(ctx) for name, param in self._own.items()}
             except DeferredInitializationError:
                 self.infer_shape(x, *args)
-                for one in self._own.values():
-                    one.finish_deferred_init()
-                params = {name: one.data(ctx) for name, one in self._own.items()}
+                for param in self._own.values():
+                    param.finish_deferred_init()
+                params = {name: param.data(ctx) for name, param in self._own.items()}
             return run_converted(self.hybrid_forward, (ndarray, x, *args), params)
         except (ShapeError, DTypeError, ParameterError) as error:
             self._locate(error)
@@ -197,13 +199,17 @@ class HybridBlock(Block):
     def _check_number(self, given: int) -> None:
         """Raises a TypeError if `hybrid_forward` takes another number of inputs."""
         _, *expected = inspect.signature(self.hybrid_forward).parameters.values()
-        if any(one.kind is one.VAR_POSITIONAL for one in expected):
+        if any(argument.kind is argument.VAR_POSITIONAL for argument in expected):
             return
         plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        inputs = [one for one in expected if one.name not in self._own and one.kind in plain]
-        least = sum(one.default is one.empty for one in inputs)
+        inputs = [
+            argument
+            for argument in expected
+            if argument.name not in self._own and argument.kind in plain
+        ]
+        least = sum(argument.default is argument.empty for argument in inputs)
         if not least <= given <= len(inputs):
-            names = ", ".join(one.name for one in inputs)
+            names = ", ".join(argument.name for argument in inputs)
             raise TypeError(
                 f"{self.name} ({type(self).__name__}): takes {names}, got {given} inputs"
             )
@@ -239,16 +245,16 @@ class HybridBlock(Block):
             ShapeError: the inputs do not fit, or do not decide the shape of an own parameter.
         """
         whole, given = self._on_symbols(args)
-        shapes = {name: one.shape for name, one in given.items()}
+        shapes = {name: array.shape for name, array in given.items()}
         found = _by_name(whole, whole.infer_shape_partial(**shapes))
-        own = {one.name for one in self._own.values()}
-        for name, one in self.collect_params().items():
+        own = {param.name for param in self._own.values()}
+        for name, param in self.collect_params().items():
             shape = found.get(name)
             if shape and 0 not in shape:
-                one.shape = shape
-            elif name in own and one.is_deferred:
+                param.shape = shape
+            elif name in own and param.is_deferred:
                 raise ShapeError(
-                    f"the shape {one.shape} of {name} cannot be completed from inputs of shapes "
+                    f"the shape {param.shape} of {name} cannot be completed from inputs of shapes "
                     f"{list(shapes.values())}; check their number of dimensions, or give the sizes "
                     "when making the block"
                 )
@@ -260,11 +266,11 @@ class HybridBlock(Block):
             args: NDArrays as for a call, of which the dtypes count.
         """
         whole, given = self._on_symbols(args)
-        dtypes = {name: one.dtype for name, one in given.items()}
+        dtypes = {name: array.dtype for name, array in given.items()}
         found = _by_name(whole, whole.infer_type(**dtypes))
-        for name, one in self.collect_params().items():
+        for name, param in self.collect_params().items():
             if found.get(name) is not None:
-                one.cast(found[name])
+                param.cast(found[name])
 
     def _on_symbols(self, args: Sequence[Any]) -> tuple[Symbol, dict[str, NDArray]]:
         """Runs the block on variables; returns what comes out, and the array each stands for."""
@@ -288,7 +294,7 @@ class HybridBlock(Block):
                 ) from error
         whole = _grouped(out)
         used = set(whole.list_inputs())
-        return whole, {name: one for name, one in given.items() if name in used}
+        return whole, {name: array for name, array in given.items() if name in used}
 
     def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:
         """Saves the network as MXNet does: ``path-symbol.json`` and ``path-0000.params``.
@@ -315,14 +321,14 @@ class HybridBlock(Block):
         single = len(leaves) == 1
         inputs = [symbol.var("data" if single else f"data{i}") for i in range(len(leaves))]
         if mode.array:
-            inputs = [one.as_np_ndarray() for one in inputs]
+            inputs = [array.as_np_ndarray() for array in inputs]
         whole = _grouped(self(*unflatten(tree, inputs)))
         names = (f"{path}-symbol.json", f"{path}-{epoch:04d}.params")
         aux = set(whole.list_auxiliary_states())
         used = aux | set(whole.list_arguments())
         arrays = {
-            ("aux:" if name in aux else "arg:") + name: one.reduced()
-            for name, one in self.collect_params().items()
+            ("aux:" if name in aux else "arg:") + name: param.reduced()
+            for name, param in self.collect_params().items()
             if name in used
         }
         whole.save(names[0])
@@ -342,7 +348,7 @@ def _first_operand(x: Any, args: tuple[Any, ...]) -> Any:
     if isinstance(x, (NDArray, Symbol)):
         return x
     leaves, _ = flatten((x, *args))
-    return next((one for one in leaves if isinstance(one, (NDArray, Symbol))), None)
+    return next((leaf for leaf in leaves if isinstance(leaf, (NDArray, Symbol))), None)
 
 
 def _grouped(out: Any) -> Symbol:

@@ -35,7 +35,7 @@ def contexts_of(ctx: Context | Sequence[Context] | None) -> list[Context]:
     if ctx is None:
         return [current_context()]
     contexts = [ctx] if isinstance(ctx, Context) else list(dict.fromkeys(ctx))
-    if not contexts or not all(isinstance(one, Context) for one in contexts):
+    if not contexts or not all(isinstance(context, Context) for context in contexts):
         raise ParameterError(
             f"ctx must be a context, such as cpu(0), or some in a list, got {ctx!r}"
         )
@@ -45,8 +45,8 @@ def contexts_of(ctx: Context | Sequence[Context] | None) -> list[Context]:
 def _as_shape(name: str, shape: int | Sequence[int]) -> tuple[int, ...]:
     """Returns the sizes of a parameter as plain numbers."""
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-    if all(hasattr(one, "__index__") and one >= 0 for one in sizes):
-        return tuple(one.__index__() for one in sizes)
+    if all(hasattr(size, "__index__") and size >= 0 for size in sizes):
+        return tuple(size.__index__() for size in sizes)
     raise ParameterError(
         f"Parameter {name!r}: shape must be whole numbers, 0 where the size is not known yet, got "
         f"{shape!r}"
@@ -262,13 +262,13 @@ class Parameter:
     def _attach(self) -> None:
         """Gives the values gradients, zeros, as `grad_req` says."""
         with init_scope():
-            for one in self._data.values():
+            for array in self._data.values():
                 if self._grad_req == "null":
-                    one.set_edge(None)
+                    array.set_edge(None)
                 else:
-                    one.attach_grad(self._grad_req, self.grad_stype)
-                    if one.edge is not None:
-                        one.edge.node.summed = len(self._data) > 1
+                    array.attach_grad(self._grad_req, self.grad_stype)
+                    if array.edge is not None:
+                        array.edge.node.summed = len(self._data) > 1
         self.note_grads_used()
 
     def _check(self, ctx: Context | None) -> None:
@@ -317,7 +317,7 @@ class Parameter:
 
     def reduced(self) -> NDArray:
         """Returns the mean over all contexts, on the first CPU."""
-        values = [one.detach().as_in_context(cpu()) for one in self.list_data()]
+        values = [array.detach().as_in_context(cpu()) for array in self.list_data()]
         return values[0] if len(values) == 1 else ndarray.add_n(*values) / len(values)
 
     def grad(self, ctx: Context | None = None) -> NDArray:
@@ -334,10 +334,10 @@ class Parameter:
     def list_grad(self) -> list[NDArray]:
         """Returns the gradient on each of its contexts."""
         self._check(None)
-        grads = [one.grad for one in self._data.values()]
+        grads = [array.grad for array in self._data.values()]
         return [
-            self.grad(ctx) if one is None else one
-            for ctx, one in zip(self._data, grads, strict=True)
+            self.grad(ctx) if grad is None else grad
+            for ctx, grad in zip(self._data, grads, strict=True)
         ]
 
     def list_ctx(self) -> list[Context]:
@@ -365,8 +365,8 @@ class Parameter:
         if self._deferred is not None:
             self.initialize_with(data.astype(self._dtype, copy=False), self._deferred[1])
             return
-        for ctx, one in self._data.items():
-            one.assign(data.as_in_context(ctx))
+        for ctx, array in self._data.items():
+            array.assign(data.as_in_context(ctx))
         self.times_set += 1
 
     def reset_ctx(self, ctx: Context | Sequence[Context]) -> None:
@@ -386,7 +386,9 @@ class Parameter:
         if not self._data:
             return
         with autograd.pause(), init_scope():
-            self._data = {ctx: one.detach().astype(self._dtype) for ctx, one in self._data.items()}
+            self._data = {
+                ctx: array.detach().astype(self._dtype) for ctx, array in self._data.items()
+            }
         self.times_set += 1
         self._attach()
         changes.note()
@@ -398,15 +400,15 @@ class Parameter:
         if self._grad_req == "null":
             return
         fresh = self.has_fresh_grads()
-        for one in self._data.values():
-            one.zero_grad()
+        for array in self._data.values():
+            array.zero_grad()
         if not fresh:
             self.note_grads_used()
 
     def has_fresh_grads(self) -> bool:
         """Whether every gradient was written since it was made or used, as by a backward pass."""
-        for one, used in zip(self._data.values(), self._used, strict=True):
-            grad = one.grad
+        for array, used in zip(self._data.values(), self._used, strict=True):
+            grad = array.grad
             if grad is None or used() is grad.stamp():
                 return False
         return True
@@ -415,7 +417,9 @@ class Parameter:
         """Notes that an update has used the gradients."""
         # Weakly: the memory of a gradient that is replaced goes to its successor.
         self._used = [
-            weakref.ref(one.grad.stamp()) for one in self._data.values() if one.grad is not None
+            weakref.ref(array.grad.stamp())
+            for array in self._data.values()
+            if array.grad is not None
         ]
 
     # -- symbols -----------------------------------------------------------------------------

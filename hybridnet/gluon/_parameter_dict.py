@@ -32,7 +32,7 @@ class ParameterDict:
         self._params: dict[str, Parameter] = {}
 
     def __repr__(self) -> str:
-        lines = "\n".join(f"  {one!r}" for one in self.values())
+        lines = "\n".join(f"  {param!r}" for param in self.values())
         name = self._prefix + " " if self._prefix else ""
         return f"{name}(\n{lines}\n)"
 
@@ -62,7 +62,7 @@ class ParameterDict:
 
     @property
     def prefix(self) -> str:
-        """What every name made here begins with."""
+        """The prefix of every name made here."""
         return self._prefix
 
     def get(self, name: str, **kwargs: Any) -> Parameter:
@@ -122,8 +122,8 @@ class ParameterDict:
         Raises:
             ParameterError: a name is here already for another parameter.
         """
-        for name, one in other.items():
-            if self._params.setdefault(name, one) is not one:
+        for name, param in other.items():
+            if self._params.setdefault(name, param) is not param:
                 raise ParameterError(
                     f"there are two different parameters named {name!r}; give one of the blocks "
                     "another prefix, or make it inside name_scope()"
@@ -148,27 +148,27 @@ class ParameterDict:
         """
         if verbose and isinstance(init, initializer.Initializer):
             init.set_verbosity(verbose)
-        for one in self.values():
-            one.initialize(None, ctx, init, force_reinit)
+        for param in self.values():
+            param.initialize(None, ctx, init, force_reinit)
 
     def zero_grad(self) -> None:
         """Sets every gradient to 0."""
-        for one in self.values():
-            one.zero_grad()
+        for param in self.values():
+            param.zero_grad()
 
     def reset_ctx(self, ctx: Context | Sequence[Context]) -> None:
         """Moves every parameter to other contexts."""
-        for one in self.values():
-            one.reset_ctx(ctx)
+        for param in self.values():
+            param.reset_ctx(ctx)
 
     def list_ctx(self) -> list[Context]:
         """Returns the contexts that some parameter is on."""
-        return list(dict.fromkeys(ctx for one in self.values() for ctx in one.list_ctx()))
+        return list(dict.fromkeys(ctx for param in self.values() for ctx in param.list_ctx()))
 
     def setattr(self, name: str, value: Any) -> None:
         """Sets an attribute (``grad_req``, ``lr_mult``, ...) of every parameter."""
-        for one in self.values():
-            setattr(one, name, value)
+        for param in self.values():
+            setattr(param, name, value)
 
     # -- files -------------------------------------------------------------------------------
 
@@ -183,13 +183,13 @@ class ParameterDict:
             ParameterError: a name does not begin with it.
         """
         arrays = {}
-        for name, one in self.items():
+        for name, param in self.items():
             if not name.startswith(strip_prefix):
                 raise ParameterError(
                     f"{filename}: cannot take {strip_prefix!r} off the name {name!r}, which does "
                     "not begin with it"
                 )
-            arrays[name[len(strip_prefix) :]] = one.reduced()
+            arrays[name[len(strip_prefix) :]] = param.reduced()
         ndarray.save(filename, arrays)
 
     def load(
@@ -215,7 +215,7 @@ class ParameterDict:
             ParameterError, ShapeError: it does not fit.
             OSError: it cannot be read.
         """
-        arrays = {restore_prefix + name: one for name, one in read_arrays(filename).items()}
+        arrays = {restore_prefix + name: array for name, array in read_arrays(filename).items()}
         load_values(
             self._params,
             arrays,
@@ -259,7 +259,7 @@ def read_arrays(filename: Any) -> dict[str, NDArray]:
         if not loaded:
             return {}
         raise ParameterError(f"{filename}: must hold arrays by name, got arrays without names")
-    return {name.removeprefix("arg:").removeprefix("aux:"): one for name, one in loaded.items()}
+    return {name.removeprefix("arg:").removeprefix("aux:"): array for name, array in loaded.items()}
 
 
 def load_values(
@@ -293,34 +293,34 @@ def load_values(
     if dtype_source not in ("current", "saved"):
         raise ParameterError(f"dtype_source must be 'current' or 'saved', got {dtype_source!r}")
     _check_names(params, loaded, source, allow_missing, ignore_extra)
-    pairs = [(name, one, loaded[name]) for name, one in params.items() if name in loaded]
-    for name, one, array in pairs:
-        if not one._fits(array.shape):
+    pairs = [(name, param, loaded[name]) for name, param in params.items() if name in loaded]
+    for name, param, array in pairs:
+        if not param._fits(array.shape):
             raise ShapeError(
-                f"{source}: {name} has shape {array.shape}, but the parameter has {one.shape}"
+                f"{source}: {name} has shape {array.shape}, but the parameter has {param.shape}"
             )
-        if array.inferred_dtype != one._dtype and not cast_dtype:
+        if array.inferred_dtype != param._dtype and not cast_dtype:
             raise ParameterError(
                 f"{source}: {name} has dtype {array.inferred_dtype.name}, but the parameter has "
-                f"{one._dtype.name}; pass cast_dtype=True to convert"
+                f"{param._dtype.name}; pass cast_dtype=True to convert"
             )
-        if ctx is not None and (one._data or one.is_deferred):
-            held = one.list_ctx()
+        if ctx is not None and (param._data or param.is_deferred):
+            held = param.list_ctx()
             if set(held) != set(contexts_of(ctx)):
                 raise ParameterError(
                     f"{source}: {name} was to go to {contexts_of(ctx)}, but the parameter is on "
                     f"{held} already; use reset_ctx to move it"
                 )
-    for _, one, array in pairs:
-        if array.inferred_dtype != one._dtype:
+    for _, param, array in pairs:
+        if array.inferred_dtype != param._dtype:
             if dtype_source == "saved":
-                one.cast(array.dtype)
+                param.cast(array.dtype)
             else:
-                array = array.astype(one._dtype)
-        if one._data or one.is_deferred:
-            one.set_data(array)
+                array = array.astype(param._dtype)
+        if param._data or param.is_deferred:
+            param.set_data(array)
         else:
-            one.initialize_with(array, ctx)
+            param.initialize_with(array, ctx)
 
 
 def _check_names(
@@ -330,8 +330,8 @@ def _check_names(
     allow_missing: bool,
     ignore_extra: bool,
 ) -> None:
-    found = {id(one) for name, one in params.items() if name in loaded}
-    missing = [name for name, one in params.items() if id(one) not in found]
+    found = {id(param) for name, param in params.items() if name in loaded}
+    missing = [name for name, param in params.items() if id(param) not in found]
     if missing and not allow_missing:
         raise ParameterError(
             f"{source}: has no {_first(missing, 5)}; it has {_first(loaded, 10)}. Pass "

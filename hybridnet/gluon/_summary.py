@@ -28,13 +28,13 @@ def print_summary(block: Any, inputs: Sequence[Any]) -> None:
     rows: list[tuple[str, str, int]] = []
     counted: set[Any] = set()
 
-    def note(one: Any, _: Any, out: Any) -> None:
+    def note(block: Any, _: Any, out: Any) -> None:
         if isinstance(out, Symbol):
             return  # shapes of parameters are being found
-        own = [p for p in dict.fromkeys(one._own.values()) if p not in counted]
+        own = [p for p in dict.fromkeys(block._own.values()) if p not in counted]
         counted.update(own)
         size = sum(p.data().size for p in own)
-        rows.append((f"{one.name} ({type(one).__name__})", _shapes(out), size))
+        rows.append((f"{block.name} ({type(block).__name__})", _shapes(out), size))
 
     with _hooked(block, note), autograd.pause():
         block(*inputs)
@@ -55,15 +55,15 @@ def _hooked(block: Any, hook: Callable[..., None]) -> Iterator[None]:
     """Has a hook called for every block inside, each of which runs on real arrays."""
     blocks: list[Any] = []
     block.apply(blocks.append)
-    handles = [one.register_forward_hook(hook) for one in dict.fromkeys(blocks)]
-    hybridized = [one for one in blocks if getattr(one, "_active", False)]
-    for one in hybridized:
-        one._active = False
+    handles = [inner.register_forward_hook(hook) for inner in dict.fromkeys(blocks)]
+    hybridized = [inner for inner in blocks if getattr(inner, "_active", False)]
+    for inner in hybridized:
+        inner._active = False
     try:
         yield
     finally:
-        for one in hybridized:
-            one._active = True
+        for inner in hybridized:
+            inner._active = True
         for handle in handles:
             handle.detach()
 
@@ -72,5 +72,5 @@ def _shapes(out: Any) -> str:
     if isinstance(out, NDArray):
         return str(out.shape)
     if isinstance(out, (list, tuple)):
-        return ", ".join(_shapes(one) for one in out)
+        return ", ".join(_shapes(item) for item in out)
     return type(out).__name__

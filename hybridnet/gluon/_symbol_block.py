@@ -42,10 +42,10 @@ class SymbolBlock(HybridBlock):
         self._params = ParameterDict("", params)
         self._whole = symbol.Group(list(outputs)) if isinstance(outputs, (list, tuple)) else outputs
         given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
-        for one in given:
-            if len(one) != 1 or not one.edges[0].node.is_variable:
-                raise ParameterError(f"SymbolBlock: inputs must be variables, got {one!r}")
-        self._input_names = [one.name for one in given]
+        for variable in given:
+            if len(variable) != 1 or not variable.edges[0].node.is_variable:
+                raise ParameterError(f"SymbolBlock: inputs must be variables, got {variable!r}")
+        self._input_names = [variable.name for variable in given]
         aux = set(self._whole.list_auxiliary_states())
         attributes = self._whole.attr_dict()
         for name in self._whole.list_inputs():
@@ -130,5 +130,5 @@ def _run(edges: Sequence[Edge], values: Mapping[str, NDArray]) -> list[NDArray]:
         if isinstance(call, OpCall):
             call = call.with_train(training)
         outputs = NDArray.apply_call(call, [made[edge] for edge in node.inputs], node.scalars)
-        made.update((Edge(node, index), one) for index, one in enumerate(outputs))
+        made.update((Edge(node, index), output) for index, output in enumerate(outputs))
     return [made[edge] for edge in edges]

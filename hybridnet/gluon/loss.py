@@ -18,7 +18,7 @@ __all__ = [
 
 
 class Loss(HybridBlock):
-    """What losses have in common.
+    """Base of the losses.
 
     Args:
         weight: a factor on the loss, or None.

@@ -154,22 +154,22 @@ class Trainer:
             )
 
     def _learned(self) -> list[tuple[int, Parameter]]:
-        return [(i, one) for i, one in enumerate(self._params) if one.grad_req != "null"]
+        return [(i, param) for i, param in enumerate(self._params) if param.grad_req != "null"]
 
     def _chosen(self, ignore_stale: bool) -> list[tuple[int, Parameter]]:
         """Returns the parameters to update, with their numbers."""
         learned = self._learned()
         if recorder.current_trace() is not None:
             return learned  # what is fresh is known when the traced function runs
-        for _, one in learned:
-            one.list_data()  # raises where there is none yet
+        for _, param in learned:
+            param.list_data()  # raises where there is none yet
         chosen = []
-        for number, one in learned:
-            if one.has_fresh_grads():
-                chosen.append((number, one))
+        for number, param in learned:
+            if param.has_fresh_grads():
+                chosen.append((number, param))
             elif not ignore_stale:
                 raise StaleGradientError(
-                    f"Trainer: the gradient of {one.name!r} was not written by a "
+                    f"Trainer: the gradient of {param.name!r} was not written by a "
                     "backward pass since the last step; does the loss depend on the parameter? "
                     "ignore_stale_grad=True leaves it as it is"
                 )
@@ -179,16 +179,16 @@ class Trainer:
         """Adds up gradients; where the store updates, it does so now."""
         if self._kvstore is None:
             return
-        for number, one in chosen:
-            self._store(number, one)
-            fresh = one.has_fresh_grads()
+        for number, param in chosen:
+            self._store(number, param)
+            fresh = param.has_fresh_grads()
             # What was computed last is needed last: layers near the input have precedence.
-            self._kvstore.push(number, one.list_grad(), priority=-number)
+            self._kvstore.push(number, param.list_grad(), priority=-number)
             if self._update_on_kvstore:
                 continue
-            self._kvstore.pull(number, one.list_grad(), priority=-number)
+            self._kvstore.pull(number, param.list_grad(), priority=-number)
             if not fresh:
-                one.note_grads_used()
+                param.note_grads_used()
 
     def _store(self, number: int, param: Parameter) -> None:
         """Has the store hold a parameter's value, if it updates: also one set since."""
@@ -205,18 +205,22 @@ class Trainer:
     def _apply(self, chosen: Sequence[tuple[int, Parameter]]) -> None:
         """Updates parameters from their gradients, or fetches them from the store."""
         if self._update_on_kvstore:
-            for number, one in chosen:
-                self._kvstore.pull(number, one.list_data(), priority=-number)
+            for number, param in chosen:
+                self._kvstore.pull(number, param.list_data(), priority=-number)
         elif chosen:
             numbers = [number for number, _ in chosen]
-            weights = [one.list_data() for _, one in chosen]
-            grads = [one.list_grad() for _, one in chosen]
+            weights = [param.list_data() for _, param in chosen]
+            grads = [param.list_grad() for _, param in chosen]
             for device, updater in enumerate(self._updaters):
                 self._optimizer._set_current_context(device)
-                updater(numbers, [one[device] for one in grads], [one[device] for one in weights])
+                updater(
+                    numbers,
+                    [copies[device] for copies in grads],
+                    [copies[device] for copies in weights],
+                )
         if recorder.current_trace() is None:
-            for _, one in chosen:
-                one.note_grads_used()
+            for _, param in chosen:
+                param.note_grads_used()
         recorder.mark()
 
     # -- the store and the updaters ----------------------------------------------------------
@@ -244,12 +248,12 @@ class Trainer:
     def _common_contexts(self) -> list[Context]:
         """Returns the contexts of the parameters, which must be the same for all."""
         found: list[Context] | None = None
-        for one in self._params:
-            contexts = one.list_ctx()
+        for param in self._params:
+            contexts = param.list_ctx()
             if found is not None and contexts != found:
                 raise MXNetError(
-                    f"Trainer: all parameters must be on the same contexts, but {one.name!r} is on "
-                    f"{contexts}, and others are on {found}"
+                    f"Trainer: all parameters must be on the same contexts, but {param.name!r} is "
+                    f"on {contexts}, and others are on {found}"
                 )
             found = contexts
         return found or []
@@ -349,7 +353,7 @@ def _as_list(params: Any) -> list[Parameter]:
             "Trainer: params must be what collect_params() returns, a dict or a list, got "
             f"{type(params).__name__}"
         )
-    for one in listed:
-        if not isinstance(one, Parameter):
-            raise ParameterError(f"Trainer: needs Parameters, got {type(one).__name__}")
+    for param in listed:
+        if not isinstance(param, Parameter):
+            raise ParameterError(f"Trainer: needs Parameters, got {type(param).__name__}")
     return list(dict.fromkeys(listed))

@@ -89,11 +89,11 @@ def clip_global_norm(
     if not arrays:
         raise ParameterError("clip_global_norm: needs at least one array")
     ctx = arrays[0].context
-    squares = [(one.astype("float32") ** 2).sum().as_in_context(ctx) for one in arrays]
+    squares = [(array.astype("float32") ** 2).sum().as_in_context(ctx) for array in arrays]
     total = ndarray.add_n(*squares).sqrt()
     scale = ndarray.minimum(max_norm / (total + 1e-8), 1.0)
-    for one in arrays:
-        one *= scale.as_in_context(one.context).astype(one.dtype)
+    for array in arrays:
+        array *= scale.as_in_context(array.context).astype(array.dtype)
     if not check_isfinite:
         return total
     norm = float(total.asscalar())

@@ -38,7 +38,8 @@ class Mixed:
                 f"and {len(initializers)} initializers"
             )
         self.map = [
-            (re.compile(one), chosen) for one, chosen in zip(patterns, initializers, strict=True)
+            (re.compile(pattern), chosen)
+            for pattern, chosen in zip(patterns, initializers, strict=True)
         ]
 
     def __call__(self, name: str, arr: NDArray) -> None:

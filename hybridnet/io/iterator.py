@@ -1,4 +1,4 @@
-"""What every data iterator is and gives: `DataIter`, `DataBatch`, `DataDesc`."""
+"""The base of data iterators, their batches and descriptions."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ class DataBatch:
         self.provide_label = provide_label
 
     def __str__(self) -> str:
-        data = [one.shape for one in self.data]
-        label = None if self.label is None else [one.shape for one in self.label]
+        data = [desc.shape for desc in self.data]
+        label = None if self.label is None else [desc.shape for desc in self.label]
         return f"{type(self).__name__}: data shapes: {data} label shapes: {label}"
 
 

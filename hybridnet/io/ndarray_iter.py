@@ -95,12 +95,12 @@ class NDArrayIter(DataIter):
     @property
     def provide_data(self) -> list[DataDesc]:
         """Descriptions of the data arrays of a batch."""
-        return [self._describe(one) for one in self._data]
+        return [self._describe(source) for source in self._data]
 
     @property
     def provide_label(self) -> list[DataDesc]:
         """Descriptions of the label arrays of a batch."""
-        return [self._describe(one) for one in self._label]
+        return [self._describe(source) for source in self._label]
 
     @property
     def cursor(self) -> int:
@@ -161,7 +161,10 @@ class NDArrayIter(DataIter):
             )
         places = np.arange(self._start, self._start + self.batch_size)
         rows = self._rows.take(places, mode="wrap")
-        return [array(one.host.take(rows, axis=0), one.ctx, one.host.dtype) for one in sources]
+        return [
+            array(source.host.take(rows, axis=0), source.ctx, source.host.dtype)
+            for source in sources
+        ]
 
     def _describe(self, source: _Source) -> DataDesc:
         shape = (self.batch_size, *source.host.shape[1:])
@@ -176,7 +179,7 @@ def _sources(what: str, given: Any, name: str) -> list[_Source]:
         named = {key: given[key] for key in sorted(given)}
     elif isinstance(given, (list, tuple)):
         several = len(given) > 1
-        named = {f"_{i}_{name}" if several else name: one for i, one in enumerate(given)}
+        named = {f"_{i}_{name}" if several else name: item for i, item in enumerate(given)}
     else:
         raise ParameterError(
             f"NDArrayIter: {what} must be an NDArray, a NumPy array, a list of them or a dict with "
@@ -203,7 +206,7 @@ def _source(name: str, value: Any) -> _Source:
 
 
 def _count_rows(sources: list[_Source]) -> int:
-    counts = {one.name: len(one.host) for one in sources}
+    counts = {source.name: len(source.host) for source in sources}
     if len(set(counts.values())) > 1:
         got = ", ".join(f"{name}: {count}" for name, count in counts.items())
         raise ShapeError(f"NDArrayIter: all arrays must have the same number of rows, got {got}")

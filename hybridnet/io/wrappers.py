@@ -157,25 +157,25 @@ class PrefetchingIter(_Wrapper):
         self.rename_label = rename_label
         super().__init__(self.provide_data[0].shape[0])
         self._ended = False
-        self._fetches = [_Fetch(one) for one in self.iters]
+        self._fetches = [_Fetch(iterator) for iterator in self.iters]
         self._start()
 
     @property
     def provide_data(self) -> list[DataDesc]:
         """Descriptions of the data arrays of a batch."""
-        return _renamed([one.provide_data for one in self.iters], self.rename_data)
+        return _renamed([iterator.provide_data for iterator in self.iters], self.rename_data)
 
     @property
     def provide_label(self) -> list[DataDesc]:
         """Descriptions of the label arrays of a batch."""
-        return _renamed([one.provide_label for one in self.iters], self.rename_label)
+        return _renamed([iterator.provide_label for iterator in self.iters], self.rename_label)
 
     def reset(self) -> None:
         """Begins a new pass."""
-        for one in self._fetches:
-            engine.wait_for_var(one.var)
-        for one in self.iters:
-            one.reset()
+        for fetch in self._fetches:
+            engine.wait_for_var(fetch.var)
+        for iterator in self.iters:
+            iterator.reset()
         self._ended = False
         self._start()
 
@@ -187,19 +187,19 @@ class PrefetchingIter(_Wrapper):
         """
         if self._ended:
             return False
-        batches = [one.wait() for one in self._fetches]
-        got = [one for one in batches if one is not None]
+        batches = [fetch.wait() for fetch in self._fetches]
+        got = [batch for batch in batches if batch is not None]
         self._ended = not got
         if self._ended:
             return False
-        if len(got) != len(batches) or any(one.pad != got[0].pad for one in got):
+        if len(got) != len(batches) or any(batch.pad != got[0].pad for batch in got):
             raise MXNetError(
                 "PrefetchingIter: the iterators must have the same number of batches, with the "
-                f"same padding, got {[None if one is None else one.pad for one in batches]}"
+                f"same padding, got {[None if batch is None else batch.pad for batch in batches]}"
             )
         self.current_batch = DataBatch(
-            list(itertools.chain.from_iterable(one.data for one in got)),
-            list(itertools.chain.from_iterable(one.label or () for one in got)),
+            list(itertools.chain.from_iterable(batch.data for batch in got)),
+            list(itertools.chain.from_iterable(batch.label or () for batch in got)),
             got[0].pad,
             got[0].index,
             provide_data=self.provide_data,
@@ -209,8 +209,8 @@ class PrefetchingIter(_Wrapper):
         return True
 
     def _start(self) -> None:
-        for one in self._fetches:
-            one.start()
+        for fetch in self._fetches:
+            fetch.start()
 
 
 def _renamed(
@@ -219,7 +219,7 @@ def _renamed(
     made = []
     for descriptions, names in zip(provided, renames or [{}] * len(provided), strict=True):
         for given in descriptions:
-            one = given if isinstance(given, DataDesc) else DataDesc(*given)
-            name = names.get(one.name, one.name)
-            made.append(DataDesc(name, one.shape, one.dtype, one.layout))
+            desc = given if isinstance(given, DataDesc) else DataDesc(*given)
+            name = names.get(desc.name, desc.name)
+            made.append(DataDesc(name, desc.shape, desc.dtype, desc.layout))
     return made

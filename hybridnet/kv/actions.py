@@ -1,4 +1,4 @@
-"""What a key-value store does with arrays.
+"""The operations of a key-value store on arrays.
 
 Every action only records: summing, updating and copying are operators in the segment of the key's
 context, so with one device a whole training step, push and pull included, is one program, and a
@@ -56,9 +56,9 @@ class ArrayActions(Actions[NDArray]):
     def merge(self, key: Key, values: Sequence[NDArray], priority: int) -> NDArray:
         """See `Actions.merge`. The order of the sum is that of the values."""
         home = self._home(key, values)
-        total, *rest = [self._moved(one, home, f"kv push {key}", priority) for one in values]
-        for one in rest:
-            total = total + one
+        total, *rest = [self._moved(value, home, f"kv push {key}", priority) for value in values]
+        for value in rest:
+            total = total + value
         return total
 
     def update(self, key: Key, merged: NDArray, stored: NDArray, priority: int) -> NDArray:
@@ -90,7 +90,7 @@ class ArrayActions(Actions[NDArray]):
         home = self._homes.get(key)
         if home is None:
             first = values[0].context
-            shared = all(one.context is first for one in values)
+            shared = all(value.context is first for value in values)
             home = first if shared or self._kind.merges_on == "device" else cpu(0)
             self._homes[key] = home
         return home

@@ -60,7 +60,7 @@ class KVStore:
 
     @property
     def updater(self) -> Updater | None:
-        """What pushes call; None while they replace the value."""
+        """The function that pushes call; None while they replace the value."""
         return self._actions.updater
 
     @staticmethod
@@ -84,11 +84,11 @@ class KVStore:
             MXNetError: a key exists, or keys of both types would be in the store.
             ParameterError: a key has several arrays, or something is no key or no array.
         """
-        for one, values in _pairs("init", key, value).items():
+        for name, values in _pairs("init", key, value).items():
             if len(values) != 1:
-                raise ParameterError(f"init: key {one!r} needs one array, got {len(values)}")
+                raise ParameterError(f"init: key {name!r} needs one array, got {len(values)}")
             with _Refusals():
-                self._store.init(one, values[0])
+                self._store.init(name, values[0])
 
     def push(self, key: Keys, value: Arrays, priority: int = 0) -> None:
         """Sums each key's arrays and gives the sum to the updater; without one, keeps the sum.
@@ -169,18 +169,18 @@ class KVStore:
         pairs = _pairs("row_sparse_pull", key, out)
         ids = _pairs("row_sparse_pull", key, row_ids)
         self._check_shapes("row_sparse_pull", pairs)
-        for one, targets in pairs.items():
-            wanted = ids[one] * len(targets) if len(ids[one]) == 1 else ids[one]
+        for name, targets in pairs.items():
+            wanted = ids[name] * len(targets) if len(ids[name]) == 1 else ids[name]
             for target in targets:
                 if target.stype != "row_sparse" or len(wanted) != len(targets):
                     raise ParameterError(
-                        f"row_sparse_pull: key {one!r} needs row_sparse arrays, and one row_ids "
+                        f"row_sparse_pull: key {name!r} needs row_sparse arrays, and one row_ids "
                         f"or as many as these, got an array of storage {target.stype!r} and "
                         f"{len(wanted)} row_ids for {len(targets)} arrays"
                     )
-            stored = self._store.get(one)
+            stored = self._store.get(name)
             if stored is None:
-                raise MXNetError(f"row_sparse_pull: key {one!r} was not initialized")
+                raise MXNetError(f"row_sparse_pull: key {name!r} was not initialized")
             for target, rows in zip(targets, wanted, strict=True):
                 target.assign(RowSparseNDArray.rows_of(stored, rows))
 
@@ -256,11 +256,11 @@ class KVStore:
             stored = self._store.get(key)
             if stored is None:
                 continue  # the store refuses the key itself
-            for one in values:
-                if one.shape != stored.shape:
+            for value in values:
+                if value.shape != stored.shape:
                     raise ShapeError(
                         f"{caller}: the arrays of key {key!r} must have its shape {stored.shape}, "
-                        f"got {one.shape}"
+                        f"got {value.shape}"
                     )
 
     def _optimizer_updater(self, caller: str) -> Any:
@@ -293,8 +293,8 @@ def _pairs(caller: str, key: Any, value: Any) -> dict[Key, list[NDArray]]:
                 f"{caller}: a list of {len(keys)} keys needs a list of as many values, got {got}"
             )
     pairs: dict[Key, list[NDArray]] = {}
-    for one, arrays in zip(keys, values, strict=True):
-        pairs.setdefault(_as_key(caller, one), []).extend(_as_arrays(caller, one, arrays))
+    for name, arrays in zip(keys, values, strict=True):
+        pairs.setdefault(_as_key(caller, name), []).extend(_as_arrays(caller, name, arrays))
     return pairs
 
 
@@ -310,12 +310,12 @@ def _as_key(caller: str, key: Any) -> Key:
 
 
 def _as_arrays(caller: str, key: Any, arrays: Any) -> Iterator[NDArray]:
-    for one in arrays if isinstance(arrays, (list, tuple)) else [arrays]:
-        if not isinstance(one, NDArray):
+    for array in arrays if isinstance(arrays, (list, tuple)) else [arrays]:
+        if not isinstance(array, NDArray):
             raise ParameterError(
-                f"{caller}: the values of key {key!r} must be NDArrays, got {type(one).__name__}"
+                f"{caller}: the values of key {key!r} must be NDArrays, got {type(array).__name__}"
             )
-        yield one
+        yield array
 
 
 def create(name: str = "local") -> KVStore:

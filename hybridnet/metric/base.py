@@ -68,7 +68,7 @@ class EvalMetric:
 
     @property
     def num_inst(self) -> float:
-        """What the sum is divided by."""
+        """The divisor of the sum."""
         return self._count.read()
 
     @num_inst.setter
@@ -86,7 +86,7 @@ class EvalMetric:
 
     @property
     def global_num_inst(self) -> float:
-        """What the global sum is divided by."""
+        """The divisor of the global sum."""
         return self._global_count.read()
 
     @global_num_inst.setter
@@ -198,8 +198,8 @@ class TalliedMetric(EvalMetric):
     def _tally(self, terms: Sequence[NDArray]) -> None:
         """Adds to the sums, local and global."""
         for tallies in (self._tallies, self._global_tallies):
-            for tally, one in zip(tallies, terms, strict=True):
-                tally.add(one, one.context)
+            for tally, term in zip(tallies, terms, strict=True):
+                tally.add(term, term.context)
 
     def reset(self) -> None:
         """Begins anew."""
@@ -267,7 +267,7 @@ def check_label_shapes(
 def operands(arrays: Any) -> list[NDArray]:
     """Returns one array, or several, as a list of NDArrays without a history."""
     several = arrays if isinstance(arrays, (list, tuple)) else [arrays]
-    return [one.detach() if isinstance(one, NDArray) else array(one) for one in several]
+    return [value.detach() if isinstance(value, NDArray) else array(value) for value in several]
 
 
 def pairs(labels: Any, preds: Any) -> list[tuple[NDArray, NDArray]]:
@@ -295,5 +295,5 @@ def _chosen(arrays: Mapping[str, NDArray], names: Sequence[str] | None) -> list[
 
 
 def _listed(got: tuple[Any, Any]) -> list[tuple[str, float]]:
-    names, values = (one if isinstance(one, list) else [one] for one in got)
+    names, values = (name if isinstance(name, list) else [name] for name in got)
     return list(zip(names, values, strict=True))

@@ -53,9 +53,9 @@ class _BinaryMetric(TalliedMetric):
             said = (pred.argmax(axis=1) == 1).astype("float64")
             true = (label.astype("int32").reshape(-1) == 1).astype("float64")
             parts = (said * true, said * (1 - true), (1 - said) * true, (1 - said) * (1 - true))
-            counts = [one.sum() for one in parts]
+            counts = [part.sum() for part in parts]
             ctx = total[0].context if total else pred.context
-            counts = [one.as_in_context(ctx) for one in counts]
+            counts = [count.as_in_context(ctx) for count in counts]
             total = [a + b for a, b in zip(total, counts, strict=True)] if total else counts
             seen += label.size
         if not total:
@@ -69,7 +69,7 @@ class _BinaryMetric(TalliedMetric):
     def _of_tallies(self, tallies: Sequence[Tally], count: float) -> float:
         if not count:
             return float("nan")
-        score: float = self._score([one.read() for one in tallies], lambda x: max(x, 1.0))
+        score: float = self._score([tally.read() for tally in tallies], lambda x: max(x, 1.0))
         return score
 
 

@@ -35,8 +35,8 @@ class CompositeEvalMetric(EvalMetric):
     ) -> None:
         self.metrics: list[EvalMetric] = []
         super().__init__(name, output_names, label_names)
-        for one in metrics or ():
-            self.add(one)
+        for metric in metrics or ():
+            self.add(metric)
 
     def add(self, metric: Any) -> None:
         """Adds a metric, or what `create` makes of this."""
@@ -60,35 +60,35 @@ class CompositeEvalMetric(EvalMetric):
             label = {name: label[name] for name in self.label_names if name in label}
         if self.output_names is not None:
             pred = {name: pred[name] for name in self.output_names if name in pred}
-        for one in self.metrics:
-            one.update_dict(label, pred)
+        for metric in self.metrics:
+            metric.update_dict(label, pred)
 
     def update(self, labels: Any, preds: Any) -> None:
         """Takes in a batch, in each metric."""
-        for one in self.metrics:
-            one.update(labels, preds)
+        for metric in self.metrics:
+            metric.update(labels, preds)
 
     def reset(self) -> None:
         """Begins anew, in each metric."""
-        for one in self.metrics:
-            one.reset()
+        for metric in self.metrics:
+            metric.reset()
 
     def reset_local(self) -> None:
         """Begins the local sums anew, in each metric."""
-        for one in self.metrics:
-            one.reset_local()
+        for metric in self.metrics:
+            metric.reset_local()
 
     def get(self) -> tuple[list[str], list[float]]:
         """Returns the names and the values."""
-        return _flat([one.get_name_value() for one in self.metrics])
+        return _flat([metric.get_name_value() for metric in self.metrics])
 
     def get_global(self) -> tuple[list[str], list[float]]:
         """Returns the names and the global values."""
-        return _flat([one.get_global_name_value() for one in self.metrics])
+        return _flat([metric.get_global_name_value() for metric in self.metrics])
 
     def get_config(self) -> dict[str, Any]:
         """Returns what the metric was made with, and each of its metrics' own."""
-        return {**super().get_config(), "metrics": [one.get_config() for one in self.metrics]}
+        return {**super().get_config(), "metrics": [metric.get_config() for metric in self.metrics]}
 
 
 def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
@@ -103,7 +103,7 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
         ParameterError: no metric has the name.
     """
     if isinstance(metric, (list, tuple)):
-        return CompositeEvalMetric([create(one, *args, **kwargs) for one in metric])
+        return CompositeEvalMetric([create(name, *args, **kwargs) for name in metric])
     if callable(metric):
         return CustomMetric(metric, *args, **kwargs)
     made: EvalMetric = create_registered(metric, *args, **kwargs)
@@ -111,5 +111,5 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
 
 
 def _flat(listed: list[list[tuple[str, float]]]) -> tuple[list[str], list[float]]:
-    together = [one for each in listed for one in each]
+    together = [item for each in listed for item in each]
     return [name for name, _ in together], [value for _, value in together]

@@ -53,7 +53,9 @@ class _ErrorMetric(EvalMetric):
     def update(self, labels: Any, preds: Any) -> None:
         """Takes in a batch; see `EvalMetric.update`."""
         for label, pred in pairs(labels, preds):
-            label, pred = (one.reshape(-1, 1) if one.ndim == 1 else one for one in (label, pred))
+            label, pred = (
+                array.reshape(-1, 1) if array.ndim == 1 else array for array in (label, pred)
+            )
             label, pred = _alike(label, pred)
             self._add(self._error(label - pred), 1, pred.context)
 
@@ -133,7 +135,7 @@ class PearsonCorrelation(TalliedMetric):
                 spread = (x.square().sum() * y.square().sum()).sqrt()
                 self._add((x * y).sum() / spread, 1, pred.context)
                 continue
-            self._tally([one.sum() for one in (x, y, x * x, y * y, x * y)])
+            self._tally([term.sum() for term in (x, y, x * x, y * y, x * y)])
             self._add(0.0, label.size, pred.context)
 
     def _of_tallies(self, tallies: Sequence[Tally], count: float) -> float:

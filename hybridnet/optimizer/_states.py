@@ -125,7 +125,7 @@ def _array(body: memoryview, name: str, entry: Any) -> np.ndarray[Any, Any]:
         begin, end = entry["data_offsets"]
     except (TypeError, KeyError, ValueError):
         raise _damaged(f"array {name!r} must have dtype, shape and data_offsets", entry) from None
-    whole = isinstance(shape, list) and all(type(one) is int for one in (*shape, begin, end))
+    whole = isinstance(shape, list) and all(type(number) is int for number in (*shape, begin, end))
     if not whole or len(shape) > _MAX_NDIM or min(shape, default=0) < 0:
         raise _damaged(f"array {name!r} must have a possible shape and place", entry)
     if not 0 <= begin <= end <= len(body) or end - begin != math.prod(shape) * dtype.itemsize:
@@ -145,12 +145,12 @@ def _encode(value: Any, arrays: list[NDArray], where: str) -> Any:
     if isinstance(value, (tuple, list)):
         kind = "tuple" if isinstance(value, tuple) else "list"
         items = enumerate(value)
-        return {kind: [_encode(one, arrays, f"{where}[{i}]") for i, one in items]}
+        return {kind: [_encode(item, arrays, f"{where}[{i}]") for i, item in items]}
     if isinstance(value, dict):
         return {
             "dict": [
-                [_encode(key, arrays, where), _encode(one, arrays, f"{where}[{key!r}]")]
-                for key, one in value.items()
+                [_encode(key, arrays, where), _encode(item, arrays, f"{where}[{key!r}]")]
+                for key, item in value.items()
             ]
         }
     raise ParameterError(
@@ -168,11 +168,11 @@ def _decode(node: Any, arrays: dict[str, NDArray]) -> Any:
         if kind == "array":
             return arrays[content]
         if kind == "tuple":
-            return tuple([_decode(one, arrays) for one in content])
+            return tuple([_decode(item, arrays) for item in content])
         if kind == "list":
-            return [_decode(one, arrays) for one in content]
+            return [_decode(item, arrays) for item in content]
         if kind == "dict":
-            return {_decode(key, arrays): _decode(one, arrays) for key, one in content}
+            return {_decode(key, arrays): _decode(item, arrays) for key, item in content}
     except (AttributeError, TypeError, ValueError, KeyError) as error:
         if isinstance(error, FormatError):
             raise

@@ -158,8 +158,8 @@ class LARS(ListOptimizer):
         indices = index if isinstance(index, (list, tuple)) else [index]
         steps = list(self.steps(index, weight, grad, state))
         (momentum,) = host_scalars(functools.partial(self._present_momentum), 1)
-        for one, (w, g, s, scalars) in zip(indices, steps, strict=True):
-            rate = self._layer_rate(one, w, g, scalars)
+        for key, (w, g, s, scalars) in zip(indices, steps, strict=True):
+            rate = self._layer_rate(key, w, g, scalars)
             decay = times(nd.ones((1,), ctx=w.context), scalars["wd"])
             fixed = {
                 "rescale_grad": scalars["rescale_grad"],

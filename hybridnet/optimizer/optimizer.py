@@ -214,7 +214,7 @@ class Optimizer:
             return
         together = isinstance(index, (list, tuple))
         weights, grads, states = (weight, grad, state) if together else ([weight], [grad], [state])
-        low = [is_low_precision(one) for one in weights]
+        low = [is_low_precision(w) for w in weights]
         masters = [s[0] if is_low else w for w, s, is_low in zip(weights, states, low, strict=True)]
         grads = [g.astype("float32") if is_low else g for g, is_low in zip(grads, low, strict=True)]
         states = [s[1] if is_low else s for s, is_low in zip(states, low, strict=True)]
@@ -222,15 +222,15 @@ class Optimizer:
             self.update(index, masters, grads, states)
         else:
             self.update(index, masters[0], grads[0], states[0])
-        for one, master, is_low in zip(weights, masters, low, strict=True):
+        for w, master, is_low in zip(weights, masters, low, strict=True):
             if is_low:
-                one.assign(master)
+                w.assign(master)
 
     # -- numbers -----------------------------------------------------------------------------
 
     @property
     def rescale_grad(self) -> float:
-        """What gradients are multiplied by first."""
+        """The factor that gradients are multiplied by first."""
         return self._rescale_grad
 
     @rescale_grad.setter
@@ -307,7 +307,7 @@ class Optimizer:
     def _get_lrs(self, indices: Sequence[Index]) -> list[float]:
         """Returns the learning rates of weights; asks the scheduler once."""
         lr = self.learning_rate
-        return [lr * one for one in self._multipliers(indices, self.lr_mult, "lr_mult")]
+        return [lr * factor for factor in self._multipliers(indices, self.lr_mult, "lr_mult")]
 
     def _get_lr(self, index: Index) -> float:
         """Returns the learning rate of a weight."""
@@ -316,7 +316,7 @@ class Optimizer:
     def _get_wds(self, indices: Sequence[Index]) -> list[float]:
         """Returns the weight decays of weights."""
         wd = self.wd
-        return [wd * one for one in self._multipliers(indices, self.wd_mult, "wd_mult")]
+        return [wd * factor for factor in self._multipliers(indices, self.wd_mult, "wd_mult")]
 
     def _get_wd(self, index: Index) -> float:
         """Returns the weight decay of a weight."""
@@ -337,8 +337,8 @@ class Optimizer:
     def _update_count(self, index: Any) -> None:
         """Counts an update of a weight, or of each of a list of them."""
         counts, before, latest = self._index_update_count, self.begin_num_update, self.num_update
-        for one in index if isinstance(index, (list, tuple)) else [index]:
-            count = counts[one] = counts.get(one, before) + 1
+        for key in index if isinstance(index, (list, tuple)) else [index]:
+            count = counts[key] = counts.get(key, before) + 1
             if count > latest:
                 latest = count
         self.num_update = latest

@@ -40,8 +40,8 @@ class SGD(ListOptimizer):
         clip = self._clip_parameter()
         momentum = float(self.momentum)
         several = isinstance(index, (list, tuple)) and len(index) > 1
-        sparse = any(one.stype != "default" for one in (grad if several else ()))
-        if several and not sparse and len({one is None for one in state}) == 1:
+        sparse = any(g.stype != "default" for g in (grad if several else ()))
+        if several and not sparse and len({s is None for s in state}) == 1:
             self._update_together(index, weight, grad, state, clip)
             return
         for w, g, m, scalars in self.steps(index, weight, grad, state):

@@ -47,15 +47,15 @@ class Updater:
         """
         together = isinstance(index, (list, tuple))
         indices, grads, weights = (index, grad, weight) if together else ([index], [grad], [weight])
-        for one, w in zip(indices, weights, strict=True):
-            self._prepare(one, w)
+        for i, w in zip(indices, weights, strict=True):
+            self._prepare(i, w)
         optimizer = self.optimizer
         if together and optimizer.aggregate_num:
-            states = [self.states[one] for one in indices]
+            states = [self.states[i] for i in indices]
             optimizer.update_multi_precision(list(indices), weights, grads, states)
             return
-        for one, g, w in zip(indices, grads, weights, strict=True):
-            optimizer.update_multi_precision(one, w, g, self.states[one])
+        for i, g, w in zip(indices, grads, weights, strict=True):
+            optimizer.update_multi_precision(i, w, g, self.states[i])
 
     def _prepare(self, index: Index, weight: NDArray) -> None:
         """Makes a weight's state, or brings one that was loaded to where the weight is."""
@@ -86,7 +86,7 @@ class Updater:
         if isinstance(state, NDArray):
             return state.as_in_context(context)
         if isinstance(state, (tuple, list)):
-            return type(state)(self.sync_state_context(one, context) for one in state)
+            return type(state)(self.sync_state_context(item, context) for item in state)
         return state
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
@@ -154,7 +154,7 @@ def _are_counts(counts: Any, num_update: Any) -> bool:
         and all(
             type(device) is int
             and isinstance(of_device, dict)
-            and all(type(one) is int for one in of_device.values())
+            and all(type(count) is int for count in of_device.values())
             for device, of_device in counts.items()
         )
     )

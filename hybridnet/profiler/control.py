@@ -1,4 +1,4 @@
-"""What users start, stop and read the profiler with: MXNet's functions, and two beyond."""
+"""Starts, stops and reads the profiler: MXNet's functions, and two beyond."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users add to a profile: tasks, frames, events, counters and markers.
+"""Marks that users add to a profile: tasks, frames, events, counters and markers.
 
     domain = hn.profiler.Domain("training")
     with domain.new_task("epoch 1"):

@@ -1,4 +1,4 @@
-"""What the profiler has recorded, as events in rows, as sums, as a table, and as a Chrome trace."""
+"""The profiler's records, as events in rows, as sums, as a table, and as a Chrome trace."""
 
 from __future__ import annotations
 
@@ -78,18 +78,18 @@ def events_of(records: Sequence[Record], origin: int) -> list[Span]:
         records: in any order.
         origin: nanoseconds; the zero of the events' times.
     """
-    ordered = sorted(records, key=lambda one: (one.start, -one.end))
-    lines = {one.origin: _line(one.origin) for one in ordered}
+    ordered = sorted(records, key=lambda record: (record.start, -record.end))
+    lines = {record.origin: _line(record.origin) for record in ordered}
     return [
         Span(
-            one.kind,
-            one.name,
+            record.kind,
+            record.name,
             row,
-            (one.start - origin) / 1e3,
-            (one.end - one.start) / 1e3,
-            {**one.facts, **lines[one.origin]},
+            (record.start - origin) / 1e3,
+            (record.end - record.start) / 1e3,
+            {**record.facts, **lines[record.origin]},
         )
-        for one, row in zip(ordered, _rows(ordered), strict=True)
+        for record, row in zip(ordered, _rows(ordered), strict=True)
     ]
 
 
@@ -109,20 +109,20 @@ def _rows(records: Sequence[Record]) -> list[str]:
     open_spans: dict[tuple[int, str], list[list[int]]] = {}
     labels: dict[tuple[tuple[int, str], int], str] = {}
     used: dict[str, int] = {}
-    for one in records:
-        beside = open_spans.setdefault(one.thread, [])
+    for record in records:
+        beside = open_spans.setdefault(record.thread, [])
         for ends in beside:
-            while ends and ends[-1] <= one.start:
+            while ends and ends[-1] <= record.start:
                 ends.pop()
         number = next(
-            (i for i, ends in enumerate(beside) if not ends or one.end <= ends[-1]), len(beside)
+            (i for i, ends in enumerate(beside) if not ends or record.end <= ends[-1]), len(beside)
         )
         if number == len(beside):
             beside.append([])
-        beside[number].append(one.end)
-        place = (one.thread, number)
+        beside[number].append(record.end)
+        place = (record.thread, number)
         if place not in labels:
-            name = one.thread[1].removeprefix(_WORKER_THREAD)
+            name = record.thread[1].removeprefix(_WORKER_THREAD)
             used[name] = used.get(name, 0) + 1
             labels[place] = name if used[name] == 1 else f"{name} {used[name]}"
         rows.append(labels[place])
@@ -135,9 +135,9 @@ Statistics = dict[str, dict[str, dict[str, float]]]
 def statistics(events: Sequence[Span], sort_by: str, ascending: bool) -> Statistics:
     """Sums up events: kind -> name -> count and times in milliseconds."""
     times: dict[str, dict[str, list[float]]] = {}
-    for one in events:
-        name = f"{one.facts['domain']}: {one.name}" if "domain" in one.facts else one.name
-        times.setdefault(one.kind, {}).setdefault(name, []).append(one.duration / 1e3)
+    for event in events:
+        name = f"{event.facts['domain']}: {event.name}" if "domain" in event.facts else event.name
+        times.setdefault(event.kind, {}).setdefault(name, []).append(event.duration / 1e3)
     result: Statistics = {}
     for kind in _TITLES:
         rows = {
@@ -185,31 +185,31 @@ def chrome_trace(events: Sequence[Span]) -> dict[str, Any]:
     numbers: dict[str, int] = {}
     used: dict[tuple[int, int], str] = {}
     spans = []
-    for one in events:
+    for span in events:
         process = host
-        if one.kind == "device":
-            device = one.facts["device"]
+        if span.kind == "device":
+            device = span.facts["device"]
             process = processes.setdefault(device, host + 1 + len(processes))
-        row = numbers.setdefault(one.row, len(numbers))
-        used[process, row] = one.row
+        row = numbers.setdefault(span.row, len(numbers))
+        used[process, row] = span.row
         event = {
             "ph": "X",
-            "name": one.name,
-            "cat": one.facts.get("domain", one.kind),
-            "ts": one.start,
+            "name": span.name,
+            "cat": span.facts.get("domain", span.kind),
+            "ts": span.start,
             "pid": process,
             "tid": row,
-            "args": dict(one.facts),
+            "args": dict(span.facts),
         }
-        if one.kind == "counter":
-            event |= {"ph": "C", "args": {one.name: one.facts["value"]}}
-        elif one.kind == "marker":
-            event |= {"ph": "i", "s": _SIGNS.get(one.facts["scope"], "t")}
+        if span.kind == "counter":
+            event |= {"ph": "C", "args": {span.name: span.facts["value"]}}
+        elif span.kind == "marker":
+            event |= {"ph": "i", "s": _SIGNS.get(span.facts["scope"], "t")}
         else:
-            event["dur"] = one.duration
+            event["dur"] = span.duration
         spans.append(event)
     names = []
-    ordered = {host: "hybridnet"} | {processes[one]: one for one in sorted(processes)}
+    ordered = {host: "hybridnet"} | {processes[thread]: thread for thread in sorted(processes)}
     for order, (process, name) in enumerate(ordered.items()):
         names += _labels("process", name, order, {"pid": process})
     for (process, row), name in used.items():

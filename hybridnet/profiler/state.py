@@ -102,8 +102,8 @@ class _Profiler:
         origin: engine.Origin | None,
     ) -> None:
         """Records an event of this thread; times in nanoseconds of `perf_counter_ns`."""
-        one = threading.current_thread()
-        thread = (one.ident or 0, one.name)
+        current = threading.current_thread()
+        thread = (current.ident or 0, current.name)
         self.records.append(Record(kind, name, thread, start, end, facts, origin))
 
     def reset_after_fork(self) -> None:

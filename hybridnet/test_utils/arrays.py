@@ -44,7 +44,7 @@ Array = np.ndarray[Any, Any]
 
 def random_arrays(*shapes: Sequence[int]) -> Any:
     """Returns a float32 array of normal numbers for each shape; one alone is not in a list."""
-    made = [np.asarray(np.random.normal(size=one)).astype(default_dtype()) for one in shapes]
+    made = [np.asarray(np.random.normal(size=shape)).astype(default_dtype()) for shape in shapes]
     return made[0] if len(made) == 1 else made
 
 
@@ -53,7 +53,7 @@ def random_uniform_arrays(
 ) -> list[Array]:
     """Returns an array of numbers between `low` and `high` for each shape; float32 by default."""
     dtype = dtype or default_dtype()
-    return [np.asarray(np.random.uniform(low, high, size=one)).astype(dtype) for one in shapes]
+    return [np.asarray(np.random.uniform(low, high, size=shape)).astype(dtype) for shape in shapes]
 
 
 def random_sample(population: Sequence[Any], k: int) -> list[Any]:
@@ -65,19 +65,19 @@ def random_sample(population: Sequence[Any], k: int) -> list[Any]:
 def rand_shape_nd(num_dim: int, dim: int = 10, allow_zero_size: bool = False) -> tuple[int, ...]:
     """Returns `num_dim` dimensions from 1 (or 0) to `dim`."""
     least = 0 if allow_zero_size else 1
-    return tuple(int(one) for one in np.random.randint(least, dim + 1, size=num_dim))
+    return tuple(int(size) for size in np.random.randint(least, dim + 1, size=num_dim))
 
 
 def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False) -> tuple[int, ...]:
     """Returns two dimensions from 1 (or 0) to `dim0` and `dim1`."""
-    return tuple(rand_shape_nd(1, one, allow_zero_size)[0] for one in (dim0, dim1))
+    return tuple(rand_shape_nd(1, dim, allow_zero_size)[0] for dim in (dim0, dim1))
 
 
 def rand_shape_3d(
     dim0: int = 10, dim1: int = 10, dim2: int = 10, allow_zero_size: bool = False
 ) -> tuple[int, ...]:
     """Returns three dimensions from 1 (or 0) to `dim0`, `dim1` and `dim2`."""
-    return tuple(rand_shape_nd(1, one, allow_zero_size)[0] for one in (dim0, dim1, dim2))
+    return tuple(rand_shape_nd(1, dim, allow_zero_size)[0] for dim in (dim0, dim1, dim2))
 
 
 def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int, int]:
@@ -235,10 +235,10 @@ def np_reduce(
 ) -> Array:
     """Returns a NumPy reduction over one axis, several, or all (None)."""
     axes = (axis,) if isinstance(axis, int) else axis
-    axes = range(dat.ndim) if axes is None else [one % dat.ndim for one in axes]
+    axes = range(dat.ndim) if axes is None else [axis % dat.ndim for axis in axes]
     result = np.asarray(dat)
-    for one in sorted(axes, reverse=True):
-        result = numpy_reduce_func(result, axis=one)
+    for dim in sorted(axes, reverse=True):
+        result = numpy_reduce_func(result, axis=dim)
     if keepdims:
         result = result.reshape([1 if i in axes else n for i, n in enumerate(dat.shape)])
     return result

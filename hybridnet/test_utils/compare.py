@@ -243,7 +243,7 @@ def compare_ndarray_tuple(t1: Any, t2: Any, rtol: Tolerance = None, atol: Tolera
     if t1 is None or t2 is None:
         return
     if isinstance(t1, (tuple, list)):
-        for one, other in zip(t1, t2, strict=True):
-            compare_ndarray_tuple(one, other, rtol, atol)
+        for item, other in zip(t1, t2, strict=True):
+            compare_ndarray_tuple(item, other, rtol, atol)
     else:
         assert_almost_equal(t1, t2, rtol=rtol, atol=atol)

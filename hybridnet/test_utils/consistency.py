@@ -69,15 +69,15 @@ def check_consistency(
         )
     symbols = [sym] * len(ctx_list) if isinstance(sym, Symbol) else list(sym)
     names = symbols[0].list_arguments(), symbols[0].list_outputs()
-    if any((one.list_arguments(), one.list_outputs()) != names for one in symbols):
+    if any((symbol.list_arguments(), symbol.list_outputs()) != names for symbol in symbols):
         raise ParameterError("check_consistency: all symbols must have the same names")
     executors = [
-        one.simple_bind(grad_req=grad_req, **given)
-        for one, given in zip(symbols, ctx_list, strict=True)
+        symbol.simple_bind(grad_req=grad_req, **given)
+        for symbol, given in zip(symbols, ctx_list, strict=True)
     ]
     _fill(executors, arg_params, aux_params, scale, use_uniform, rand_type)
-    dtypes = [np.dtype(one.outputs[0].dtype) for one in _forward(executors, False)]
-    best = int(np.argmax([_precision(one) for one in dtypes]))
+    dtypes = [np.dtype(executor.outputs[0].dtype) for executor in _forward(executors, False)]
+    best = int(np.argmax([_precision(dtype) for dtype in dtypes]))
 
     def compare(kind: str, found: list[dict[str, Any]], truth: Mapping[str, Any]) -> None:
         for index, values in enumerate(found):
@@ -96,12 +96,12 @@ def check_consistency(
                         raise
                     print(error)
 
-    found = [_hosts(one.output_dict) for one in executors]
+    found = [_hosts(executor.output_dict) for executor in executors]
     truth = dict(found[best] if ground_truth is None else ground_truth)
     compare("predict", found, truth)
     if grad_req != "null":
         _train(executors, dtypes)
-        found = [_hosts({**one.output_dict, **one.grad_dict}) for one in executors]
+        found = [_hosts({**executor.output_dict, **executor.grad_dict}) for executor in executors]
         truth = dict(found[best] if ground_truth is None else ground_truth)
         compare("train", found, truth)
     return truth
@@ -112,8 +112,8 @@ def _precision(dtype: np.dtype[Any]) -> int:
 
 
 def _forward(executors: Sequence[Executor], train: bool) -> Sequence[Executor]:
-    for one in executors:
-        one.forward(is_train=train)
+    for executor in executors:
+        executor.forward(is_train=train)
     return executors
 
 
@@ -121,17 +121,17 @@ def _train(executors: Sequence[Executor], dtypes: Sequence[np.dtype[Any]]) -> No
     """Runs a training pass of each, with the first one's outputs as gradients of the outputs."""
     _forward(executors, True)
     least = min(dtypes, key=_precision)
-    heads = [one.asnumpy().astype(least) for one in executors[0].outputs]
-    for one in executors:
+    heads = [output.asnumpy().astype(least) for output in executors[0].outputs]
+    for executor in executors:
         grads = [
             array(head, output.context, output.dtype)
-            for head, output in zip(heads, one.outputs, strict=True)
+            for head, output in zip(heads, executor.outputs, strict=True)
         ]
-        one.backward(grads)
+        executor.backward(grads)
 
 
 def _hosts(arrays: Mapping[str, NDArray | None]) -> dict[str, Any]:
-    return {name: None if one is None else one.asnumpy() for name, one in arrays.items()}
+    return {name: None if array is None else array.asnumpy() for name, array in arrays.items()}
 
 
 def _tols(
@@ -140,8 +140,8 @@ def _tols(
     """Returns tolerances; float32 gradients of a float16 network have float16's precision."""
     truth = truth.asnumpy() if isinstance(truth, NDArray) else np.asarray(truth)
     first, second = (
-        one.astype(least) if _precision(least) < one.dtype.itemsize else one
-        for one in (value, truth)
+        array.astype(least) if _precision(least) < array.dtype.itemsize else array
+        for array in (value, truth)
     )
     return get_tols(first, second, rtol, atol)
 
@@ -157,19 +157,19 @@ def _fill(
     """Gives all executors the same arguments and states, and zeros for gradients."""
     arguments = {} if arg_params is None else arg_params
     states = {} if aux_params is None else aux_params
-    for name, one in sorted(executors[0].arg_dict.items()):
+    for name, argument in sorted(executors[0].arg_dict.items()):
         if name in arguments:
             continue
         if uniform:
-            drawn = np.random.uniform(-0.92 * scale, 0.92 * scale, one.shape)
+            drawn = np.random.uniform(-0.92 * scale, 0.92 * scale, argument.shape)
         else:
-            drawn = np.random.normal(scale=scale, size=one.shape)
+            drawn = np.random.normal(scale=scale, size=argument.shape)
         arguments[name] = np.asarray(drawn).astype(rand_type)
     for executor in executors:
-        for name, one in executor.arg_dict.items():
-            one[:] = arguments[name]
-        for name, one in executor.aux_dict.items():
-            one[:] = states.get(name, 0)
+        for name, argument in executor.arg_dict.items():
+            argument[:] = arguments[name]
+        for name, argument in executor.aux_dict.items():
+            argument[:] = states.get(name, 0)
         for grad in executor.grad_arrays:
             if grad is not None:
                 grad[:] = 0
@@ -219,29 +219,31 @@ def check_gluon_hybridize_consistency(
         found = _run(net, data_l, test_grad)
         if initializer is None or first is None:
             parameters = net.collect_params()
-            initializer = _Kept({name: one.data().asnumpy() for name, one in parameters.items()})
+            initializer = _Kept(
+                {name: param.data().asnumpy() for name, param in parameters.items()}
+            )
             first = found
             continue
         assert_almost_equal(found[0], first[0], rtol=rtol, atol=atol)
         for grad, other in zip(found[1], first[1], strict=True):
             assert_almost_equal(grad, other, rtol=rtol, atol=atol)
     if numpy_func is not None and first is not None:
-        expected = numpy_func(*[one.asnumpy() for one in data_l])
+        expected = numpy_func(*[array.asnumpy() for array in data_l])
         assert_almost_equal(first[0], expected, rtol=rtol, atol=atol)
 
 
 def _run(net: HybridBlock, data_l: Sequence[NDArray], test_grad: bool) -> tuple[Array, list[Array]]:
     """Returns the output of a network and, where wanted, the gradients by its inputs."""
-    inputs = [one.copy() for one in data_l]
+    inputs = [array.copy() for array in data_l]
     if not test_grad:
         return net(*inputs).asnumpy(), []
-    for one in inputs:
-        one.attach_grad()
+    for value in inputs:
+        value.attach_grad()
     with autograd.record():
         out = net(*inputs)
     out.backward(out)
-    grads = [one.grad for one in inputs]
-    return out.asnumpy(), [one.asnumpy() for one in grads if one is not None]
+    grads = [array.grad for array in inputs]
+    return out.asnumpy(), [grad.asnumpy() for grad in grads if grad is not None]
 
 
 def compare_optimizer(
@@ -275,12 +277,12 @@ def compare_optimizer(
         raise ParameterError(
             f"compare_optimizer: requires ntensors={ntensors} shapes, got {len(shapes)}"
         )
-    weights = [_weight(one, dtype, w_stype) for one in shapes]
-    grads = [_weight(one, dtype, g_stype) for one in shapes]
-    dense = [one.tostype("default").copy() for one in weights]
-    dense_grads = [one.tostype("default").copy() for one in grads]
-    states1 = [opt1.create_state_multi_precision(i, one) for i, one in enumerate(dense)]
-    states2 = [opt2.create_state_multi_precision(i, one) for i, one in enumerate(weights)]
+    weights = [_weight(shape, dtype, w_stype) for shape in shapes]
+    grads = [_weight(shape, dtype, g_stype) for shape in shapes]
+    dense = [array.tostype("default").copy() for array in weights]
+    dense_grads = [array.tostype("default").copy() for array in grads]
+    states1 = [opt1.create_state_multi_precision(i, weight) for i, weight in enumerate(dense)]
+    states2 = [opt2.create_state_multi_precision(i, weight) for i, weight in enumerate(weights)]
     for index, (weight, grad) in enumerate(zip(dense, dense_grads, strict=True)):
         opt1.update_multi_precision(index, weight, grad, states1[index])
     if isinstance(shape, list):

@@ -1,4 +1,4 @@
-"""What tests take where nothing is said: context, dtype, tolerances."""
+"""Defaults of tests: context, dtype, tolerances."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Tolerance = float | Mapping[Any, float] | None
 
 _FLOAT64: Final = np.dtype(np.float64)
 _EXACT: Final[dict[DType, float]] = {
-    np.dtype(one): 0.0 for one in ("bool", "int8", "uint8", "int32", "uint32", "int64", "uint64")
+    np.dtype(name): 0.0 for name in ("bool", "int8", "uint8", "int32", "uint32", "int64", "uint64")
 }
 # MXNet's numbers: users' tests were written against them.
 _RTOLS: Final[dict[DType, float]] = {
@@ -105,9 +105,9 @@ def get_tols(x: Any, y: Any, rtol: Tolerance, atol: Tolerance) -> tuple[float, f
 
     The larger of the two arrays' own, so that float16 beside float32 is compared as float16.
     """
-    pair = [one if hasattr(one, "dtype") else np.asarray(one) for one in (x, y)]
-    relative = max(get_tolerance(one, rtol, _RTOLS) for one in pair)
-    absolute = max(get_tolerance(one, atol, _ATOLS) for one in pair)
+    pair = [array if hasattr(array, "dtype") else np.asarray(array) for array in (x, y)]
+    relative = max(get_tolerance(array, rtol, _RTOLS) for array in pair)
+    absolute = max(get_tolerance(array, atol, _ATOLS) for array in pair)
     return relative, absolute
 
 

@@ -58,8 +58,8 @@ def get_mnist() -> dict[str, Array]:
     """
     names = ("train_data", "train_label", "test_data", "test_label")
     return {
-        name: one.astype(np.int8) if one.ndim == 1 else one[:, None].astype(np.float32) / 255
-        for name, one in zip(names, load_mnist(), strict=True)
+        name: array.astype(np.int8) if array.ndim == 1 else array[:, None].astype(np.float32) / 255
+        for name, array in zip(names, load_mnist(), strict=True)
     }
 
 

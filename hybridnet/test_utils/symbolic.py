@@ -48,7 +48,7 @@ def simple_forward(
     arrays = {name: array(value) for name, value in inputs.items()}
     executor = sym.bind(ctx or default_context(), args=arrays)
     executor.forward(is_train=is_train)
-    outputs = [one.asnumpy() for one in executor.outputs]
+    outputs = [output.asnumpy() for output in executor.outputs]
     return outputs[0] if len(outputs) == 1 else outputs
 
 
@@ -330,7 +330,7 @@ def check_symbolic_backward(
     if isinstance(out_grads, Mapping):
         out_grads = [out_grads[name] for name in sym.list_outputs()]
     if out_grads is not None:
-        out_grads = [_as_array(one, ctx, dtype) for one in out_grads]
+        out_grads = [_as_array(grad, ctx, dtype) for grad in out_grads]
     executor.backward(out_grads)
     for name, value in wanted.items():
         found = grads[name].asnumpy()
@@ -342,6 +342,6 @@ def check_symbolic_backward(
 def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
     """Whether two symbols have the same operators at the same places of their saved graphs."""
     first, second = (
-        [node["op"] for node in json.loads(one.tojson())["nodes"]] for one in (sym1, sym2)
+        [node["op"] for node in json.loads(sym.tojson())["nodes"]] for sym in (sym1, sym2)
     )
     return first == second

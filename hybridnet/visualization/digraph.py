@@ -66,23 +66,23 @@ def add_layers(
         framed: whether devices get frames.
     """
     style = {**_NODE_STYLE, **(node_attrs or {})}
-    devices = sorted({one.device for one in layers} - {""}) if framed else []
+    devices = sorted({layer.device for layer in layers} - {""}) if framed else []
     for device in ["", *devices]:
-        inside = [one for one in layers if not framed or one.device == device]
+        inside = [layer for layer in layers if not framed or layer.device == device]
         if not device:
             _add_boxes(digraph, inside, style, marks or {}, prefix)
             continue
         with frame(digraph, device, devices.index(device)) as part:
             _add_boxes(part, inside, style, marks or {}, prefix)
-    for one in layers:
-        for link in one.links:
+    for layer in layers:
+        for link in layer.links:
             words = [link.dtype or "", "" if link.shape is None else dimensions(link.shape)]
             label = " ".join(word for word in words if word)
-            ends = prefix + one.name, prefix + link.source
+            ends = prefix + layer.name, prefix + link.source
             digraph.edge(*ends, dir="back", arrowtail="open", label=label)
-        for before in one.controls:
+        for before in layer.controls:
             digraph.edge(
-                prefix + one.name,
+                prefix + layer.name,
                 prefix + before,
                 dir="back",
                 arrowtail="open",
@@ -125,11 +125,11 @@ def _add_boxes(
     marks: Mapping[str, Mapping[str, str]],
     prefix: str,
 ) -> None:
-    for one in layers:
-        attrs = {**style, "fillcolor": one.color, "label": _label(one)}
-        if one.operator == "null":
+    for layer in layers:
+        attrs = {**style, "fillcolor": layer.color, "label": _label(layer)}
+        if layer.operator == "null":
             attrs["shape"] = "oval"
-        digraph.node(prefix + one.name, **{**attrs, **marks.get(one.name, {})})
+        digraph.node(prefix + layer.name, **{**attrs, **marks.get(layer.name, {})})
 
 
 def _label(layer: Layer) -> str:

@@ -70,9 +70,11 @@ def draw_network(
     ax.set_xlim(min(columns) - _MARGIN, max(columns) + _MARGIN)
     ax.set_ylim(max(rows) + _MARGIN, min(rows) - _MARGIN)
     ax.axis("off")
-    boxes: dict[_Item, Any] = {one.name: _box(ax, one, *layout.places[one.name]) for one in layers}
+    boxes: dict[_Item, Any] = {
+        layer.name: _box(ax, layer, *layout.places[layer.name]) for layer in layers
+    }
     for chain in layout.chains:
-        _arrow(ax, boxes, [layout.places[one] for one in chain], chain[0], chain[-1])
+        _arrow(ax, boxes, [layout.places[name] for name in chain], chain[0], chain[-1])
     _legend(ax, layers)
     return ax
 
@@ -97,7 +99,7 @@ class _Layout:
 
 def _lay_out(networkx: Any, layers: Sequence[Layer]) -> _Layout:
     row_of = _rows(networkx, layers)
-    links = dict.fromkeys((link.source, one.name) for one in layers for link in one.links)
+    links = dict.fromkeys((link.source, layer.name) for layer in layers for link in layer.links)
     rows: list[list[_Item]] = [[] for _ in range(max(row_of.values()) + 1)]
     for name, row in row_of.items():
         rows[row].append(name)
@@ -126,7 +128,7 @@ def _lay_out(networkx: Any, layers: Sequence[Layer]) -> _Layout:
         for items in rows if downward else rows[::-1]:
             linked = above if downward else below
             wanted = {
-                item: fmean([columns[one] for one in linked.get(item, ())] or [columns[item]])
+                item: fmean([columns[name] for name in linked.get(item, ())] or [columns[item]])
                 for item in items
             }
             _spread(items, wanted, columns)
@@ -155,8 +157,8 @@ def _cost(
 def _rows(networkx: Any, layers: Sequence[Layer]) -> dict[str, int]:
     """Returns each layer's row: its generation, but an input stands just above its first use."""
     graph = networkx.DiGraph()
-    graph.add_nodes_from(one.name for one in layers)
-    graph.add_edges_from((link.source, one.name) for one in layers for link in one.links)
+    graph.add_nodes_from(layer.name for layer in layers)
+    graph.add_edges_from((link.source, layer.name) for layer in layers for link in layer.links)
     rows: dict[str, int] = {
         name: row
         for row, names in enumerate(networkx.topological_generations(graph))
@@ -228,7 +230,7 @@ def _arrow(
 
 def _legend(ax: Any, layers: Sequence[Layer]) -> None:
     """Names the colors, where there are several."""
-    used = {one.family for one in layers}
+    used = {layer.family for layer in layers}
     if len(used) > 1:
         for family, (color, _) in FAMILIES.items():
             if family in used:

@@ -211,7 +211,7 @@ def layers_of_nodes(
                 _sum([size for e, size in sizes.items() if e.node.name not in auxiliary]),
                 _sum([size for e, size in sizes.items() if e.node.name in auxiliary]),
                 _place(node),
-                tuple(names[one] for one in node.controls),
+                tuple(names[before] for before in node.controls),
                 node,
             )
         )
@@ -269,8 +269,8 @@ def _shapes(function: str, symbol: Symbol, given: Mapping[str, Shape] | None) ->
     if given is not None:
         unknown = [
             name
-            for name, one in zip(internals.list_outputs(), outputs, strict=True)
-            if not (one and is_known(one))
+            for name, output in zip(internals.list_outputs(), outputs, strict=True)
+            if not (output and is_known(output))
         ]
         if unknown:
             listed = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
@@ -280,14 +280,14 @@ def _shapes(function: str, symbol: Symbol, given: Mapping[str, Shape] | None) ->
             )
     pairs = zip(internals.edges, outputs, strict=True)
     # What is not known at all is (): such scalars are no values of MXNet's operators.
-    return {edge: one for edge, one in pairs if one and is_known(one)}
+    return {edge: value for edge, value in pairs if value and is_known(value)}
 
 
 def _dtypes(symbol: Symbol, given: Mapping[str, Any]) -> dict[Edge, str]:
     internals = symbol.get_internals()
     _, outputs, _ = internals.infer_type_partial(**given)
     pairs = zip(internals.edges, outputs, strict=True)
-    return {edge: one.__name__ for edge, one in pairs if one is not None}
+    return {edge: dtype.__name__ for edge, dtype in pairs if dtype is not None}
 
 
 def _size(shape: Shape | None) -> int | None:
@@ -295,7 +295,7 @@ def _size(shape: Shape | None) -> int | None:
 
 
 def _sum(sizes: list[int | None]) -> int | None:
-    return None if None in sizes else sum(one for one in sizes if one is not None)
+    return None if None in sizes else sum(count for count in sizes if count is not None)
 
 
 def _facts(node: Node) -> str:
@@ -316,7 +316,7 @@ def _facts(node: Node) -> str:
     for key in ("axis", "axes", "shape"):
         if key in attrs and attrs[key] != call.operator.params[key].default:
             return f"{key}={attrs[key]}"
-    return ", ".join(f"{one:g}" for one in node.scalars if isinstance(one, (int, float)))
+    return ", ".join(f"{scalar:g}" for scalar in node.scalars if isinstance(scalar, (int, float)))
 
 
 def _window(attrs: Mapping[str, Any]) -> str:

@@ -80,31 +80,31 @@ def print_summary(
         )
     layers = layers_of("print_summary", symbol, shape)
     scale = line_length if positions[-1] <= 1 else 1
-    ends = [int(one * scale) for one in positions]
+    ends = [int(position * scale) for position in positions]
     print("_" * line_length)
     print(_row(_HEADINGS, ends))
     print("=" * line_length)
-    for number, one in enumerate(layers):
-        sources = [link.source for link in one.links] or [""]
+    for number, layer in enumerate(layers):
+        sources = [link.source for link in layer.links] or [""]
         cells = (
-            f"{one.name} ({one.operator})",
-            "" if one.shape is None else dimensions(one.shape),
-            "" if one.num_parameters is None else f"{one.num_parameters}",
+            f"{layer.name} ({layer.operator})",
+            "" if layer.shape is None else dimensions(layer.shape),
+            "" if layer.num_parameters is None else f"{layer.num_parameters}",
             sources[0],
         )
         print(_row(cells, ends))
         for source in sources[1:]:
             print(_row(("", "", "", source), ends))
         print(("=" if number == len(layers) - 1 else "_") * line_length)
-    print(f"Total params: {_total([one.num_parameters for one in layers])}")
-    states = _total([one.num_states for one in layers])
+    print(f"Total params: {_total([layer.num_parameters for layer in layers])}")
+    states = _total([layer.num_states for layer in layers])
     if states != "0":
         print(f"Auxiliary states: {states}")
     print("_" * line_length)
 
 
 def _total(sizes: Sequence[int | None]) -> str:
-    known = [one for one in sizes if one is not None]
+    known = [size for size in sizes if size is not None]
     return str(sum(known)) if len(known) == len(sizes) else "unknown; give shape= for it"
 
 

@@ -68,17 +68,19 @@ def plot_passes(
         symbol, unsafe, train, type_dict=type_dict, function="plot_passes", **kwargs
     )
     chosen = (
-        [one for one in PIPELINE if one.by_default] if passes is None else passes_by_name(passes)
+        [pass_ for pass_ in PIPELINE if pass_.by_default]
+        if passes is None
+        else passes_by_name(passes)
     )
     stages = [("written", f"as written: {size_of(graph)} nodes", graph)]
-    for one in chosen:
+    for pass_ in chosen:
         before = stages[-1][2]
-        after, report = optimize(before, context, [one])
+        after, report = optimize(before, context, [pass_])
         if after is not before and _facts(after) != _facts(before):
             (record,) = report.records
             rules = "".join(f"\\n{rule} x{count}" for rule, count in record.fired.items())
-            title = f"{one.name}: {size_of(before)} -> {size_of(after)} nodes{rules}"
-            stages.append((one.name, title, after))
+            title = f"{pass_.name}: {size_of(before)} -> {size_of(after)} nodes{rules}"
+            stages.append((pass_.name, title, after))
     facts = [_facts(graph) for _, _, graph in stages]
     pictures: dict[str, Any] = {}
     for number, (name, title, graph) in enumerate(stages):
@@ -90,9 +92,9 @@ def plot_passes(
             graph.nodes, _shapes(context.types(graph)), {}, _auxiliary(graph), hide_weights
         )
         marks = {
-            one.name: (_NEW if _fact(one.node) not in last else {})
-            | (_GOING if _fact(one.node) not in following else {})
-            for one in layers
+            layer.name: (_NEW if _fact(layer.node) not in last else {})
+            | (_GOING if _fact(layer.node) not in following else {})
+            for layer in layers
         }
         add_layers(picture, layers, node_attrs=_STYLE, marks=marks)
         pictures[name if name not in pictures else f"{name}#{number}"] = picture
@@ -135,12 +137,12 @@ def plot_partitions(
                 _nodes(part), _shapes(types), {}, _auxiliary(part.graph), hide_weights
             )
             marks: dict[str, dict[str, str]] = {}
-            for one in layers:
-                call = one.node.call
+            for layer in layers:
+                call = layer.node.call
                 if isinstance(call, (SendCall, RecvCall)):
                     found = ends.setdefault(call.transfer, {"type": str(call.type)})
-                    found[call.name] = prefix + one.name
-                    marks[one.name] = {"fillcolor": "white", **_LINK}
+                    found[call.name] = prefix + layer.name
+                    marks[layer.name] = {"fillcolor": "white", **_LINK}
             with frame(picture, short_device(device), place) as inside:
                 add_layers(
                     inside, layers, node_attrs=_STYLE, marks=marks, prefix=prefix, framed=False
@@ -159,9 +161,9 @@ def _nodes(part: DevicePart) -> Sequence[Node]:
 
 def _shapes(types: Mapping[Node, Types]) -> dict[Edge, tuple[int, ...]]:
     return {
-        Edge(node, index): one.shape
+        Edge(node, index): output.shape
         for node, outputs in types.items()
-        for index, one in enumerate(outputs)
+        for index, output in enumerate(outputs)
     }
 
 
@@ -177,7 +179,7 @@ def _auxiliary(graph: Graph) -> set[str]:
 
 
 def _fact(node: Node) -> Any:
-    """What of a node is seen in a picture: nodes that only read others anew are the same."""
+    """Returns a node's visible facts: nodes that only read others anew are the same."""
     return node.name, node.call, node.scalars
 
 

@@ -1,4 +1,4 @@
-"""What layers over one, two and three spatial axes have in common."""
+"""Sizes and layouts of layers over one, two and three spatial axes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def sizes_of(value: Sizes, ndim: int, what: str) -> tuple[int, ...]:
     """Returns one number for each axis; a single one stands for all."""
     if isinstance(value, (tuple, list)):
         sizes = tuple(value)
-        if len(sizes) == ndim and all(_is_whole(one) for one in sizes):
+        if len(sizes) == ndim and all(_is_whole(size) for size in sizes):
             return sizes
     elif _is_whole(value):
         return (value,) * ndim

@@ -22,7 +22,7 @@ __all__ = [
 
 
 class _Conv(HybridBlock):
-    """What the convolution layers have in common; arguments as `Conv2D`."""
+    """Base of the convolution layers; arguments as `Conv2D`."""
 
     _ndim: int
     _transposed = False
@@ -103,7 +103,7 @@ class _Conv(HybridBlock):
         parts = [f"kernel_size={options['kernel']}", f"stride={options['stride']}"]
         if any(options["pad"]):
             parts.append(f"padding={options['pad']}")
-        if any(one != 1 for one in options["dilate"]):
+        if any(step != 1 for step in options["dilate"]):
             parts.append(f"dilation={options['dilate']}")
         if options["num_group"] != 1:
             parts.append(f"groups={options['num_group']}")
@@ -125,7 +125,7 @@ class _Conv(HybridBlock):
 
 
 class _ConvTranspose(_Conv):
-    """What the transposed convolution layers have in common; arguments as `Conv2DTranspose`."""
+    """Base of the transposed convolution layers; arguments as `Conv2DTranspose`."""
 
     _transposed = True
 

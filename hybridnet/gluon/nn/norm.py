@@ -95,7 +95,7 @@ class BatchNorm(HybridBlock):
 
 
 class _Norm(HybridBlock):
-    """What the layers with a learned scale and shift, and no running statistics, share."""
+    """Base of the layers with a learned scale and shift, and no running statistics."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ __all__ = [
 
 
 class _Pooling(HybridBlock):
-    """What the pooling layers have in common.
+    """Base of the pooling layers.
 
     Input (batch, channels, *spatial), output the same with smaller spatial axes; channels last for
     the other layout.
@@ -91,7 +91,7 @@ class _Pooling(HybridBlock):
 
 
 class _MaxPool(_Pooling):
-    """What the maxima over windows have in common; arguments as `MaxPool2D`."""
+    """Base of the maxima over windows; arguments as `MaxPool2D`."""
 
     _kind = "max"
 
@@ -148,7 +148,7 @@ class MaxPool3D(_MaxPool):
 
 
 class _AvgPool(_Pooling):
-    """What the averages over windows have in common; arguments as `AvgPool2D`."""
+    """Base of the averages over windows; arguments as `AvgPool2D`."""
 
     _kind = "avg"
 
@@ -209,7 +209,7 @@ class AvgPool3D(_AvgPool):
 
 
 class _GlobalPool(_Pooling):
-    """What pooling over all positions has in common.
+    """Base of pooling over all positions.
 
     Args:
         layout: the order of the axes, channels first or last.
