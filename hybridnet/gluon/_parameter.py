@@ -121,7 +121,7 @@ class Parameter:
         return f"{type(self).__name__} {self.name} (shape={self.shape}, dtype={self._dtype.name})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what a copy or pickle holds: everything but gradients."""
+        """Returns the state for a copy or pickle: everything but gradients."""
         return {**vars(self), "_used": [], "_var": (None, None)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

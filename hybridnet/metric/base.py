@@ -151,7 +151,7 @@ class EvalMetric:
         return _listed(self.get_global())
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what `create` makes an equal metric of, as JSON."""
+        """Returns the configuration as JSON, of which `create` makes an equal metric."""
         return {
             **self._kwargs,
             "metric": type(self).__name__,
