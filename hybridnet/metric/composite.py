@@ -69,12 +69,12 @@ class CompositeEvalMetric(EvalMetric):
             metric.update(labels, preds)
 
     def reset(self) -> None:
-        """Begins anew, in each metric."""
+        """Resets each metric."""
         for metric in self.metrics:
             metric.reset()
 
     def reset_local(self) -> None:
-        """Begins the local sums anew, in each metric."""
+        """Resets the local sums of each metric."""
         for metric in self.metrics:
             metric.reset_local()
 
