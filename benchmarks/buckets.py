@@ -23,7 +23,7 @@ import numpy as np
 LONGEST, BATCH, INPUTS, HIDDEN, CLASSES = 200, 8, 16, 32, 5
 RATE = 0.1
 Array = np.ndarray[Any, Any]
-#: What one batch is: (BATCH, length, INPUTS) and (BATCH, CLASSES).
+#: The shapes of a batch: (BATCH, length, INPUTS) and (BATCH, CLASSES).
 Step = Callable[[Array, Array], float]
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-#: What a first step may take, as a multiple of JAX's operator by operator.
+#: The most that a first step may take, as a multiple of JAX's operator by operator.
 TARGETS = {"empty": 1.2, "filled": 0.4}
 BATCH_SIZE = 64
 

@@ -130,7 +130,7 @@ def our_network() -> Any:
 
 
 def our_step() -> Callable[[], Any]:
-    """Returns what traces our step anew."""
+    """Returns a function that traces our step anew."""
     net = our_network()
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9})
     loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
@@ -190,7 +190,7 @@ def their_network(params: Any, statistics: Any, x: Any) -> Any:
 
 
 def their_step() -> Callable[[], Any]:
-    """Returns what traces JAX's step anew."""
+    """Returns a function that traces JAX's step anew."""
 
     def f32(*shape: int) -> Any:
         return jax.ShapeDtypeStruct(shape, jnp.float32)

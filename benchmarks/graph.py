@@ -39,7 +39,7 @@ SIZES = (5_000, 10_000, 20_000)
 MOST_SECONDS = 5.0
 #: Seconds for twice the nodes, as a multiple.
 MOST_GROWTH = 2.5
-#: What a network may take, as a multiple of what it takes without passes.
+#: The most that a network may take, as a multiple of what it takes without passes.
 MOST_OF_PLAIN = 1.03
 #: How many times faster than channels first ResNet-50 must be.
 LEAST_GAIN = 1.2
@@ -179,7 +179,7 @@ def _against(found: Sequence[Mapping[str, Any]], other: str) -> tuple[float, flo
 
 
 def _in_process(case: Case, switches: Sequence[str]) -> dict[str, Any]:
-    """Returns what ``graph_models.py`` prints."""
+    """Returns the output of ``graph_models.py``."""
     here = Path(__file__).with_name("graph_models.py")
     done = subprocess.run(
         [sys.executable, here, *map(str, case), ",".join(switches)],

@@ -20,7 +20,7 @@ import numpy as np
 from hybridnet import cpu, nd
 from hybridnet.cli.lenet import Bound, Eager, Settings, Traced, initial_weights
 
-#: What a way may take, as a multiple of the hand-written step.
+#: The most that a way may take, as a multiple of the hand-written step.
 TARGET = 1.15
 
 

@@ -30,7 +30,7 @@ UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6}
 
 @dataclass(frozen=True)
 class Seat:
-    """Who takes part, and where.
+    """A contestant, and the process it runs in.
 
     Attributes:
         name: in the table.
@@ -123,7 +123,7 @@ def _check(row: Row, runners: dict[str, Runner]) -> None:
 
 
 def _turns(row: Row, runner: Runner) -> int:
-    """How many turns fill a slice of time."""
+    """The number of turns that fill a slice of time."""
     seconds = runner.turn(1)
     if seconds < SLICE:
         seconds = min(seconds, runner.turn(1), runner.turn(1))

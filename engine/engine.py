@@ -219,7 +219,7 @@ class Engine(ABC):
 
     @property
     def observer(self) -> Observer | None:
-        """Who is told of each task that ran; see `set_observer`."""
+        """The observer of each task that ran; see `set_observer`."""
         return self._observer
 
     def set_observer(self, observer: Observer | None) -> None:

@@ -1,4 +1,4 @@
-"""Which task may run: a state machine without threads, locks or time.
+"""Decides which task may run: a state machine without threads, locks or time.
 
 The contract, per Var: writes happen in push order, and the reads between two writes happen
 together. A task is ready when every Var it names has been granted to it.

@@ -159,7 +159,7 @@ def _checked(budget_s: float) -> float:
 def _forward(
     target: Symbol | Executor, inputs: Sequence[Any], named: dict[str, Any]
 ) -> Callable[[], Any]:
-    """Returns what runs a symbol, or an executor, on arguments by name."""
+    """Returns a function that runs a symbol, or an executor, on arguments by name."""
     if inputs:
         raise ParameterError(
             f"tune: a {type(target).__name__} takes its inputs by name, got {len(inputs)} without; "

@@ -78,7 +78,7 @@ def _run(make: Callable[[nets.Net], Runner], net: Callable[[], nets.Net]) -> Run
 
 
 def contestants_of(work: str) -> Contestants:
-    """Returns what makes each contestant's runner.
+    """Returns functions that make each contestant's runner.
 
     Raises:
         KeyError: there is no such work.

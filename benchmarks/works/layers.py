@@ -106,7 +106,7 @@ class Parameter:
 
 
 def parameters(layers: Sequence[Layer], shape: Shape) -> dict[str, Parameter]:
-    """Returns what is learned, in order; names sort in that order.
+    """Returns the learned parameters, in order; names sort in that order.
 
     Args:
         layers: the network.

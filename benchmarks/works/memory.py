@@ -25,7 +25,7 @@ from works.training import gluon_step, jax_step
 
 _STEPS = 4
 _STATUS, _REFERENCES = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-#: What makes Linux count the peak of resident memory anew.
+#: Written to the latter, makes Linux count the peak of resident memory anew.
 _RESET_PEAK = "5"
 
 

@@ -141,7 +141,7 @@ def _with_first_values(mx: Any, net: Net, trained: bool) -> tuple[Any, Any]:
 def inference(
     mx: Any, net: Net, backend: str | None = None
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Returns what runs the network and waits for the scores, and what reads them.
+    """Returns functions that run the network and wait for the scores, and that read them.
 
     Args:
         mx: the package.

@@ -75,7 +75,7 @@ class _Mark:
     name: str
 
 
-#: A number that is an input of the compiled program, so that changing it compiles nothing anew.
+#: A number that is an input of the compiled program, so that changing it recompiles nothing.
 Scalar = Annotated[float, _Mark("scalar")]
 #: Several of them; a `Count` beside it says which parameter holds how many.
 Scalars = Annotated[tuple[float, ...], _Mark("scalar"), _Mark("scalars")]

@@ -25,7 +25,7 @@ __all__ = [
     "tuning",
 ]
 
-#: What HYBRIDNET_LOG can name.
+#: The topics of HYBRIDNET_LOG.
 _TOPICS: Final = ("programs",)
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE: Final = re.compile(r"([0-9]+) *([KMGT]?)(?:i?B)?", re.IGNORECASE)

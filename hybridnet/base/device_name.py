@@ -37,7 +37,7 @@ _FORM: Final = "'/job:worker/replica:0/task:0/device:cpu:1' or a part of that"
 @final
 @dataclass(frozen=True, slots=True)
 class DeviceName:
-    """Where something is to run; None is a part that may be anything.
+    """A device, or a set of them; None is a part that may be anything.
 
     Attributes:
         job: the job of a cluster: 'worker', 'ps'.

@@ -21,7 +21,7 @@ __all__ = [
     "with_leaves",
 ]
 
-#: What is left of nested lists without their leaves: None for a leaf, else what is in the list.
+#: The structure of nested lists without their leaves: None for a leaf, else what is in the list.
 Layout = Any
 
 
@@ -98,7 +98,7 @@ def unpacked(
 
 
 def leaves_of(structure: Any) -> list[Any]:
-    """Returns what is in nested lists, tuples and dictionaries; these by their keys, sorted."""
+    """Returns the leaves of nested lists, tuples and dictionaries; these by their keys, sorted."""
     if isinstance(structure, Mapping):
         return [leaf for key in sorted(structure) for leaf in leaves_of(structure[key])]
     if isinstance(structure, (list, tuple)):

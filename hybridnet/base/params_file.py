@@ -42,7 +42,7 @@ from .sparse_parts import AUXILIARY, SparseParts
 
 __all__ = ["load_params", "save_params"]
 
-#: What a file holds.
+#: The content of a file.
 Saved = np.ndarray[Any, Any] | SparseParts
 
 _FILE_MAGIC: Final = 0x112

@@ -122,7 +122,7 @@ def latest_checkpoint(folder: PathLike, index: str | None = None) -> str | None:
 
 
 def get_checkpoint_state(folder: PathLike, index: str | None = None) -> CheckpointState | None:
-    """Returns what the index of a folder says; None where there is none.
+    """Returns the content of a folder's index; None where there is none.
 
     Args:
         folder: where to look.

@@ -1,4 +1,4 @@
-"""Which checkpoints a saver keeps: decided here, without files or clocks."""
+"""Chooses the checkpoints that a saver keeps: decided here, without files or clocks."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Retention:
         return cls(max_to_keep or None, every, now + (every or 0.0) * _SECONDS)
 
     def with_held(self, held: Sequence[tuple[str, float]]) -> Retention:
-        """Returns what holds where there are these checkpoints, with times, oldest first."""
+        """Returns the state where there are these checkpoints, with times, oldest first."""
         return replace(self, held=tuple(held))
 
     def saved(self, path: str, now: float) -> tuple[Retention, tuple[str, ...]]:
-        """Returns what holds after a checkpoint was made, and the paths to be removed.
+        """Returns the state after a checkpoint was made, and the paths to be removed.
 
         Args:
             path: of the checkpoint; one made there before is replaced, and so not removed.

@@ -186,7 +186,7 @@ class SessionSlot(Slot):
 
 
 def session_slots(session: Session, variables: Sequence[Symbol]) -> dict[str, Slot]:
-    """Returns what a `Saver` takes for variables of a session: ``Saver(session_slots(s, [w, b]))``.
+    """Returns slots of session variables for a Saver: ``Saver(session_slots(s, [w, b]))``.
 
     Raises:
         ParameterError: something is no variable.

@@ -227,7 +227,7 @@ class Bound(AbstractWay):
         return loss
 
     def predict(self, data: NDArray) -> NDArray:
-        """Runs the executor, bound anew for another batch size."""
+        """Runs the executor, bound again for another batch size."""
         executor = self.executor
         if executor.arg_dict["data"].shape != data.shape:
             executor = executor.reshape(data=data.shape, softmax_label=data.shape[:1])

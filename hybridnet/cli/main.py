@@ -19,7 +19,7 @@ __all__ = ["main", "program"]
 
 #: The exit status of a usage or input error, as argparse has it.
 _USAGE: Final = 2
-#: What shells report for a program ended by Ctrl-C.
+#: The status that shells report for a program ended by Ctrl-C.
 _INTERRUPTED: Final = 130
 
 

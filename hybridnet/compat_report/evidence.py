@@ -1,4 +1,4 @@
-"""Which names are compared with answers of MXNet 1.9.1, as far as the source tree tells."""
+"""Names that are compared with answers of MXNet 1.9.1, as far as the source tree tells."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Verdict:
 
 
 def find(name: str) -> Any:
-    """Returns what a name stands for in hybridnet, or a mark that it is missing."""
+    """Returns the object of a name in hybridnet, or a mark that it is missing."""
     value: Any = hybridnet
     path = value.__name__
     for part in name.split("."):

@@ -17,7 +17,7 @@ _HEAD: Final = ("namespace", "tier", "names", "present", "signature equal", "tes
 @final
 @dataclass(frozen=True)
 class Counts:
-    """How many verdicts there are, and of which kind; `testable` counts those `tested` asks of."""
+    """Numbers of verdicts by kind; `testable` counts those `tested` asks of."""
 
     names: int
     present: int

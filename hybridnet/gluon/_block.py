@@ -55,7 +55,7 @@ class Block:
         self._prefix, self._params = prefix_and_params(prefix, params, self._alias())
 
     def _alias(self) -> str:
-        """Returns what automatic prefixes of this kind of block begin with."""
+        """Returns the beginning of automatic prefixes of this kind of block."""
         return type(self).__name__.lower()
 
     # -- names and parts ---------------------------------------------------------------------

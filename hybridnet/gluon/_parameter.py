@@ -121,7 +121,7 @@ class Parameter:
         return f"{type(self).__name__} {self.name} (shape={self.shape}, dtype={self._dtype.name})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what a copy or pickle holds: everything but gradients."""
+        """Returns the state for a copy or pickle: everything but gradients."""
         return {**vars(self), "_used": [], "_var": (None, None)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -190,7 +190,7 @@ class Parameter:
             init: an initializer or its name; default the parameter's own, then `default_init`.
             ctx: one context or several; default the current one.
             default_init: used where neither `init` nor the parameter's own is given.
-            force_reinit: start anew where it has a value; else a value is left as it is.
+            force_reinit: initialize again where it has a value; else a value is left as it is.
 
         Raises:
             ParameterError: its shape is unknown and it may not wait.

@@ -144,7 +144,7 @@ class ParameterDict:
             init: for parameters without an initializer of their own.
             ctx: one context or several; default the current one.
             verbose: have the initializer log what it does.
-            force_reinit: start anew those that have a value.
+            force_reinit: initialize again those that have a value.
         """
         if verbose and isinstance(init, initializer.Initializer):
             init.set_verbosity(verbose)

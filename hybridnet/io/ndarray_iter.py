@@ -104,7 +104,7 @@ class NDArrayIter(DataIter):
 
     @property
     def cursor(self) -> int:
-        """Where the current batch begins in this pass; negative in rows left by the last one."""
+        """The first row of the current batch in this pass; negative in rows left by the last."""
         return self._start - self._carried
 
     def hard_reset(self) -> None:

@@ -101,13 +101,13 @@ class EvalMetric:
         self._global_count.add(count, ctx)
 
     def reset(self) -> None:
-        """Begins anew."""
+        """Resets the statistics."""
         self.reset_local()
         self.global_sum_metric = 0.0
         self.global_num_inst = 0
 
     def reset_local(self) -> None:
-        """Begins the local sums anew; `get_global` goes on."""
+        """Resets the local sums; `get_global` goes on."""
         self.sum_metric = 0.0
         self.num_inst = 0
 
@@ -151,7 +151,7 @@ class EvalMetric:
         return _listed(self.get_global())
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what `create` makes an equal metric of, as JSON."""
+        """Returns the configuration as JSON, of which `create` makes an equal metric."""
         return {
             **self._kwargs,
             "metric": type(self).__name__,
@@ -202,13 +202,13 @@ class TalliedMetric(EvalMetric):
                 tally.add(term, term.context)
 
     def reset(self) -> None:
-        """Begins anew."""
+        """Resets the statistics."""
         super().reset()
         for tally in self._global_tallies:
             tally.set(0)
 
     def reset_local(self) -> None:
-        """Begins the local sums anew; `get_global` goes on."""
+        """Resets the local sums; `get_global` goes on."""
         super().reset_local()
         for tally in self._tallies:
             tally.set(0)

@@ -137,7 +137,7 @@ class _LogLikelihood(EvalMetric):
             self._add(-(probability + self.eps).log().sum(), label.size, pred.context)
 
     def reset(self) -> None:
-        """Begins anew."""
+        """Resets the statistics."""
         super().reset()
         self._misplaced.set(0)
 

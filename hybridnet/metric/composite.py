@@ -69,12 +69,12 @@ class CompositeEvalMetric(EvalMetric):
             metric.update(labels, preds)
 
     def reset(self) -> None:
-        """Begins anew, in each metric."""
+        """Resets each metric."""
         for metric in self.metrics:
             metric.reset()
 
     def reset_local(self) -> None:
-        """Begins the local sums anew, in each metric."""
+        """Resets the local sums of each metric."""
         for metric in self.metrics:
             metric.reset_local()
 
@@ -87,7 +87,7 @@ class CompositeEvalMetric(EvalMetric):
         return _flat([metric.get_global_name_value() for metric in self.metrics])
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what the metric was made with, and each of its metrics' own."""
+        """Returns the configuration of the metric and of each inside."""
         return {**super().get_config(), "metrics": [metric.get_config() for metric in self.metrics]}
 
 

@@ -70,7 +70,7 @@ def dump_states(value: Any) -> bytes:
 
 
 def load_states(data: bytes, place: Callable[[np.ndarray[Any, Any]], NDArray]) -> Any:
-    """Returns what `dump_states` was given.
+    """Reads the states that `dump_states` wrote.
 
     Args:
         data: its result.

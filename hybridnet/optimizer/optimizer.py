@@ -166,7 +166,7 @@ class Optimizer:
     # -- what a subclass defines -------------------------------------------------------------
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
-        """Returns what this optimizer remembers of a weight, before the first update.
+        """Returns the state for a weight before the first update.
 
         Args:
             index: the weight's key.
@@ -326,7 +326,7 @@ class Optimizer:
 
     @property
     def _index_update_count(self) -> dict[Index, int]:
-        """How many updates each weight of the present device has had."""
+        """The number of updates of each weight of the present device."""
         return self._all_index_update_counts[self._device]
 
     def _set_current_context(self, device_id: int) -> None:
@@ -441,7 +441,7 @@ class ListOptimizer(Optimizer):
     num_states: int = 0
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
-        """Returns what is remembered of a weight: zeros like it; None where nothing is."""
+        """Returns the state for a weight: zeros like it; None where there is none."""
         return tuple(zeros_like(weight) for _ in range(self.num_states)) or None
 
 

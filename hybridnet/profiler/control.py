@@ -163,7 +163,7 @@ def _check_process(function: str, profile_process: str) -> None:
 
 
 def events() -> list[Span]:
-    """Returns what was recorded, by start; where there is too much, the last 262,144 events."""
+    """Returns the recorded spans, by start; where there is too much, the last 262,144 events."""
     return profiler.events()
 
 

@@ -22,7 +22,7 @@ _TITLES: Final = {
     "wait": "Waits for values",
     "user": "The user's tasks, frames and events",
 }
-#: What `dumps` shows and sorts by: the heading and the width of its column.
+#: The columns that `dumps` shows and sorts by: the heading and the width of its column.
 COLUMNS: Final = {
     "count": ("Count", 10),
     "total": ("Total", 14),

@@ -112,7 +112,7 @@ class _Profiler:
         self.set_running(False)
 
     def events(self) -> list[Span]:
-        """Returns what was recorded, by start."""
+        """Returns the recorded spans, by start."""
         return events_of(list(self.records.copy()), self.origin)
 
 

@@ -111,7 +111,7 @@ def download(
         url: from where.
         fname: its name here; default the last part of the address.
         dirname: the folder it is put in, made where missing; default the current one.
-        overwrite: whether a file that is there is fetched anew.
+        overwrite: whether a file that is there is fetched again.
         retries: how often it is tried, waiting a second longer each time.
 
     Returns:

@@ -86,7 +86,7 @@ _Item = str | tuple[str, str, int]
 @final
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where everything is, in boxes.
+    """The places of everything, in boxes.
 
     Attributes:
         places: of layers and of the points of links, (x, y) with y downward.
