@@ -16,6 +16,7 @@ for arrays is `hybridnet.kv`; MXNet's programs find it here too, as `kvstore.cre
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Final
 
 from .cells import Cell, CellActions
@@ -70,6 +71,9 @@ def set_front_end(**names: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
+    if not _front_end and not name.startswith("_"):
+        # The package that this is part of loads the front end when it is asked for it.
+        getattr(sys.modules[__name__.rpartition(".")[0]], "kv", None)
     if name in _front_end:
         return _front_end[name]
     raise AttributeError(f"module 'hybridnet.kvstore' has no attribute {name!r}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -496,3 +498,9 @@ def test_random_sequences_equal_a_dict(kind: str, updating: bool, steps: list[An
             outs += made
             expected += [[values[key]] * 2] * len(made)
     assert [one.asnumpy().tolist() for one in outs] == expected
+
+
+def test_mxnets_names_are_in_kvstore_whatever_was_loaded_before():
+    code = "import hybridnet.kvstore as k; print(k.create('local').type, hasattr(k, 'nothing'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["local", "False"]
