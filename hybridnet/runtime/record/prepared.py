@@ -286,7 +286,6 @@ class PreparedCall:
             wide = wide or type(numbers) is np.ndarray
         else:
             numbers = self._numbers
-        self._note(launch, arrays)
         try:
             if wide:
                 with jax.enable_x64(True):
@@ -297,6 +296,7 @@ class PreparedCall:
             return None
         except Exception as error:
             raise OpError(self._failed(error)) from error
+        self._note(launch, arrays)  # only now is it sure that the inputs were there
         if outputs:
             note_dispatched(self.ctx, outputs[0])
         made = []
