@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 from . import config
 
-__all__ = ["keep_memory", "release_memory"]
+__all__ = ["has_room", "keep_memory", "release_memory"]
 
 # Parameters of mallopt, from malloc.h.
 _M_TRIM_THRESHOLD: Final = -1
@@ -72,3 +73,30 @@ def release_memory() -> None:
     library = _glibc()
     if library is not None:
         library.malloc_trim(0)
+
+
+@cache
+def _malloc() -> tuple[Any, Any] | None:
+    """Returns the C library's `malloc` and `free`, if they can be called."""
+    try:
+        library = ctypes.CDLL(None)
+        malloc, free = library.malloc, library.free
+    except (TypeError, AttributeError, OSError):  # Windows
+        return None
+    malloc.restype, malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
+    free.restype, free.argtypes = None, (ctypes.c_void_p,)
+    return malloc, free
+
+
+def has_room(size: int) -> bool:
+    """Whether that many bytes can be allocated now; True where it cannot be told.
+
+    The system may promise more than it has, and end the process when all of it is used.
+    """
+    functions = _malloc()
+    if functions is None:
+        return True
+    malloc, free = functions
+    block = malloc(size)
+    free(block)
+    return block is not None

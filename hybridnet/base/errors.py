@@ -14,6 +14,7 @@ __all__ = [
     "NotImplementedForSymbol",
     "NotSupportedForSparseNDArray",
     "OpError",
+    "OutOfMemoryError",
     "ParameterError",
     "ShapeError",
 ]
@@ -78,6 +79,10 @@ class NotImplementedForSymbol(MXNetError, TypeError):
 
 class OpError(MXNetError):
     """An operator failed while it ran; the message names the line that called it."""
+
+
+class OutOfMemoryError(OpError, MemoryError):
+    """There is no room for what a program would make; what it was to overwrite is as it was."""
 
 
 class FormatError(MXNetError, ValueError):

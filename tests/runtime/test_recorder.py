@@ -394,7 +394,8 @@ def code_of(size: int, count: int) -> Code:
     value = x.read()
     for _ in range(count):
         (value,) = segment.append(Act(lambda: None), (value,), (), (x.type,))
-    return segment.code([value])
+    segment.live = [value]
+    return segment.code()
 
 
 def test_the_cache_is_bounded_in_programs_and_in_instructions():

@@ -15,6 +15,7 @@ from ..observe import events
 from ..segments.code import Code
 from .dispatch import dispatch
 from .executable import ExecutableWrapper, innermost, last_wrapper
+from .room import look_for_room, memory_of
 from .steps import InstructionStep
 
 __all__ = ["FIRST_LOOK", "Owner", "Program", "ProgramState", "Watcher", "replaced"]
@@ -75,6 +76,7 @@ class Program:
     Attributes:
         code: as given.
         compiled: the executable, or a wrapper of it; None: there is none yet.
+        memory: the bytes that it allocates at each run, if they are many; None: not known yet.
         kept: whether it is in the cache.
         used: whether it was used again since it was put in, or spared.
         then: the program that the same thread launched next, last time.
@@ -96,6 +98,7 @@ class Program:
         "kept",
         "launches",
         "look",
+        "memory",
         "missed",
         "on_disk",
         "runs",
@@ -117,6 +120,7 @@ class Program:
         self.launches = 0
         self.runs = 0
         self.look = FIRST_LOOK
+        self.memory: int | None = None
         self.watch: Any = None
         self.tune = 0
         self.submitted = False
@@ -148,6 +152,8 @@ class Program:
         compiled = self.compiled
         if compiled is None:
             compiled = self._owner.obtain(self)
+        if self.memory != 0:
+            self.look_for_room()
         self.note_run(inputs, scalars)
         code = self.code
         if events.observer is not None:
@@ -155,6 +161,17 @@ class Program:
                 watch(code, inputs, scalars)
             return _observed(code, compiled, inputs, scalars)
         return dispatch(code.ctx, compiled, inputs, scalars, made)
+
+    def look_for_room(self) -> None:
+        """Sees that there is room for what it makes, to be asked while `memory` is not 0.
+
+        Raises:
+            OutOfMemoryError: there is none.
+        """
+        if self.memory is None:
+            self.memory = memory_of(self.code, self.compiled)
+        if self.memory:
+            look_for_room(self.code, self.memory)
 
     def note_run(self, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
         """Counts a dispatch; what runs often is looked at now and then, whether it can be improved.
@@ -177,6 +194,7 @@ class Program:
     def replace(self, executable: Any) -> None:
         """Lets it be run by another executable from now on; its wrappers stay."""
         with _replacing:
+            self.memory = None
             before = last_wrapper(self.compiled)
             if before is None:
                 self.compiled = executable

@@ -13,30 +13,45 @@ depend on where a segment begins and ends.
 
 from __future__ import annotations
 
+import functools
+import gc
 import os
+import sys
+import threading
 import time
 import weakref
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any, Final
 
 from hybridnet import engine
-from hybridnet.base.errors import MXNetError, OpError
+from hybridnet.base.errors import MXNetError, OpError, OutOfMemoryError
+from hybridnet.base.interrupts import defer_interrupts, is_from_signal
 
 from ..observe.journal import Launch, Watching, launches, listeners
 from ..programs.cache import cache
 from ..programs.steps import Failed
 from ..segments.code import Code
+from ..segments.flight import Flight
 from ..segments.segment import Segment, Value
-from .dispatched import note_dispatched
-from .failures import fail
+from .dispatched import finish_recent, note_dispatched
+from .failures import fail, note_told
 from .lined import lines_of, recorded, where
 
-__all__ = ["INTERRUPTED", "flush_all", "launch", "note_open"]
+__all__ = ["INTERRUPTED", "collecting", "flush_all", "launch", "note_open"]
 
 INTERRUPTED: Final = (
     "a finalizer (__del__) needs an array that the code it interrupted is recording or computing "
     "at this moment; let finalizers not compute with arrays that others use"
 )
+
+#: The thread in which the garbage collector runs, or 0; it runs in one at a time.
+collecting: Final = [0]
+_CONSUMED: Final = (
+    "{names} on {ctx} was interrupted when it had been given the memory of its inputs, and before "
+    "it had given its results"
+)
+_HELD: Final = (Value, Failed)
 
 
 class _Open(weakref.ref[Segment]):
@@ -65,119 +80,145 @@ def note_open(segment: Segment) -> None:
     _open[made.key] = made
 
 
-def launch(segment: Segment) -> None:
-    """Runs a segment's program, unless another thread just did.
+def launch(segment: Segment | Flight) -> None:
+    """Runs a segment's program, unless that has been done.
 
-    What is not referred to any more is not computed.
+    What is not referred to any more is not computed. An exception that comes out of nothing (that
+    of Ctrl-C, or of a signal handler) may end a launch anywhere: each step leaves what it has done
+    in the segment, and whoever needs a value goes on from there.
     """
     # Before taking the lock: its holder may be waiting for the very append that we interrupt.
-    if segment.is_interrupted():
+    if segment.is_interrupted() or (collecting[0] and _is_inside(collecting[0])):
         raise MXNetError(INTERRUPTED)
     with segment.lock:
-        if not segment.open:
+        if type(segment) is Flight:
+            segment.land()
             return
         segment.open = False
+        while segment.is_busy():  # its owner is in the middle of an append, of microseconds
+            time.sleep(0)
+        if not segment.results:
+            return
+        defer_interrupts()
         try:
-            while segment.busy:  # its owner is in the middle of an append, of microseconds
-                time.sleep(0)
-        except BaseException:  # a KeyboardInterrupt: nothing has happened yet
-            segment.open = True
-            raise
-        segment.launching = True
-        try:
-            _open.pop(id(segment), None)
+            segment.launching = True
             _launch(segment)
-        except BaseException as error:
-            # A KeyboardInterrupt belongs to the user now.
-            if isinstance(error, KeyboardInterrupt) and _is_untouched(segment):
-                segment.open = True
-                note_open(segment)
-                raise
-            # These Values will never be made.
-            why = OpError(
-                f"{_names(segment)} on {segment.ctx} did not run: {type(error).__name__} came first"
-            )
-            why.__cause__ = error
-            for value in segment.results:
-                if value.segment is segment:
-                    value.error = why if value.array is None else None
-                    value.segment = None
-            raise
         finally:
             segment.launching = False
-            if not segment.open:
-                segment.results = []  # each holds the segment
+        _open.pop(id(segment), None)
+        segment.results = []  # each holds the segment
+
+
+def _is_inside(thread: int) -> bool:
+    """Whether this thread runs a finalizer for the collector, which interrupted us or JAX.
+
+    JAX crashes when it is called in the midst of itself.
+    """
+    if thread != threading.get_ident():
+        return False
+    frame: FrameType | None = sys._getframe()
+    finalizer = False
+    while frame is not None:
+        ours = frame.f_globals.get("__name__", "").partition(".")[0] in ("hybridnet", "jax")
+        if ours and finalizer:
+            return True
+        finalizer = finalizer or not ours
+        frame = frame.f_back
+    return False
 
 
 def _launch(segment: Segment) -> None:
-    # (A plain loop over the inputs would leave a reference behind: see `Segment.code`.)
-    for value in [held for held in segment.inputs if type(held) is Value]:
-        # A finalizer recorded this while the launch that makes the value was under way.
-        if value.segment is not None:
-            launch(value.segment)
-    live = segment.live()
-    if not live:
-        return
-    values = [segment.results[number] for number in live]
-    pending = {
-        one.var
-        for one in segment.inputs
-        if type(one) is Value and one.array is None and one.error is None
-    }
-    if not pending:
-        _execute(segment, values)
-        for value in values:
-            value.segment = None
-        return
-    # An input is still being made by a task of the engine: this launch becomes one too.
-    var = engine.new_variable()
-    engine.push(
-        lambda: _execute(segment, values),
-        reads=tuple(pending),
-        writes=(var,),
-        name="launch",
-    )
-    for value in values:
-        value.var = var
+    if not (segment.made or segment.task):
+        # (A plain loop over the inputs would leave a reference behind: see `Segment.code`.)
+        for value in [held for held in segment.inputs if type(held) is Value]:
+            # A finalizer recorded this while the launch that makes the value was under way.
+            if value.segment is not None:
+                launch(value.segment)
+        segment.find_live()
+        pending = {
+            one.var
+            for one in segment.inputs
+            if type(one) is Value and one.array is None and one.error is None
+        }
+        if pending:
+            segment.task = engine.new_variable(), tuple(pending)
+    if segment.task is None:
+        _execute(segment)
+    else:
+        # An input is still being made by a task of the engine: this launch becomes one too. (Two,
+        # if an exception came between the lines below; the second finds nothing to do.)
+        var, reads = segment.task
+        made = segment.live.copy()
+        run = functools.partial(_execute, segment)
+        engine.push(run, reads=reads, writes=(var,), name="launch")
+        for value in made:
+            value.var = var
+    for value in segment.results:
         value.segment = None
 
 
-def _execute(segment: Segment, values: list[Value]) -> None:
-    """Runs the program and puts its outputs, or why there are none, in the Values."""
+def _execute(segment: Segment) -> None:
+    """Runs the program and puts its outputs, or why there are none, in the Values.
+
+    Raises:
+        OutOfMemoryError: there was no room for it. Arrays that it was to overwrite are as they
+            were, as far as they are still there; the other Values have the error, too.
+    """
+    if not segment.live:
+        return
+    if not segment.made:
+        error = _dispatch(segment)
+        if isinstance(error, OutOfMemoryError):  # there may be more when others are done
+            finish_recent()
+            gc.collect()
+            error = _dispatch(segment)
+        if error is not None:
+            segment.made.append([Failed(error)] * len(segment.live))
+    made = segment.made[0]
+    lack = next((x.error for x in made if type(x) is Failed and _is_lack(x.error)), None)
+    if lack is not None:
+        made = segment.made[0] = segment.restored(made)
+    segment.inputs.clear()
+    if _put(segment.live, made):
+        fail([value for value in segment.live if value.error is not None])
+    else:
+        note_dispatched(segment.ctx, made[0])
+    segment.live = []
+    if lack is not None:
+        note_told(lack)
+        raise OutOfMemoryError(str(lack)) from lack.__cause__
+
+
+def _is_lack(error: BaseException) -> bool:
+    """Whether memory was not there: an error of ours, of Python's, or of XLA's."""
+    cause = error.__cause__
+    return isinstance(error, MemoryError) or isinstance(cause, MemoryError)
+
+
+def _dispatch(segment: Segment) -> OpError | None:
+    """Puts the outputs of the program into `segment.made`; returns why there are none."""
     inputs = segment.inputs
-    made: list[Sequence[Any]] = []
+    if segment.started and any(type(x) not in _HELD and x.is_deleted() for x in inputs):
+        return OpError(_CONSUMED.format(names=_names(segment), ctx=segment.ctx))
     try:
         for slot, held in enumerate(inputs):
             if type(held) is Value:
                 inputs[slot] = held.array if held.error is None else Failed(held.error)
         held = None  # a second reference would look like another holder
-        code = segment.code(values)  # may change their order
-        arrays = _run(segment, code, inputs, made)
-        inputs.clear()
-    except KeyboardInterrupt:
-        # What a program gave before it came is there: the memory of its inputs may be gone.
-        if made:
-            inputs.clear()
-            _put(values, made[0])
-        raise
+        code = segment.code()
+        segment.started = True
+        outputs = _run(segment, code)
+        if not segment.made:
+            segment.made.append(outputs)
+    except OutOfMemoryError as error:
+        return error
     except Exception as caught:
-        error: MXNetError = OpError(
-            f"{_names(segment)} on {segment.ctx} failed: {caught}{where(segment)}"
-        )
+        if is_from_signal(caught):
+            raise
+        error = OpError(f"{_names(segment)} on {segment.ctx} failed: {caught}{where(segment)}")
         error.__cause__ = caught
-        arrays = [Failed(error)] * len(values)
-        for value in values:
-            value.spare = None
-        inputs.clear()
-    try:
-        failed = _put(values, arrays)
-    except KeyboardInterrupt:  # in its midst
-        _put(values, arrays)
-        raise
-    if failed:
-        fail([value for value in values if value.error is not None])
-    else:
-        note_dispatched(segment.ctx, arrays[0])
+        return error
+    return None
 
 
 def _put(values: Sequence[Value], arrays: Sequence[Any]) -> bool:
@@ -192,22 +233,12 @@ def _put(values: Sequence[Value], arrays: Sequence[Any]) -> bool:
     return failed
 
 
-def _is_untouched(segment: Segment) -> bool:
-    """Whether a segment whose launch was interrupted can be launched again."""
-    inputs = segment.inputs
-    if len(inputs) < len(segment.input_types):
-        return False  # its program has been dispatched
-    return not any(type(one) not in (Value, Failed) and one.is_deleted() for one in inputs)
-
-
-def _run(
-    segment: Segment, code: Code, inputs: list[Any], made: list[Sequence[Any]]
-) -> Sequence[Any]:
+def _run(segment: Segment, code: Code) -> Sequence[Any]:
     """Runs the program of a segment, and notes that; see `ProgramCache.run`.
 
     An error among the outputs says where its instruction was recorded, if that is known.
     """
-    scalars = segment.scalars
+    inputs, scalars, made = segment.inputs, segment.scalars, segment.made
     note = Launch(code, scalars)
     launches.append(note)
     if not listeners.count:

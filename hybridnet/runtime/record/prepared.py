@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Sequence
 from itertools import starmap
 from typing import Any, Final, final
@@ -30,7 +29,8 @@ import numpy as np
 
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
-from hybridnet.base.errors import OpError
+from hybridnet.base.errors import OpError, OutOfMemoryError
+from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.lazy import jax
 from hybridnet.ops.core.call import Call, Types
 
@@ -39,6 +39,7 @@ from ..programs.cache import cache
 from ..programs.dispatch import known_scalars, put_scalars
 from ..programs.program import Program, replaced
 from ..segments.code import Code
+from ..segments.flight import Flight
 from ..segments.segment import Value
 from . import recorder
 from .dispatched import note_dispatched
@@ -53,36 +54,13 @@ _OURS: Final = 2
 #: Programs are of the process that compiled them: how often this one was forked.
 _forks: Final = [0]
 
+# Inputs that are not the program's, or no room for what it makes: nothing has run, and who records
+# the call finds out what to do.
+_NOT_RUN: Final = (TypeError, ValueError, OutOfMemoryError)
 _LOST: Final = (
     "{failed}. It had been given the memory of arrays that it overwrites by then; these have no "
     "value any more until they are assigned one: {lost}"
 )
-
-
-@final
-class _Flight:
-    """A call under way: what its Values have for their segment until it has landed.
-
-    It is a segment in the midst of its launch, as far as anybody else can tell.
-    """
-
-    __slots__ = ("lock", "owner", "sealed")
-
-    open: Final = False
-    late: Final = False
-    traced: Final = False
-    launching: Final = True
-
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
-        self.owner = threading.get_ident()
-        self.sealed = False
-
-    def is_interrupted(self) -> bool:
-        """Whether this thread is making the call: what asks is a finalizer."""
-        return bool(self.lock._is_owned())  # type: ignore[attr-defined]
-
-    is_held_up = is_interrupted
 
 
 @final
@@ -107,6 +85,7 @@ class PreparedCall:
         "_launch",
         "_numbers",
         "_order",
+        "_places",
         "_program",
         "_replaced",
         "_results",
@@ -140,8 +119,9 @@ class PreparedCall:
         read = [one for one in sources if isinstance(one, Storage)]
         self._storages = list(dict.fromkeys([*read, *(storage for storage, _ in writes)]))
         place = {storage: number for number, storage in enumerate(self._storages)}
-        #: What is overwritten: the storage, the output it becomes, its number in `_storages`.
-        self._writes = [(one, output, place[one]) for one, output in writes]
+        #: What is overwritten, and the output it becomes.
+        self._writes = list(writes)
+        self._places = [(output, place[storage]) for storage, output in writes]
         # The program's inputs, by number: the arguments, then the storages.
         first = num_arguments
         order = [one if isinstance(one, int) else first + place[one] for one in sources]
@@ -309,10 +289,8 @@ class PreparedCall:
 
     def _overwrite(self, arrays: list[Any], scalars: Sequence[float] | None) -> list[Value] | None:
         """Makes a call that overwrites something; see `__call__`."""
-        made: list[Value] = []
-        before: list[Value] = []
-        outputs: list[Sequence[Any]] = []
-        flight = _Flight()
+        flight = Flight(self._places, self._did_not_run)
+        made = flight.made
         for kind in self._types:
             value = _new(Value)
             value.type = kind
@@ -321,28 +299,24 @@ class PreparedCall:
         with flight.lock:
             try:
                 with in_place:
-                    held = [one.value for one in self._storages]
-                    inputs = self._inputs(arrays, [one.array for one in held])
+                    before = [one.value for one in self._storages]
+                    inputs = self._inputs(arrays, [one.array for one in before])
                     if inputs is None:
                         return None
-                    before = held
-                    for storage, output, _ in self._writes:
+                    flight.before = before
+                    for storage, output in self._writes:
                         storage.value = made[output]
                 if self._is_held(before, inputs):
                     return None
-                self._dispatch(inputs, scalars, outputs)
-            except (TypeError, ValueError) as error:
-                if not _is_consumed(before):
-                    return None  # inputs that are not the program's: nothing has run
-                raise OpError(self._failed(error, before)) from error
+                self._dispatch(inputs, scalars, flight.outputs)
             except Exception as error:
-                raise OpError(self._failed(error, before)) from error
-            finally:
-                try:
-                    self._land(made, before, outputs)
-                except KeyboardInterrupt:  # in its midst: what is left is done, then it goes on
-                    self._land(made, before, outputs)
+                if is_from_signal(error):
                     raise
+                if isinstance(error, _NOT_RUN) and not _is_consumed(flight.before):
+                    return None
+                raise OpError(self._failed(error, flight.before)) from error
+            finally:
+                flight.land()  # whoever needs a value does it, if Ctrl-C came in its midst
         return [made[number] for number in self._results]
 
     def _inputs(self, arrays: list[Any], held: list[Any]) -> list[Any] | None:
@@ -390,6 +364,8 @@ class PreparedCall:
         put into the list by what calls it.
         """
         launch, numbers = self._open(scalars)
+        if self._program.memory != 0:
+            self._program.look_for_room()
         self._note(launch, inputs)
         inputs.append(numbers)
         if type(numbers) is np.ndarray:
@@ -400,27 +376,8 @@ class PreparedCall:
             outputs.extend(starmap(self._compiled, (inputs,)))
         note_dispatched(self.ctx, outputs[0][0])
 
-    def _land(self, made: list[Value], before: list[Value], outputs: list[Sequence[Any]]) -> None:
-        """Gives the new Values their arrays: the program's outputs, else those of the old ones.
-
-        Args:
-            made: the new Values, one for each output.
-            before: the old ones, if the storages may have the new ones already.
-            outputs: what the program gave, if it was dispatched.
-        """
-        if outputs:
-            for value, array in zip(made, outputs[0], strict=True):
-                value.array = array
-                value.segment = None
-        elif before:
-            for _, output, number in self._writes:
-                value, old = made[output], before[number]
-                value.shared = old.shared
-                if old.array.is_deleted():
-                    value.error = OpError(self._failed("it did not run", before))
-                else:
-                    value.array = old.array
-                value.segment = None
+    def _did_not_run(self, before: Sequence[Value]) -> str:
+        return self._failed("it did not run", before)
 
     def _failed(self, error: object, before: Sequence[Value] = ()) -> str:
         """Says why the program was not dispatched, and what was lost by that."""

@@ -26,13 +26,14 @@ from hybridnet import engine
 from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
+from hybridnet.base.interrupts import defer_interrupts
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core.call import Call, Types
 
 from ..segments.code import Instruction
 from ..segments.period import period_of
 from ..segments.segment import Segment, Value
-from .launch import INTERRUPTED, flush_all, launch, note_open
+from .launch import INTERRUPTED, collecting, flush_all, launch, note_open
 from .lined import new_segment
 from .waiting import TRACED, ready_array, wait, wait_all
 
@@ -185,13 +186,13 @@ def record_one(
     return record(ctx, call, values, scalars, (type,))[0]
 
 
-# The thread in which the garbage collector runs, or 0; it runs in one at a time.
+# As `collecting` says, where asking that would take too long.
 _collecting = 0
 
 
 def _note_collection(phase: str, _: object) -> None:
     global _collecting
-    _collecting = threading.get_ident() if phase == "start" else 0
+    _collecting = collecting[0] = threading.get_ident() if phase == "start" else 0
 
 
 gc.callbacks.append(_note_collection)
@@ -339,6 +340,7 @@ def mark() -> None:
     call. So a step's segment begins and ends at the same place each time round, the first included,
     and is compiled once. Inside a trace it does nothing: there the whole function is one stretch.
     """
+    defer_interrupts()
     if thread.trace is None:
         if thread.segments or thread.late:
             flush()

@@ -82,6 +82,10 @@ class Segment:
         limit: the load at which it is launched: it bounds what is compiled, and the memory that
             pending work will take.
         open: whether it can still be appended to.
+        started: whether its program was about to be dispatched.
+        live: what its launch makes, in the order of the program's outputs.
+        made: the program's outputs, in a list, once it was dispatched.
+        task: the Var of the engine's task that launches it, and those it waits for; None: no task.
         busy: whether its owner is appending to it at this moment.
         launching: whether it is being launched.
         late: whether it reads Values of any segments, which are launched when it is.
@@ -103,14 +107,18 @@ class Segment:
         "late",
         "launching",
         "limit",
+        "live",
         "load",
         "lock",
+        "made",
         "open",
         "outside",
         "owner",
         "results",
         "scalars",
         "sealed",
+        "started",
+        "task",
         "traced",
     )
 
@@ -126,6 +134,10 @@ class Segment:
         self.owner = threading.get_ident()
         self.outside: Segment | None = None
         self.traced = False
+        self.started = False
+        self.live: list[Value] = []
+        self.made: list[Sequence[Any]] = []
+        self.task: tuple[Any, tuple[Any, ...]] | None = None
         self.instructions: list[Instruction] = []
         self.inputs: list[Any] = []
         self.kept: set[int] = set()
@@ -146,8 +158,8 @@ class Segment:
         """
         if self.busy:
             return None
-        self.busy = True
         try:
+            self.busy = True
             if not self.open:
                 return None
             operands = []
@@ -196,8 +208,8 @@ class Segment:
         """
         if self.busy:
             return None
-        self.busy = True
         try:
+            self.busy = True
             if not self.open:
                 return None
             operands = []
@@ -230,7 +242,24 @@ class Segment:
         """Whether this thread is in the middle of an append to it, or of its launch."""
         if self.launching:
             return bool(self.lock._is_owned())  # type: ignore[attr-defined]
-        return self.busy and self.owner == threading.get_ident()
+        return self.owner == threading.get_ident() and self.is_busy()
+
+    def is_busy(self) -> bool:
+        """Whether its owner is appending to it at this moment; sees to appends that were cut off.
+
+        An exception that comes out of nothing may have kept `busy` from being taken back.
+        """
+        if not self.busy:
+            return False
+        frame = sys._current_frames().get(self.owner)
+        while frame is not None:
+            if frame.f_code in _APPENDS:
+                return True
+            frame = frame.f_back
+        if self.busy:
+            self._cut()
+            self.busy = False
+        return False
 
     def is_held_up(self) -> bool:
         """Whether it cannot be launched now: it, or one it depends on, is interrupted here."""
@@ -270,14 +299,16 @@ class Segment:
         results = self.results[-sum(call.num_outputs for call in calls) :]
         return sum(call.weight for call in calls) + sum(value.type.mebibytes for value in results)
 
-    def live(self) -> list[int]:
-        """Returns the numbers of the results that somebody still refers to."""
+    def find_live(self) -> None:
+        """Sets `live` to the results that somebody still refers to."""
+        self.live = []  # those of a launch that was interrupted
         count = sys.getrefcount
         results = self.results
-        return [i for i in range(len(results)) if count(results[i]) > _OURS]
+        live = [i for i in range(len(results)) if count(results[i]) > _OURS]
+        self.live = [results[i] for i in live]
 
-    def code(self, outputs: list[Value]) -> Code:
-        """Returns the segment's structure with these results as its outputs.
+    def code(self) -> Code:
+        """Returns the segment's structure with the live results as its outputs.
 
         Inputs that nobody else holds are donated: an output takes over their memory; so are large
         arrays that an output overwrites, which become inputs for that. XLA matches the donated
@@ -285,6 +316,7 @@ class Segment:
         in place, in which an array that was overwritten meets what overwrote it; any other match
         would make XLA copy.
         """
+        outputs = self.live
         self._take_spares(outputs)
         donated = self._dead()
         if donated:
@@ -301,6 +333,18 @@ class Segment:
             tuple(donated),
         )
 
+    def restored(self, outputs: Sequence[Any]) -> list[Any]:
+        """Returns what the live results get when they could not be made: what they overwrote.
+
+        Args:
+            outputs: why, for those that overwrote nothing, or nothing that is still there.
+        """
+        slots = [self._slots.get(value.over, -1) if value.over else -1 for value in self.live]
+        return [
+            made if slot < 0 or self.inputs[slot].is_deleted() else self.inputs[slot]
+            for slot, made in zip(slots, outputs, strict=True)
+        ]
+
     def _take_spares(self, outputs: list[Value]) -> None:
         """Makes inputs of the arrays that outputs overwrite and nobody holds or reads.
 
@@ -308,6 +352,7 @@ class Segment:
         step that of all gradients.
         """
         inputs = self.inputs
+        del inputs[len(self.input_types) :]  # of a launch that was interrupted right here
         for value in outputs:
             if value.spare is None:
                 continue
@@ -346,3 +391,6 @@ class Segment:
             if slot in unclaimed and free.get(self.input_types[slot]):
                 heirs[slot] = free[self.input_types[slot]].pop()
         return heirs
+
+
+_APPENDS: Final = (Segment.append.__code__, Segment.append_one.__code__)

@@ -1,0 +1,192 @@
+"""Exceptions that come out of nothing: Ctrl-C, and those of other signals' handlers."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from helpers import thorough
+from interrupted_loops import LOOPS, Struck, lines_of
+
+import hybridnet as hn
+from hybridnet import autograd, nd
+from hybridnet.base import interrupts
+from hybridnet.runtime.record import recorder
+
+TRIES = thorough(1000, 60)
+
+
+def check(step, weights) -> None:
+    """Every array can be read, nothing is left on, and the next step runs."""
+    assert not autograd.is_recording()
+    for weight in weights:
+        assert np.isfinite(weight.asnumpy()).all()
+    step()
+    nd.waitall()
+    for weight in weights:
+        assert np.isfinite(weight.asnumpy()).all()
+
+
+def moments(step, tries: int) -> list[int]:
+    """Lines of a step that repeats, before which something may happen."""
+    for _ in range(4):
+        step()
+    nd.waitall()
+    count = min(lines_of(step, lambda frame: None, 0) for _ in range(2))
+    return sorted(random.Random(0).sample(range(1, count + 1), min(tries, count)))
+
+
+@pytest.mark.parametrize("make", LOOPS, ids=lambda make: make.__name__)
+def test_ctrl_c_at_any_line_is_raised_between_the_users_statements(make):
+    step, weights = make()
+    for at in moments(step, TRIES):
+        with pytest.raises(KeyboardInterrupt) as raised:
+            lines_of(step, lambda frame: interrupts._handle(signal.SIGINT, frame), at)
+        inside = [entry.frame.f_globals["__name__"] for entry in raised.traceback]
+        assert not [name for name in inside if name.startswith("hybridnet.runtime")]
+        check(step, weights)
+
+
+@pytest.mark.parametrize("make", LOOPS, ids=lambda make: make.__name__)
+def test_an_exception_at_any_line_loses_no_array(make):
+    """Where Ctrl-C is another's affair, or a handler raises by itself (a time limit, say)."""
+
+    def strike(frame):
+        raise KeyboardInterrupt
+
+    step, weights = make()
+    for at in moments(step, TRIES):
+        with pytest.raises(KeyboardInterrupt):
+            lines_of(step, strike, at)
+        autograd.set_recording(False)  # this may be left on: scopes are ended by code, too
+        autograd.set_training(False)
+        check(step, weights)
+
+
+def test_the_exception_of_a_handler_is_not_taken_for_a_failure_of_the_program():
+    """An ordinary exception class, raised where programs are dispatched."""
+    total, one = nd.zeros((8,)), nd.ones((8,))
+
+    def limit(number, frame):
+        raise Struck
+
+    def strike(frame):
+        limit(signal.SIGALRM, frame)
+
+    def step():
+        total[:] += one
+        total.wait_to_read()
+
+    before = signal.signal(signal.SIGALRM, limit)
+    try:
+        for at in moments(step, TRIES):
+            with pytest.raises(Struck):
+                lines_of(step, strike, at)
+            check(step, [total])
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_the_second_ctrl_c_is_raised_at_once():
+    def strike(frame):
+        interrupts._handle(signal.SIGINT, frame)
+        interrupts._handle(signal.SIGINT, frame)
+
+    with pytest.raises(KeyboardInterrupt) as raised:
+        lines_of(lambda: nd.ones((2,)) + 1, strike, 5)
+    assert raised.traceback[-1].name == "raise_"
+    assert sys.gettrace() is None or raised.traceback[-1].frame.f_trace is None
+
+
+def test_ctrl_c_in_a_finalizer_is_not_dropped():
+    class Finalized:
+        def __del__(self):
+            interrupts._handle(signal.SIGINT, sys._getframe())
+            _ = 0
+
+    def drop():
+        held = Finalized()
+        held.me = held
+        del held
+        gc.collect()
+        _ = 0
+
+    with pytest.raises(KeyboardInterrupt):
+        drop()
+
+
+def test_a_call_from_c_code_is_interrupted_as_it_begins(monkeypatch):
+    """`map` and the like have no lines: there Ctrl-C is raised before the next element."""
+    x, calls = nd.ones((2,)), []
+    double = hn.function(lambda x: x * 2)
+
+    def come():
+        calls.append(None)
+        if len(calls) == 3:
+            interrupts._handle(signal.SIGINT, sys._getframe(1))
+
+    monkeypatch.setattr(recorder, "defer_interrupts", come)
+    with pytest.raises(KeyboardInterrupt):
+        list(map(double, [x] * 100))
+    assert len(calls) < 10
+
+
+LOOP = """
+import os, random, signal, sys, threading, time
+import numpy as np
+from hybridnet import autograd, nd
+sys.path.insert(0, {support!r})
+import interrupted_loops
+make, tries = getattr(interrupted_loops, {name!r}), {tries}
+step, weights = make()
+for _ in range(8):
+    step()
+nd.waitall()
+swallowed = []
+sys.unraisablehook = swallowed.append
+signal.signal(signal.SIGINT, signal.default_int_handler)
+rng = random.Random(0)
+
+def press(after):
+    time.sleep(after)
+    os.kill(os.getpid(), signal.SIGINT)
+
+for _ in range(tries):
+    finger = threading.Thread(target=press, args=(rng.uniform(0, 0.004),))
+    came = False
+    try:
+        finger.start()
+        while True:
+            step()
+    except KeyboardInterrupt:
+        came = True
+    finger.join()
+    assert came and not autograd.is_recording()
+    for weight in weights:
+        assert np.isfinite(weight.asnumpy()).all()
+    step()
+    nd.waitall()
+assert not swallowed, swallowed
+print("every one of", tries)
+"""
+
+
+@pytest.mark.parametrize("make", LOOPS, ids=lambda make: make.__name__)
+def test_real_signals_at_random_moments(make):
+    support = os.path.join(os.path.dirname(__file__), os.pardir, "support")
+    code = LOOP.format(support=support, name=make.__name__, tries=TRIES)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        check=False,
+    )
+    assert done.stdout.strip() == f"every one of {TRIES}", done.stderr[-3000:]
