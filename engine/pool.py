@@ -51,7 +51,7 @@ _Entry = tuple[int, int, int, Task]
 # looked for one and before the thread sleeps does not wake it, so it must look again: else a Ctrl-C
 # at that moment would be lost.
 _NAP: Final = 0.5
-JOIN_TIMEOUT: Final = 1.0  # seconds to wait for a worker at close; idle ones leave in microseconds
+JOIN_TIMEOUT: Final = 0.1  # seconds to wait for a worker at close; idle ones leave in microseconds
 
 
 class Runner(Protocol):

@@ -20,11 +20,11 @@ import threading
 
 # As `signal.getsignal`, but without making an enum of the answer: in a 60th of the time.
 from _signal import getsignal  # type: ignore[import-not-found]
-from itertools import islice
+from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any, Final, NoReturn
 
-__all__ = ["defer_interrupts", "is_from_signal"]
+__all__ = ["defer_interrupts", "is_from_signal", "leaves_with"]
 
 _OWN: Final = "hybridnet."
 # Of these the engine is made for exceptions at any instruction; the others are loops around what
@@ -98,7 +98,7 @@ class _Delivery:
 
     def _at_line(self, frame: FrameType, event: str, arg: Any) -> Any:
         # What was called may have failed: who handles that comes first.
-        if event == "return" or (event == "line" and not _leaves_with(frame)):
+        if event == "return" or (event == "line" and not leaves_with(frame)):
             self.raise_()
         return self._at_line
 
@@ -119,14 +119,19 @@ def _drops(frame: FrameType) -> bool:
     return code.co_name == "__del__" or code in callbacks
 
 
-def _leaves_with(frame: FrameType) -> bool:
+def leaves_with(frame: FrameType) -> bool:
     """Whether a frame is about to leave a `with` block, whose end an exception would pass by.
 
     Python calls `__exit__` with three times None then.
     """
-    ahead = (x for x in dis.get_instructions(frame.f_code) if x.offset >= frame.f_lasti)
-    ahead = (x for x in ahead if x.opname not in ("CACHE", "NOP"))
-    return all(x.opname == "LOAD_CONST" and x.argval is None for x in islice(ahead, 3))
+    return frame.f_lasti in _ends_of_with(frame.f_code)
+
+
+@lru_cache(maxsize=1024)
+def _ends_of_with(code: CodeType) -> frozenset[int]:
+    steps = [x for x in dis.get_instructions(code) if x.opname not in ("CACHE", "NOP")]
+    nothing = [x.opname == "LOAD_CONST" and x.argval is None for x in steps]
+    return frozenset(x.offset for i, x in enumerate(steps) if all(nothing[i : i + 3]))
 
 
 _noted: _Delivery | None = None

@@ -9,6 +9,7 @@ from typing import Any
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
+from hybridnet.base.interrupts import leaves_with
 
 #: A step, and the arrays that it changes.
 Loop = tuple[Callable[[], Any], list[nd.NDArray]]
@@ -117,7 +118,8 @@ def lines_of(step: Callable[[], Any], strike: Callable[[FrameType], None], at: i
 
     def line(frame: FrameType, event: str, argument: Any) -> Any:
         nonlocal count
-        if event == "line":
+        # Python raises nothing as a `with` ends, before it calls `__exit__`.
+        if event == "line" and not leaves_with(frame):
             count += 1
             if count == at:
                 strike(frame)

@@ -1,75 +1,77 @@
-"""Work that nobody waits for, done by the engine: compiling ahead, and writing programs to disk.
+"""Work that nobody waits for (compiling ahead, writing programs to disk), and the process's end.
 
-At the end of the program what has begun is waited for, however long it takes: a thread that comes
-back from XLA into an interpreter that is gone aborts the process.
+At the end of the program what has begun is left behind, but for what is done in a moment. A thread
+that comes back from XLA into an interpreter that is gone makes the C++ library abort the process;
+so does one of the user's that still computes. `_leave_behind` has such threads stop there instead,
+and the process end with the status that Python gives it.
 """
 
 from __future__ import annotations
 
 import atexit
+import ctypes
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable
 from time import monotonic
+from types import FrameType
 from typing import Final
 
 from hybridnet import engine
 
-__all__ = ["in_own_thread", "is_ending", "later"]
+__all__ = ["hook", "in_own_thread", "is_ending", "later"]
 
-
-_PATIENCE: Final = 10.0  # seconds
-_WAITING: Final = "hybridnet: waiting for a program that is being compiled (Ctrl-C ends at once)"
+#: Seconds at the end for what has begun, and for programs to be written.
+_PATIENCE: Final = 0.2
+_COMPUTING: Final = ("hybridnet", "jax", "jaxlib")
 
 
 class _Exit:
-    """Whether the process is ending, and since when (seconds of `time.monotonic`)."""
+    """Whether the process is ending, since when (`time.monotonic`), and what is running."""
 
     def __init__(self) -> None:
         self.begun: float | None = None
         self.hooked = False
-        self._running = 0
+        self._running: set[engine.Completion] = set()
         self._ended = threading.Condition()
 
-    def run(self, work: Callable[[], None], grace: float) -> None:
+    def run(self, work: Callable[[], None], grace: float, on_complete: engine.Completion) -> None:
+        """Does something, unless the process has been ending for longer than `grace` seconds."""
         with self._ended:
-            if self.is_over(grace):
-                return
-            self._running += 1
+            late = self.begun is not None and monotonic() - self.begun >= grace
+            if not late:
+                self._running.add(on_complete)
+        error = None
         try:
-            work()
+            if not late:
+                work()
+        except Exception as caught:
+            error = caught
         finally:
             with self._ended:
-                self._running -= 1
+                left = not late and on_complete not in self._running
+                self._running.discard(on_complete)
                 self._ended.notify_all()
+            if not left:
+                on_complete(error)
 
     def begin(self) -> None:
-        """Lets nothing more begin, and waits for what runs; Ctrl-C ends the process at once."""
+        """Lets nothing more begin, and waits a moment for what runs; the rest is left behind."""
         with self._ended:
             if self.begun is None:
                 self.begun = monotonic()
-        try:
-            with self._ended:
-                if not self._ended.wait_for(self._is_idle, _PATIENCE):
-                    print(_WAITING, file=sys.stderr)
-                    self._ended.wait_for(self._is_idle)
-        except KeyboardInterrupt:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(128 + signal.SIGINT)
-
-    def _is_idle(self) -> bool:
-        return self._running == 0
+            self._ended.wait_for(lambda: not self._running, _PATIENCE)
+            self._running, left = set(), self._running
+        atexit.register(_leave_behind)
+        for on_complete in left:
+            on_complete()
 
     def reset_after_fork(self) -> None:
         """In a forked child, where nothing runs."""
-        self._running = 0
+        self._running = set()
         self._ended = threading.Condition()
-
-    def is_over(self, grace: float) -> bool:
-        return self.begun is not None and monotonic() - self.begun >= grace
 
 
 _exit: Final = _Exit()
@@ -84,8 +86,9 @@ def later(work: Callable[[], None], name: str, *, grace: float = 0.0) -> None:
         grace: seconds after the end of the program until which it is still begun; by default what
             has not begun by then is left out.
     """
-    _hook()
-    engine.push(lambda: _exit.run(work, grace), priority=-1, name=name, lane="io")
+    hook()
+    run = _exit.run
+    engine.push_async(lambda done: run(work, grace, done), priority=-1, name=name, lane="io")
 
 
 def in_own_thread(work: Callable[[], None], name: str) -> None:
@@ -95,16 +98,18 @@ def in_own_thread(work: Callable[[], None], name: str) -> None:
         work: what to do; it must look at `is_ending` and come to an end then.
         name: of the thread.
     """
-    _hook()
-    threading.Thread(target=_exit.run, args=(work, 0.0), name=name, daemon=True).start()
+    hook()
+    arguments = work, 0.0, lambda error=None: None
+    threading.Thread(target=_exit.run, args=arguments, name=name, daemon=True).start()
 
 
 def is_ending() -> bool:
-    """Whether the program is at its end, and waits for what runs."""
+    """Whether the program is at its end."""
     return _exit.begun is not None
 
 
-def _hook() -> None:
+def hook() -> None:
+    """Sees to it that the process ends well; to be called before anything is computed."""
     if _exit.hooked:
         return
     _exit.hooked = True
@@ -114,6 +119,45 @@ def _hook() -> None:
         register(_exit.begin)
     except RuntimeError:  # the interpreter is going down already
         _exit.begin()
+
+
+def _leave_behind() -> None:
+    """Lets threads that are in XLA, or may be soon, end with the process and not end it.
+
+    Called as late as can be. When such a thread wants to go on in Python, which is gone, the C++
+    library finds no other way than `abort`: the handler of that signal keeps the thread where it
+    is. The process ends without the destructors of libraries whose threads still run.
+    """
+    ours = {thread.ident for thread in threading.enumerate() if thread.daemon}
+    if not ours or os.name != "posix":
+        return
+    frames = sys._current_frames()
+    computing = any(_is_computing(frames.get(ident or 0)) for ident in ours)
+    try:
+        library = ctypes.CDLL(None)
+        pause, end, on_exit = library.pause, library._exit, library.on_exit
+    except (OSError, AttributeError):  # macOS has no on_exit, and its threads end quietly
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    library.fflush(None)
+    library.signal.argtypes = (ctypes.c_int, ctypes.c_void_p)
+    library.signal(int(signal.SIGABRT), ctypes.cast(pause, ctypes.c_void_p))
+    on_exit(ctypes.cast(end, ctypes.c_void_p), None)
+    if computing:  # the C++ library would say that it aborts
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, 2)
+        os.close(nothing)
+
+
+def _is_computing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        # Idle threads of ours are in the engine alone.
+        if name.partition(".")[0] in _COMPUTING and not name.startswith("hybridnet.engine"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 if hasattr(os, "register_at_fork"):

@@ -12,6 +12,8 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.lazy import jax
 
+from . import background
+
 __all__ = [
     "context_of",
     "device_of",
@@ -94,6 +96,7 @@ def device_of(ctx: Context) -> Any:
     refuse_forked()
     if not _devices:
         keep_memory()
+        background.hook()
         _configure_cpus()
     if ctx in _hosts:
         return _devices.setdefault(ctx, device_of(_hosts[ctx]))
@@ -146,5 +149,6 @@ def num_devices(device_type: str) -> int:
     """Returns how many devices of a type this process has."""
     if not _devices:
         keep_memory()
+        background.hook()
         _configure_cpus()
     return len(_available(_PLATFORM[device_type]))

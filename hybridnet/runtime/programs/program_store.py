@@ -19,7 +19,7 @@ __all__ = ["ProgramStore", "program_folder"]
 
 # Seconds at the end of a process in which programs are still written: a first, short run of a
 # script is the one that later runs profit from.
-_GRACE: Final = 2.0
+_GRACE: Final = 0.2
 
 
 def program_folder() -> ProgramFolder | None:

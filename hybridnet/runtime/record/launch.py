@@ -106,7 +106,8 @@ def launch(segment: Segment | Flight) -> None:
         finally:
             segment.launching = False
         _open.pop(id(segment), None)
-        segment.results = []  # each holds the segment
+        segment.results = []  # each holds the segment, which may be kept for a while yet
+        segment.made = []
 
 
 def _is_inside(thread: int) -> bool:
