@@ -63,7 +63,7 @@ class Body:
         stand_ins = [_stand_in(type_, ctx) for type_ in types]
         if kinds:
             wanted = zip(stand_ins, kinds, strict=True)
-            stand_ins = [_of_kind(one, kind) for one, kind in wanted]
+            stand_ins = [array.as_kind(kind) for array, kind in wanted]
         self.leaves: list[Any] = []
         self.given: tuple[NDArray, ...] = ()
         self._places: list[int] = []
@@ -172,7 +172,7 @@ class Bodies:
     ) -> None:
         self.bodies = bodies
         self.operands = list(arrays)
-        self._writes = [one.written() if one in writers else {} for one in bodies]
+        self._writes = [body.written() if body in writers else {} for body in bodies]
         targets = {
             storage: write[0] for writes in self._writes for storage, write in writes.items()
         }
@@ -255,13 +255,6 @@ class Bodies:
             if tracked[num_results + i] and target.offset is None:
                 target.set_edge(value.edge)
         return outputs[:num_results]
-
-
-def _of_kind(array: NDArray, kind: type[NDArray]) -> NDArray:
-    """Returns an argument as an array of a class, at its place on the tape."""
-    made = array.as_kind(kind)
-    made.set_edge(array.edge)
-    return made
 
 
 def _stand_in(type: TensorType, ctx: Context) -> NDArray:

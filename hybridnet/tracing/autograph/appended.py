@@ -76,8 +76,8 @@ def _run(arrays: Sequence[NDArray], place: int) -> tuple[int, NDArray]:
     """Returns how many arrays from a place on are rows one after the other, and those as one."""
     begin = _known(arrays[place])
     if begin is None:
-        one = arrays[place]
-        made: NDArray = one.apply_operator(get("expand_dims"), (one,), {"axis": 0})
+        array = arrays[place]
+        made: NDArray = array.apply_operator(get("expand_dims"), (array,), {"axis": 0})
         return 1, made
     count = 1
     while place + count < len(arrays):
