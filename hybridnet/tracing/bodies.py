@@ -139,18 +139,17 @@ class Body:
 
     @property
     def results(self) -> list[Flow]:
-        """What the function returned, which is arrays."""
+        """The leaves, all of which are arrays."""
         return [self.result(number) for number in range(len(self.leaves))]
 
     def written(self) -> dict[Any, tuple[NDArray, Edge, bool]]:
         """Returns what is overwritten: by storage the array, its new value, and as `result`."""
         found = {}
         for write in self.plan.writes:
-            if isinstance(write.target, int):
-                continue
-            assert type(write.output) is Output
-            array = write.target.get()
-            found[array.storage] = (array, *self._output(write.output))
+            if not isinstance(write.target, int):
+                assert type(write.output) is Output
+                array = write.target.get()
+                found[array.storage] = (array, *self._output(write.output))
         return found
 
 
@@ -192,24 +191,18 @@ class Bodies:
         trace.depend([handle for handle in handles if handle is not None])
 
     def _place(self, array: NDArray) -> int:
-        for i, storage in enumerate(self._storages):
+        for number, storage in zip(self.written, self._storages, strict=True):
             if array.storage is storage and array.type is storage.type:
-                return self.written[i]
+                return number
         self.operands.append(array)
         return len(self.operands) - 1
 
     def graph(
         self, number: int, results: Sequence[Flow], *, writes: bool = True
     ) -> tuple[Graph, list[bool]]:
-        """Returns the graph of a body: its results, then the new values of what is overwritten.
+        """Returns the graph of a body, and for each output whether gradients flow to it.
 
-        Args:
-            number: of the body.
-            results: of the body.
-            writes: whether to give the new values.
-
-        Returns:
-            The graph, and for each output whether gradients flow to it.
+        Its outputs are the results, then, if `writes`, the new values of what is overwritten.
         """
         slots = self._slots[number]
         inputs = [slots.get(i) or variable(f"unused{i}") for i in range(len(self.operands))]
@@ -233,7 +226,6 @@ class Bodies:
 
         Args:
             scalars: the numbers that it takes.
-            num_results: how many results there are.
             tracked: for each output whether gradients flow to it.
             first: inputs that come before all others.
         """

@@ -1,4 +1,4 @@
-"""What a function finds outside its arguments: in closures, globals, and attributes of objects.
+"""The surroundings of a function: what it finds in closures, globals, and attributes of objects.
 
 A trace holds what these names meant when it was made, so a name that means something else now must
 make a new trace. What the names are is read off the function's code once: the variables that it
@@ -226,10 +226,9 @@ class _Visit:
             if self._guards is not None and not _is_fixed(owner):
                 self._guards.note_attribute(owner, first)
         if self._with_names:
-            item = isinstance(first, Item)
-            key = first.key if isinstance(first, Item) else first
-            self.places.append(Place(owner, key, "item" if item else "attribute"))
-            name += f"[{first.key!r}]" if isinstance(first, Item) else f".{first}"
+            key, kind = (first.key, "item") if isinstance(first, Item) else (first, "attribute")
+            self.places.append(Place(owner, key, kind))
+            name += f"[{key!r}]" if kind == "item" else f".{key}"
         self._follow(name, value, path[1:], (owner,) if is_method else ())
 
 
@@ -272,10 +271,9 @@ def _traced_from(value: Any) -> Any:
 
 
 def _attribute(owner: Any, name: str) -> tuple[Any, bool]:
-    """Returns what is stored under a name in an object or its class; runs no code to find it.
+    """Returns what an object or its class has under a name, and whether that is a method.
 
-    Returns:
-        The value, and whether it is a function that is called with the object.
+    No code is run to find it.
     """
     if isinstance(owner, types.ModuleType):
         return _MISSING if _is_fixed(owner) else vars(owner).get(name, _MISSING), False

@@ -21,7 +21,7 @@ __all__ = ["FirstCall"]
 
 @final
 class FirstCall:
-    """What a function finds outside before it is traced."""
+    """The surroundings of a function before it is traced."""
 
     def __init__(self, function: Callable[..., Any], given: CallArguments) -> None:
         found = places_of(function, given.args, given.kwargs)
@@ -41,5 +41,5 @@ class FirstCall:
 def _is_traced(value: Any) -> bool:
     """Whether a value is, or holds, an array that a trace has made."""
     trace = recorder.current_trace()
-    owners = [one.storage.owner for one in flatten(value)[0] if isinstance(one, NDArray)]
-    return any(one is not None and one is not trace for one in owners)
+    arrays = [leaf for leaf in flatten(value)[0] if isinstance(leaf, NDArray)]
+    return any(array.storage.owner not in (None, trace) for array in arrays)

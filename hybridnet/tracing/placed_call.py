@@ -21,6 +21,8 @@ from hybridnet.runtime.executor.partitioned import PartitionedCall
 from hybridnet.runtime.graphs.graph_call import GraphCall
 from hybridnet.runtime.record import recorder
 
+from .build import on_tape
+
 __all__ = ["PlacedCall", "placed_call"]
 
 
@@ -103,9 +105,7 @@ class PlacedCall(HostOnlyCall):
             wanted = tuple(
                 number
                 for number, operand in enumerate(operands)
-                if operand.edge is not None
-                and operand.edge.node.wanted
-                and is_float(operand.type.dtype)
+                if on_tape(operand) and is_float(operand.type.dtype)
             )
             of = self.training(wanted) if wanted else self
         contexts = of.partitioned.contexts
@@ -113,9 +113,7 @@ class PlacedCall(HostOnlyCall):
             made = of.partitioned.run(values, scalars)
         else:
             made = trace.inline(of.call, values, scalars, contexts)
-        outputs = [
-            NDArray.from_value(value, ctx) for value, ctx in zip(made, contexts, strict=True)
-        ]
+        outputs = list(map(NDArray.from_value, made, contexts))
         if recording:
             edges = [operand.edge for operand in operands]
             types = of.call.output_types

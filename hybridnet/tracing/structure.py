@@ -129,7 +129,7 @@ def static_key(value: Any, identities: list[Identity]) -> Any:
         return (kind, *(static_key(part, identities) for part in parts))
     if kind is types.MethodType:  # made anew each time it is looked up
         bound = (value.__func__, value.__self__)
-        return (kind, *(static_key(one, identities) for one in bound))
+        return (kind, *(static_key(part, identities) for part in bound))
     made = Identity(value)
     identities.append(made)
     return made
