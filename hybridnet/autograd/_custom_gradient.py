@@ -76,11 +76,9 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
 @final
 class _CustomGradient(RanCall):
-    """A function that has run; of other arrays, its gradient may read some.
+    """A function that has run, and the user's function for its gradient, which may read others.
 
     Args:
-        name: of the function.
-        gradient: the user's function for the gradient.
         num_inputs: how many arguments are arrays.
         outputs: the arrays in its result.
     """

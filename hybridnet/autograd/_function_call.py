@@ -147,14 +147,7 @@ class RanCall(Call):
 
 @final
 class FunctionCall(RanCall):
-    """A `Function` that ran forward.
-
-    Args:
-        function: the user's instance.
-        num_inputs: how many inputs `forward` was given.
-        num_outputs: how many results it had.
-        ctx: where they are.
-    """
+    """A `Function`, the user's instance, that ran forward."""
 
     __slots__ = ("_function",)
 

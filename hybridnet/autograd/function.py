@@ -50,7 +50,7 @@ class Function(ABC):
 
     @property
     def saved_tensors(self) -> tuple[NDArray, ...]:
-        """What `save_for_backward` kept."""
+        """The arrays that `save_for_backward` kept."""
         return self._saved
 
     @abstractmethod

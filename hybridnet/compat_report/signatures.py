@@ -125,7 +125,6 @@ def ours(value: Any, method: bool) -> list[Parameter] | None:
     """Returns the parameters of a callable of ours; None where it takes anything.
 
     Args:
-        value: the callable, or a class.
         method: whether it is found on a class, so that its first argument is ``self``.
     """
     try:

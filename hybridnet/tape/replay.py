@@ -108,11 +108,7 @@ class Replay:
     def run(
         self, nodes: Sequence[TapeNode], seeds: Sequence[Any]
     ) -> tuple[dict[Edge, Any], dict[Edge, None]]:
-        """Records the pass.
-
-        Args:
-            nodes: the tape, latest first.
-            seeds: the gradients of the heads.
+        """Records the pass over a tape, latest first, from the gradients of its heads.
 
         Returns:
             The gradients of variables, and the variables that the heads depend on.

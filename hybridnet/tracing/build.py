@@ -131,11 +131,7 @@ class Plan:
 
 
 def build(function: Callable[..., Any], arguments: Arguments) -> Plan:
-    """Runs a function once and returns what it did.
-
-    Args:
-        arguments: of the kind that it is traced for.
-    """
+    """Runs a function once, for arguments of one kind, and returns what it did."""
     trace = Trace(next(tape.order))
     before = tape.state.recording, tape.state.training
     try:

@@ -86,13 +86,7 @@ class GradientRoutes:
         return [self.joined(builder, *pair) for pair in zip(inputs, places, strict=True)]
 
     def joined(self, builder: GraphBuilder, edge: Edge, place: tape.Edge | None) -> Edge:
-        """Returns a value whose gradient flows to a place on the tape.
-
-        Args:
-            builder: what makes the graph.
-            edge: the value in the graph.
-            place: where the array that holds it was on the tape; None for nowhere.
-        """
+        """Returns a value whose gradient flows to a place on the tape; None for nowhere."""
         source = self._source(builder, place)
         if source == edge:
             return edge

@@ -66,7 +66,7 @@ def finish_host_calls(storage: Any) -> None:
     A function that failed leaves no order behind that others would wait for.
 
     Args:
-        storage: of an array that the function has overwritten; one of any other array is left.
+        storage: of an array that the function has overwritten.
 
     Raises:
         OpError: an `assert` in it failed, or it came to a `raise`.
@@ -239,7 +239,7 @@ class HostCall(HostOnlyCall):
 
 
 def _after_fork_in_child() -> None:
-    """What the parent has pushed is the parent's."""
+    """Forgets what the parent has pushed."""
     _lock._at_fork_reinit()  # type: ignore[attr-defined]
     _order.clear()
     _worlds.clear()

@@ -34,9 +34,6 @@ class PlacedCall(HostOnlyCall):
         inputs: where its inputs are.
         contexts: where its outputs are wanted; None leaves one where it is made.
         ctx: where nodes run that name no device.
-
-    Attributes:
-        call: as given.
     """
 
     __slots__ = ("_contexts", "_ctx", "_inputs", "_made", "_run", "_training", "call")
@@ -72,7 +69,7 @@ class PlacedCall(HostOnlyCall):
 
     @property
     def partitioned(self) -> PartitionedCall:
-        """What each device does."""
+        """The parts of it, one for each device."""
         if self._run is None:
             self._run = PartitionedCall(self.call, self._inputs, self._contexts, self._ctx)
         return self._run
@@ -93,8 +90,6 @@ class PlacedCall(HostOnlyCall):
         """Runs it; while recording, puts it on the tape.
 
         Args:
-            operands: its inputs, each where it is.
-            scalars: the numbers that it takes.
             watches: whether it is made to keep what its gradient needs.
         """
         values = [operand.read() for operand in operands]

@@ -60,20 +60,14 @@ class Resize(HostOnlyCall):
         return (tensor_type(self._shape, types[0].dtype),)
 
     def gradient(self, back: Backward) -> Sequence[Any]:
-        """What was cut off gets 0; that of the padding is cut off."""
+        """0 for what was cut off; that of the padding is cut off."""
         return [resized(back.grads[0], self._source)]
 
 
 def resized(x: NDArray, shape: Shape, pad: float = 0) -> NDArray:
-    """Returns an array cut or padded at the end of its axes; itself if it has the shape.
+    """Returns an array, outside a trace, cut or padded at the end of its axes.
 
-    Args:
-        x: the array, outside a trace.
-        shape: of the result; as many axes.
-        pad: what is put at the end.
-
-    Returns:
-        A copy, through which gradients flow.
+    It is a copy, through which gradients flow; the array itself if it has the shape.
     """
     if x.shape == shape:
         return x

@@ -95,11 +95,7 @@ def argument_names(
 
 @final
 class Watch:
-    """Looks at the traces of one function, and warns when there are ever new ones.
-
-    Args:
-        name: of the function.
-    """
+    """Looks at the traces of one function, and warns when there are ever new ones."""
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self._name = name

@@ -157,7 +157,6 @@ class InputSignature:
     """The demands on the arguments of a function.
 
     Args:
-        name: of the function.
         signature: for each positional argument a `TensorSpec`, or nested lists, tuples and dicts
             of them. Where the function is a method, `self` has none.
 
@@ -253,10 +252,6 @@ def _matched(spec: Any, given: Any, what: str, ctx: Context | None) -> Any:
 @final
 class StaticNames:
     """The parameters of a function whose arguments are compared by value, whatever they are.
-
-    Args:
-        name: of the function.
-        names: one name, or several.
 
     Raises:
         ParameterError: it has no such parameters.

@@ -88,11 +88,7 @@ class Identity:
         return self._held if self._ref is None else self._ref()
 
     def let_go(self, gone: Callable[[Any], None]) -> None:
-        """Holds the object no more, if it can be referred to weakly.
-
-        Args:
-            gone: called when the object is gone.
-        """
+        """Holds the object no more, if it can be referred to weakly; calls `gone` when it goes."""
         try:
             self._ref = weakref.ref(self._held, gone)
         except TypeError:

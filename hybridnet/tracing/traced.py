@@ -24,8 +24,7 @@ from .bucketed import Bucketed
 from .buckets import Buckets
 from .call_arguments import ArgumentReader, CallArguments
 from .concrete import ConcreteFunction
-from .environment import environment_key
-from .first_call import FirstCall
+from .environment import FirstCall, environment_key
 from .relaxed import Relaxed
 from .retracing import Watch
 

@@ -49,11 +49,7 @@ def note_row(row: NDArray, whole: NDArray, number: int) -> None:
 
 
 def stacked(args: Sequence[Any], kwargs: Mapping[str, Any]) -> NDArray | None:
-    """Returns ``stack(*args)`` by runs of rows; None where that is not worth it, or something else.
-
-    Args:
-        args, kwargs: of a function `stack`.
-    """
+    """Returns ``stack(*args)`` by runs of rows; None where that is not worth it."""
     arrays = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
     if len(arrays) <= _FEW or dict(kwargs) not in ({}, {"axis": 0}):
         return None

@@ -61,11 +61,7 @@ def _jumps(code: types.CodeType) -> bool:
 
 
 def _needs_conversion(function: types.FunctionType, args: Sequence[Any]) -> bool:
-    """Whether a function has control flow, or may call something that reads arrays, or the user's.
-
-    Args:
-        args: what it is called with, of which functions and objects count.
-    """
+    """Whether a function has control flow, or may call a reader of arrays, or the user's code."""
     if _jumps(function.__code__):
         return True
     steps = dis.get_instructions(function.__code__)

@@ -52,9 +52,6 @@ def converted(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Only functions of the user's are converted, and only if they, or functions of the user's that
     they call, have control flow.
-
-    Args:
-        function: to be traced: a function, method, class, partial or other callable.
     """
 
     def run(*args: Any, **kwargs: Any) -> Any:

@@ -71,10 +71,6 @@ class Slot:
     def after(self, leaf: Any, line: str) -> Slot:
         """Returns what it has to be taken for, given what it is after a turn.
 
-        Args:
-            leaf: what it is then.
-            line: the user's, for messages.
-
         Raises:
             StagingError: it is nothing that can go from turn to turn.
         """
@@ -125,8 +121,6 @@ def slot_of(name: str, start: Any, assigned: bool) -> Slot:
     """Returns what a leaf is taken for at first.
 
     Args:
-        name: of the variable.
-        start: what it is before the loop.
         assigned: whether the loop assigns other objects to it, and not only ``x += y``.
     """
     if isinstance(start, Number):

@@ -43,7 +43,7 @@ _OVERWRITTEN: Final = (
 
 
 class _LoopMemory(threading.local):
-    """What this thread knows of loops that it has traced, while it traces."""
+    """The loops that this thread has traced, while it traces, and what they turned out to be."""
 
     def __init__(self) -> None:
         self.loops: dict[Any, tuple[list[Any], list[Any]]] = {}
@@ -79,7 +79,7 @@ class Variables(NamedTuple):
 
 
 class _Retry(Exception):
-    """What the variables are was taken wrongly; it is right now."""
+    """The variables were taken for something else than they are; it is right now."""
 
 
 @final
@@ -90,9 +90,6 @@ class StagedLoop:
         variables: that it assigns.
         row_types: of what stands for the rows that a turn is given.
         row_kinds: the classes of that.
-
-    Attributes:
-        line: as given.
     """
 
     def __init__(
@@ -146,12 +143,7 @@ class StagedLoop:
     # -- tracing -----------------------------------------------------------------------------
 
     def traced(self, what: str, run: Callable[..., Any]) -> Body:
-        """Traces a condition: it returns one value, and changes nothing.
-
-        Args:
-            what: it is, for messages.
-            run: is given what stands for the rows.
-        """
+        """Traces a condition: given what stands for the rows, `run` returns one value."""
 
         def function(*arrays: NDArray) -> list[Any]:
             found, _, _ = self._run(run, arrays)
@@ -161,9 +153,6 @@ class StagedLoop:
 
     def traced_body(self, run: Callable[..., Any]) -> Body:
         """Traces the body until the types of the variables no longer change.
-
-        Args:
-            run: the body; is given what stands for the rows.
 
         Raises:
             StagingError: the loop cannot become part of the graph.
@@ -404,12 +393,7 @@ class StagedLoop:
     def extend(
         self, stacked: Sequence[NDArray], appended: Sequence[tuple[Any, TensorType, Any]]
     ) -> None:
-        """Appends to lists what all turns have appended.
-
-        Args:
-            stacked: the arrays, one row for each turn.
-            appended: as given by `appended`.
-        """
+        """Appends to lists what all turns have: `stacked` has a row for each turn."""
         first = 0
         for number, width in self._appended.items():
             chosen = slice(first, first + width)

@@ -237,10 +237,6 @@ _FEATURES: Final = sum(
 def convert(function: types.FunctionType, operators: Any) -> types.FunctionType:
     """Returns a function that does the same through operators; converted once for each code.
 
-    Args:
-        function: a plain function or lambda.
-        operators: what its control flow will call.
-
     Raises:
         Exception: of many kinds, where its source is not there or cannot be converted.
     """
@@ -291,12 +287,7 @@ def _factory(node: ast.stmt, name: str, freevars: Sequence[str]) -> ast.Module:
 
 
 def _place(node: ast.AST, line: int, width: int) -> None:
-    """Gives each node the line of the user's that it comes from, and all of it.
-
-    Args:
-        line: of the node around it.
-        width: of that line.
-    """
+    """Gives each node the line of the user's that it comes from, else that of the node around."""
     origin = anno.getanno(node, anno.Basic.ORIGIN, default=None)
     if isinstance(origin, origin_info.OriginInfo):
         line, width = origin.loc.lineno, len(origin.source_code_line)
