@@ -183,7 +183,7 @@ class InputSignature:
         names = positional_names(parameters)
         #: How many arguments come before those that have specs: `self`.
         self.first = int(names[:1] == ["self"] and len(names) > len(signature))
-        takes_any = not parameters or any(one.kind is one.VAR_POSITIONAL for one in parameters)
+        takes_any = not parameters or any(x.kind is x.VAR_POSITIONAL for x in parameters)
         count = len(names) - self.first
         if count < len(signature) and not takes_any:
             raise ParameterError(
