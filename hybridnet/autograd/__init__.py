@@ -7,14 +7,7 @@ In short::
         y = (x * x).sum()
     y.backward()
     x.grad
-
-`get_symbol` is loaded when first used: who only differentiates needs no symbols.
 """
-
-from __future__ import annotations
-
-import importlib
-from typing import TYPE_CHECKING, Any
 
 from ._custom_gradient import custom_gradient
 from .function import Function
@@ -34,9 +27,6 @@ from .scopes import (
     train_mode,
 )
 
-if TYPE_CHECKING:
-    from .history import get_symbol as get_symbol
-
 __all__ = [
     "Function",
     "GradientTape",
@@ -54,14 +44,3 @@ __all__ = [
     "set_training",
     "train_mode",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name != "get_symbol":
-        raise AttributeError(f"module 'hybridnet.autograd' has no attribute {name!r}")
-    value = globals()[name] = importlib.import_module(f"{__name__}.history").get_symbol
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

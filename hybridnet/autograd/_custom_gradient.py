@@ -13,10 +13,9 @@ from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.call import Backward
 from hybridnet.runtime.graphs.graph_call import GraphCall
 from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.trace import GraphBuilder, Trace
 from hybridnet.runtime.segments.segment import Value
 
-from ._function_call import RanCall
+from ._function_call import RanCall, heads_of
 
 __all__ = ["custom_gradient"]
 
@@ -77,11 +76,9 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
 @final
 class _CustomGradient(RanCall):
-    """A function that has run; of other arrays, its gradient may read some.
+    """A function that has run, and the user's function for its gradient, which may read others.
 
     Args:
-        name: of the function.
-        gradient: the user's function for the gradient.
         num_inputs: how many arguments are arrays.
         outputs: the arrays in its result.
     """
@@ -111,10 +108,7 @@ class _CustomGradient(RanCall):
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Runs the user's function on the gradients; zeros where nothing depends on a result."""
-        heads = [
-            output.zeros_like() if grad is None else grad
-            for grad, output in zip(back.grads, back.outputs, strict=False)
-        ]
+        heads = heads_of(back.grads, back.outputs)
         rest = [None] * (len(back.inputs) - self._num_inputs)
         if self._gradient is not None:
             return [*self._run(self._gradient, heads), *rest]
@@ -122,7 +116,7 @@ class _CustomGradient(RanCall):
             return [None] * len(back.inputs)
         given = [heads[~number] if number < 0 else back.inputs[number] for number in self._given]
         made = iter(back.apply(self._graph, given))
-        return [*(next(made) if one else None for one in self._present), *rest]
+        return [*(next(made) if present else None for present in self._present), *rest]
 
     def _run(self, gradient: Callable[..., Any], heads: Sequence[NDArray]) -> list[Any]:
         """Runs the user's function; returns a gradient, or None, for each argument."""
@@ -136,46 +130,32 @@ class _CustomGradient(RanCall):
         """
         gradient, self._gradient = self._gradient, None
         assert gradient is not None
-        trace = Trace(next(tape.order))
-        before = tape.state.recording, tape.state.training
-        tape.state.recording = False
-        try:
-            with trace:
-                starts = [trace.placeholder(output.type) for output in outputs]
-                found = self._run(
-                    gradient, [NDArray.from_value(start, self._ctx) for start in starts]
-                )
-                values = [None if x is None else x.read() for x in found]
-        finally:
-            tape.state.recording, tape.state.training = before
+        run = functools.partial(self._run, gradient)
+        trace, starts, values = self._traced(outputs, None, run)
         if trace.written() or trace.sources:
             raise MXNetError(_WRITES.format(name=self.name))
-        builder = GraphBuilder(trace.segment)
-        graph, needed = builder.graph([builder.edge(one) for one in values if one is not None])
         captured = {capture.value: capture for capture in trace.captured()}
-        trace.close()
-        self._present = [one is not None for one in values]
+        call, needed = self._traced_call(trace, values, starts[0])
+        self._present = [value is not None for value in values]
+        if not any(self._present):
+            return []
+        self._graph = call
         numbers = {start: ~i for i, start in enumerate(starts)}
         extra: list[NDArray] = []
         for value in needed:
             if value not in numbers:
                 numbers[value] = self._num_inputs + len(outputs) + len(extra)
                 extra.append(self._outside(value, captured))
-        if not any(self._present):
-            return []
-        self._graph, needed = self._traced_call(builder, needed, graph, starts[0])
         self._given = [numbers[value] for value in needed]
         return extra
 
     def _outside(self, value: Value, captured: dict[Value, Any]) -> NDArray:
         """Returns the array that a value of the trace stands for."""
-        one = captured.get(value)
-        if one is None:
+        capture = captured.get(value)
+        if capture is None:
             return NDArray.from_value(value, self._ctx)
-        handle: NDArray | None = one.handle
+        handle: NDArray | None = capture.handle
         if handle is None:
             raise MXNetError(_WRITES.format(name=self.name))
-        if one.edge is not None:
-            return handle
-        whole: NDArray = NDArray.from_storage(one.storage)
-        return whole
+        whole: NDArray = NDArray.from_storage(capture.storage)
+        return whole if capture.edge is None else handle

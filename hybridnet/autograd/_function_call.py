@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
 from hybridnet import tape
@@ -15,7 +15,9 @@ from hybridnet.runtime.graphs.graph_call import GraphCall
 from hybridnet.runtime.record.trace import GraphBuilder, Trace
 from hybridnet.runtime.segments.segment import Value
 
-__all__ = ["NOT_AGAIN", "FunctionCall", "RanCall", "SavedCall"]
+from .scopes import Scope
+
+__all__ = ["NOT_AGAIN", "FunctionCall", "RanCall", "SavedCall", "heads_of"]
 
 #: When gradients of higher order need what a `Function` saved on the way.
 NOT_AGAIN: Final = (
@@ -26,6 +28,12 @@ _CLOSED: Final = (
     "{name}.backward: in a traced function it can compute only with the gradients, what forward "
     "saved, and numbers, but it used another array; give that to save_for_backward in forward"
 )
+
+
+def heads_of(grads: Sequence[NDArray | None], outputs: Sequence[NDArray]) -> list[NDArray]:
+    """Returns the gradients of outputs; zeros where nothing depends on one."""
+    pairs = zip(grads, outputs, strict=False)
+    return [output.zeros_like() if grad is None else grad for grad, output in pairs]
 
 
 class RanCall(Call):
@@ -41,19 +49,15 @@ class RanCall(Call):
         ctx: where they are.
     """
 
-    __slots__ = ("_ctx", "_name", "_num_inputs")
+    __slots__ = ("_ctx", "_num_inputs", "name")
     symbolic_rule = False
+    name: str
 
     def __init__(self, name: str, num_inputs: int, num_outputs: int, ctx: Context) -> None:
         super().__init__(num_outputs)
-        self._name = name
+        self.name = name
         self._num_inputs = num_inputs
         self._ctx = ctx
-
-    @property
-    def name(self) -> str:
-        """The name of the user's code."""
-        return self._name
 
     def facts(self) -> Sequence[Any]:
         """How many operands are inputs and results: the user's code is no part of a program."""
@@ -89,9 +93,8 @@ class RanCall(Call):
         """Returns what a user's rule has returned: a gradient, or None, for each input.
 
         Args:
-            made: what that is.
-            rule: what the rule is called in messages.
-            each: what an input is called in messages.
+            made: what the rule returned.
+            rule, each: what it and an input are called in messages.
 
         Raises:
             MXNetError: they are more or fewer than the inputs.
@@ -108,14 +111,33 @@ class RanCall(Call):
                 raise ParameterError(f"{rule} must return NDArrays, got {type(value).__name__}")
         return found
 
+    def _traced(
+        self, handles: Sequence[Any], training: bool | None, rule: Callable[..., list[Any]]
+    ) -> tuple[Trace, list[Value], list[Value | None]]:
+        """Traces a user's rule, without recording.
+
+        Returns:
+            The trace, what stands in it for the handles, and the gradients.
+        """
+        trace = Trace(next(tape.order))
+        with Scope(False, training), trace:
+            starts = [trace.placeholder(handle.type) for handle in handles]
+            found = rule([NDArray.from_value(start, self._ctx) for start in starts])
+            return trace, starts, [None if value is None else value.read() for value in found]
+
     def _traced_call(
-        self, builder: GraphBuilder, needed: list[Value], graph: Graph, start: Value
+        self, trace: Trace, values: Sequence[Value | None], start: Value
     ) -> tuple[GraphCall, list[Value]]:
         """Returns the traced gradient as a call, and the values that it is applied to.
 
         A call has at least one operand, which says what it is applied to: `start`, where the
         gradient needs nothing.
         """
+        builder = GraphBuilder(trace.segment)
+        graph, needed = builder.graph(
+            [builder.edge(value) for value in values if value is not None]
+        )
+        trace.close()
         if not needed:
             needed = [start]
             graph = Graph((builder.edge(start).node,), graph.outputs)
@@ -125,14 +147,7 @@ class RanCall(Call):
 
 @final
 class FunctionCall(RanCall):
-    """A `Function` that ran forward.
-
-    Args:
-        function: the user's instance.
-        num_inputs: how many inputs `forward` was given.
-        num_outputs: how many results it had.
-        ctx: where they are.
-    """
+    """A `Function`, the user's instance, that ran forward."""
 
     __slots__ = ("_function",)
 
@@ -152,47 +167,32 @@ class FunctionCall(RanCall):
         outputs: Sequence[NDArray],
         grads: Sequence[NDArray | None],
     ) -> list[Any]:
-        given = [
-            output.zeros_like() if grad is None else grad
-            for grad, output in zip(grads, outputs, strict=True)
-        ]
-        made = self._function.run_backward(inputs, outputs, given)
+        made = self._function.run_backward(inputs, outputs, heads_of(grads, outputs))
         return self._checked(made, f"{self.name}.backward", "input of forward")
 
     def _in_graph(self, back: Backward) -> list[Any]:
         """Traces the user's `backward` and applies it as one call."""
         present = [grad for grad in back.grads if grad is not None]
         handles = [*back.inputs, *back.outputs, *present]
-        trace = Trace(next(tape.order))
-        before = tape.state.recording, tape.state.training
-        tape.state.recording, tape.state.training = False, True
-        try:
-            with trace:
-                starts = [trace.placeholder(handle.type) for handle in handles]
-                arrays = [NDArray.from_value(start, self._ctx) for start in starts]
-                split = len(back.inputs), len(back.inputs) + len(back.outputs)
-                given = iter(arrays[split[1] :])
-                grads = [None if grad is None else next(given) for grad in back.grads]
-                found = self._run(arrays[: split[0]], arrays[split[0] : split[1]], grads)
-                values = [None if value is None else value.read() for value in found]
-        finally:
-            tape.state.recording, tape.state.training = before
-        builder = GraphBuilder(trace.segment)
-        graph, needed = builder.graph(
-            [builder.edge(value) for value in values if value is not None]
-        )
-        trace.close()
+        first, last = len(back.inputs), len(back.inputs) + len(back.outputs)
+
+        def rule(arrays: list[NDArray]) -> list[Any]:
+            given = iter(arrays[last:])
+            grads = [None if grad is None else next(given) for grad in back.grads]
+            return self._run(arrays[:first], arrays[first:last], grads)
+
+        trace, starts, values = self._traced(handles, True, rule)
+        call, needed = self._traced_call(trace, values, starts[0])
         by_value = dict(zip(starts, handles, strict=True))
         if any(value not in by_value for value in needed):
             raise MXNetError(_CLOSED.format(name=self.name))
-        call, needed = self._traced_call(builder, needed, graph, starts[0])
         made = iter(back.apply(call, [by_value[value] for value in needed]))
         return [None if value is None else next(made) for value in values]
 
 
 @final
 class SavedCall(Call):
-    """What `forward` saved on the way, which is neither an input nor an output of it.
+    """An array that `forward` saved on the way, neither an input nor an output of it.
 
     Its operands are the array and the inputs of `forward`, on which it depends in a way that is
     not known: a gradient that reaches it cannot go on.

@@ -50,7 +50,7 @@ class Function(ABC):
 
     @property
     def saved_tensors(self) -> tuple[NDArray, ...]:
-        """What `save_for_backward` kept."""
+        """The arrays that `save_for_backward` kept."""
         return self._saved
 
     @abstractmethod
@@ -85,8 +85,8 @@ class Function(ABC):
         single = not isinstance(result, (list, tuple))
         results = [result] if single else list(result)
         # Fresh handles: forward may return one of its inputs, which has its own place on the tape.
-        outputs = [one.detach() for one in results]
-        places = [_place(one, inputs, results) for one in self._saved]
+        outputs = [array.detach() for array in results]
+        places = [_place(array, inputs, results) for array in self._saved]
         outputs = self._record(inputs, outputs, places)
         return outputs[0] if single else type(result)(outputs)
 

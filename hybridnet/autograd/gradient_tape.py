@@ -14,6 +14,7 @@ from hybridnet.base.nested import leaves_of, with_leaves
 from hybridnet.ndarray import NDArray
 from hybridnet.tape import backward as run_backward
 
+from ._function_call import heads_of
 from .scopes import Scope
 
 __all__ = ["GradientTape"]
@@ -96,20 +97,20 @@ class GradientTape:
         """
         if not self._is_on:
             raise MXNetError("GradientTape.watch: call it inside `with hn.GradientTape() as tape:`")
-        for one in _arrays_of(tensor, "what it watches"):
-            if not is_float(one.inferred_dtype):
+        for array in _arrays_of(tensor, "what it watches"):
+            if not is_float(array.inferred_dtype):
                 raise DTypeError(
-                    f"GradientTape.watch: only arrays of floats have gradients, got {one.type}"
+                    f"GradientTape.watch: only arrays of floats have gradients, got {array.type}"
                 )
-            edge = one.edge
+            edge = array.edge
             is_new = edge is None or not edge.node.wanted
             if is_new:
                 leaf = tape.Leaf(None, "write")
                 leaf.watched = True
                 edge = tape.Edge(leaf, 0)
-                one.set_edge(edge)
+                array.set_edge(edge)
             assert edge is not None
-            self._watched.setdefault(id(one), (one, edge, is_new))
+            self._watched.setdefault(id(array), (array, edge, is_new))
 
     def stop_recording(self) -> Scope:
         """Returns a scope in which nothing is recorded, by this tape or one around it."""
@@ -122,7 +123,7 @@ class GradientTape:
 
     def watched_variables(self) -> tuple[NDArray, ...]:
         """Returns the arrays that `watch` named."""
-        return tuple(one for one, _, _ in self._watched.values())
+        return tuple(array for array, _, _ in self._watched.values())
 
     def gradient(
         self,
@@ -169,10 +170,7 @@ class GradientTape:
             )
         found = self._run(heads, given, [self._place(array) for array in wanted])
         if unconnected_gradients == "zero":
-            found = [
-                array.zeros_like() if grad is None else grad
-                for array, grad in zip(wanted, found, strict=True)
-            ]
+            found = heads_of(found, wanted)
         return with_leaves(sources, found)
 
     def _place(self, array: NDArray) -> NDArray | None:
@@ -191,25 +189,20 @@ class GradientTape:
         self, heads: list[NDArray], given: Sequence[Any], sources: list[NDArray | None]
     ) -> list[Any]:
         """Walks the tape; returns a gradient for each source, or None."""
-        pairs = []
-        for head, grad in zip(heads, given, strict=True):
-            placed = self._place(head)
-            if placed is not None:
-                pairs.append((placed, grad))
+        placed = zip(map(self._place, heads), given, strict=True)
+        pairs = [(head, grad) for head, grad in placed if head is not None]
         targets = [source for source in sources if source is not None]
         if not pairs or not targets:
             return [None] * len(sources)
         recording = tape.state.recording
-        grads = iter(
-            run_backward(
-                [head for head, _ in pairs],
-                [grad for _, grad in pairs],
-                retain_graph=self._persistent or self._is_shared or recording,
-                create_graph=recording,
-                train_mode=tape.state.training,
-                targets=targets,
-            )
+        found = run_backward(
+            *zip(*pairs, strict=True),
+            retain_graph=self._persistent or self._is_shared or recording,
+            create_graph=recording,
+            train_mode=tape.state.training,
+            targets=targets,
         )
+        grads = iter(found)
         return [None if source is None else next(grads) for source in sources]
 
 

@@ -1,4 +1,4 @@
-"""What was recorded of an array, as a symbol."""
+"""`get_symbol`: the recording of an array as a symbol."""
 
 from __future__ import annotations
 

@@ -150,11 +150,10 @@ class Eager(AbstractWay):
     def step(self, data: NDArray, label: NDArray) -> NDArray:
         """Records forward and backward, and steps."""
         with autograd.record():
-            loss = self.loss(self.net(data), label)
+            loss: NDArray = self.loss(self.net(data), label)
         loss.backward()
         self.trainer.step(data.shape[0])
-        result: NDArray = loss
-        return result
+        return loss
 
     def predict(self, data: NDArray) -> NDArray:
         """Runs the network."""

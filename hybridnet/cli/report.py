@@ -44,16 +44,14 @@ def output_folder(folder: Path) -> Iterator[Path]:
         _remove_empty(made)
         why = "it is no folder" if isinstance(error, FileExistsError) else error.strerror
         raise MXNetError(f"--out {folder}: cannot be written to: {why}") from error
-    done = False
     try:
         yield temporary
         for name in sorted(os.listdir(temporary)):
             os.replace(temporary / name, folder / name)
-        done = True
+        made = []
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-        if not done:
-            _remove_empty(made)
+        _remove_empty(made)
 
 
 def _remove_empty(folders: Sequence[Path]) -> None:

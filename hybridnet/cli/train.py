@@ -46,10 +46,10 @@ class Digits:
             MXNetError: they are no digits of 28 by 28.
             OSError: a file cannot be read.
         """
-        images, labels, test_images, test_labels = load_mnist(folder)
-        for what, pixels, classes in (
-            ("training", images, labels),
-            ("test", test_images, test_labels),
+        found = load_mnist(folder)
+        arrays: list[np.ndarray[Any, Any]] = []
+        for what, pixels, classes in zip(
+            ("training", "test"), found[::2], found[1::2], strict=True
         ):
             if len(pixels) == 0 or pixels.shape[1:] != (28, 28) or classes.max() > 9:
                 raise MXNetError(
@@ -57,16 +57,9 @@ class Digits:
                     f"from 0 to 9, got {pixels.shape[0]} of {pixels.shape[1]} by "
                     f"{pixels.shape[2]} with labels up to {classes.max(initial=0)}"
                 )
-
-        def scaled(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-            return pixels.reshape(-1, 1, 28, 28).astype(np.float32) / 255
-
-        return Digits(
-            scaled(images),
-            labels.astype(np.float32),
-            scaled(test_images),
-            test_labels.astype(np.float32),
-        )
+            scaled = pixels.reshape(-1, 1, 28, 28).astype(np.float32) / 255
+            arrays += (scaled, classes.astype(np.float32))
+        return Digits(*arrays)
 
 
 def train(options: Namespace) -> None:
@@ -95,15 +88,14 @@ def train(options: Namespace) -> None:
         weights = initial_weights(options.seed)
         steps = options.epochs * (len(digits.train_images) // options.batch_size)
         results = []
-        ways: list[AbstractWay] = []
         with report.progress(len(_WAYS) * steps) as advance:
             for kind in _WAYS:
                 way = kind(weights, settings)
                 order = batches(digits, options)
                 results.append(run_way(way, digits, order, settings, options.epochs, advance))
-                ways.append(way)
+                if isinstance(way, Bound):
+                    bound = way
         report.print_results(results)
-        bound = next(way for way in ways if isinstance(way, Bound))
         prefix = files / "lenet"
         model.save_checkpoint(str(prefix), options.epochs, bound.symbol, bound.weights(), {})
         accuracy = _score_checkpoint(prefix, options.epochs, digits, settings)
@@ -139,11 +131,7 @@ def run_way(
     """Trains one way and scores it.
 
     Args:
-        way: the network and its step.
-        digits: to train on and to be scored on.
         order: the batches of each epoch.
-        settings: where and how.
-        epochs: how many.
         advance: called with (title, steps done since, loss now), for a progress bar.
     """
     losses: list[float] = []
@@ -153,13 +141,8 @@ def run_way(
         times_now = []
         for chunk in _chunks(next(order), first=epoch == 0):
             # The device has the digits before the clock starts: what is timed is the steps.
-            inputs = [
-                (
-                    nd.array(digits.train_images[rows], settings.ctx),
-                    nd.array(digits.train_labels[rows], settings.ctx),
-                )
-                for rows in chunk
-            ]
+            sets = digits.train_images, digits.train_labels
+            inputs = [[nd.array(part[rows], settings.ctx) for part in sets] for rows in chunk]
             nd.waitall()
             started = time.perf_counter()
             pending = [way.step(data, label) for data, label in inputs]
@@ -176,15 +159,8 @@ def run_way(
         times = times_now or times
     steady = statistics.median(times) if times else first_step
     accuracy, test_loss = _score(way.predict, digits, settings)
-    return Result(
-        way.title,
-        losses,
-        accuracy,
-        test_loss,
-        first_step,
-        steady,
-        settings.batch_size / steady,
-    )
+    speed = settings.batch_size / steady
+    return Result(way.title, losses, accuracy, test_loss, first_step, steady, speed)
 
 
 def _chunks(batches: list[Any], first: bool) -> Iterator[list[Any]]:
@@ -216,12 +192,8 @@ def _score(
 
 def _score_checkpoint(prefix: Path, epoch: int, digits: Digits, settings: Settings) -> float:
     """Loads a checkpoint as a stranger would, and scores it."""
-    net = gluon.SymbolBlock.imports(
-        f"{prefix}-symbol.json",
-        ["data", "softmax_label"],
-        f"{prefix}-{epoch:04d}.params",
-        ctx=settings.ctx,
-    )
+    names, params = ["data", "softmax_label"], f"{prefix}-{epoch:04d}.params"
+    net = gluon.SymbolBlock.imports(f"{prefix}-symbol.json", names, params, ctx=settings.ctx)
     net.hybridize()
 
     def predict(data: NDArray) -> NDArray:

@@ -35,7 +35,5 @@ SIGNATURES: Final[dict[str, str]] = {
 
 def reason(name: str) -> str:
     """Returns why the signature of a name differs from MXNet's; empty: no reason is known."""
-    for pattern, why in SIGNATURES.items():
-        if fnmatch.fnmatchcase(name, pattern):
-            return why
-    return ""
+    found = (why for pattern, why in SIGNATURES.items() if fnmatch.fnmatchcase(name, pattern))
+    return next(found, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, final
@@ -27,13 +28,12 @@ class Counts:
 
     def cells(self) -> tuple[str, ...]:
         """Returns the columns of a table, after the namespace and the tier."""
-        tested = _share(self.tested, self.testable) if self.testable else "-"
-        return (
-            str(self.names),
-            _share(self.present, self.names),
-            _share(self.equal, self.present),
-            tested,
+        shares = (
+            (self.present, self.names),
+            (self.equal, self.present),
+            (self.tested, self.testable),
         )
+        return (str(self.names), *(_share(part, whole) for part, whole in shares))
 
 
 def _share(part: int, whole: int) -> str:
@@ -54,21 +54,12 @@ def count(verdicts: Iterable[Verdict]) -> Counts:
 
 def _lines(verdicts: Sequence[Verdict]) -> list[tuple[str, ...]]:
     """Returns the rows of the table: by namespace and tier, and the totals of each tier."""
-    lines = []
-    for namespace in sorted({verdict.row.namespace for verdict in verdicts}):
-        for tier in TIERS:
-            chosen = [
-                verdict
-                for verdict in verdicts
-                if (verdict.row.namespace, verdict.row.tier) == (namespace, tier)
-            ]
-            if chosen:
-                lines.append((namespace, tier, *count(chosen).cells()))
-    for tier in TIERS:
-        chosen = [verdict for verdict in verdicts if verdict.row.tier == tier]
-        if chosen:
-            lines.append(("total", tier, *count(chosen).cells()))
-    return lines
+    groups: defaultdict[tuple[str, str], list[Verdict]] = defaultdict(list)
+    for verdict in verdicts:
+        for namespace in (verdict.row.namespace, "total"):
+            groups[namespace, verdict.row.tier].append(verdict)
+    order = sorted(groups, key=lambda key: (key[0] == "total", key[0], TIERS.index(key[1])))
+    return [(*key, *count(groups[key]).cells()) for key in order]
 
 
 def table(verdicts: Sequence[Verdict]) -> str:
@@ -90,10 +81,7 @@ def markdown(verdicts: Sequence[Verdict]) -> str:
     if on_purpose:
         text += ["", "Signatures that differ on purpose:", "", "| name | difference | reason |"]
         text += ["| --- | --- | --- |"]
-        text += [
-            f"| `{verdict.row.name}` | {verdict.difference} | {verdict.reason} |"
-            for verdict in on_purpose
-        ]
+        text += [f"| `{v.row.name}` | {v.difference} | {v.reason} |" for v in on_purpose]
     return "\n".join(text) + "\n"
 
 

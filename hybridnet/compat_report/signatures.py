@@ -91,9 +91,9 @@ def of_python(text: str) -> list[Parameter] | None:
     assert isinstance(function, ast.FunctionDef)
     arguments = function.args
     names = [*arguments.posonlyargs, *arguments.args]
-    defaults = [None] * (len(names) - len(arguments.defaults)) + list(arguments.defaults)
+    required = [None] * (len(names) - len(arguments.defaults))
+    defaults = [*required, *arguments.defaults, *arguments.kw_defaults]
     names += arguments.kwonlyargs
-    defaults += list(arguments.kw_defaults)
     return [
         Parameter(name.arg, REQUIRED if default is None else _value(default))
         for name, default in zip(names, defaults, strict=True)
@@ -125,7 +125,6 @@ def ours(value: Any, method: bool) -> list[Parameter] | None:
     """Returns the parameters of a callable of ours; None where it takes anything.
 
     Args:
-        value: the callable, or a class.
         method: whether it is found on a class, so that its first argument is ``self``.
     """
     try:
@@ -135,14 +134,9 @@ def ours(value: Any, method: bool) -> list[Parameter] | None:
     arguments = list(signature.parameters.values())
     if method and arguments and arguments[0].name == "self":
         arguments = arguments[1:]
-    named = [
-        argument
-        for argument in arguments
-        if argument.kind not in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD)
-    ]
-    if len(named) < len(arguments) and not named:
-        return None
-    return [Parameter(argument.name, argument.default) for argument in named]
+    rest = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    named = [Parameter(x.name, x.default) for x in arguments if x.kind not in rest]
+    return None if arguments and not named else named
 
 
 def compare(theirs: Sequence[Parameter], own: Sequence[Parameter]) -> str:
@@ -151,18 +145,17 @@ def compare(theirs: Sequence[Parameter], own: Sequence[Parameter]) -> str:
     So ours may have more, if those have defaults, and defaults where MXNet requires a value.
     """
     by_name = {param.name: param for param in own}
-    missing = [param.name for param in theirs if param.name not in by_name]
+    names = [param.name for param in theirs]
+    missing = [name for name in names if name not in by_name]
     if missing:
         return f"has no {', '.join(missing)}"
-    order = [param.name for param in own if param.name in {other.name for other in theirs}]
-    if order != [param.name for param in theirs]:
-        return f"order is {', '.join(order)}, must be {', '.join(param.name for param in theirs)}"
+    order = [name for name in by_name if name in names]
+    if order != names:
+        return f"order is {', '.join(order)}, must be {', '.join(names)}"
     for param in theirs:
-        default = by_name[param.name].default
-        if not _same(param.default, default):
+        if not _same(param.default, by_name[param.name].default):
             return f"{by_name[param.name]}, must be {param}"
-    known = {param.name for param in theirs}
-    more = [param.name for param in own if param.name not in known and param.default is REQUIRED]
+    more = [param.name for param in own if param.name not in names and param.default is REQUIRED]
     return f"also requires {', '.join(more)}" if more else ""
 
 
@@ -185,16 +178,14 @@ def _same(theirs: Any, own: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     """Returns a default in the form that is compared: types by name, objects as text."""
-    if isinstance(value, (type, np.dtype)):
-        return value.name if isinstance(value, np.dtype) else value.__name__
+    if isinstance(value, np.dtype):
+        return value.name
     if isinstance(value, str):
         return None if value == "_Null" else value.removeprefix("numpy.")
-    if isinstance(value, (tuple, list)) and not value:
-        return None  # an empty shape is how operators say that there is none
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, (list, tuple)):
-        return tuple(value)
+        return tuple(value) or None  # an empty shape is how operators say that there is none
     if isinstance(value, Mapping):
         return dict(value) or None
     return getattr(value, "__name__", str(value))

@@ -1,4 +1,4 @@
-"""What the walk back over the tape asks of arrays."""
+"""The demands of the walk back over the tape on arrays."""
 
 from __future__ import annotations
 

@@ -122,21 +122,17 @@ def record_call(
     """Puts a call on the tape, if it depends on something that wants a gradient.
 
     Args:
-        call: what was called.
         edges: where its inputs are on the tape.
         scalars: the numbers it took beside its inputs.
-        inputs: what they were.
-        outputs: what it made.
-        types: of the outputs.
-        ctx: where these are.
-        input_ctx: where the inputs are, if elsewhere.
+        types, ctx: of the outputs.
+        input_ctx: of the inputs, if they are elsewhere.
     """
     wanted = flows = False
     for edge in edges:
         if edge is not None:
             source = edge[0]
             if not source.wanted:
-                edges = [None if one is None or not one[0].wanted else one for one in edges]
+                edges = [None if e is None or not e[0].wanted else e for e in edges]
             elif source.flows:
                 wanted = flows = True
             else:

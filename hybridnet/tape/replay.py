@@ -11,6 +11,7 @@ from typing import Any, Final, final
 
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import ShapeError
+from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.graph.node import Edge as GraphEdge
 from hybridnet.graph.node import Graph, Node, variable
@@ -75,7 +76,7 @@ def _fitted(call: Call, grad: Any, x: Any) -> Any:
 
 @final
 class Replay:
-    """What a pass records, in terms of the tape it goes over.
+    """The recording of a pass, in terms of the tape it goes over.
 
     Everything has a number: the gradients of the heads come first, then the Values it reads from
     the tape, then what it makes.
@@ -107,11 +108,7 @@ class Replay:
     def run(
         self, nodes: Sequence[TapeNode], seeds: Sequence[Any]
     ) -> tuple[dict[Edge, Any], dict[Edge, None]]:
-        """Records the pass.
-
-        Args:
-            nodes: the tape, latest first.
-            seeds: the gradients of the heads.
+        """Records the pass over a tape, latest first, from the gradients of its heads.
 
         Returns:
             The gradients of variables, and the variables that the heads depend on.
@@ -233,10 +230,9 @@ class _Maker:
         heads: list[Node] = []
         grads: dict[Edge, EdgeHandle] = {}
         for end in self._ends:
-            head = variable("head")
-            self._types[head] = (end.node.types[end.index],)
-            heads.append(head)
-            accumulate(grads, end, EdgeHandle(GraphEdge(head, 0), self._types))
+            head = self._variable("head", end.node.types[end.index])
+            heads.append(head.edge.node)
+            accumulate(grads, end, head)
         try:
             for number, node in enumerate(self._nodes):
                 outs = taken(node, grads)
@@ -256,20 +252,22 @@ class _Maker:
         self, number: int, node: TapeNode, outs: list[Any], grads: dict[Edge, EdgeHandle]
     ) -> None:
         assert node.inputs is not None
-        types = [value.type for value in node.inputs]
-        inputs = [self._read(number, False, i, type_) for i, type_ in enumerate(types)]
+        inputs = [self._read(number, False, i, x.type) for i, x in enumerate(node.inputs)]
         outputs = [self._read(number, True, i, type_) for i, type_ in enumerate(node.types)]
-        scalars = []
-        for place in range(len(node.scalars)):
-            scalars.append(HostScalar(tuple, len(self._scalars)))
-            self._scalars.append((number, place))
+        first, count = len(self._scalars), len(node.scalars)
+        scalars = [HostScalar(tuple, first + place) for place in range(count)]
+        self._scalars += [(number, place) for place in range(count)]
         apply_rule(node, tuple(scalars), inputs, outputs, outs, grads)
 
-    def _read(self, number: int, is_output: bool, index: int, value: Any) -> EdgeHandle:
-        node = variable("value")
-        self._types[node] = (value,)
-        self._reads[node] = (number, is_output, index)
+    def _variable(self, name: str, type_: TensorType) -> EdgeHandle:
+        node = variable(name)
+        self._types[node] = (type_,)
         return EdgeHandle(GraphEdge(node, 0), self._types)
+
+    def _read(self, number: int, is_output: bool, index: int, type_: TensorType) -> EdgeHandle:
+        handle = self._variable("value", type_)
+        self._reads[handle.edge.node] = (number, is_output, index)
+        return handle
 
     def _written(
         self,

@@ -16,18 +16,8 @@ from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.storage import in_place
 
 from .array import TapeArray
-from .nodes import (
-    Edge,
-    Leaf,
-    TapeNode,
-    state,
-)
-from .replay import (
-    accumulate,
-    apply_rule,
-    replay_of,
-    taken,
-)
+from .nodes import Edge, Leaf, TapeNode, state
+from .replay import accumulate, apply_rule, replay_of, taken
 
 __all__ = ["backward"]
 
@@ -187,7 +177,7 @@ def _run_rules(
         if kept.get(target.edge) is None and target.edge in reached:
             kept[target.edge] = target.zeros_like()
     results = [(target, kept.get(target.edge)) for target in targets]
-    return [None if grad is None else grad.as_kind(type(one)) for one, grad in results]
+    return [None if grad is None else grad.as_kind(type(target)) for target, grad in results]
 
 
 def _step(

@@ -63,7 +63,7 @@ class Body:
         stand_ins = [_stand_in(type_, ctx) for type_ in types]
         if kinds:
             wanted = zip(stand_ins, kinds, strict=True)
-            stand_ins = [_of_kind(one, kind) for one, kind in wanted]
+            stand_ins = [array.as_kind(kind) for array, kind in wanted]
         self.leaves: list[Any] = []
         self.given: tuple[NDArray, ...] = ()
         self._places: list[int] = []
@@ -139,18 +139,17 @@ class Body:
 
     @property
     def results(self) -> list[Flow]:
-        """What the function returned, which is arrays."""
+        """The leaves, all of which are arrays."""
         return [self.result(number) for number in range(len(self.leaves))]
 
     def written(self) -> dict[Any, tuple[NDArray, Edge, bool]]:
         """Returns what is overwritten: by storage the array, its new value, and as `result`."""
         found = {}
         for write in self.plan.writes:
-            if isinstance(write.target, int):
-                continue
-            assert type(write.output) is Output
-            array = write.target.get()
-            found[array.storage] = (array, *self._output(write.output))
+            if not isinstance(write.target, int):
+                assert type(write.output) is Output
+                array = write.target.get()
+                found[array.storage] = (array, *self._output(write.output))
         return found
 
 
@@ -172,7 +171,7 @@ class Bodies:
     ) -> None:
         self.bodies = bodies
         self.operands = list(arrays)
-        self._writes = [one.written() if one in writers else {} for one in bodies]
+        self._writes = [body.written() if body in writers else {} for body in bodies]
         targets = {
             storage: write[0] for writes in self._writes for storage, write in writes.items()
         }
@@ -192,24 +191,18 @@ class Bodies:
         trace.depend([handle for handle in handles if handle is not None])
 
     def _place(self, array: NDArray) -> int:
-        for i, storage in enumerate(self._storages):
+        for number, storage in zip(self.written, self._storages, strict=True):
             if array.storage is storage and array.type is storage.type:
-                return self.written[i]
+                return number
         self.operands.append(array)
         return len(self.operands) - 1
 
     def graph(
         self, number: int, results: Sequence[Flow], *, writes: bool = True
     ) -> tuple[Graph, list[bool]]:
-        """Returns the graph of a body: its results, then the new values of what is overwritten.
+        """Returns the graph of a body, and for each output whether gradients flow to it.
 
-        Args:
-            number: of the body.
-            results: of the body.
-            writes: whether to give the new values.
-
-        Returns:
-            The graph, and for each output whether gradients flow to it.
+        Its outputs are the results, then, if `writes`, the new values of what is overwritten.
         """
         slots = self._slots[number]
         inputs = [slots.get(i) or variable(f"unused{i}") for i in range(len(self.operands))]
@@ -233,7 +226,6 @@ class Bodies:
 
         Args:
             scalars: the numbers that it takes.
-            num_results: how many results there are.
             tracked: for each output whether gradients flow to it.
             first: inputs that come before all others.
         """
@@ -255,13 +247,6 @@ class Bodies:
             if tracked[num_results + i] and target.offset is None:
                 target.set_edge(value.edge)
         return outputs[:num_results]
-
-
-def _of_kind(array: NDArray, kind: type[NDArray]) -> NDArray:
-    """Returns an argument as an array of a class, at its place on the tape."""
-    made = array.as_kind(kind)
-    made.set_edge(array.edge)
-    return made
 
 
 def _stand_in(type: TensorType, ctx: Context) -> NDArray:

@@ -23,6 +23,7 @@ from .build import ArrayResult
 from .concrete import ConcreteFunction
 from .padding_check import PaddingError, UncutError, check_padding
 from .resize import fitted, resized
+from .signature import positional_names
 from .structure import Arguments, flatten, requirement, unflatten
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ _NUMBER: Final = (
 
 
 class _Known(NamedTuple):
-    """What was found out about a trace.
+    """The findings about a trace.
 
     Attributes:
         cuts: how results are cut, for each of `buckets` by number.
@@ -102,24 +103,16 @@ class Bucketed:
         """
         made = several(buckets)
         parameters = inspect.signature(function.python_function).parameters.values()
-        positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         names = [parameter.name for parameter in parameters]
-        wanted = [value.mask for value in made if value.mask is not None]
-        for value in made:
-            wanted += (
-                [] if isinstance(value.axes, int) else [k for k in value.axes if type(k) is str]
-            )
+        keys = [key for value in made if not isinstance(value.axes, int) for key in value.axes]
+        wanted = [key for key in (*keys, *(value.mask for value in made)) if type(key) is str]
         unknown = sorted(set(wanted) - set(names))
         if unknown and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
             raise ParameterError(
                 f"hn.function: {function.name} must have the parameters that its buckets name, got "
                 f"no {', '.join(unknown)} among {', '.join(names) or 'none'}"
             )
-        return cls(
-            function,
-            made,
-            [parameter.name for parameter in parameters if parameter.kind in positional],
-        )
+        return cls(function, made, positional_names(parameters))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Pads, runs the trace for the sizes, and cuts the result back.
@@ -134,10 +127,7 @@ class Bucketed:
         if recorder.current_trace() is not None:
             return self.plain(*args, **kwargs)
         call = _Call(self._buckets, self._targets, args, kwargs)
-        sizes = tuple(
-            buckets.size(length)
-            for buckets, length in zip(self._buckets, call.lengths, strict=True)
-        )
+        sizes = call.sizes()
         arguments, concrete = self._find(call, sizes)
         if sizes == call.lengths:
             return concrete.run(arguments.arrays)
@@ -174,8 +164,7 @@ class Bucketed:
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """Returns the graph for arguments of these lengths, once they are padded."""
         call = _Call(self._buckets, self._targets, args, kwargs)
-        lengths = zip(self._buckets, call.lengths, strict=True)
-        return self._find(call, tuple(one.size(length) for one, length in lengths))[1].graph
+        return self._find(call, call.sizes())[1].graph
 
     def pretty_printed_signature(self) -> str:
         """Returns what its traces take and give, in words, one in a line."""
@@ -305,21 +294,19 @@ class Bucketed:
             counts = {"padded": f"{len(padded)} leaves", "plain": f"{len(plain)} leaves"}
             raise PaddingError(_NUMBER.format(number="as a whole", **counts, **where))
         found: list[tuple[tuple[int, int], ...]] = []
-        for number, (one, other) in enumerate(zip(padded, plain, strict=True)):
-            if not isinstance(one, ArrayResult) or not isinstance(other, ArrayResult):
+        for number, (long, short) in enumerate(zip(padded, plain, strict=True)):
+            if not isinstance(long, ArrayResult) or not isinstance(short, ArrayResult):
                 # Other objects than plain values may be made anew by each trace.
-                if type(one) is not type(other) or (isinstance(one, _PLAIN) and one != other):
-                    raise PaddingError(
-                        _NUMBER.format(number=number, padded=one, plain=other, **where)
-                    )
+                if type(long) is not type(short) or (isinstance(long, _PLAIN) and long != short):
+                    text = _NUMBER.format(number=number, padded=long, plain=short, **where)
+                    raise PaddingError(text)
                 found.append(())
                 continue
-            more = [a - b for a, b in zip(one.shape, other.shape, strict=False)]
-            if len(one.shape) != len(other.shape) or not set(more) <= {0, size - length}:
-                raise UncutError(
-                    _UNCUT.format(number=number, padded=one.shape, plain=other.shape, **where)
-                )
-            found.append(tuple((i, one.shape[i] - size) for i, grown in enumerate(more) if grown))
+            shape, other = long.shape, short.shape
+            more = [a - b for a, b in zip(shape, other, strict=False)]
+            if len(shape) != len(other) or not set(more) <= {0, size - length}:
+                raise UncutError(_UNCUT.format(number=number, padded=shape, plain=other, **where))
+            found.append(tuple((i, shape[i] - size) for i, grown in enumerate(more) if grown))
         return tuple(found)
 
     def _cut(self, value: Any, cuts: Sequence[Any], lengths: Sequence[int]) -> Any:
@@ -369,6 +356,11 @@ class _Call:
                 f"in shapes {got}"
             )
         return int(lengths[0])
+
+    def sizes(self) -> tuple[int, ...]:
+        """Returns the sizes to which the arrays are padded."""
+        pairs = zip(self._buckets, self.lengths, strict=True)
+        return tuple(buckets.size(length) for buckets, length in pairs)
 
     def padded(self, sizes: Sequence[int]) -> Any:
         """Returns the arguments, padded to sizes (a size that is the length is left as it is)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, final
 
 from hybridnet import tape
@@ -98,7 +99,7 @@ class Write:
 @final
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a trace has found.
+    """The findings of a trace.
 
     Attributes:
         graph: from the inputs to the outputs.
@@ -130,11 +131,7 @@ class Plan:
 
 
 def build(function: Callable[..., Any], arguments: Arguments) -> Plan:
-    """Runs a function once and returns what it did.
-
-    Args:
-        arguments: of the kind that it is traced for.
-    """
+    """Runs a function once, for arguments of one kind, and returns what it did."""
     trace = Trace(next(tape.order))
     before = tape.state.recording, tape.state.training
     try:
@@ -158,7 +155,7 @@ def build(function: Callable[..., Any], arguments: Arguments) -> Plan:
 
 @final
 class _Formal:
-    """What stands for an argument inside a trace.
+    """A stand-in for an argument inside a trace.
 
     Attributes:
         array: the array that the function is given.
@@ -207,18 +204,14 @@ class _Planner:
         """Makes the plan.
 
         Args:
-            results: the leaves of what the function returned.
-            values: what those of them hold that are arrays made inside, by their ids.
-            tree: puts the leaves together.
+            results, tree: what the function returned, flattened.
+            values: what those of the results hold that are arrays made inside, by their ids.
         """
         trace = self._trace
         captured = {capture.value: capture for capture in trace.captured()}
-        leaves = {
-            formal.place: formal.start for formal in self._formals if formal.place is not None
-        }
-        leaves |= {
-            capture.edge: value for value, capture in captured.items() if capture.edge is not None
-        }
+        pairs = [(formal.place, formal.start) for formal in self._formals]
+        pairs += [(capture.edge, value) for value, capture in captured.items()]
+        leaves = {edge: value for edge, value in pairs if edge is not None}
         arrays = [result for result in results if isinstance(result, NDArray)]
         ends = [array.edge for array in arrays if trace.owns(array.storage)]
         ends += [formal.array.edge for formal in self._formals]
@@ -230,10 +223,10 @@ class _Planner:
         builder = GraphBuilder(
             trace.segment,
             routes.connect if routes.tracked else None,
-            [str(full_name(one)) for _, one in trace.where] if spans else None,
+            [str(full_name(ctx)) for _, ctx in trace.where] if spans else None,
             trace.origins,
         )
-        edges = [routes.joined(builder, builder.edge(one), edge) for one, edge in self._tracked]
+        edges = [routes.joined(builder, builder.edge(value), edge) for value, edge in self._tracked]
         edges += [builder.edge(value) for value in self._plain]
         graph, inputs = builder.graph(edges)
         ctx = trace.ctx or next(
@@ -277,8 +270,8 @@ class _Planner:
         if value.array is None:
             return ctx
         held = value.array.devices()
-        known = dict.fromkeys([ctx, *(one for pair in self._trace.where for one in pair)])
-        return next((one for one in known if held == {device_of(one)}), ctx)
+        known = dict.fromkeys([ctx, *chain.from_iterable(self._trace.where)])
+        return next((home for home in known if held == {device_of(home)}), ctx)
 
     def _contexts(
         self, places: Sequence[int | Outside | NDArray], inputs: Sequence[Value], ctx: Context
@@ -286,12 +279,10 @@ class _Planner:
         """Returns where the outputs are."""
         given = {}
         for value, place in zip(inputs, places, strict=True):
-            if isinstance(place, int):
-                given[value] = self._formals[place].array.context
-            else:
-                given[value] = (place.memory if type(place) is Outside else place).context
+            array = self._formals[place].array if isinstance(place, int) else place
+            given[value] = (array.memory if type(array) is Outside else array).context
         values = [value for value, _ in self._tracked] + self._plain
-        return tuple(self._trace.context_of(one) or given.get(one, ctx) for one in values)
+        return tuple(self._trace.context_of(value) or given.get(value, ctx) for value in values)
 
     def _outside(self, captured: Captured) -> Outside:
         """Returns what is read, at each call, where this was."""
@@ -313,18 +304,17 @@ class _Planner:
             else:
                 parts[id(array)] = self._given(array)
         for group in made.values():
-            whole = next((one for one in group.values() if one.offset is None), None)
+            whole = next((array for array in group.values() if array.offset is None), None)
             if whole is None or len(group) == 1:
-                for key, value in group.items():
-                    parts[key] = _array_result(
-                        self._output(values[key], value.edge, routes), None, value
-                    )
+                for key, array in group.items():
+                    source = self._output(values[key], array.edge, routes)
+                    parts[key] = _array_result(source, None, array)
                 continue
             # Several arrays that share memory still do.
             source = self._output(values[id(whole)], whole.edge, routes)
-            for key, value in group.items():
-                offset = None if value is whole else value.offset or 0
-                parts[key] = _array_result(source, offset, value)
+            for key, array in group.items():
+                offset = None if array is whole else array.offset or 0
+                parts[key] = _array_result(source, offset, array)
         return parts
 
     def _given(self, array: NDArray) -> ArrayResult:

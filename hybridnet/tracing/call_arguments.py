@@ -20,7 +20,7 @@ __all__ = ["ArgumentReader", "CallArguments"]
 
 
 class CallArguments(NamedTuple):
-    """What one call gives.
+    """The arguments of one call.
 
     Attributes:
         arguments: flattened.
@@ -39,9 +39,7 @@ class ArgumentReader:
     """Reads the arguments of one function.
 
     Args:
-        name: of the function.
-        input_signature: see `hn.function`; None for any arguments.
-        static_argnames: the same.
+        input_signature, static_argnames: see `hn.function`.
         ctx: the device on which it runs; None for that of its arguments.
     """
 
@@ -62,7 +60,7 @@ class ArgumentReader:
 
     @property
     def specs(self) -> list[Any]:
-        """What the input signature says of the positional arguments; empty without one."""
+        """The input signature of the positional arguments; empty without one."""
         return [] if self._signature is None else self._signature.specs
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallArguments:

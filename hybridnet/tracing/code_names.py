@@ -1,4 +1,4 @@
-"""Which variables a function's code loads, and what it reads from them by name."""
+"""The variables that a function's code loads, and what it reads from them by name."""
 
 from __future__ import annotations
 
@@ -38,34 +38,30 @@ def _loads(code: types.CodeType) -> Iterator[_Load]:
     variable: tuple[bool, str] | None = None
     path: list[str | Item] = []
     index: Item | None = None
-    for one in dis.get_instructions(code):
-        operation = one.opname
+    for step in dis.get_instructions(code):
+        operation = step.opname
         if variable is not None:
             if operation == "BINARY_SUBSCR" and index is not None:
                 path.append(index)
                 index = None
                 continue
             if operation in ("LOAD_ATTR", "LOAD_METHOD") and index is None:
-                path.append(one.argval)
+                path.append(step.argval)
                 continue
-            if operation == "LOAD_CONST" and index is None and _is_index(one.argval):
-                index = Item(one.argval)
+            if operation == "LOAD_CONST" and index is None and isinstance(step.argval, (int, str)):
+                index = Item(step.argval)
                 continue
             yield (*variable, tuple(path))
             variable, path, index = None, [], None
         if operation in ("LOAD_GLOBAL", "LOAD_NAME"):
-            variable = (True, one.argval)
+            variable = (True, step.argval)
         elif "LOAD_FAST" in operation or operation == "LOAD_DEREF":
             # Newer Pythons load two variables, or store one and load another, in one instruction;
             # what follows is read from the second.
-            names = one.argval if isinstance(one.argval, tuple) else (one.argval,)
+            names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
             for name in names[:-1]:
                 yield (False, name, ())
             variable = (False, names[-1])
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from paths_of(constant)
-
-
-def _is_index(constant: Any) -> bool:
-    return isinstance(constant, (int, str))

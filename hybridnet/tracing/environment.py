@@ -1,4 +1,4 @@
-"""What a function finds outside its arguments: in closures, globals, and attributes of objects.
+"""The surroundings of a function: what it finds in closures, globals, and attributes of objects.
 
 A trace holds what these names meant when it was made, so a name that means something else now must
 make a new trace. What the names are is read off the function's code once: the variables that it
@@ -14,19 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, final
 
 from hybridnet.ndarray import NDArray
+from hybridnet.runtime.record import recorder
 
+from .call_arguments import CallArguments
 from .code_names import Item, Path, paths_of
 from .guards import Guards
-from .structure import Identity, static_key
+from .structure import Identity, flatten, static_key
 
-__all__ = [
-    "Place",
-    "environment_key",
-    "environment_names",
-    "guards_of",
-    "paths_of",
-    "places_of",
-]
+__all__ = ["FirstCall", "environment_key", "environment_names", "guards_of", "paths_of"]
 
 #: Packages whose functions and modules are as they are.
 _FIXED: Final = frozenset({"builtins", "functools", "hybridnet", "jax", "math", "numpy"})
@@ -42,7 +37,6 @@ def environment_key(
     """Returns what the names in a function, and in functions of the user's that it calls, mean.
 
     Args:
-        args, kwargs: its arguments, of whose objects attributes count.
         identities: objects that are known by their identity only are added.
     """
     visit = _Visit(identities)
@@ -59,7 +53,7 @@ def environment_names(
     return visit.names
 
 
-class Place(NamedTuple):
+class _Place(NamedTuple):
     """Where something is kept that a function reads.
 
     Attributes:
@@ -114,21 +108,38 @@ class Place(NamedTuple):
             del self.owner[self.key]
 
 
-def places_of(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> list[tuple[Place, Any]]:
-    """Returns where what a function reads outside is kept, and what is there."""
-    visit = _Visit([], with_names=True)
-    visit.function(function, args, kwargs)
-    return [(place, place.get()) for place in visit.places]
+@final
+class FirstCall:
+    """The surroundings of a function before it is traced.
+
+    Functions may make, on their first call, arrays that they keep: ``if self.w is None: ...``. A
+    trace cannot keep what it made. So where it turns out that one did, what it kept is taken back,
+    and that call runs as it is, on arrays; the next one finds them there, and is traced.
+    """
+
+    def __init__(self, function: Callable[..., Any], given: CallArguments) -> None:
+        visit = _Visit([], with_names=True)
+        visit.function(function, given.args, given.kwargs)
+        #: Where nothing is yet, and whether None is kept there.
+        self._empty = [(place, place.is_own()) for place in visit.places if place.get() is None]
+
+    def takes_back(self) -> bool:
+        """Whether the trace has put arrays of its own there, which are gone now."""
+        made = [(place, kept) for place, kept in self._empty if _is_traced(place.get())]
+        for place, kept in made:
+            place.clear(kept)
+        return bool(made)
+
+
+def _is_traced(value: Any) -> bool:
+    """Whether a value is, or holds, an array that a trace has made."""
+    trace = recorder.current_trace()
+    arrays = [leaf for leaf in flatten(value)[0] if isinstance(leaf, NDArray)]
+    return any(array.storage.owner not in (None, trace) for array in arrays)
 
 
 def guards_of(function: Callable[..., Any], args: Sequence[Any]) -> Guards | None:
-    """Returns what must not change for `environment_key` to be the same; None if that is too much.
-
-    Args:
-        args: its arguments; what is in arrays among them does not count.
-    """
+    """Returns what must not change for `environment_key` to be the same; None if too much."""
     guards = Guards()
     _Visit([], guards=guards).function(function, args, {})
     return guards if guards.is_complete else None
@@ -158,7 +169,7 @@ class _Visit:
         self._guards = guards
         self.found: list[Any] = []
         self.names: list[str] = []
-        self.places: list[Place] = []
+        self.places: list[_Place] = []
         self._with_names = with_names
         self._identities = identities
         self._visited: set[int] = set()
@@ -175,9 +186,9 @@ class _Visit:
         for is_global, name, path in paths_of(function.__code__):
             if self._with_names and name not in local:
                 if is_global:
-                    self.places.append(Place(function.__globals__, name, "global"))
+                    self.places.append(_Place(function.__globals__, name, "global"))
                 elif name in cells:
-                    self.places.append(Place(cells[name], None, "cell"))
+                    self.places.append(_Place(cells[name], None, "cell"))
             if self._guards is not None:
                 if is_global:
                     self._guards.note_name(function.__globals__, name)
@@ -226,10 +237,9 @@ class _Visit:
             if self._guards is not None and not _is_fixed(owner):
                 self._guards.note_attribute(owner, first)
         if self._with_names:
-            item = isinstance(first, Item)
-            key = first.key if isinstance(first, Item) else first
-            self.places.append(Place(owner, key, "item" if item else "attribute"))
-            name += f"[{first.key!r}]" if isinstance(first, Item) else f".{first}"
+            key, kind = (first.key, "item") if isinstance(first, Item) else (first, "attribute")
+            self.places.append(_Place(owner, key, kind))
+            name += f"[{key!r}]" if kind == "item" else f".{key}"
         self._follow(name, value, path[1:], (owner,) if is_method else ())
 
 
@@ -272,10 +282,9 @@ def _traced_from(value: Any) -> Any:
 
 
 def _attribute(owner: Any, name: str) -> tuple[Any, bool]:
-    """Returns what is stored under a name in an object or its class; runs no code to find it.
+    """Returns what an object or its class has under a name, and whether that is a method.
 
-    Returns:
-        The value, and whether it is a function that is called with the object.
+    No code is run to find it.
     """
     if isinstance(owner, types.ModuleType):
         return _MISSING if _is_fixed(owner) else vars(owner).get(name, _MISSING), False

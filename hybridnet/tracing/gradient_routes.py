@@ -60,7 +60,7 @@ class GradientRoutes:
             if node.outputs is None:
                 return False  # used up by a backward() inside the function
             nodes.append(node)
-            sources = [one for one in node.edges if one is not None and one not in seen]
+            sources = {source for source in node.edges if source is not None} - seen
             seen.update(sources)
             stack.extend(sources)
         if arrives:
@@ -83,18 +83,10 @@ class GradientRoutes:
         if node is None:
             return inputs
         places = [*node.edges, *[None] * (len(inputs) - len(node.edges))]
-        return [
-            self.joined(builder, edge, place) for edge, place in zip(inputs, places, strict=True)
-        ]
+        return [self.joined(builder, *pair) for pair in zip(inputs, places, strict=True)]
 
     def joined(self, builder: GraphBuilder, edge: Edge, place: tape.Edge | None) -> Edge:
-        """Returns a value whose gradient flows to a place on the tape.
-
-        Args:
-            builder: what makes the graph.
-            edge: the value in the graph.
-            place: where the array that holds it was on the tape; None for nowhere.
-        """
+        """Returns a value whose gradient flows to a place on the tape; None for nowhere."""
         source = self._source(builder, place)
         if source == edge:
             return edge
@@ -111,9 +103,8 @@ class GradientRoutes:
             return None
         value = self._leaves.get(place)
         if value is None and type(place.node) is tape.TapeNode and place.node.outputs:
-            value = place.node.outputs[place.index]
-            if value is not None and value.segment is not self._trace.segment:
-                value = None
+            made = place.node.outputs[place.index]
+            value = made if made is not None and made.segment is self._trace.segment else None
         return None if value is None else builder.edge(value)
 
     def _is_live(self, edge: Edge) -> bool:

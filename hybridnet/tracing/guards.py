@@ -1,4 +1,4 @@
-"""`Guards`: what must not have changed for a function's names to mean what they meant.
+"""`Guards`: the things that must stay as they are for a function's names to mean what they meant.
 
 `environment_key` finds out what they mean, by a walk; the same walk can note where it looked, and
 what was there. Looking there again takes a tenth of the time.

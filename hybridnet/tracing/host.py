@@ -96,7 +96,7 @@ def py_func(
             )
     several = isinstance(dtypes, (list, tuple))
     wanted = list(zip(shapes, dtypes, strict=False)) if several else [(shapes, dtypes)]
-    if several and not len(shapes) == len(dtypes):
+    if several and len(shapes) != len(dtypes):
         raise ParameterError(
             f"py_func: needs one shape for each dtype, got {len(shapes)} shapes and "
             f"{len(dtypes)} dtypes"
@@ -116,11 +116,8 @@ def py_func(
         made = fn(*values)
         return listed(made) if several else [made]
 
-    def back(*values: Any) -> Sequence[Any]:
-        assert gradient is not None
-        return listed(gradient(*values))
-
-    call = HostCall(name, run, len(arrays), types, back if gradient else None)
+    back = None if gradient is None else lambda *values: listed(gradient(*values))
+    call = HostCall(name, run, len(arrays), types, back)
     ctx = arrays[0].context if arrays else current_context()
     outputs = NDArray.apply_call(call, [*arrays, world(ctx)])[:-1]
     return outputs if several else outputs[0]

@@ -3,7 +3,6 @@
 Such calls happen in program order, also inside traced functions, loops and branches. To be ordered
 there, and to happen though nothing reads what they return, they read and overwrite an array that
 stands for the world outside, one for each context; the trace carries it through like any array
-from hybridnet.ops.core.call import HostOnlyCall
 from outside that a function changes (or like the state of a random generator).
 """
 
@@ -67,13 +66,13 @@ def finish_host_calls(storage: Any) -> None:
     A function that failed leaves no order behind that others would wait for.
 
     Args:
-        storage: of an array that the function has overwritten; one of any other array is left.
+        storage: of an array that the function has overwritten.
 
     Raises:
         OpError: an `assert` in it failed, or it came to a `raise`.
     """
-    one = _worlds.get(storage.ctx)
-    if one is None or one.storage is not storage:
+    known = _worlds.get(storage.ctx)
+    if known is None or known.storage is not storage:
         return
     value = storage.value
     if value.segment is None and value.array is None and value.var is not None:
@@ -116,11 +115,12 @@ class HostCall(HostOnlyCall):
         waits: whether it has happened when the call returns.
     """
 
-    __slots__ = ("_function", "_gradient", "_name", "_ordered", "_waits", "mutates", "types")
+    __slots__ = ("_function", "_gradient", "_ordered", "_waits", "mutates", "name", "types")
     refusal, fault = _IN_PROGRAM, MXNetError
     on_host = True
     one_dtype = False
     symbolic_rule = False
+    name: str
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class HostCall(HostOnlyCall):
         ordered: bool = True,
         waits: bool = False,
     ) -> None:
-        self._name = name
+        self.name = name
         self._function = function
         self._gradient = gradient
         self._ordered = ordered
@@ -146,14 +146,9 @@ class HostCall(HostOnlyCall):
         self.mutates = {num_inputs: len(types)} if ordered else {}
 
     @property
-    def name(self) -> str:
-        """As given."""
-        return self._name
-
-    @property
     def no_gradient(self) -> str:
         """Whether one was given."""
-        return "" if self._gradient else f"{self._name} was given no gradient"
+        return "" if self._gradient else f"{self.name} was given no gradient"
 
     def infer(self, types: Types) -> Types:
         """The types it was made with."""
@@ -174,7 +169,7 @@ class HostCall(HostOnlyCall):
         # One more than it returns: the Value by which a failure is known where nothing is returned.
         ends = tensor_type((), np.dtype(np.int32))
         writes = (_order_var(),) if self._ordered else ()
-        made = push_task(task, given, (*self.types, ends), writes=writes, name=self._name)
+        made = push_task(task, given, (*self.types, ends), writes=writes, name=self.name)
         if self._waits:
             engine.wait_for_var(made[-1].var)
             if made[-1].error is not None:
@@ -192,7 +187,7 @@ class HostCall(HostOnlyCall):
         finally:
             state.recording, state.training, _thread.inside = before
         if len(made) != len(self.types):
-            raise ShapeError(f"{self._name}: must return {len(self.types)} arrays, got {len(made)}")
+            raise ShapeError(f"{self.name}: must return {len(self.types)} arrays, got {len(made)}")
         return [put(self._checked(value, number), ctx).array for number, value in enumerate(made)]
 
     def _checked(self, value: Any, number: int) -> np.ndarray[Any, Any]:
@@ -201,11 +196,11 @@ class HostCall(HostOnlyCall):
         host = value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
         if host.shape != wanted.shape:
             raise ShapeError(
-                f"{self._name}: result {number} must have shape {wanted.shape}, got {host.shape}"
+                f"{self.name}: result {number} must have shape {wanted.shape}, got {host.shape}"
             )
         if not np.can_cast(host.dtype, wanted.dtype, "same_kind"):
             raise DTypeError(
-                f"{self._name}: result {number} must have dtype {wanted.dtype}, got {host.dtype}"
+                f"{self.name}: result {number} must have dtype {wanted.dtype}, got {host.dtype}"
             )
         return host.astype(wanted.dtype, copy=False)
 
@@ -214,18 +209,15 @@ class HostCall(HostOnlyCall):
         assert self._gradient is not None
         count = len(back.inputs) - self._ordered
         inputs = back.inputs[:count]
-        heads = [
-            output.zeros_like() if grad is None else grad
-            for grad, output in zip(back.grads[: self.num_visible], back.outputs, strict=False)
-        ]
+        pairs = zip(back.grads[: self.num_visible], back.outputs, strict=False)
+        heads = [output.zeros_like() if grad is None else grad for grad, output in pairs]
+        wanted = zip(inputs, back.wanted, strict=False)
         floats = [
-            number
-            for number, x in enumerate(inputs)
-            if back.wanted[number] and is_float(x.type.dtype)
+            i for i, (x, is_wanted) in enumerate(wanted) if is_wanted and is_float(x.type.dtype)
         ]
         if not floats:
             return [None] * len(back.inputs)
-        gradient, name = self._gradient, f"gradient of {self._name}"
+        gradient, name = self._gradient, f"gradient of {self.name}"
 
         def run(*arrays: Any) -> list[Any]:
             found = list(gradient(*arrays))
@@ -243,11 +235,11 @@ class HostCall(HostOnlyCall):
         return result
 
     def __repr__(self) -> str:
-        return self._name
+        return self.name
 
 
 def _after_fork_in_child() -> None:
-    """What the parent has pushed is the parent's."""
+    """Forgets what the parent has pushed."""
     _lock._at_fork_reinit()  # type: ignore[attr-defined]
     _order.clear()
     _worlds.clear()

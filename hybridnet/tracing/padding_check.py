@@ -88,7 +88,7 @@ def check_padding(
         if not _close(output, other, tolerance):
             raise PaddingError(_DEPENDS.format(name=name))
     if not concrete.draws:
-        wanted = [one.asnumpy() for one in plain[0].try_out(plain[1])]
+        wanted = [output.asnumpy() for output in plain[0].try_out(plain[1])]
         for output, other in zip(outputs, wanted, strict=True):
             if not _close(output, other, _OTHER_PROGRAM):
                 raise PaddingError(_DIFFERS.format(name=name))
@@ -128,11 +128,11 @@ def _corners(name: str, outputs: Sequence[NDArray], shapes: Sequence[Shape]) -> 
     return found
 
 
-def _close(one: Host, other: Host, tolerance: float) -> bool:
+def _close(output: Host, other: Host, tolerance: float) -> bool:
     """Whether arrays are equal to within a part of their largest element."""
-    if not is_float(one.dtype):
-        return bool((one == other).all())
-    one, other = one.astype(np.float64), other.astype(np.float64)
-    finite = np.abs(one[np.isfinite(one)])
+    if not is_float(output.dtype):
+        return bool((output == other).all())
+    output, other = output.astype(np.float64), other.astype(np.float64)
+    finite = np.abs(output[np.isfinite(output)])
     bound = tolerance * float(finite.max(initial=0))
-    return bool(np.isclose(one, other, rtol=0, atol=bound, equal_nan=True).all())
+    return np.allclose(output, other, rtol=0, atol=bound, equal_nan=True)

@@ -21,6 +21,8 @@ from hybridnet.runtime.executor.partitioned import PartitionedCall
 from hybridnet.runtime.graphs.graph_call import GraphCall
 from hybridnet.runtime.record import recorder
 
+from .build import on_tape
+
 __all__ = ["PlacedCall", "placed_call"]
 
 
@@ -32,9 +34,6 @@ class PlacedCall(HostOnlyCall):
         inputs: where its inputs are.
         contexts: where its outputs are wanted; None leaves one where it is made.
         ctx: where nodes run that name no device.
-
-    Attributes:
-        call: as given.
     """
 
     __slots__ = ("_contexts", "_ctx", "_inputs", "_made", "_run", "_training", "call")
@@ -70,7 +69,7 @@ class PlacedCall(HostOnlyCall):
 
     @property
     def partitioned(self) -> PartitionedCall:
-        """What each device does."""
+        """The parts of it, one for each device."""
         if self._run is None:
             self._run = PartitionedCall(self.call, self._inputs, self._contexts, self._ctx)
         return self._run
@@ -91,8 +90,6 @@ class PlacedCall(HostOnlyCall):
         """Runs it; while recording, puts it on the tape.
 
         Args:
-            operands: its inputs, each where it is.
-            scalars: the numbers that it takes.
             watches: whether it is made to keep what its gradient needs.
         """
         values = [operand.read() for operand in operands]
@@ -103,9 +100,7 @@ class PlacedCall(HostOnlyCall):
             wanted = tuple(
                 number
                 for number, operand in enumerate(operands)
-                if operand.edge is not None
-                and operand.edge.node.wanted
-                and is_float(operand.type.dtype)
+                if on_tape(operand) and is_float(operand.type.dtype)
             )
             of = self.training(wanted) if wanted else self
         contexts = of.partitioned.contexts
@@ -113,9 +108,7 @@ class PlacedCall(HostOnlyCall):
             made = of.partitioned.run(values, scalars)
         else:
             made = trace.inline(of.call, values, scalars, contexts)
-        outputs = [
-            NDArray.from_value(value, ctx) for value, ctx in zip(made, contexts, strict=True)
-        ]
+        outputs = list(map(NDArray.from_value, made, contexts))
         if recording:
             edges = [operand.edge for operand in operands]
             types = of.call.output_types

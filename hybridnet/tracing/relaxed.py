@@ -20,7 +20,7 @@ __all__ = ["Relaxed"]
 
 @final
 class Relaxed:
-    """What `reduce_retracing` does for one function.
+    """The work of `reduce_retracing` for one function.
 
     Arrays that come in a second size along some axes, with all else as before, are padded to the
     next power of two along these from then on, if the function is one whose results do not depend

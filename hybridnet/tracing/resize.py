@@ -23,7 +23,7 @@ Shape = tuple[int, ...]
 
 def fitted(host: np.ndarray[Any, Any], shape: Shape, pad: float) -> np.ndarray[Any, Any]:
     """Returns an array cut or padded at the end of its axes."""
-    corner = tuple(slice(0, min(one)) for one in zip(host.shape, shape, strict=True))
+    corner = tuple(slice(0, min(sizes)) for sizes in zip(host.shape, shape, strict=True))
     made = np.full(shape, pad, host.dtype)
     made[corner] = host[corner]
     return made
@@ -45,35 +45,29 @@ class Resize(HostOnlyCall):
 
     def run(self, value: Value, ctx: Context) -> Value:
         """Makes the copy: at once if the array is there, else in the engine when it is."""
-        (made,) = self.infer((value.type,))
+
+        def copy(source: Any) -> Value:
+            return put(fitted(np.asarray(source), self._shape, self._pad), ctx)
+
         if value.array is not None and value.array.is_ready():
-            return put(fitted(np.asarray(value.array), self._shape, self._pad), ctx)
-
-        def copy(source: Any) -> Sequence[Any]:
-            return (put(fitted(np.asarray(source), self._shape, self._pad), ctx).array,)
-
-        (result,) = push_task(copy, [value], (made,), name="resize")
-        return result
+            return copy(value.array)
+        types = self.infer((value.type,))
+        (made,) = push_task(lambda source: (copy(source).array,), [value], types, name="resize")
+        return made
 
     def infer(self, types: Types) -> Types:
         """The same dtype in the new shape."""
         return (tensor_type(self._shape, types[0].dtype),)
 
     def gradient(self, back: Backward) -> Sequence[Any]:
-        """What was cut off gets 0; that of the padding is cut off."""
+        """0 for what was cut off; that of the padding is cut off."""
         return [resized(back.grads[0], self._source)]
 
 
 def resized(x: NDArray, shape: Shape, pad: float = 0) -> NDArray:
-    """Returns an array cut or padded at the end of its axes; itself if it has the shape.
+    """Returns an array, outside a trace, cut or padded at the end of its axes.
 
-    Args:
-        x: the array, outside a trace.
-        shape: of the result; as many axes.
-        pad: what is put at the end.
-
-    Returns:
-        A copy, through which gradients flow.
+    It is a copy, through which gradients flow; the array itself if it has the shape.
     """
     if x.shape == shape:
         return x

@@ -11,7 +11,7 @@ from hybridnet.ndarray import NDArray
 
 from .call_arguments import CallArguments
 from .environment import environment_names
-from .signature import parameters_of
+from .signature import parameters_of, positional_names
 from .structure import Identity, flatten, requirement
 
 __all__ = ["RetracingWarning", "Watch", "argument_names", "described"]
@@ -78,13 +78,12 @@ def argument_names(
     function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> list[str]:
     """Returns the names of the leaves of arguments: ``x``, ``batch['label']``, ``args[2]``."""
-    positional: list[str] = []
-    rest = "args"
-    for one in parameters_of(function):
-        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD):
-            positional.append(one.name)
-        elif one.kind is one.VAR_POSITIONAL:
-            rest = one.name
+    parameters = parameters_of(function)
+    positional = positional_names(parameters)
+    rests = (
+        parameter.name for parameter in parameters if parameter.kind is parameter.VAR_POSITIONAL
+    )
+    rest = next(rests, "args")
     found: list[str] = []
     for number, value in enumerate(args):
         extra = number - len(positional)
@@ -96,11 +95,7 @@ def argument_names(
 
 @final
 class Watch:
-    """Looks at the traces of one function, and warns when there are ever new ones.
-
-    Args:
-        name: of the function.
-    """
+    """Looks at the traces of one function, and warns when there are ever new ones."""
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self._name = name
@@ -158,7 +153,7 @@ class Watch:
         names = environment_names(self._function, given.args, given.kwargs)
         for name, key in zip(names, environment, strict=False):
             facts[f"the outside name {name!r}"] = _of_key(key)
-        facts.update((name, (one, str(one))) for name, one in zip(_MODES, modes, strict=True))
+        facts.update((name, (mode, str(mode))) for name, mode in zip(_MODES, modes, strict=True))
         return facts
 
     def _warn(

@@ -1,4 +1,4 @@
-"""What a function's arguments must be: `TensorSpec`, `input_signature`, `static_argnames`."""
+"""Demands on a function's arguments: `TensorSpec`, `input_signature`, `static_argnames`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ from hybridnet.runtime.segments.segment import Value
 
 from .structure import Static, flatten, unflatten
 
-__all__ = ["InputSignature", "StaticNames", "TensorSpec", "parameters_of", "stand_in"]
+__all__ = [
+    "InputSignature",
+    "StaticNames",
+    "TensorSpec",
+    "parameters_of",
+    "positional_names",
+    "stand_in",
+]
 
 _POSITIONAL: Final = (
     inspect.Parameter.POSITIONAL_ONLY,
@@ -43,9 +50,8 @@ class TensorSpec:
         self.shape = None if shape is None else tuple(shape)
         self.dtype = as_dtype(dtype)
         self.name = name
-        if any(
-            size is not None and (type(size) is not int or size < 0) for size in self.shape or ()
-        ):
+        sizes = [size for size in self.shape or () if size is not None]
+        if any(type(size) is not int or size < 0 for size in sizes):
             raise ParameterError(
                 f"TensorSpec: shape must hold whole numbers >= 0, or None, got {self.shape}"
             )
@@ -141,12 +147,16 @@ def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
         return []
 
 
+def positional_names(parameters: Iterable[inspect.Parameter]) -> list[str]:
+    """Returns the names of those parameters to which arguments can be given by position."""
+    return [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
+
+
 @final
 class InputSignature:
-    """What the arguments of a function must be.
+    """The demands on the arguments of a function.
 
     Args:
-        name: of the function.
         signature: for each positional argument a `TensorSpec`, or nested lists, tuples and dicts
             of them. Where the function is a method, `self` has none.
 
@@ -160,8 +170,8 @@ class InputSignature:
                 f"hn.function: input_signature must be a list or tuple with one TensorSpec (or "
                 f"structure of them) for each argument, got {type(signature).__name__}"
             )
-        for number, one in enumerate(signature):
-            for leaf in flatten(one)[0]:
+        for number, spec in enumerate(signature):
+            for leaf in flatten(spec)[0]:
                 if not isinstance(leaf, TensorSpec):
                     raise ParameterError(
                         f"hn.function: input_signature[{number}] must hold TensorSpecs, got "
@@ -170,19 +180,17 @@ class InputSignature:
         self._name = name
         self.specs = list(signature)
         parameters = parameters_of(function)
-        names = [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
+        names = positional_names(parameters)
         #: How many arguments come before those that have specs: `self`.
         self.first = int(names[:1] == ["self"] and len(names) > len(signature))
-        takes_any = (
-            any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
-            or not parameters
-        )
-        if len(names) - self.first < len(signature) and not takes_any:
+        takes_any = not parameters or any(x.kind is x.VAR_POSITIONAL for x in parameters)
+        count = len(names) - self.first
+        if count < len(signature) and not takes_any:
             raise ParameterError(
-                f"hn.function: {name} takes {len(names) - self.first} arguments, but "
-                f"input_signature has {len(signature)}"
+                f"hn.function: {name} takes {count} arguments, but input_signature has "
+                f"{len(signature)}"
             )
-        rest = range(len(names) - self.first, len(signature))
+        rest = range(count, len(signature))
         self._names = [*names[self.first :], *(f"args[{i}]" for i in rest)][: len(signature)]
 
     def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -192,11 +200,9 @@ class InputSignature:
             ParameterError: one is missing, or there is one too many.
             ShapeError, DTypeError: one is not what is meant.
         """
-        given = list(args)
         named = dict(kwargs)
-        for name in self._names[len(given) - self.first :]:
-            if name in named:
-                given.append(named.pop(name))
+        rest = self._names[len(args) - self.first :]
+        given = [*args, *(named.pop(name) for name in rest if name in named)]
         count = len(given) - self.first
         if named or count != len(self.specs):
             wanted = ", ".join(self._names) or "no arguments"
@@ -207,15 +213,10 @@ class InputSignature:
             )
         ctx = next((value.context for value in given if isinstance(value, NDArray)), None)
         made = [
-            self._read(self._names[number], spec, value, ctx)
-            for number, (spec, value) in enumerate(
-                zip(self.specs, given[self.first :], strict=True)
-            )
+            _matched(spec, value, f"{self._name}: argument {name!r}", ctx)
+            for name, spec, value in zip(self._names, self.specs, given[self.first :], strict=True)
         ]
         return (*given[: self.first], *made)
-
-    def _read(self, name: str, spec: Any, given: Any, ctx: Context | None) -> Any:
-        return _matched(spec, given, f"{self._name}: argument {name!r}", ctx)
 
     def stand_ins(self) -> tuple[Any, ...]:
         """Returns arguments for tracing.
@@ -242,8 +243,8 @@ def _matched(spec: Any, given: Any, what: str, ctx: Context | None) -> Any:
     if is_dict:
         return {key: _matched(spec[key], given[key], f"{what}[{key!r}]", ctx) for key in spec}
     made = [
-        _matched(one, part, f"{what}[{number}]", ctx)
-        for number, (one, part) in enumerate(zip(spec, given, strict=True))
+        _matched(inner, part, f"{what}[{number}]", ctx)
+        for number, (inner, part) in enumerate(zip(spec, given, strict=True))
     ]
     return type(spec)(*made) if hasattr(spec, "_fields") else type(spec)(made)
 
@@ -251,10 +252,6 @@ def _matched(spec: Any, given: Any, what: str, ctx: Context | None) -> Any:
 @final
 class StaticNames:
     """The parameters of a function whose arguments are compared by value, whatever they are.
-
-    Args:
-        name: of the function.
-        names: one name, or several.
 
     Raises:
         ParameterError: it has no such parameters.
@@ -266,14 +263,17 @@ class StaticNames:
         parameters = parameters_of(function)
         known = [parameter.name for parameter in parameters]
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-            for one in self.names:
-                if one not in known:
+            for static in self.names:
+                if static not in known:
                     raise ParameterError(
-                        f"hn.function: static_argnames has {one!r}, but {name} has the parameters "
-                        f"{', '.join(known) or 'none'}"
+                        f"hn.function: static_argnames has {static!r}, but {name} has the "
+                        f"parameters {', '.join(known) or 'none'}"
                     )
-        positional = [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
-        self._places = {positional.index(one): one for one in self.names if one in positional}
+        self._places = {
+            place: static
+            for place, static in enumerate(positional_names(parameters))
+            if static in self.names
+        }
 
     def __call__(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -295,7 +295,7 @@ class StaticNames:
 
     def _static(self, name: str, value: Any) -> Any:
         what = f"{self._name}: the static argument {name!r}"
-        if any(isinstance(one, (NDArray, np.ndarray)) for one in flatten(value)[0]):
+        if any(isinstance(leaf, (NDArray, np.ndarray)) for leaf in flatten(value)[0]):
             raise ParameterError(
                 f"{what} must hold no array, whose values a trace does not know; leave it out of "
                 "static_argnames"

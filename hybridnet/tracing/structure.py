@@ -88,11 +88,7 @@ class Identity:
         return self._held if self._ref is None else self._ref()
 
     def let_go(self, gone: Callable[[Any], None]) -> None:
-        """Holds the object no more, if it can be referred to weakly.
-
-        Args:
-            gone: called when the object is gone.
-        """
+        """Holds the object no more, if it can be referred to weakly; calls `gone` when it goes."""
         try:
             self._ref = weakref.ref(self._held, gone)
         except TypeError:
@@ -129,7 +125,7 @@ def static_key(value: Any, identities: list[Identity]) -> Any:
         return (kind, *(static_key(part, identities) for part in parts))
     if kind is types.MethodType:  # made anew each time it is looked up
         bound = (value.__func__, value.__self__)
-        return (kind, *(static_key(one, identities) for one in bound))
+        return (kind, *(static_key(part, identities) for part in bound))
     made = Identity(value)
     identities.append(made)
     return made

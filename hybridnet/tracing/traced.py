@@ -24,8 +24,7 @@ from .bucketed import Bucketed
 from .buckets import Buckets
 from .call_arguments import ArgumentReader, CallArguments
 from .concrete import ConcreteFunction
-from .environment import environment_key
-from .first_call import FirstCall
+from .environment import FirstCall, environment_key
 from .relaxed import Relaxed
 from .retracing import Watch
 
@@ -36,7 +35,6 @@ _CAPACITY: Final = 256
 # One thread traces at a time: two that trace functions that call each other would wait for ever if
 # each function had a lock of its own. Re-entrant, since a function may call another one.
 _tracing: Final = threading.RLock()
-
 
 _MAKES_STATE: Final = (
     "{name}: it makes arrays that it keeps, which a trace cannot do; call it once before asking "
@@ -251,10 +249,10 @@ class Function:
     def _bury(self) -> None:
         """Drops the traces that can never be used again; the lock is held."""
         while self._dead:
-            one = self._dead.popleft()()
-            if self._admission is not None and self._admission.concrete is one:
+            dead = self._dead.popleft()()
+            if self._admission is not None and self._admission.concrete is dead:
                 self._admission = None
-            for key in [key for key, trace in self._traces.items() if trace is one]:
+            for key in [key for key, trace in self._traces.items() if trace is dead]:
                 del self._traces[key]
 
     def __reduce__(self) -> Any:
@@ -309,9 +307,8 @@ def _forget(function: weakref.ref[Function], trace: weakref.ref[ConcreteFunction
 
 
 def _runs_later(function: Any) -> bool:
-    kinds = (
-        inspect.isgeneratorfunction,
-        inspect.iscoroutinefunction,
-        inspect.isasyncgenfunction,
+    return (
+        inspect.isgeneratorfunction(function)
+        or inspect.iscoroutinefunction(function)
+        or inspect.isasyncgenfunction(function)
     )
-    return any(is_kind(function) for is_kind in kinds)

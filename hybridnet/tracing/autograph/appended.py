@@ -49,11 +49,7 @@ def note_row(row: NDArray, whole: NDArray, number: int) -> None:
 
 
 def stacked(args: Sequence[Any], kwargs: Mapping[str, Any]) -> NDArray | None:
-    """Returns ``stack(*args)`` by runs of rows; None where that is not worth it, or something else.
-
-    Args:
-        args, kwargs: of a function `stack`.
-    """
+    """Returns ``stack(*args)`` by runs of rows; None where that is not worth it."""
     arrays = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
     if len(arrays) <= _FEW or dict(kwargs) not in ({}, {"axis": 0}):
         return None
@@ -76,8 +72,8 @@ def _run(arrays: Sequence[NDArray], place: int) -> tuple[int, NDArray]:
     """Returns how many arrays from a place on are rows one after the other, and those as one."""
     begin = _known(arrays[place])
     if begin is None:
-        one = arrays[place]
-        made: NDArray = one.apply_operator(get("expand_dims"), (one,), {"axis": 0})
+        array = arrays[place]
+        made: NDArray = array.apply_operator(get("expand_dims"), (array,), {"axis": 0})
         return 1, made
     count = 1
     while place + count < len(arrays):

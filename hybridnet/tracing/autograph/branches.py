@@ -14,7 +14,6 @@ from ..control_flow import choose
 from ..structure import unflatten
 from .number import Kind, Number, is_number, joined, number_dtype
 from .state import (
-    Change,
     Containers,
     Leaves,
     Undefined,
@@ -49,7 +48,7 @@ class Branch:
         containers: Containers,
         ctx: Any,
     ) -> None:
-        self.changes: dict[int, Change] = {}
+        self.changes: dict[int, Any] = {}
         self._items: dict[int, int] = {}
         self.leaves = Leaves(())
 
@@ -57,10 +56,9 @@ class Branch:
             try:
                 values = list(function())
             finally:
-                self.changes = {one.number: one for one in containers.take_back()}
-            for number, change in self.changes.items():
+                self.changes = containers.take_back()
+            for number, items in self.changes.items():
                 self._items[number] = len(values)
-                items = change.items
                 values += items.values() if isinstance(items, dict) else items
             self.leaves = Leaves(values)
             return self.leaves.all
@@ -77,7 +75,7 @@ class Branch:
         if number not in self.changes:
             keys = before if isinstance(before, dict) else range(len(before))
             return {key: ([(before[key], None)], None) for key in keys}
-        items = self.changes[number].items
+        items = self.changes[number]
         keys = items if isinstance(items, dict) else range(len(items))
         first = self._items[number]
         return {key: self.value(first + place) for place, key in enumerate(keys)}
@@ -93,7 +91,7 @@ class Branch:
 
 @final
 class _Merge:
-    """What the variables are after a choice between two branches."""
+    """The variables after a choice between two branches."""
 
     def __init__(self, branches: tuple[Branch, Branch], pred: NDArray, line: str) -> None:
         self._branches = branches
@@ -117,9 +115,8 @@ class _Merge:
                     unflatten(tree, [x for x, _ in leaves]),
                     unflatten(other_tree, [x for x, _ in others]),
                 )
-        whole = leaves[0][0] if len(leaves) == 1 and tree is None else None
         parts = [self._leaf(name, a, b) for a, b in zip(leaves, others, strict=True)]
-        if whole is not None or tree is None:
+        if tree is None:
             return parts[0]
         return lambda: unflatten(tree, [part() for part in parts])
 
@@ -156,10 +153,8 @@ class _Merge:
         """Returns what a variable is that is one of two things."""
         numbers = [isinstance(x, Number) or is_number(x) for x in (a, b)]
         if all(numbers):
-            one, other = (
-                x.type.dtype if isinstance(x, Number) else number_dtype(x) for x in (a, b)
-            )
-            return tensor_type((), joined(one, other)), Number
+            dtypes = (x.type.dtype if isinstance(x, Number) else number_dtype(x) for x in (a, b))
+            return tensor_type((), joined(*dtypes)), Number
         for x, other_is_number in ((a, numbers[1]), (b, numbers[0])):
             if isinstance(x, NDArray) and not isinstance(x, Number) and other_is_number:
                 return x.type, type(x)
@@ -169,16 +164,16 @@ class _Merge:
 
     def _returned(self, x: Any, other: Any) -> Callable[[], Any]:
         """Of what is returned in one branch only; another variable says whether it was."""
-        value = x[0] if isinstance(other[0], UndefinedReturnValue) else other[0]
-        if isinstance(value, NDArray) or is_number(value):
-            kind = type(value) if isinstance(value, NDArray) else Number
-            found = (
-                value.type if isinstance(value, NDArray) else tensor_type((), number_dtype(value))
-            )
-            zero = (0, None)
-            pair = (x, zero) if isinstance(other[0], UndefinedReturnValue) else (zero, other)
-            return self._pair(pair[0], pair[1], found, kind)
-        return lambda: value
+        is_first = isinstance(other[0], UndefinedReturnValue)
+        value = x[0] if is_first else other[0]
+        if isinstance(value, NDArray):
+            type_, kind = value.type, type(value)
+        elif is_number(value):
+            type_, kind = tensor_type((), number_dtype(value)), Number
+        else:
+            return lambda: value
+        zero = (0, None)
+        return self._pair(x if is_first else zero, zero if is_first else other, type_, kind)
 
     def _undefined(self, name: str, a: Any, b: Any) -> Undefined:
         if isinstance(a, Undefined) and isinstance(b, Undefined):
@@ -205,10 +200,8 @@ class _Merge:
         """Makes the node."""
         then, other = self._branches
         outputs = choose(self._pred, (then.body, other.body), self.pairs)
-        for output, kind in zip(outputs, self._kinds, strict=True):
-            made = output.as_kind(kind)
-            made.set_edge(output.edge)
-            self._made.append(made)
+        pairs = zip(outputs, self._kinds, strict=True)
+        self._made += [output.as_kind(kind) for output, kind in pairs]
 
 
 def _is_missing(leaves: list[Any], tree: Any) -> bool:
@@ -219,7 +212,7 @@ def choice(
     pred: NDArray,
     functions: tuple[Callable[[], Sequence[Any]], Callable[[], Sequence[Any]]],
     names: Sequence[str],
-    blocks: Sequence[Callable[..., Any]],
+    blocks: Sequence[Callable[..., Any] | None],
     line: str,
 ) -> list[Any]:
     """Records a choice, and does to containers what its branches do.
@@ -251,13 +244,13 @@ def choice(
         merge.value(name, then.value(number), other.value(number))
         for number, name in enumerate(names)
     ]
-    changed = sorted({*then.changes, *other.changes})
     contents = {
-        number: _merge_items(merge, containers, number, (then, other)) for number in changed
+        number: _merge_items(merge, containers, number, (then, other))
+        for number in sorted({*then.changes, *other.changes})
     }
     merge.make()
     for number, items in contents.items():
-        containers.put(number, items())
+        containers.all[number].put(items())
     return [value() for value in values]
 
 
@@ -265,18 +258,15 @@ def _merge_items(
     merge: _Merge, containers: Containers, number: int, branches: tuple[Branch, Branch]
 ) -> Callable[[], Any]:
     """Returns what gives what is in a container after a choice."""
-    name, before = containers.name(number), containers.before(number)
-    one, other = (branch.items(number, before) for branch in branches)
-    if isinstance(before, set):
-        one, other = (dict.fromkeys(x) for x in (one, other))
-    if list(one) != list(other) or isinstance(before, set):
+    container = containers.all[number]
+    before = container.before
+    items, others = (branch.items(number, before) for branch in branches)
+    if list(items) != list(others) or isinstance(before, set):
         raise ParameterError(
-            f"{merge._line}: {name!r} holds {len(one)} items after {_ORDER[0]}, and {len(other)} "
-            f"after {_ORDER[1]}, or other keys; {_HOW}"
+            f"{merge._line}: {container.name!r} holds {len(items)} items after {_ORDER[0]}, and "
+            f"{len(others)} after {_ORDER[1]}, or other keys; {_HOW}"
         )
-    parts = {}
-    for key in one:
-        parts[key] = merge.value(containers.label(number, key), one[key], other[key])
+    parts = {key: merge.value(container.label(key), items[key], others[key]) for key in items}
     if isinstance(before, dict):
         return lambda: {key: part() for key, part in parts.items()}
     return lambda: [part() for part in parts.values()]

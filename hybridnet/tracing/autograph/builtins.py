@@ -25,7 +25,6 @@ __all__ = [
     "Together",
     "get_item",
     "set_item",
-    "slice_",
     "update_item",
 ]
 
@@ -48,7 +47,7 @@ class StagedRange:
 
 @final
 class Together:
-    """What `zip` and `enumerate` give, of things whose lengths are known.
+    """The result of `zip` or `enumerate`, of things whose lengths are known.
 
     Attributes:
         parts: what it goes over together.
@@ -103,10 +102,10 @@ def _enumerate(iterable: Any, start: Any = 0) -> Any:
 
 
 def _zip(*iterables: Any, strict: bool = False) -> Any:
-    sized = all(isinstance(one, (NDArray, range, Together)) for one in iterables)
+    sized = all(isinstance(part, (NDArray, range, Together)) for part in iterables)
     if not iterables or not sized or recorder.current_trace() is None:
         return zip(*iterables, strict=strict)
-    if strict and len({_length(one) for one in iterables}) > 1:
+    if strict and len(set(map(_length, iterables))) > 1:
         raise ValueError("zip() arguments must have the same length")
     return Together(iterables)
 
@@ -125,30 +124,23 @@ def _sum(iterable: Any, /, start: Any = 0) -> Any:
 
 def _extreme(name: str, *args: Any, **kwargs: Any) -> Any:
     python = getattr(builtins, name)
-    key, has_default = kwargs.get("key"), "default" in kwargs
     given = list(args[0]) if len(args) == 1 else list(args)
-    if key is not None or has_default or not any(map(is_staged, given)):
+    is_plain = kwargs.get("key") is not None or "default" in kwargs
+    if is_plain or not any(map(is_staged, given)):
         return python(given, **kwargs) if len(args) == 1 else python(*args, **kwargs)
 
-    def one(best: Any, other: Any) -> Any:
-        better = other < best if name == "min" else other > best
-        return if_exp(better, lambda: other, lambda: best)
+    def better(best: Any, other: Any) -> Any:
+        is_better = other < best if name == "min" else other > best
+        return if_exp(is_better, lambda: other, lambda: best)
 
-    return functools.reduce(one, given)
-
-
-def _any(iterable: Any) -> Any:
-    found: Any = False
-    for one in iterable:
-        found = or_(lambda found=found: found, lambda one=one: _bool(one))  # type: ignore[misc]
-    return found
+    return functools.reduce(better, given)
 
 
-def _all(iterable: Any) -> Any:
-    found: Any = True
-    for one in iterable:
-        found = and_(lambda found=found: found, lambda one=one: _bool(one))  # type: ignore[misc]
-    return found
+def _any_or_all(join: Callable[..., Any], start: bool, iterable: Any) -> Any:
+    def step(found: Any, value: Any) -> Any:
+        return join(lambda: found, lambda: _bool(value))
+
+    return functools.reduce(step, iterable, start)
 
 
 #: What is called in the place of a built-in function, by its identity.
@@ -162,8 +154,8 @@ OVERLOADS: Final[dict[int, Callable[..., Any]]] = {
     id(sum): _sum,
     id(min): functools.partial(_extreme, "min"),
     id(max): functools.partial(_extreme, "max"),
-    id(any): _any,
-    id(all): _all,
+    id(any): functools.partial(_any_or_all, or_, False),
+    id(all): functools.partial(_any_or_all, and_, True),
 }
 
 #: Those that read arrays, which a function without control flow may call too.
@@ -184,11 +176,6 @@ _UPDATE: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "LShift": operator.ilshift,
     "RShift": operator.irshift,
 }
-
-
-def slice_(start: Any, stop: Any, step: Any) -> slice:
-    """``start:stop:step`` in an index."""
-    return slice(start, stop, step)
 
 
 @final

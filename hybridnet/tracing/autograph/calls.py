@@ -8,7 +8,7 @@ import functools
 import inspect
 import types
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -20,11 +20,13 @@ from ..environment import paths_of
 from . import builtins as overloads
 from .appended import stacked
 from .library import user_function
-from .namespace import OPERATORS
 from .number import Number, in_array
 
-__all__ = ["call_converted", "converted_call", "converted_function", "needs_conversion"]
+__all__ = ["OPERATORS", "converted_call"]
 
+#: Where converted code finds its operators, by the names that the conversion gives them. `convert`
+#: puts them here: one of them is a call that converts what it calls, and needs them all.
+OPERATORS: Final = types.SimpleNamespace()
 _UNCONVERTED: Final = (
     "hn.function: {name} ({file}:{line}) is traced as it is, without conversion of its control "
     "flow, because {why}. Its `if`s and loops run in Python while tracing, so that their "
@@ -32,10 +34,12 @@ _UNCONVERTED: Final = (
 )
 #: Functions of libraries that call functions they are given.
 _CALLERS: Final = frozenset(
-    id(one)
-    for one in (
-        *(map, filter, functools.reduce),
-        *(nd_control_flow.foreach, nd_control_flow.while_loop, nd_control_flow.cond),
+    map(
+        id,
+        (
+            *(map, filter, functools.reduce),
+            *(nd_control_flow.foreach, nd_control_flow.while_loop, nd_control_flow.cond),
+        ),
     )
 )
 #: Methods of arrays that give numbers.
@@ -49,27 +53,20 @@ def _jumps(code: types.CodeType) -> bool:
     """Whether a code, or what is defined in it, has anything to convert."""
     found = _known.get(code)
     if found is None:
-        found = any(one.opcode in _JUMPS for one in dis.get_instructions(code)) or any(
-            _jumps(one) for one in code.co_consts if isinstance(one, types.CodeType)
+        found = any(step.opcode in _JUMPS for step in dis.get_instructions(code)) or any(
+            _jumps(inner) for inner in code.co_consts if isinstance(inner, types.CodeType)
         )
         _known[code] = found
     return found
 
 
-def needs_conversion(function: types.FunctionType, args: Sequence[Any]) -> bool:
-    """Whether a function has control flow, or may call something that reads arrays, or the user's.
-
-    Args:
-        args: what it is called with, of which functions and objects count.
-    """
+def _needs_conversion(function: types.FunctionType, args: Sequence[Any]) -> bool:
+    """Whether a function has control flow, or may call a reader of arrays, or the user's code."""
     if _jumps(function.__code__):
         return True
-    calls = any(one.opname.startswith(("CALL", "PRECALL")) for one in _code(function.__code__))
+    steps = dis.get_instructions(function.__code__)
+    calls = any(step.opname.startswith(("CALL", "PRECALL")) for step in steps)
     return calls and _may_call_user(function, args)
-
-
-def _code(code: types.CodeType) -> list[dis.Instruction]:
-    return list(dis.get_instructions(code))
 
 
 def _may_call_user(function: types.FunctionType, args: Sequence[Any]) -> bool:
@@ -91,23 +88,20 @@ def _may_call_user(function: types.FunctionType, args: Sequence[Any]) -> bool:
         value = function.__globals__.get(name) if is_global else names.get(name)
         for step in (None, *path):
             if isinstance(step, str):
-                value = getattr(type(value), step, None) or _attribute(value, step)
+                own = getattr(value, "__dict__", {})
+                value = getattr(type(value), step, None) or own.get(step)
             elif step is not None:
                 break
             if user_function(value) is not None:
                 return True
             if isinstance(value, (list, tuple, dict)):
                 inside = value.values() if isinstance(value, dict) else value
-                if any(user_function(one) is not None for one in inside):
+                if any(user_function(item) is not None for item in inside):
                     return True
     return False
 
 
-def _attribute(owner: Any, name: str) -> Any:
-    return getattr(owner, "__dict__", {}).get(name)
-
-
-def converted_function(function: types.FunctionType) -> Callable[..., Any]:
+def _converted_function(function: types.FunctionType) -> types.FunctionType:
     """Returns a user's function with its control flow converted; itself where that cannot be."""
     from . import transpile  # the library that converts is loaded when it is needed
 
@@ -145,24 +139,20 @@ def _warn(function: types.FunctionType, error: Exception, has_source: bool) -> N
     )
 
 
-def call_converted(
+def _call_converted(
     function: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
     """Calls a function of the user's, converted if need be."""
     plain = hasattr(function, "is_converted") or inspect.isgeneratorfunction(function)
-    if plain or not needs_conversion(function, args):
-        return function(*args, **kwargs)
-    return converted_function(function)(*args, **kwargs)
+    if not plain and _needs_conversion(function, args):
+        function = _converted_function(function)
+    return function(*args, **kwargs)
 
 
 def converted_call(
     f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, scope: Any = None
 ) -> Any:
-    """Calls something from converted code.
-
-    Args:
-        scope: of the function that calls; not needed here.
-    """
+    """Calls something from converted code, in a scope that is not needed here."""
     kwargs = kwargs or {}
     if recorder.current_trace() is None:
         return f(*args, **kwargs)
@@ -185,13 +175,13 @@ def converted_call(
             if found is not None:
                 return found
         return f(*_plain(f, args), **kwargs)
-    if isinstance(f, types.MethodType):
-        return call_converted(function, (f.__self__, *args), kwargs)
-    if isinstance(f, types.FunctionType):
-        return call_converted(function, args, kwargs)
     if isinstance(f, type):
         return _constructed(f, function, args, kwargs)
-    return call_converted(function, (f, *args), kwargs)
+    if isinstance(f, types.MethodType):
+        args = (f.__self__, *args)
+    elif not isinstance(f, types.FunctionType):
+        args = (f, *args)
+    return _call_converted(function, args, kwargs)
 
 
 def _constructed(kind: type, init: Any, args: Any, kwargs: Any) -> Any:
@@ -200,7 +190,7 @@ def _constructed(kind: type, init: Any, args: Any, kwargs: Any) -> Any:
     if type(kind) is not type or new is not object.__new__:
         return kind(*args, **kwargs)
     made: Any = new(kind)
-    call_converted(init, (made, *args), kwargs)
+    _call_converted(init, (made, *args), kwargs)
     return made
 
 

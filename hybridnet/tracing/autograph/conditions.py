@@ -42,8 +42,8 @@ _COMPARE: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "GtE": operator.ge,
     "Is": operator.is_,
     "IsNot": operator.is_not,
-    "In": lambda one, other: one in other,
-    "NotIn": lambda one, other: one not in other,
+    "In": lambda item, items: item in items,
+    "NotIn": lambda item, items: item not in items,
 }
 
 
@@ -82,15 +82,13 @@ def stage_if(
     state: tuple[Callable[[], tuple[Any, ...]], Callable[[tuple[Any, ...]], None]],
     names: Sequence[str],
     nouts: int,
-    blocks: Sequence[Callable[..., Any]],
+    blocks: Sequence[Callable[..., Any] | None],
 ) -> None:
     """Makes an `if` part of the graph.
 
     Args:
-        branches: run the branches.
-        state: read and assign the variables that they assign.
-        names: of these.
-        nouts: how many of them, from the first, are used afterwards.
+        branches, names, nouts: as for `if_stmt`.
+        state: read and assign the variables that the branches assign.
         blocks: functions whose variables lead to what the branches may change.
     """
     get_state, set_state = state
@@ -145,9 +143,9 @@ def if_exp(cond: Any, if_true: Thunk, if_false: Thunk, expr_repr: str = "") -> A
     return _chosen(cond, if_true, if_false, "the expression")
 
 
-def _chosen(cond: NDArray, one: Thunk, other: Thunk, name: str) -> Any:
-    functions = (lambda: [one()], lambda: [other()])
-    return choice(cond, functions, [name], (one, other), user_line())[0]
+def _chosen(cond: NDArray, then: Thunk, other: Thunk, name: str) -> Any:
+    functions = (lambda: [then()], lambda: [other()])
+    return choice(cond, functions, [name], (then, other), user_line())[0]
 
 
 def truth(value: Any) -> Number:
@@ -199,12 +197,12 @@ def chain(left: Any, operators: Sequence[str], rights: Sequence[Thunk]) -> Any:
 
 def assert_stmt(test: Any, message: Thunk, source: str) -> None:
     """``assert test, message``: on arrays it is checked each time the function runs."""
-    if not is_staged(test):
-        if not test:
-            said = message()
-            raise AssertionError(*(() if said is None else (said,)))
+    staged = is_staged(test)
+    if not staged and test:
         return
     said = message()
+    if not staged:
+        raise AssertionError(*(() if said is None else (said,)))
     text = f"{user_line(False)}: assert {source}" + ("" if said is None else f": {said}")
     _fail(test, True, text, AssertionError)
 
@@ -213,10 +211,8 @@ def _fail(value: NDArray, wanted: bool, text: str, error: Callable[[str], BaseEx
     """Has an exception raised when the function runs.
 
     Args:
-        value: for which nothing is raised where its truth is `wanted`.
-        wanted: in the branch of an `if` that always fails, what its condition is not.
-        text: of the exception.
-        error: makes the exception.
+        value: an array that must be true, if `wanted`; else the exception is raised whatever it is.
+        text, error: of the exception, and what makes it.
     """
 
     def check(array: Any) -> Sequence[Any]:

@@ -11,14 +11,31 @@ from hybridnet.ndarray import NDArray
 from hybridnet.runtime.record.recorder import thread as recorder_thread
 
 from ..structure import flatten, unflatten
-from . import operators as operators  # fills the namespace that converted code calls
-from .builtins import Picked
-from .calls import converted_call
+from .builtins import Picked, get_item, set_item, update_item
+from .calls import OPERATORS, converted_call
+from .conditions import and_, assert_stmt, chain, if_exp, if_stmt, not_, or_, raised
+from .for_loops import for_stmt
 from .lines import trimmed
 from .number import Number
+from .scope import FunctionScope, autograph_artifact, ld, ldu, with_function_scope
 from .staging import forget_loops
+from .state import Undefined, UndefinedReturnValue
+from .while_loops import while_stmt
 
 __all__ = ["converted", "run_converted"]
+
+vars(OPERATORS).update(
+    {
+        operator.__name__: operator
+        for operator in (
+            *(FunctionScope, Undefined, UndefinedReturnValue, autograph_artifact),
+            *(and_, assert_stmt, chain, converted_call, for_stmt, get_item, if_exp, if_stmt, ld),
+            *(ldu, not_, or_, raised, set_item, update_item, while_stmt, with_function_scope),
+        )
+    },
+    STD=None,
+    slice_=slice,
+)
 
 
 class _Active(threading.local):
@@ -35,9 +52,6 @@ def converted(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Only functions of the user's are converted, and only if they, or functions of the user's that
     they call, have control flow.
-
-    Args:
-        function: to be traced: a function, method, class, partial or other callable.
     """
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -54,7 +68,8 @@ def converted(function: Callable[..., Any]) -> Callable[..., Any]:
         leaves, tree = flatten(result)
         if not any(isinstance(leaf, (Number, Picked)) for leaf in leaves):
             return result
-        return unflatten(tree, [_plain(leaf) for leaf in leaves])
+        plain = [x.as_kind(NDArray) if isinstance(x, (Number, Picked)) else x for x in leaves]
+        return unflatten(tree, plain)
 
     functools.update_wrapper(run, function, updated=())
     return run
@@ -67,11 +82,3 @@ def run_converted(
     if recorder_thread.trace is None or not _active.depth:
         return function(*args, **(kwargs or {}))
     return converted_call(function, args, kwargs)
-
-
-def _plain(value: Any) -> Any:
-    if not isinstance(value, (Number, Picked)):
-        return value
-    made = value.as_kind(NDArray)
-    made.set_edge(value.edge)
-    return made

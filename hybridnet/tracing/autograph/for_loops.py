@@ -12,13 +12,13 @@ from typing import Any
 
 from hybridnet.runtime.record import recorder
 
-from ..control_flow import loop_rows
+from ..control_flow import loop_rows, row_type
 from .builtins import StagedRange
 from .conditions import and_, is_staged, stage_if
 from .lines import user_line
 from .number import Number, is_number
 from .prepare import REBOUND
-from .rows import Rows, row_types, rows_of
+from .rows import Rows, rows_of
 from .staging import StagedLoop, Variables
 from .while_loops import MOST_UNROLLED, UNROLLED, num_recorded, stage_while, too_long
 
@@ -48,45 +48,41 @@ def for_stmt(
         opts: what was found out about the loop; see `prepare`.
     """
     if recorder.current_trace() is None:
-        for one in iter_:
+        for element in iter_:
             if extra_test is not None and not extra_test():
                 return
-            body(one)
+            body(element)
         return
-    blocks = (body, extra_test)
     rebound = frozenset(opts[REBOUND])
-    variables = Variables(symbol_names, get_state, set_state, rebound, blocks)
+    variables = Variables(symbol_names, get_state, set_state, rebound, (body, extra_test))
     if isinstance(iter_, StagedRange):
         _staged_range(iter_, extra_test, body, variables)
-        return
-    rows = rows_of(iter_)
-    if rows is None:
-        _python_loop(iter_, extra_test, body, variables)
-    else:
+    elif (rows := rows_of(iter_)) is not None:
         _known_loop(rows, extra_test, body, variables)
+    else:
+        _python_loop(iter_, extra_test, body, variables)
 
 
 def _python_loop(
     iterated: Iterable[Any], extra_test: Test, body: Body, variables: Variables
 ) -> None:
     """A loop that Python runs; once a `break` depends on arrays, each turn is an `if`."""
-    for one in iterated:
-        goes_on = True if extra_test is None else extra_test()
-        if is_staged(goes_on):
-            _guarded(goes_on, one, body, variables)
-        elif goes_on:
-            body(one)
-        else:
+    for element in iterated:
+        if not _turn(element, True if extra_test is None else extra_test(), body, variables):
             return
 
 
-def _guarded(goes_on: Any, value: Any, body: Body, variables: Variables) -> None:
-    """Runs a turn if there was no `break`."""
-    branches = (lambda: body(value), lambda: None)
-    state = (variables.get, variables.set)
-    names = variables.names
-    blocks = [block for block in variables.blocks if block is not None]
-    stage_if(goes_on, branches, state, names, len(names), blocks)
+def _turn(element: Any, goes_on: Any, body: Body, variables: Variables) -> bool:
+    """Runs a turn if there was no `break`; whether there may be more."""
+    if is_staged(goes_on):
+        branches = (lambda: body(element), lambda: None)
+        state, names = (variables.get, variables.set), variables.names
+        stage_if(goes_on, branches, state, names, len(names), variables.blocks)
+    elif goes_on:
+        body(element)
+    else:
+        return False
+    return True
 
 
 def _known_loop(rows: Rows, extra_test: Test, body: Body, variables: Variables) -> None:
@@ -106,11 +102,7 @@ def _known_loop(rows: Rows, extra_test: Test, body: Body, variables: Variables) 
         if failure is not None and left > MOST_UNROLLED:
             raise too_long(failure) from failure
         before = num_recorded()
-        if is_staged(goes_on):
-            _guarded(goes_on, rows.element(number), body, variables)
-        elif goes_on:
-            body(rows.element(number))
-        else:
+        if not _turn(rows.element(number), goes_on, body, variables):
             return
         is_large = num_recorded() > before
 
@@ -121,8 +113,8 @@ def _stage(rows: Rows, first: int, extra_test: Test, body: Body, variables: Vari
         _stage_with_break(rows, first, extra_test, body, variables)
         return
     data = rows.data(first)
-    kinds = [type(array) for array in data]
-    loop = StagedLoop(variables, user_line(), data[0].context, row_types(data), kinds)
+    types, kinds = list(map(row_type, data)), list(map(type, data))
+    loop = StagedLoop(variables, user_line(), data[0].context, types, kinds)
     lasts: dict[int, Any] = {}
     held: list[Any] = []
 
@@ -179,7 +171,7 @@ def _stage_with_break(
 def _staged_range(numbers: StagedRange, extra_test: Test, body: Body, variables: Variables) -> None:
     """A loop whose length is known only when the function runs."""
     start, stop, step = numbers.start, numbers.stop, numbers.step
-    known = next(one for one in (start, stop, step) if isinstance(one, Number))
+    known = next(end for end in (start, stop, step) if isinstance(end, Number))
     counted, held = _counted(variables, start)
 
     def inside() -> Any:

@@ -1,4 +1,4 @@
-"""Which code is the user's, to be converted, and which a library's, to be left as it is."""
+"""Tells the user's code, which is converted, from that of libraries, which is left as it is."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ __all__ = ["is_library_class", "is_user_function", "user_function"]
 
 def _folders() -> tuple[str, ...]:
     names = ("stdlib", "platstdlib", "purelib", "platlib")
-    found = {path for name in names if (path := sysconfig.get_path(name))}
-    found.update(site.getsitepackages())
-    package = Path(__file__).parents[2]
-    found |= {str(package), str(Path(engine.__file__).parent)}
-    return tuple(str(Path(value)) + os.sep for value in found)
+    found = {Path(path) for name in names if (path := sysconfig.get_path(name))}
+    found |= {*map(Path, site.getsitepackages())}
+    found |= {Path(__file__).parents[2], Path(engine.__file__).parent}
+    return tuple(f"{path}{os.sep}" for path in found)
 
 
 _LIBRARIES: Final = _folders()
-_CALL: Final = "__call__"
 
 
 @functools.lru_cache(4096)
@@ -45,9 +43,9 @@ def is_library_class(kind: type) -> bool:
     name = kind.__module__
     if name == "builtins":
         return True
-    for one in vars(kind).values():
-        if isinstance(one, types.FunctionType) and one.__module__ == name:
-            return _is_library_file(one.__code__.co_filename)
+    for value in vars(kind).values():
+        if isinstance(value, types.FunctionType) and value.__module__ == name:
+            return _is_library_file(value.__code__.co_filename)
     return name.partition(".")[0] in ("hybridnet", "numpy", "jax", "collections")
 
 
@@ -59,8 +57,8 @@ def user_function(value: Any) -> types.FunctionType | None:
         value = value.__func__
     if isinstance(value, types.FunctionType):
         return value if is_user_function(value) else None
-    if isinstance(value, type):
-        found = getattr(value, "__init__", None)
-    else:
-        found = getattr(type(value), _CALL, None)
+    is_class = isinstance(value, type)
+    found = getattr(
+        value if is_class else type(value), "__init__" if is_class else "__call__", None
+    )
     return found if is_user_function(found) else None

@@ -36,6 +36,6 @@ def trimmed(traceback: types.TracebackType | None) -> types.TracebackType | None
             frames.append(traceback)
         traceback = traceback.tb_next
     made: types.TracebackType | None = None
-    for one in reversed(frames):
-        made = types.TracebackType(made, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    for frame in reversed(frames):
+        made = types.TracebackType(made, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return made

@@ -82,7 +82,6 @@ def number(value: Any, ctx: Context) -> Number:
 def _as_number(array: NDArray) -> Number:
     made = array.as_kind(Number)
     assert isinstance(made, Number)
-    made.set_edge(array.edge)
     return made
 
 
@@ -104,52 +103,38 @@ def _cast(array: NDArray, type: TensorType) -> NDArray:
 
 
 def _computed(
-    operator: str,
-    one: Number,
-    other: Any,
-    *,
-    swap: bool = False,
-    floats: bool = False,
+    operator: str, value: Number, other: Any, *, swap: bool = False, floats: bool = False
 ) -> Any:
-    """Applies an operator of Python's.
+    """Applies an operator of Python's to a number and what stands on its other side.
 
     Args:
         operator: for two arrays.
-        one: the number.
-        other: what stands on the other side.
         swap: whether the number is the right side.
         floats: whether the result is a float though both are whole.
     """
     if is_number(other):
-        other = _like(one, other)
+        other = _like(value, other)
     elif not isinstance(other, NDArray):
         return NotImplemented
     elif not isinstance(other, Number):
-        return _pair(operator, in_array(one, other), other, swap)
-    dtype = joined(joined(one.type.dtype, other.type.dtype), _FLOAT if floats else _INT)
+        return _pair(operator, in_array(value, other), other, swap)
+    dtype = joined(joined(value.type.dtype, other.type.dtype), _FLOAT if floats else _INT)
     scalar = tensor_type((), dtype)
-    return _as_number(_pair(operator, _cast(one, scalar), _cast(other, scalar), swap))
+    return _as_number(_pair(operator, _cast(value, scalar), _cast(other, scalar), swap))
 
 
-def _compared(operator: str, one: Number, other: Any) -> Any:
-    if is_number(other):
-        other = _like(one, other)
-    elif not isinstance(other, NDArray):
-        return NotImplemented
-    elif not isinstance(other, Number):
-        return _pair(operator, in_array(one, other), other, False)
-    scalar = tensor_type((), joined(joined(one.type.dtype, other.type.dtype), _INT))
-    made = _pair(operator, _cast(one, scalar), _cast(other, scalar), False)
-    return _as_number(_cast(made, tensor_type((), _BOOL)))
+def _compared(operator: str, value: Number, other: Any) -> Any:
+    made = _computed(operator, value, other)
+    return _as_number(_cast(made, tensor_type((), _BOOL))) if isinstance(made, Number) else made
 
 
-def _logical(operator: str, one: Number, other: Any) -> Any:
+def _logical(operator: str, value: Number, other: Any) -> Any:
     if isinstance(other, (bool, np.bool_)):
-        other = _like(one, other)
-    both = isinstance(other, Number) and one.type.dtype == other.type.dtype == _BOOL
-    if not both:
+        other = _like(value, other)
+    if not isinstance(other, Number) or not value.type.dtype == other.type.dtype == _BOOL:
         return NotImplemented
-    return _as_number(_cast(_pair(operator, one.as_python(), other.as_python(), False), one.type))
+    made = _pair(operator, value.as_python(), other.as_python(), False)
+    return _as_number(_cast(made, value.type))
 
 
 def _of(rule: Callable[..., Any], operator: str, **options: bool) -> Callable[[Any, Any], Any]:
@@ -267,13 +252,13 @@ class Number(NDArray):
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
 
-def _like(one: Number, value: Any) -> Number:
-    return number(value, one.context)
+def _like(known: Number, value: Any) -> Number:
+    return number(value, known.context)
 
 
-def in_array(one: Number, array: NDArray) -> NDArray:
+def in_array(value: Number, array: NDArray) -> NDArray:
     """Returns a number as an array takes it: of one element and of its dtype."""
-    return _cast(one, tensor_type((1,), array.type.dtype)).as_kind(type(array))
+    return _cast(value, tensor_type((1,), array.type.dtype)).as_kind(type(array))
 
 
 def _pair(operator: str, lhs: NDArray, rhs: NDArray, swap: bool) -> Any:
@@ -281,14 +266,14 @@ def _pair(operator: str, lhs: NDArray, rhs: NDArray, swap: bool) -> Any:
     return type(lhs).apply_operator(get(operator), pair, {})
 
 
-def _floor_divided(one: Number, other: Any) -> Any:
+def _floor_divided(value: Number, other: Any) -> Any:
     if is_number(other):
-        other = _like(one, other)
+        other = _like(value, other)
     if not isinstance(other, Number):
         return NotImplemented
-    rest = one % other
+    rest = value % other
     whole = rest.type.dtype == _INT
-    made = (one - rest).as_python() / (other + 0 if whole else other + 0.0).as_python()
+    made = (value - rest).as_python() / (other + 0 if whole else other + 0.0).as_python()
     if not whole:
         made = NDArray.apply_operator(get("floor"), (made + 0.5,), {})
     return _as_number(made)

@@ -1,4 +1,4 @@
-"""What is rewritten in a user's function before the library that converts control flow sees it.
+"""Rewrites a user's function before the library that converts control flow sees it.
 
 That library (diastatic-malt) leaves some of Python out, or treats it in a way that does not suit
 arrays that are changed in place. Here such statements become others that say the same:
@@ -44,16 +44,17 @@ def _without_annotations(node: ast.FunctionDef) -> None:
     node.returns = None
     arguments = node.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    for one in (*every, arguments.vararg, arguments.kwarg):
-        if one is not None:
-            one.annotation = None
+    for argument in (*every, arguments.vararg, arguments.kwarg):
+        if argument is not None:
+            argument.annotation = None
 
 
 def _name(identifier: str, context: ast.expr_context | None = None) -> ast.Name:
     return ast.Name(identifier, context or ast.Load())
 
 
-def _call(operator: str, *args: ast.expr) -> ast.Call:
+def call_operator(operator: str, *args: ast.expr) -> ast.Call:
+    """Returns a call of one of our operators."""
     return ast.Call(ast.Attribute(_name("ag__"), operator, ast.Load()), list(args), [])
 
 
@@ -92,7 +93,7 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load):
             return node
-        return self._put(_call("get_item", node.value, _key(node.slice)), node)
+        return self._put(call_operator("get_item", node.value, _key(node.slice)), node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         if node.value is not None:
@@ -103,10 +104,7 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         is_super = isinstance(node.func, ast.Name) and node.func.id == "super"
         if is_super and not node.args and self._first is not None:
-            node.args = [
-                self._put(_name("__class__"), node),
-                self._put(_name(self._first), node),
-            ]
+            node.args = [self._put(_name(name), node) for name in ("__class__", self._first)]
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -133,12 +131,14 @@ class _Rewriter(ast.NodeTransformer):
         source = ast.Constant(ast.unparse(node.test))
         self.generic_visit(node)
         message = node.msg or ast.Constant(None)
-        return self._put(ast.Expr(_call("assert_stmt", node.test, _lambda(message), source)), node)
+        return self._put(
+            ast.Expr(call_operator("assert_stmt", node.test, _lambda(message), source)), node
+        )
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         self.generic_visit(node)
         if node.exc is not None:
-            node.exc = self._put(_call("raised", node.exc), node)
+            node.exc = self._put(call_operator("raised", node.exc), node)
         return node
 
     def visit_Assign(self, node: ast.Assign) -> Any:
@@ -166,7 +166,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def _store(self, target: ast.Subscript, value: ast.expr) -> ast.Expr:
         owner, keys = self._path(target)
-        return ast.Expr(_call("set_item", owner, keys, value))
+        return ast.Expr(call_operator("set_item", owner, keys, value))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         if not isinstance(node.target, ast.Subscript):
@@ -174,7 +174,7 @@ class _Rewriter(ast.NodeTransformer):
             return node
         owner, keys = self._path(node.target)
         operator, value = ast.Constant(type(node.op).__name__), self.visit(node.value)
-        return self._put(ast.Expr(_call("update_item", owner, keys, operator, value)), node)
+        return self._put(ast.Expr(call_operator("update_item", owner, keys, operator, value)), node)
 
     def _path(self, target: ast.Subscript) -> tuple[ast.expr, ast.expr]:
         """Returns what ``owner[a][b]`` begins with, and the keys as a tuple."""
@@ -207,7 +207,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def _lazy(self, node: ast.expr, parts: list[ast.expr]) -> ast.AST:
         """An expression of which parts become functions of their own."""
-        if any(isinstance(one, ast.NamedExpr) for part in parts for one in ast.walk(part)):
+        if any(map(_assigns, parts)):
             raise NotImplementedError(
                 "`:=` is not converted where it may not be reached, in `and`, `or` and conditional "
                 "expressions; assign the variable before"
@@ -216,7 +216,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_While(self, node: ast.While) -> Any:
-        if any(isinstance(one, ast.NamedExpr) for one in ast.walk(node.test)):
+        if _assigns(node.test):
             if node.orelse:
                 raise NotImplementedError("`while` with `:=` and `else` is not converted")
             leave = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
@@ -230,7 +230,7 @@ class _Rewriter(ast.NodeTransformer):
     def _loop(self, node: ast.While | ast.For) -> Any:
         rebound = sorted(_rebound(node))
         self.generic_visit(node)
-        vars(node)["rebound"] = rebound
+        vars(node)[REBOUND] = rebound
         if not node.orelse:
             return node
         orelse, node.orelse = node.orelse, []
@@ -250,7 +250,7 @@ class _Rewriter(ast.NodeTransformer):
         if not isinstance(node, (ast.While, ast.For, ast.FunctionDef, ast.ClassDef)):
             for name, field in ast.iter_fields(node):
                 if isinstance(field, list):
-                    setattr(node, name, [self._flagged(one, flag) for one in field])
+                    setattr(node, name, [self._flagged(part, flag) for part in field])
         return node
 
 
@@ -284,11 +284,16 @@ class _Assigned(ast.NodeTransformer):
 def _key(node: ast.expr) -> ast.expr:
     """Returns an index as an expression of its own: slices are calls then."""
     if isinstance(node, ast.Slice):
-        ends = [one or ast.Constant(None) for one in (node.lower, node.upper, node.step)]
-        return _call("slice_", *ends)
+        ends = [end or ast.Constant(None) for end in (node.lower, node.upper, node.step)]
+        return call_operator("slice_", *ends)
     if isinstance(node, ast.Tuple):
         return ast.Tuple([_key(element) for element in node.elts], ast.Load())
     return node
+
+
+def _assigns(node: ast.AST) -> bool:
+    """Whether an expression holds a ``:=``."""
+    return any(isinstance(part, ast.NamedExpr) for part in ast.walk(node))
 
 
 def _breaks(node: ast.AST) -> bool:
@@ -296,19 +301,21 @@ def _breaks(node: ast.AST) -> bool:
     if isinstance(node, ast.Break):
         return True
     if isinstance(node, (ast.While, ast.For)):
-        return any(_breaks(one) for one in node.orelse)
+        return any(map(_breaks, node.orelse))
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return False
-    return any(_breaks(one) for one in ast.iter_child_nodes(node))
+    return any(map(_breaks, ast.iter_child_nodes(node)))
 
 
 def _rebound(loop: ast.While | ast.For) -> set[str]:
     """Returns the variables to which a loop assigns other objects, by more than ``x += y``."""
     found = set()
-    augmented = {one.target for one in ast.walk(loop) if isinstance(one, ast.AugAssign)}
-    for one in ast.walk(loop):
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one not in augmented:
-            found.add(one.id)
-        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store):
-            found.add(ast.unparse(one))
+    augmented = {node.target for node in ast.walk(loop) if isinstance(node, ast.AugAssign)}
+    for node in ast.walk(loop):
+        if not isinstance(getattr(node, "ctx", None), ast.Store):
+            continue
+        if isinstance(node, ast.Attribute) or (
+            isinstance(node, ast.Name) and node not in augmented
+        ):
+            found.add(ast.unparse(node))
     return found

@@ -1,19 +1,17 @@
-"""What `for` loops of known length go over: ranges, rows of arrays, and several of these."""
+"""The things that `for` loops of known length go over: ranges, rows of arrays, several of these."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any, final
 
-from hybridnet.base.tensor_type import TensorType
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.registry import get
 
-from ..control_flow import row_type
 from .builtins import Together, get_item
 from .number import to_number
 
-__all__ = ["ArrayRows", "RangeRows", "Rows", "TogetherRows", "rows_of"]
+__all__ = ["Rows", "rows_of"]
 
 
 @final
@@ -86,7 +84,7 @@ class ArrayRows:
 
 @final
 class TogetherRows:
-    """What `zip` and `enumerate` give; see `RangeRows`."""
+    """The elements of `zip` and `enumerate`; see `RangeRows`."""
 
     def __init__(self, parts: Sequence[Rows]) -> None:
         self._parts = parts
@@ -124,8 +122,3 @@ def rows_of(iterated: Any) -> Rows | None:
         found = [part for part in parts if part is not None]
         return TogetherRows(found) if len(found) == len(parts) else None
     return None
-
-
-def row_types(data: Sequence[NDArray]) -> list[TensorType]:
-    """Returns the types of rows."""
-    return [row_type(array) for array in data]

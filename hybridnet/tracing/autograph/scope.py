@@ -1,4 +1,4 @@
-"""What converted functions need around their bodies."""
+"""Operators around the bodies of converted functions, and of their variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes from turn to turn of a loop in the graph, of which type, and what is an error."""
+"""The values that go from turn to turn of a loop in the graph: their types, and their errors."""
 
 from __future__ import annotations
 
@@ -61,20 +61,15 @@ class Slot:
         start = self.start
         if isinstance(start, (Undefined, UndefinedReturnValue)):
             start = 0  # another variable says that it is not to be read
-        if isinstance(start, NDArray):
-            if start.type is self.type:
-                return start
-            cast: NDArray = NDArray.apply_call(cast_call(self.type), (start,))[0]
-            return cast
-        filled: NDArray = NDArray.apply_call(fill_call(self.type), (), (float(start),), ctx)[0]
-        return filled
+        if not isinstance(start, NDArray):
+            (start,) = NDArray.apply_call(fill_call(self.type), (), (float(start),), ctx)
+        elif start.type is not self.type:
+            (start,) = NDArray.apply_call(cast_call(self.type), (start,))
+        made: NDArray = start
+        return made
 
     def after(self, leaf: Any, line: str) -> Slot:
         """Returns what it has to be taken for, given what it is after a turn.
-
-        Args:
-            leaf: what it is then.
-            line: the user's, for messages.
 
         Raises:
             StagingError: it is nothing that can go from turn to turn.
@@ -84,18 +79,14 @@ class Slot:
         if self.type is None:
             return self._after_object(leaf, line)
         number = isinstance(leaf, Number) or is_number(leaf)
-        if self.kind is Number and (number or isinstance(leaf, NDArray)):
-            return self._after_number(leaf, number)
-        if isinstance(leaf, NDArray) and leaf.type is not self.type and not number:
-            raise self._error(leaf, line)
         if not number and not isinstance(leaf, NDArray):
             raise self._error(leaf, line)
-        return self
-
-    def _after_number(self, leaf: Any, number: bool) -> Slot:
+        if self.kind is not Number:
+            if not number and leaf.type is not self.type:
+                raise self._error(leaf, line)
+            return self
         if not number:
             return replace(self, type=leaf.type, kind=type(leaf))
-        assert self.type is not None
         dtype = leaf.type.dtype if isinstance(leaf, NDArray) else number_dtype(leaf)
         wide = tensor_type((), joined(self.type.dtype, dtype))
         return self if wide is self.type else replace(self, type=wide)
@@ -130,8 +121,6 @@ def slot_of(name: str, start: Any, assigned: bool) -> Slot:
     """Returns what a leaf is taken for at first.
 
     Args:
-        name: of the variable.
-        start: what it is before the loop.
         assigned: whether the loop assigns other objects to it, and not only ``x += y``.
     """
     if isinstance(start, Number):

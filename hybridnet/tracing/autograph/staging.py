@@ -24,7 +24,6 @@ from .appended import forget_rows, note_row
 from .number import Kind, Number, is_number, number_dtype
 from .slots import HOW, Slot, StagingError, StagingKindError, slot_of
 from .state import (
-    Change,
     Containers,
     Leaves,
     Undefined,
@@ -36,10 +35,15 @@ from .state import (
 __all__ = ["StagedLoop", "Variables", "forget_loops"]
 
 _TRIES: Final = 8
+_OVERWRITTEN: Final = (
+    "{line}: the loop changes {name!r} in place, and then assigns another array to it; of an array "
+    "from outside a loop that is part of the graph can do one of these only: write {name} = {name} "
+    "+ y for {name} += y, or copy it before"
+)
 
 
 class _LoopMemory(threading.local):
-    """What this thread knows of loops that it has traced, while it traces."""
+    """The loops that this thread has traced, while it traces, and what they turned out to be."""
 
     def __init__(self) -> None:
         self.loops: dict[Any, tuple[list[Any], list[Any]]] = {}
@@ -75,7 +79,7 @@ class Variables(NamedTuple):
 
 
 class _Retry(Exception):
-    """What the variables are was taken wrongly; it is right now."""
+    """The variables were taken for something else than they are; it is right now."""
 
 
 @final
@@ -86,9 +90,6 @@ class StagedLoop:
         variables: that it assigns.
         row_types: of what stands for the rows that a turn is given.
         row_kinds: the classes of that.
-
-    Attributes:
-        line: as given.
     """
 
     def __init__(
@@ -119,7 +120,8 @@ class StagedLoop:
         variables = self._variables
         for name, (first, stop, _) in zip(variables.names, self._leaves.spans, strict=True):
             assigned = name in variables.rebound
-            self._slots += [slot_of(name, one, assigned) for one in self._leaves.all[first:stop]]
+            leaves = self._leaves.all[first:stop]
+            self._slots += [slot_of(name, leaf, assigned) for leaf in leaves]
 
     def _key_of_loop(self) -> Any:
         codes = [id(getattr(block, "__code__", None)) for block in self._variables.blocks]
@@ -136,17 +138,12 @@ class StagedLoop:
             self._add_item(number, key)
         if len(types) == len(self._slots):
             pairs = zip(self._slots, types, strict=True)
-            self._slots = [replace(one, type=type, kind=kind) for one, (type, kind) in pairs]
+            self._slots = [replace(slot, type=type, kind=kind) for slot, (type, kind) in pairs]
 
     # -- tracing -----------------------------------------------------------------------------
 
     def traced(self, what: str, run: Callable[..., Any]) -> Body:
-        """Traces a condition: it returns one value, and changes nothing.
-
-        Args:
-            what: it is, for messages.
-            run: is given what stands for the rows.
-        """
+        """Traces a condition: given what stands for the rows, `run` returns one value."""
 
         def function(*arrays: NDArray) -> list[Any]:
             found, _, _ = self._run(run, arrays)
@@ -156,9 +153,6 @@ class StagedLoop:
 
     def traced_body(self, run: Callable[..., Any]) -> Body:
         """Traces the body until the types of the variables no longer change.
-
-        Args:
-            run: the body; is given what stands for the rows.
 
         Raises:
             StagingError: the loop cannot become part of the graph.
@@ -182,21 +176,19 @@ class StagedLoop:
 
     def _body(self, what: str, function: Callable[..., list[Any]]) -> Body:
         carried = [slot for slot in self._slots if slot.type is not None]
-        types = [*self._row_types, *(one.type for one in carried if one.type is not None)]
-        kinds = [*self._row_kinds, *(one.kind for one in carried)]
+        types = [*self._row_types, *(slot.type for slot in carried if slot.type is not None)]
+        kinds = [*self._row_kinds, *(slot.kind for slot in carried)]
         return Body(f"{what} of the loop at {self.line}", function, types, self._ctx, kinds, True)
 
     def _run(
         self, run: Callable[..., Any], arrays: Sequence[NDArray]
-    ) -> tuple[Any, tuple[Any, ...], list[Change]]:
+    ) -> tuple[Any, tuple[Any, ...], dict[int, Any]]:
         """Runs a part of the loop; returns what it gives, and what variables and containers are."""
         count = len(self._row_types)
         given = iter(arrays[count:])
-        leaves = [one.start if one.type is None else next(given) for one in self._slots]
+        leaves = [slot.start if slot.type is None else next(given) for slot in self._slots]
         for slot, leaf in zip(self._slots, leaves, strict=True):
-            if slot.type is None:
-                continue
-            if not isinstance(slot.start, NDArray) or _is_made_inside(slot.start):
+            if slot.type is not None and not _is_from_outside(slot.start):
                 _memory.made.add(leaf.storage)
         self._assign(leaves)
         try:
@@ -212,31 +204,30 @@ class StagedLoop:
         count = len(self._leaves.all)
         self._variables.set(tuple(self._leaves.values(leaves[:count])))
         for (number, key), leaf in zip(self._items, leaves[count:], strict=True):
-            self._containers.set_item(number, key, leaf)
+            self._containers.all[number].set_item(key, leaf)
 
-    def _flattened(self, values: Sequence[Any], changes: Sequence[Change]) -> list[Any]:
+    def _flattened(self, values: Sequence[Any], contents: dict[int, Any]) -> list[Any]:
         """Returns the leaves of the variables, of the items, and of what was appended."""
         leaves: list[Any] = []
         for number, value in enumerate(values):
             leaves += self._leaves_of(number, value)
-        contents = {change.number: change.items for change in changes}
         self._appended = {}
         more: list[Any] = []
         for number, items in contents.items():
             more += self._new_items(number, items)
         for number, key in self._items:
-            leaves.append(contents.get(number, self._containers.before(number))[key])
+            leaves.append(contents.get(number, self._containers.all[number].before)[key])
         return [*leaves, *more]
 
     def _leaves_of(self, number: int, value: Any) -> list[Any]:
         """Returns the leaves of a variable, which must be as many as before the turn."""
-        first, _, tree = self._leaves.spans[number]
+        first, stop, tree = self._leaves.spans[number]
         found, new_tree = flatten(value)
         if new_tree == tree:
             return found
         start = self._leaves.all[first] if tree is None else None
         if isinstance(start, Undefined) or isinstance(value, UndefinedReturnValue):
-            return [value] * (1 if tree is None else self._width(number))
+            return [value] * (1 if tree is None else stop - first)
         if isinstance(start, UndefinedReturnValue):
             self._start[number] = unflatten(new_tree, [start] * len(found))
             self._flatten_start()
@@ -248,14 +239,9 @@ class StagedLoop:
             f"structure after a turn; {HOW}"
         )
 
-    def _width(self, number: int) -> int:
-        first, stop, _ = self._leaves.spans[number]
-        return stop - first
-
     def _new_items(self, number: int, items: Any) -> list[Any]:
         """Finds out what a turn does to a container; returns what it appends."""
-        containers = self._containers
-        before, name = containers.before(number), containers.name(number)
+        before, name = self._containers.all[number].before, self._containers.all[number].name
         count = len(before)
         longer = isinstance(before, list) and len(items) > count
         if longer and all(a is b for a, b in zip(items, before, strict=False)):
@@ -267,8 +253,8 @@ class StagedLoop:
                 f"{self.line}: the loop changes what {name!r} holds: {count} items before a turn, "
                 f"{len(items)} after it, or others; {HOW}"
             )
-        new = [key for key in keys if items[key] is not before[key]]
-        new = [key for key in new if (number, key) not in self._items]
+        changed = [key for key in keys if items[key] is not before[key]]
+        new = [key for key in changed if (number, key) not in self._items]
         for key in new:
             self._add_item(number, key)
         if new:
@@ -277,8 +263,8 @@ class StagedLoop:
 
     def _add_item(self, number: int, key: Any) -> None:
         """Has an item of a container go from turn to turn."""
-        start = self._containers.before(number)[key]
-        label = self._containers.label(number, key)
+        container = self._containers.all[number]
+        start, label = container.before[key], container.label(key)
         if flatten(start)[1] is not None:
             raise StagingKindError(
                 f"{self.line}: {label} is {described(start)}, which the loop replaces; {HOW}"
@@ -291,8 +277,9 @@ class StagedLoop:
         holds = True
         for number, (slot, place) in enumerate(self._places()):
             leaf = body.leaves[number]
-            if place in body.overwritten and leaf is not body.given[place]:
-                self._refuse_overwritten(slot)
+            replaced = place in body.overwritten and leaf is not body.given[place]
+            if replaced and _is_from_outside(slot.start):
+                raise StagingKindError(_OVERWRITTEN.format(line=self.line, name=slot.name))
             found = slot.after(leaf, self.line)
             if found is not slot:
                 self._slots[number] = found
@@ -311,15 +298,6 @@ class StagedLoop:
             found.append((slot, -1 if slot.type is None else place))
             place += slot.type is not None
         return found
-
-    def _refuse_overwritten(self, slot: Slot) -> None:
-        name = slot.name
-        if isinstance(slot.start, NDArray) and not _is_made_inside(slot.start):
-            raise StagingKindError(
-                f"{self.line}: the loop changes {name!r} in place, and then assigns another array "
-                "to it; of an array from outside a loop that is part of the graph can do one of "
-                f"these only: write {name} = {name} + y for {name} += y, or copy it before"
-            )
 
     # -- results -----------------------------------------------------------------------------
 
@@ -352,7 +330,7 @@ class StagedLoop:
                 kind = tensor_type((), number_dtype(leaf))
                 found.append((filled(leaf, kind), kind, Number))
             else:
-                names = ", ".join(map(self._containers.name, self._appended))
+                names = ", ".join(self._containers.all[i].name for i in self._appended)
                 raise StagingKindError(
                     f"{self.line}: the loop appends {described(leaf)} to {names}; a loop that is "
                     "part of the graph can append arrays and numbers only"
@@ -362,7 +340,7 @@ class StagedLoop:
     def refuse_appended(self) -> None:
         """Raises where the loop appends to lists, and nobody knows how often."""
         for number in self._appended:
-            name = self._containers.name(number)
+            name = self._containers.all[number].name
             raise StagingKindError(
                 f"{self.line}: the loop appends to {name!r}, but how often it runs is known only "
                 "when it runs; make an array before it, nd.zeros((most, ...)), and assign its rows,"
@@ -392,7 +370,7 @@ class StagedLoop:
             if slot.type is None:
                 made.append(self._object_after(slot, leaf, lasts))
                 continue
-            output = _as_kind(next(values), slot.kind)
+            output = next(values).as_kind(slot.kind)
             if place in holding:
                 made.append(True)
                 continue
@@ -415,37 +393,27 @@ class StagedLoop:
     def extend(
         self, stacked: Sequence[NDArray], appended: Sequence[tuple[Any, TensorType, Any]]
     ) -> None:
-        """Appends to lists what all turns have appended.
-
-        Args:
-            stacked: the arrays, one row for each turn.
-            appended: as given by `appended`.
-        """
+        """Appends to lists what all turns have: `stacked` has a row for each turn."""
         first = 0
         for number, width in self._appended.items():
             chosen = slice(first, first + width)
             first += width
             parts = list(zip(stacked[chosen], appended[chosen], strict=True))
-            found = self._containers.container(number)
+            found = self._containers.all[number].container
             for turn in range(stacked[0].shape[0]):
                 for part, (_, type, kind) in parts:
-                    row = _as_kind(part.view(turn * type.size, type.shape), kind)
+                    row = part.view(turn * type.size, type.shape).as_kind(kind)
                     if row.shape and row.shape == part.shape[1:]:
                         note_row(row, part, turn)
                     found.append(row)
 
 
-def _is_made_inside(array: NDArray) -> bool:
-    """Whether an array was made while tracing, so that only the traced function sees it."""
-    storage: Any = array.storage
-    owner = storage.owner
-    return storage in _memory.made or (owner is not None and storage not in owner.formals)
-
-
-def _as_kind(array: NDArray, kind: Kind) -> NDArray:
-    made = array.as_kind(kind)
-    made.set_edge(array.edge)
-    return made
+def _is_from_outside(value: Any) -> bool:
+    """Whether a value is an array that was not made while tracing, so that others see it too."""
+    if not isinstance(value, NDArray) or value.storage in _memory.made:
+        return False
+    owner: Any = value.storage.owner
+    return owner is None or value.storage in owner.formals
 
 
 def _array_after(

@@ -19,7 +19,6 @@ from ..structure import Tree, flatten, unflatten
 from .library import is_library_class, is_user_function
 
 __all__ = [
-    "Change",
     "Containers",
     "Leaves",
     "Undefined",
@@ -64,7 +63,7 @@ class Undefined:
 
 
 class UndefinedReturnValue:
-    """What a function returns that has not come to a `return`."""
+    """The result of a function that has not come to a `return`."""
 
 
 def same_plain(value: Any, other: Any) -> bool:
@@ -113,25 +112,13 @@ class Leaves:
         return [unflatten(tree, leaves[start:stop]) for start, stop, tree in self.spans]
 
 
-class Change(NamedTuple):
-    """A container that a block has changed.
-
-    Attributes:
-        number: of the container.
-        items: what was in it after the block: a list, or a dict.
-    """
-
-    number: int
-    items: Any
-
-
-class _Kept(NamedTuple):
-    """A container.
+class Container(NamedTuple):
+    """A container that blocks of code may change.
 
     Attributes:
         name: how the user's code reaches it.
         container: the list, dict, set or cell; of an object the dict of its attributes.
-        items: what was in it.
+        before: what was in it before the block.
         is_object: whether it holds attributes.
         hides: whether attributes that begin with ``_`` are a library's affair: the object's class
             is made from one of a library (a block of gluon).
@@ -139,15 +126,43 @@ class _Kept(NamedTuple):
 
     name: str
     container: Any
-    items: Any
+    before: Any
     is_object: bool
     hides: bool
+
+    def label(self, key: Any) -> str:
+        """Returns how the user's code reaches an item."""
+        if isinstance(self.container, types.CellType):
+            return self.name
+        return f"{self.name}.{key}" if self.is_object else f"{self.name}[{key!r}]"
 
     def now(self) -> Any:
         """Returns what is in it now."""
         if isinstance(self.container, types.CellType):
             return [self.container.cell_contents]
         return _shown(self.container) if self.hides else self.container
+
+    def put(self, items: Any) -> None:
+        """Sets what is in it."""
+        container = self.container
+        if isinstance(container, list):
+            container[:] = items
+        elif isinstance(container, types.CellType):
+            container.cell_contents = items[0]
+        elif isinstance(container, dict):
+            for key in [key for key in self.now() if key not in items]:
+                container.pop(key)
+            container.update(items)
+        else:
+            container.clear()
+            container.update(items)
+
+    def set_item(self, key: Any, value: Any) -> None:
+        """Sets one item of a list or dict."""
+        if isinstance(self.container, types.CellType):
+            self.container.cell_contents = value
+        else:
+            self.container[key] = value
 
 
 @final
@@ -156,17 +171,20 @@ class Containers:
 
     Args:
         blocks: functions that are the blocks.
+
+    Attributes:
+        all: the containers, which go by their numbers here.
     """
 
     def __init__(self, blocks: Sequence[Callable[..., Any] | None]) -> None:
-        self._kept: list[_Kept] = []
+        self.all: list[Container] = []
         seen: set[int] = set()
         for block in blocks:
             for name, value in _variables(block):
                 self._add(name, value, seen, _DEPTH)
 
     def _add(self, name: str, value: Any, seen: set[int], depth: int) -> None:
-        if depth == 0 or id(value) in seen or len(self._kept) >= _MOST:
+        if depth == 0 or id(value) in seen or len(self.all) >= _MOST:
             return
         if isinstance(value, types.MethodType):
             value = value.__self__
@@ -176,7 +194,7 @@ class Containers:
             inside = ((f"{name}[{number}]", item) for number, item in enumerate(value))
             kept: Any = list(value)
         elif isinstance(value, dict):
-            inside = ((f"{name}[{key!r}]", one) for key, one in list(value.items()))
+            inside = ((f"{name}[{key!r}]", item) for key, item in list(value.items()))
             kept = dict(value)
         elif isinstance(value, set):
             inside, kept = iter(()), set(value)
@@ -191,82 +209,36 @@ class Containers:
             methods = list(_methods(type(value)))
             value, is_object = vars(value), True
             kept = _shown(value) if hides else dict(value)
-            parts = [(f"{name}.{key}", one) for key, one in kept.items()]
+            parts = [(f"{name}.{key}", part) for key, part in kept.items()]
             inside = iter([*parts, *methods])
         else:
             return
         seen.add(id(value))
         if not isinstance(value, (tuple, types.FunctionType)):
-            self._kept.append(_Kept(name, value, kept, is_object, hides))
-        for inner, one in islice(inside, _MOST):
-            self._add(inner, one, seen, depth - 1)
+            self.all.append(Container(name, value, kept, is_object, hides))
+        for inner, part in islice(inside, _MOST):
+            self._add(inner, part, seen, depth - 1)
 
-    def take_back(self) -> list[Change]:
-        """Undoes what a block has done to containers; returns what that was."""
-        changes = []
-        for number, one in enumerate(self._kept):
-            now = one.now()
-            if _same_items(now, one.items):
+    def take_back(self) -> dict[int, Any]:
+        """Undoes what a block has done to containers; returns what was in those it changed."""
+        changed = {}
+        for number, container in enumerate(self.all):
+            now = container.now()
+            if _same_items(now, container.before):
                 continue
-            items: Any = type(one.items)(now)
+            items: Any = type(container.before)(now)
             if isinstance(items, dict):
                 items = {key: v for key, v in items.items() if not isinstance(v, Undefined)}
-                if _same_items(items, one.items):
-                    self.put(number, one.items)
-                    continue
-            changes.append(Change(number, items))
-            self.put(number, one.items)
-        return changes
-
-    def put(self, number: int, items: Any) -> None:
-        """Sets what is in a container."""
-        container = self._kept[number].container
-        if isinstance(container, list):
-            container[:] = items
-            return
-        if isinstance(container, types.CellType):
-            container.cell_contents = items[0]
-            return
-        if isinstance(container, dict):
-            for key in [key for key in self._kept[number].now() if key not in items]:
-                container.pop(key)
-            container.update(items)
-            return
-        container.clear()
-        container.update(items)
-
-    def set_item(self, number: int, key: Any, value: Any) -> None:
-        """Sets one item of a list or dict."""
-        container = self._kept[number].container
-        if isinstance(container, types.CellType):
-            container.cell_contents = value
-            return
-        container[key] = value
-
-    def name(self, number: int) -> str:
-        """Returns how the user's code reaches a container."""
-        return self._kept[number].name
-
-    def label(self, number: int, key: Any) -> str:
-        """Returns how the user's code reaches an item of a container."""
-        one = self._kept[number]
-        if isinstance(one.container, types.CellType):
-            return one.name
-        return f"{one.name}.{key}" if one.is_object else f"{one.name}[{key!r}]"
-
-    def before(self, number: int) -> Any:
-        """Returns what was in a container before the block."""
-        return self._kept[number].items
-
-    def container(self, number: int) -> Any:
-        """Returns a container."""
-        return self._kept[number].container
+            if not _same_items(items, container.before):
+                changed[number] = items
+            container.put(container.before)
+        return changed
 
 
 def _methods(kind: type) -> Iterator[tuple[str, Any]]:
     """Yields the methods of a class that are the user's."""
-    for one in kind.__mro__:
-        for name, value in vars(one).items():
+    for base in kind.__mro__:
+        for name, value in vars(base).items():
             if is_user_function(value):
                 yield name, value
 
@@ -304,9 +276,9 @@ def _globals(function: Any) -> Iterator[tuple[str, Any]]:
 
 def _names(code: types.CodeType) -> Iterator[str]:
     yield from code.co_names
-    for one in code.co_consts:
-        if isinstance(one, types.CodeType):
-            yield from _names(one)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
 
 
 def _cells(function: Any) -> Iterator[tuple[str, types.CellType]]:

@@ -15,7 +15,7 @@ import re
 import threading
 import types
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, final
 from weakref import WeakKeyDictionary
 
 from malt.converters import (
@@ -50,7 +50,7 @@ from malt.pyct.static_analysis import (
     reaching_fndefs,
 )
 
-from .prepare import REBOUND, prepare
+from .prepare import REBOUND, call_operator, prepare
 
 __all__ = ["convert"]
 
@@ -71,9 +71,9 @@ class _Calls(call_trees.CallTreeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if isinstance(node.func, ast.Name) and node.func.id in _FRAMED:
             made: ast.AST = self.generic_visit(node)
-            return made
-        converted: ast.AST = super().visit_Call(node)
-        return converted
+        else:
+            made = super().visit_Call(node)
+        return made
 
 
 @final
@@ -85,11 +85,10 @@ class _Logic(logical_expressions.LogicalExpressionTransformer):
             made: ast.AST = super().visit_Compare(node)
             return made
         self.generic_visit(node)
-        names: list[ast.expr] = [ast.Constant(type(one).__name__) for one in node.ops]
-        thunks: list[ast.expr] = [self._as_lambda(one) for one in node.comparators]
-        operator = ast.Attribute(ast.Name("ag__", ast.Load()), "chain", ast.Load())
-        args = [node.left, ast.Tuple(names, ast.Load()), ast.Tuple(thunks, ast.Load())]
-        return ast.Call(operator, args, [])
+        names: list[ast.expr] = [ast.Constant(type(operator).__name__) for operator in node.ops]
+        thunks: list[ast.expr] = [self._as_lambda(part) for part in node.comparators]
+        lists = ast.Tuple(names, ast.Load()), ast.Tuple(thunks, ast.Load())
+        return call_operator("chain", node.left, *lists)
 
 
 @final
@@ -143,12 +142,12 @@ class _Transpiler(PyToPy):
         owner = names[-2] if len(names) > 1 and names[-2] != "<locals>" else None
         first = code.co_varnames[0] if code.co_argcount else None
         prepare(node, owner, first, _same_line)
-        for one in ast.walk(node):
-            rebound = vars(one).get("rebound")
+        for part in ast.walk(node):
+            rebound = vars(part).get(REBOUND)
             if rebound is not None:
                 names_of = ast.Tuple([ast.Constant(name) for name in rebound], ast.Load())
                 options = {directives.set_loop_options: {REBOUND: names_of}}
-                anno.setanno(one, anno.Basic.DIRECTIVES, options)
+                anno.setanno(part, anno.Basic.DIRECTIVES, options)
         unsupported_features_checker.verify(node)
         node = self.initial_analysis(node, ctx)
         node = functions.transform(node, ctx)
@@ -205,14 +204,14 @@ def _lambda(code: types.CodeType, source: str) -> ast.Lambda:
     places = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
     names = code.co_varnames[: code.co_argcount]
     found = None
-    for one in ast.walk(ast.parse(source)):
-        if not isinstance(one, ast.Lambda) or one.end_lineno is None:
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Lambda) or node.end_lineno is None:
             continue
-        begin, end = (one.lineno, one.col_offset), (one.end_lineno, one.end_col_offset or 0)
-        arguments = [*one.args.posonlyargs, *one.args.args]
+        begin, end = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset or 0)
+        arguments = [*node.args.posonlyargs, *node.args.args]
         fits = tuple(argument.arg for argument in arguments) == names
         if fits and places and begin <= min(places) and max(places) <= end:
-            found = one  # those inside others are found later
+            found = node  # those inside others are found later
     if found is None:
         raise OSError("its source is not in its file")
     return found
@@ -221,30 +220,22 @@ def _lambda(code: types.CodeType, source: str) -> ast.Lambda:
 def _same_line(made: ast.AST, like: ast.AST) -> None:
     """Notes that what was made has no other place than what it stands for."""
     origin = anno.getanno(like, anno.Basic.ORIGIN, default=None)
-    for one in ast.walk(made):
-        if origin is not None and anno.getanno(one, anno.Basic.ORIGIN, default=None) is None:
-            anno.setanno(one, anno.Basic.ORIGIN, origin)
+    for part in ast.walk(made):
+        if origin is not None and anno.getanno(part, anno.Basic.ORIGIN, default=None) is None:
+            anno.setanno(part, anno.Basic.ORIGIN, origin)
 
 
-class _Made(NamedTuple):
-    """A conversion.
-
-    Attributes:
-        code: of a function that gets the operators and returns the converted function.
-    """
-
-    code: types.CodeType
-
-
-_made: Final[WeakKeyDictionary[types.CodeType, dict[str, _Made]]] = WeakKeyDictionary()
+#: By the code of a function and its file, that of a function that gets the operators and returns
+#: the converted one.
+_made: Final[WeakKeyDictionary[types.CodeType, dict[str, types.CodeType]]] = WeakKeyDictionary()
+# The flags of features from the future, of which each has bits of its own.
+_FEATURES: Final = sum(
+    {getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
+)
 
 
 def convert(function: types.FunctionType, operators: Any) -> types.FunctionType:
     """Returns a function that does the same through operators; converted once for each code.
-
-    Args:
-        function: a plain function or lambda.
-        operators: what its control flow will call.
 
     Raises:
         Exception: of many kinds, where its source is not there or cannot be converted.
@@ -256,10 +247,8 @@ def convert(function: types.FunctionType, operators: Any) -> types.FunctionType:
         if made is None:
             made = kept[code.co_filename] = _convert(function)
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    closure = tuple(cells[name] for name in made.code.co_freevars)
-    factory: Callable[..., Any] = types.FunctionType(
-        made.code, function.__globals__, closure=closure
-    )
+    closure = tuple(cells[name] for name in made.co_freevars)
+    factory: Callable[..., Any] = types.FunctionType(made, function.__globals__, closure=closure)
     converted: types.FunctionType = factory(operators)
     converted.__code__ = converted.__code__.replace(
         co_name=code.co_name, co_qualname=code.co_qualname
@@ -271,59 +260,42 @@ def convert(function: types.FunctionType, operators: Any) -> types.FunctionType:
     return converted
 
 
-def _convert(function: types.FunctionType) -> _Made:
+def _convert(function: types.FunctionType) -> types.CodeType:
     node, name = _Transpiler(function).convert()
     if isinstance(node, ast.Lambda):
         node = ast.Assign([ast.Name(name, ast.Store())], node)
     else:
         node.name = name
-    module = _factory(node, name, function.__code__.co_freevars)
-    _place(module, function.__code__.co_firstlineno, 0)
-    flags = function.__code__.co_flags & _future_flags()
-    compiled = compile(
-        module, function.__code__.co_filename, "exec", flags=flags, dont_inherit=True
-    )
+    code = function.__code__
+    module = _factory(node, name, code.co_freevars)
+    _place(module, code.co_firstlineno, 0)
+    flags = code.co_flags & _FEATURES
+    compiled = compile(module, code.co_filename, "exec", flags=flags, dont_inherit=True)
     (outer,) = _codes(compiled)
     (inner,) = _codes(outer)
-    return _Made(_named(inner, function.__code__.co_name))
-
-
-def _future_flags() -> int:
-    flags = 0
-    for name in __future__.all_feature_names:
-        flags |= getattr(__future__, name).compiler_flag
-    return flags
+    return _named(inner, code.co_name)
 
 
 def _factory(node: ast.stmt, name: str, freevars: Sequence[str]) -> ast.Module:
     """Returns the code of a function that defines the converted one, with its free variables."""
-    source = "\n".join(
-        [
-            "def outer():",
-            *(f"    {one} = None" for one in freevars),
-            "    def inner(ag__):",
-            f"        return {name}",
-            "    return inner",
-        ]
-    )
-    module = ast.parse(source)
+    lines = ["def outer():", *(f"    {freevar} = None" for freevar in freevars)]
+    lines += ["    def inner(ag__):", f"        return {name}", "    return inner"]
+    module = ast.parse("\n".join(lines))
     outer: Any = module.body[0]
     outer.body[-2].body.insert(0, node)
     return module
 
 
 def _place(node: ast.AST, line: int, width: int) -> None:
-    """Gives each node the line of the user's that it comes from, and all of it.
-
-    Args:
-        line: of the node around it.
-        width: of that line.
-    """
+    """Gives each node the line of the user's that it comes from, else that of the node around."""
     origin = anno.getanno(node, anno.Basic.ORIGIN, default=None)
     if isinstance(origin, origin_info.OriginInfo):
         line, width = origin.loc.lineno, len(origin.source_code_line)
     elif isinstance(node, (ast.stmt, ast.ExceptHandler)):
-        line, width = _first_line(node, line, width)
+        found = (anno.getanno(part, anno.Basic.ORIGIN, default=None) for part in ast.walk(node))
+        first = next((place for place in found if isinstance(place, origin_info.OriginInfo)), None)
+        if first is not None:  # that of its first part that has one
+            line, width = first.loc.lineno, len(first.source_code_line)
     if "lineno" in node._attributes:
         at: Any = node
         at.lineno = at.end_lineno = line
@@ -332,32 +304,23 @@ def _place(node: ast.AST, line: int, width: int) -> None:
         _place(child, line, width)
 
 
-def _first_line(node: ast.AST, line: int, width: int) -> tuple[int, int]:
-    """Returns the line of the first part of a statement that has one."""
-    for child in ast.walk(node):
-        origin = anno.getanno(child, anno.Basic.ORIGIN, default=None)
-        if isinstance(origin, origin_info.OriginInfo):
-            return int(origin.loc.lineno), len(origin.source_code_line)
-    return line, width
-
-
 def _codes(code: types.CodeType) -> list[types.CodeType]:
-    return [one for one in code.co_consts if isinstance(one, types.CodeType)]
+    return [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
 
 
 def _named(code: types.CodeType, name: str) -> types.CodeType:
     """Gives functions that stand for parts of the user's the name of the user's."""
     constants = []
-    for one in code.co_consts:
-        if isinstance(one, types.CodeType):
-            inner = one.co_name
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            inner = constant.co_name
             if _PARTS.fullmatch(inner):
-                one = one.replace(co_name=name)
+                constant = constant.replace(co_name=name)
                 inner = name
             elif inner.startswith("ag__"):
                 inner = name
-            one = _named(one, inner)
-        constants.append(one)
+            constant = _named(constant, inner)
+        constants.append(constant)
     return code.replace(co_consts=tuple(constants))
 
 

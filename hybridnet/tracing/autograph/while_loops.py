@@ -44,9 +44,7 @@ def while_stmt(
     Args:
         test: gives the condition.
         body: runs one turn, which assigns to the variables of the function around.
-        get_state, set_state: read and assign the variables that the body assigns.
-        symbol_names: their names.
-        opts: what was found out about the loop; see `prepare`.
+        get_state, set_state, symbol_names, opts: as for `for_stmt`.
     """
     trace = recorder.current_trace()
     if trace is None:
@@ -97,9 +95,6 @@ def stage_while(
     """Makes a loop part of the graph.
 
     Args:
-        variables: that it assigns.
-        test: gives the condition.
-        body: runs one turn.
         limit: how many turns there are at most, if that is known.
 
     Raises:
