@@ -46,8 +46,14 @@ def evaluate(
     return [values[edge.node][edge.index] for edge in graph.outputs]
 
 
-def infer_types(graph: Graph, inputs: Sequence[TensorType]) -> dict[Node, Types]:
+def infer_types(
+    graph: Graph, inputs: Sequence[TensorType], *, titles: bool = False
+) -> dict[Node, Types]:
     """Returns the types of every node's outputs.
+
+    Args:
+        inputs: the types of the graph's inputs.
+        titles: whether messages name a node's operator and line, too.
 
     Raises:
         ShapeError, DTypeError: an operator's requirement is not met; the message names the node.
@@ -61,7 +67,8 @@ def infer_types(graph: Graph, inputs: Sequence[TensorType]) -> dict[Node, Types]
         try:
             types[node] = node.call.infer(tuple(types[e.node][e.index] for e in node.inputs))
         except MXNetError as error:
-            raise type(error)(f"at node {node.name!r}: {error}") from error
+            where = node.title if titles else repr(node.name)
+            raise type(error)(f"at node {where}: {error}") from error
     return types
 
 

@@ -8,6 +8,7 @@ in the last place apart from what a larger program computes.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, Final, final
 
 import numpy as np
@@ -17,12 +18,13 @@ from hybridnet.base.dtype import is_float
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.node import Edge, Node
+from hybridnet.ops.core.call import Call
 from hybridnet.ops.core.operator import OpCall
 
 from .numpy_rules import NUMPY, NumpyRule
 from .rewrite import Rewriter, op_name
 
-__all__ = ["LIMIT", "Constants"]
+__all__ = ["LIMIT", "Constants", "computed_now"]
 
 #: The elements that an array written into a graph has at most, unless all are the same.
 LIMIT: Final = 1024
@@ -58,12 +60,8 @@ class Constants:
         call = node.call
         if operands is None or call is None or any(one.size > _OPERAND_LIMIT for one in operands):
             return None
-        cpu = jax.local_devices(backend="cpu")[0]
-        with jax.ensure_compile_time_eval(), jax.enable_x64(True), jax.default_device(cpu):
-            arrays = [jax.numpy.asarray(one) for one in operands]
-            numbers = [jax.numpy.asarray(one, "float64") for one in node.scalars]
-            (result,) = call.lower("cpu", arrays, numbers)
-            return np.asarray(result)
+        (result,) = computed_now(call, operands, node.scalars)
+        return result
 
     def literal(self, value: Array, of: Node) -> Edge | None:
         """Returns a node that stands for a value in the place of another; None if it is large."""
@@ -109,6 +107,15 @@ class Constants:
                 return None
             found.append(value)
         return found
+
+
+def computed_now(call: Call, operands: Sequence[Array], scalars: Sequence[Any]) -> list[Array]:
+    """Returns what a call's own lowering makes of arrays, on the CPU."""
+    cpu = jax.local_devices(backend="cpu")[0]
+    with jax.ensure_compile_time_eval(), jax.enable_x64(True), jax.default_device(cpu):
+        arrays = [jax.numpy.asarray(operand) for operand in operands]
+        numbers = [jax.numpy.asarray(scalar, "float64") for scalar in scalars]
+        return [np.asarray(result) for result in call.lower("cpu", arrays, numbers)]
 
 
 def _applied(

@@ -14,14 +14,20 @@ from typing import Any, Final, final
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.graph.evaluate import evaluate
+from hybridnet.graph.gradient import EdgeHandle, fitted
+from hybridnet.graph.node import (
+    Edge,
+    Graph,
+    Moves,
+    Node,
+    variable,
+)
 from hybridnet.ops.core.backward import BackwardCall
 from hybridnet.ops.core.call import Arrays, Backward, Call, Types, only
 from hybridnet.ops.core.registry import get
 
 from .by_value import Unresolved
-from .evaluate import evaluate
-from .gradient import EdgeHandle, fitted
-from .node import Edge, Graph, Moves, Node, variable
 
 __all__ = ["GradientCall", "expanded", "gradient_call"]
 
