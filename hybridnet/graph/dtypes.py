@@ -156,13 +156,13 @@ class _DtypeInference:
         if all(dtype is not None for dtype in dtypes):
             return self.probe(node, dtypes)
         try:
-            one, other = (
+            first, second = (
                 self.probe(node, [trial if dtype is None else dtype for dtype in dtypes])
                 for trial in _TRIALS
             )
         except MXNetError:
             return []
-        return [a if a == b else None for a, b in zip(one, other, strict=True)]
+        return [a if a == b else None for a, b in zip(first, second, strict=True)]
 
     def guess(self, node: Node, edges: Sequence[Edge], output: DType) -> None:
         """Learns that inputs have the output's dtype, if that would give the output this dtype."""
@@ -215,9 +215,9 @@ def _followers(call: Call, edges: Sequence[_T]) -> Sequence[_T]:
 def _probe(call: Call, dtypes: Sequence[DType]) -> list[DType]:
     refused: DTypeError | None = None
     for shapes in _made_up_shapes(call, len(dtypes)):
-        types = [tensor_type(*one) for one in zip(shapes, dtypes, strict=True)]
+        types = [tensor_type(*pair) for pair in zip(shapes, dtypes, strict=True)]
         try:
-            return [one.dtype for one in infer_call(call, types)]
+            return [kind.dtype for kind in infer_call(call, types)]
         except DTypeError as error:
             # The dtypes are to blame, and of the made-up shapes nobody should hear.
             refused = DTypeError(re.sub(r"(\w)\[[\d,]+\]", r"\1", str(error)))

@@ -39,8 +39,8 @@ def evaluate(
             continue
         operands = [values[edge.node][edge.index] for edge in node.inputs]
         own = [
-            numbers[one] if type(one) is HostScalar else jnp.asarray(one, "float64")
-            for one in node.scalars
+            numbers[scalar] if type(scalar) is HostScalar else jnp.asarray(scalar, "float64")
+            for scalar in node.scalars
         ]
         values[node] = node.call.lower(platform, operands, own)
     return [values[edge.node][edge.index] for edge in graph.outputs]
@@ -59,7 +59,7 @@ def infer_types(
         ShapeError, DTypeError: an operator's requirement is not met; the message names the node.
     """
     types: dict[Node, Types] = {
-        node: (one,) for node, one in zip(graph.inputs, inputs, strict=True)
+        node: (kind,) for node, kind in zip(graph.inputs, inputs, strict=True)
     }
     for node in graph.nodes:
         if node.call is None:
@@ -75,6 +75,6 @@ def infer_types(
 def host_scalars_of(graph: Graph) -> tuple[HostScalar, ...]:
     """Returns the numbers that Python is asked for at each run, in order of first use."""
     found = dict.fromkeys(
-        one for node in graph.nodes for one in node.scalars if type(one) is HostScalar
+        scalar for node in graph.nodes for scalar in node.scalars if type(scalar) is HostScalar
     )
     return tuple(found)

@@ -8,7 +8,7 @@ share summed up on the way. So gradients of every order come from the same few r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any, final
 
 from hybridnet.base.dtype import is_float
@@ -102,13 +102,11 @@ class ForeachCall(ControlCall):
 
     def layout(self) -> tuple[Any, ...]:
         """The fields of the loop, and what it overwrites."""
-        one = self.loop
-        fields = (one.num_data, one.num_out, one.carried, one.num_states, one.length, one.reverse)
         split = None if self.split is None else (self.split.given, self.split.uses)
-        return (*fields, one.kept, one.flat, self.written, self.draws, split)
+        return (*astuple(self.loop), self.written, self.draws, split)
 
     def close(self, train: bool) -> ForeachCall:
-        """Settles the mode of the body."""
+        """Fixes the mode of the body."""
         loop = self.loop
         body, written = closed(
             self.parts[0], train, loop.carried[loop.num_states :][: len(self.written)], self.draws
@@ -140,7 +138,7 @@ class ForeachCall(ControlCall):
             ShapeError: the arrays have different numbers of rows, or an array has none.
         """
         data = types[: self.loop.num_data]
-        if any(not one.shape for one in data) or len({one.shape[0] for one in data}) > 1:
+        if any(not kind.shape for kind in data) or len({kind.shape[0] for kind in data}) > 1:
             raise ShapeError(
                 "foreach: the data must be arrays with the same number of rows (the first "
                 f"dimension), got {', '.join(map(repr, data))}"
@@ -158,8 +156,8 @@ class ForeachCall(ControlCall):
     def row_types(self, types: Sequence[TensorType]) -> Types:
         """Returns the types of the body's inputs."""
         rows = [
-            tensor_type(one.shape[1:] or self._row, one.dtype)
-            for one in types[: self.loop.num_data]
+            tensor_type(kind.shape[1:] or self._row, kind.dtype)
+            for kind in types[: self.loop.num_data]
         ]
         return (*rows, *types[self.loop.num_data :])
 
@@ -173,7 +171,7 @@ class ForeachCall(ControlCall):
             return self.with_train(False).infer(types)
         loop, count = self.loop, self.rows(types)
         found = self.parts[0].infer(self.row_types(types))
-        outs = [tensor_type((count, *one.shape), one.dtype) for one in found[: loop.num_out]]
+        outs = [tensor_type((count, *kind.shape), kind.dtype) for kind in found[: loop.num_out]]
         states = found[loop.num_out :]
         for number, (place, state) in enumerate(zip(loop.carried, states, strict=True)):
             if state != types[place]:
@@ -205,8 +203,8 @@ class ForeachCall(ControlCall):
 
         first = [operands[place] for place in loop.carried]
         rows = [
-            one.reshape(one.shape[:1] + (one.shape[1:] or self._row))
-            for one in operands[: loop.num_data]
+            array.reshape(array.shape[:1] + (array.shape[1:] or self._row))
+            for array in operands[: loop.num_data]
         ]
         length = None if rows else loop.length
         start = (first, jnp.zeros(self.num_unbounded, "int32") if self.num_unbounded else None)
@@ -234,7 +232,7 @@ class ForeachCall(ControlCall):
         rows = self.row_types(types)
         found = infer_types(body.graph, rows)
         heads = body.graph.outputs
-        floats = [i for i, one in enumerate(rows) if is_float(one.dtype)]
+        floats = [i for i, kind in enumerate(rows) if is_float(kind.dtype)]
         given = [i for i, edge in enumerate(heads) if is_float(found[edge.node][edge.index].dtype)]
         split = differentiate(body.graph, floats, given, found)
         heads, residuals = split.forward.outputs[: len(heads)], split.forward.outputs[len(heads) :]
@@ -286,8 +284,8 @@ class ForeachCall(ControlCall):
         operands = [
             *back.outputs[num_out + len(loop.carried) :],
             *(self._with_rows(back.inputs[i], types[i]) for i in reverse.rows),
-            *(one for i, one in heads.items() if i < num_out),
-            *(one for i, one in heads.items() if i >= num_out),
+            *(head for i, head in heads.items() if i < num_out),
+            *(head for i, head in heads.items() if i >= num_out),
             *(back.inputs[i].zeros_like() for i in reverse.summed),
             *(back.inputs[i] for i in reverse.read),
         ]
@@ -406,12 +404,12 @@ def gradient_of_kept(call: ControlCall, back: Backward) -> Sequence[Any]:
             f"{call.name}: its body draws random numbers, so its gradient can only be taken of a "
             "bound symbol, not as a symbol"
         )
-    types = tuple(type_of(one, call.name) for one in back.inputs)
+    types = tuple(type_of(handle, call.name) for handle in back.inputs)
     grads = list(back.grads)
     if isinstance(call, ForeachCall) and call.split is not None:
         count = call.loop.num_out - call.loop.kept
         ends = count + len(call.loop.carried)
-        if all(one is None for one in grads[ends:]):
+        if all(grad is None for grad in grads[ends:]):
             return call.run_back(back, types)
         # Of second order: what was kept is an output like the others.
         call = call.unkept()

@@ -126,7 +126,7 @@ class _ShapeInference:
         if len(known) < len(shapes):
             return
         if all(0 not in shape for shape in known):
-            outputs: Sequence[Shape | None] = [one.shape for one in self.infer(node, known)]
+            outputs: Sequence[Shape | None] = [kind.shape for kind in self.infer(node, known)]
             self.done.add(node)
         else:
             outputs = self.probe(node, known)
@@ -141,7 +141,7 @@ class _ShapeInference:
         try:
             arguments, outputs, states = call.shapes(shapes)
         except MXNetError:
-            if all(is_known(one) for one in shapes):
+            if all(is_known(shape) for shape in shapes):
                 raise
             return
         for edge, shape in zip(node.inputs, (*arguments, *states), strict=True):
@@ -211,7 +211,7 @@ class _ShapeInference:
                 made = self.infer(node, [tuple(n or size for n in shape) for shape in shapes])
             except MXNetError:
                 return []  # it depends on the size whether this is possible at all
-            found.append([one.shape for one in made])
+            found.append([kind.shape for kind in made])
         return [
             tuple(a if a == b else 0 for a, b in zip(one, other, strict=True))
             if len(one) == len(other)

@@ -1,4 +1,4 @@
-"""What makes two graphs run alike: their calls and edges, apart from names and numbers."""
+"""The facts by which two graphs run alike: their calls and edges, apart from names and numbers."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def structure_of(graph: Graph) -> tuple[Hashable, tuple[Any, ...]]:
         calls.append((node.call, tuple((numbers[edge.node], edge.index) for edge in node.inputs)))
         scalars.extend(node.scalars)
         if node.controls:
-            order.append((len(numbers), *(numbers[one] for one in node.controls)))
+            order.append((len(numbers), *(numbers[control] for control in node.controls)))
         numbers[node] = len(numbers)
     outputs = tuple((numbers[edge.node], edge.index) for edge in graph.outputs)
-    order.append(tuple(numbers[one] for one in graph.targets))
+    order.append(tuple(numbers[target] for target in graph.targets))
     return (len(graph.inputs), tuple(calls), outputs, tuple(order)), tuple(scalars)
 
 

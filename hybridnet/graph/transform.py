@@ -1,7 +1,7 @@
 """From a graph as users write it to one that can run: in a mode, its side effects as outputs.
 
 A symbol leaves open whether it runs in a training pass, where random numbers come from, and what
-becomes of the arrays that operators overwrite, in which order. `prepare` settles them, so that the
+becomes of the arrays that operators overwrite, in which order. `prepare` fixes them, so that the
 result is a function of its inputs.
 """
 
@@ -79,7 +79,7 @@ class Prepared:
 
 
 def prepare(graph: Graph, train: bool) -> Prepared:
-    """Settles mode, random state and side effects.
+    """Fixes mode, random state and side effects.
 
     Everything happens in the order of the graph's nodes. Each random number is drawn from the state
     that the draw before left. Several updates of one variable follow one another; who asks for what
@@ -146,7 +146,7 @@ def _changed(node: Node, call: Call, inputs: tuple[Edge, ...], controls: tuple[N
 
 
 class _HostOrder:
-    """What must run on the host, and before what, in a graph with control edges."""
+    """The order of calls on the host, in a graph with control edges."""
 
     def __init__(self, graph: Graph) -> None:
         #: The new nodes that run on the host, in order; none where nothing is controlled.
@@ -171,4 +171,6 @@ class _HostOrder:
 
     def _nearest(self, node: Node) -> tuple[Node, ...]:
         sources = (*(edge.node for edge in node.inputs), *node.controls)
-        return tuple(dict.fromkeys(one for source in sources for one in self._last.get(source, ())))
+        return tuple(
+            dict.fromkeys(call for source in sources for call in self._last.get(source, ()))
+        )

@@ -84,7 +84,7 @@ class UnboundedGradient(HostOnlyCall):
     def _make(self, types: Types, limits: tuple[int, ...]) -> tuple[Graph, tuple[int | None, ...]]:
         call = self.of.bounded(iter(limits))
         inputs = tuple(variable(f"input{i}") for i in range(len(types)))
-        node = Node(call, tuple(Edge(one, 0) for one in inputs), call.name, self.hosts)
+        node = Node(call, tuple(Edge(source, 0) for source in inputs), call.name, self.hosts)
         outputs = tuple(Edge(node, index) for index in range(call.num_outputs))
         shown = self.of.num_visible
         given = [number - (number > shown) for number in self.given]  # it does not count
@@ -113,9 +113,9 @@ def unbounded_gradient(call: ControlCall, back: Backward) -> Sequence[Any]:
         )
     closed = call.with_train(True)
     assert isinstance(closed, ControlCall)
-    types = tuple(type_of(one, call.name) for one in back.inputs)
+    types = tuple(type_of(handle, call.name) for handle in back.inputs)
     given = tuple(i for i in back.given if is_float(type_of(back.grads[i], call.name).dtype))
-    wanted = tuple(i for i, one in enumerate(types) if back.wanted[i] and is_float(one.dtype))
+    wanted = tuple(i for i, kind in enumerate(types) if back.wanted[i] and is_float(kind.dtype))
     if not given or not wanted:
         return [None] * len(back.inputs)
     made = UnboundedGradient(closed, wanted, given)

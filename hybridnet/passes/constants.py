@@ -58,7 +58,11 @@ class Constants:
         """Returns the value of a node whose operands are known, by its operator's lowering."""
         operands = self._operands(node)
         call = node.call
-        if operands is None or call is None or any(one.size > _OPERAND_LIMIT for one in operands):
+        if (
+            operands is None
+            or call is None
+            or any(operand.size > _OPERAND_LIMIT for operand in operands)
+        ):
             return None
         (result,) = computed_now(call, operands, node.scalars)
         return result
@@ -66,7 +70,7 @@ class Constants:
     def literal(self, value: Array, of: Node) -> Edge | None:
         """Returns a node that stands for a value in the place of another; None if it is large."""
         attrs: dict[str, Any] = {"shape": value.shape, "dtype": value.dtype}
-        same = _one_of(value)
+        same = _element_of(value)
         if same is None and (value.size > LIMIT or not value.size):
             return None
         text = _text(value.reshape(-1) if same is None else same.reshape(-1))
@@ -83,7 +87,7 @@ class Constants:
         if operands is None:
             return None
         wanted = self._rewriter.type(Edge(node, 0))
-        ones = [one for one in map(_one_of, operands) if one is not None]
+        ones = [element for element in map(_element_of, operands) if element is not None]
         if not operands or len(ones) < len(operands):
             if wanted.size > _OPERAND_LIMIT and operands:
                 return None
@@ -91,14 +95,14 @@ class Constants:
             return None if made is None or made.shape != wanted.shape else made
         made = None
         if rule.elementwise:
-            made = _applied(rule, [one.reshape(()) for one in ones], node, wanted)
-        elif len({one.tobytes() for one in ones}) == 1:
+            made = _applied(rule, [element.reshape(()) for element in ones], node, wanted)
+        elif len({element.tobytes() for element in ones}) == 1:
             made = ones[0].astype(wanted.dtype)  # moving equal elements changes nothing
         return None if made is None else np.broadcast_to(made, wanted.shape)
 
     def _operands(self, node: Node) -> list[Array] | None:
         """Returns the values of the operands; None if one is not known, or takes much memory."""
-        if any(type(one) is HostScalar for one in node.scalars):
+        if any(type(scalar) is HostScalar for scalar in node.scalars):
             return None
         found = []
         for edge in node.inputs:
@@ -128,7 +132,7 @@ def _applied(
         return rule.compute(operands, call.attrs, node.scalars, wanted)
 
 
-def _one_of(value: Array) -> Array | None:
+def _element_of(value: Array) -> Array | None:
     """Returns one element if all are the same, to the bit; None otherwise."""
     if not value.size:
         return None
@@ -143,5 +147,5 @@ def _one_of(value: Array) -> Array | None:
 
 def _text(flat: Array) -> str:
     if is_float(flat.dtype):
-        return " ".join(repr(float(one)) for one in flat)
-    return " ".join(str(int(one)) for one in flat)
+        return " ".join(repr(float(number)) for number in flat)
+    return " ".join(str(int(number)) for number in flat)

@@ -24,7 +24,7 @@ TOLERANCE: Final = 1e-5
 @final
 @dataclass(frozen=True, eq=False)
 class PassContext:
-    """What a pass is told beside the graph.
+    """The facts that a pass is told beside the graph.
 
     Attributes:
         input_types: of the graph's inputs, in their order.
@@ -77,7 +77,7 @@ class PassContext:
                 f"{len(graph.inputs)} inputs, got {len(self.input_types)}"
             )
         types: dict[Node, Types] = {
-            node: (one,) for node, one in zip(graph.inputs, self.input_types, strict=True)
+            node: (kind,) for node, kind in zip(graph.inputs, self.input_types, strict=True)
         }
         for node in graph.nodes:
             if node.call is not None:

@@ -220,20 +220,20 @@ class _Turning:
         call = node.call
         assert type(call) is OpCall
         rank = self._rank(node.inputs[0])
-        if call.attrs["dim"] % rank != 1 or any(one not in self._last for one in node.inputs):
+        if call.attrs["dim"] % rank != 1 or any(edge not in self._last for edge in node.inputs):
             return None
-        inputs = [self._last[one] for one in node.inputs]
+        inputs = [self._last[edge] for edge in node.inputs]
         return self._made(_JOINED, node, inputs, {"dim": rank - 1})
 
     def _elementwise(self, node: Node) -> Node | None:
         (result,) = self._types[node]
         kinds = [self._types[edge.node][edge.index] for edge in node.inputs]
-        whole = [one.shape == result.shape for one in kinds]
+        whole = [kind.shape == result.shape for kind in kinds]
         ready = [edge in self._last for edge in node.inputs]
         if (
             not any(a and b for a, b in zip(whole, ready, strict=True))
             or any(a and not b for a, b in zip(whole, ready, strict=True))
-            or any(len(one.shape) != len(result.shape) for one in kinds)
+            or any(len(kind.shape) != len(result.shape) for kind in kinds)
         ):
             return None
         return self._made(_ELEMENTWISE, node, [self._turned(edge, node) for edge in node.inputs])

@@ -1,4 +1,4 @@
-"""What a lowered loop computes beside its body: counting, taking a row, keeping a row.
+"""Calls of a lowered loop beside its body: counting, taking a row, keeping a row.
 
 `foreach` reads row after row, and loops stack what their bodies give. Lowered, that is a counter
 and arrays among the loop's variables, and these calls. Others count turns for gradients (see
@@ -38,7 +38,7 @@ COUNTER = tensor_type((), np.dtype(np.int32))
 @final
 @dataclass(frozen=True)
 class _Rule:
-    """What one of these calls does.
+    """The type rule and the lowering of one of these calls.
 
     Attributes:
         name: as it is printed.
@@ -174,7 +174,7 @@ def joined_turns(before: int, after: int) -> Call:
     """
 
     def infer(types: Types) -> TensorType:
-        return turns_type(before + after + sum(one.shape[0] for one in types))
+        return turns_type(before + after + sum(kind.shape[0] for kind in types))
 
     def lower(*counts: Any) -> Any:
         return jnp.concatenate(

@@ -171,7 +171,7 @@ def _normalized(rewriter: Rewriter, node: Node) -> Replacement | None:
             return None
     small, scale, offset = _constants(rewriter, node, bias)
     shape = rewriter.type(weight).shape
-    line = tuple(-1 if one == place else 1 for one in range(len(shape)))
+    line = tuple(-1 if dim == place else 1 for dim in range(len(shape)))
     factor = rewriter.make("Reshape", [scale], {"shape": line}, of=node)
     factor = rewriter.make("broadcast_to", [factor], {"shape": shape}, of=node)
     # Of two equal shapes, so that the weight's can be told from the convolution's.

@@ -258,7 +258,7 @@ class Rewriter:
             if edge.node not in self.constants:
                 return
         assert node.call is not None
-        if is_pure(node.call) and not any(type(one) is HostScalar for one in node.scalars):
+        if is_pure(node.call) and not any(type(scalar) is HostScalar for scalar in node.scalars):
             self.constants.add(node)
 
     def _outputs_of(self, node: Node) -> Sequence[Edge]:

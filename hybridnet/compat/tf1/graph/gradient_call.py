@@ -91,7 +91,7 @@ def expanded(graph: Graph, types: Sequence[TensorType]) -> Graph:
     Loops that are differentiated keep what their gradients need.
 
     Args:
-        graph: of which random states are settled (see `hybridnet.graph.transform.prepare`).
+        graph: of which random states are inputs (see `hybridnet.graph.transform.prepare`).
         types: of its inputs.
 
     Raises:
