@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from hybridnet.base.dtype import is_float
-from hybridnet.base.errors import GraphError, ShapeError
+from hybridnet.base.errors import ShapeError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.ops.core.call import Arrays, Backward, Types
 from hybridnet.ops.core.registry import get
@@ -18,7 +18,7 @@ from hybridnet.ops.core.registry import get
 from .evaluate import infer_types
 from .node import Edge, Graph, Node
 from .split import joint_gradient
-from .subgraph import ControlCall, Subgraph, closed, opened, shared, type_of
+from .subgraph import ControlCall, Subgraph, closed, gradient_types, opened, shared, type_of
 from .transform import prepare
 from .unbounded import unbounded_gradient
 
@@ -140,14 +140,9 @@ class CondCall(ControlCall):
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Runs the gradient of the graph that was run."""
-        if self.is_open and self.takes_state:
-            raise GraphError(
-                "cond: a branch draws random numbers, so its gradient can only be taken of a bound "
-                "symbol, not as a symbol"
-            )
+        types = gradient_types(self, back, "cond: a branch")
         if self.num_unbounded:
             return unbounded_gradient(self, back)
-        types = tuple(type_of(handle, self.name) for handle in back.inputs)
         given = tuple(i for i in back.given if is_float(type_of(back.grads[i], self.name).dtype))
         wanted = tuple(
             i for i, kind in enumerate(types) if i and back.wanted[i] and is_float(kind.dtype)

@@ -23,7 +23,7 @@ from hybridnet.ops.core.rules import promote_types
 
 from .control_infer import insides
 from .node import Edge, Node
-from .shapes import infer_call
+from .shapes import Inference, infer_call
 from .subgraph import ControlCall
 
 __all__ = ["infer_dtypes"]
@@ -83,29 +83,11 @@ def infer_dtypes(
     return inference.dtypes
 
 
-class _DtypeInference:
-    """What is known so far, and the steps that add to it."""
-
+class _DtypeInference(Inference[DType]):
     def __init__(self, nodes: Sequence[Node]) -> None:
-        self.nodes = [node for node in nodes if not node.is_variable]
-        self.dtypes: dict[Edge, DType | None] = {
-            Edge(node, index): None for node in nodes for index in range(node.num_outputs)
-        }
-        self.changed = False
-        self.done: set[Node] = set()
+        super().__init__(nodes)
+        self.dtypes = self.values
         self.probed: dict[Any, list[DType]] = {}
-
-    def run(self) -> None:
-        """Visits the nodes until nothing new is learned."""
-        order = self.nodes
-        while True:
-            self.changed = False
-            for node in order:
-                if node not in self.done:
-                    self.visit(node)
-            if not self.changed:
-                return
-            order = order[::-1]
 
     def learn(self, edge: Edge, dtype: DType | None) -> None:
         """Adds the dtype of a value, unless it is known."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.core.call import Types
+from hybridnet.ops.core.call import Call, Types
 
 from .node import Graph, Node
 
@@ -47,13 +47,18 @@ def evaluate(
 
 
 def infer_types(
-    graph: Graph, inputs: Sequence[TensorType], *, titles: bool = False
+    graph: Graph,
+    inputs: Sequence[TensorType],
+    *,
+    titles: bool = False,
+    infer: Callable[[Call, Types], Types] = lambda call, types: call.infer(types),
 ) -> dict[Node, Types]:
     """Returns the types of every node's outputs.
 
     Args:
         inputs: the types of the graph's inputs.
         titles: whether messages name a node's operator and line, too.
+        infer: from a call and the types of its inputs to those of its outputs.
 
     Raises:
         ShapeError, DTypeError: an operator's requirement is not met; the message names the node.
@@ -65,7 +70,8 @@ def infer_types(
         if node.call is None:
             continue
         try:
-            types[node] = node.call.infer(tuple(types[e.node][e.index] for e in node.inputs))
+            operands = tuple(types[edge.node][edge.index] for edge in node.inputs)
+            types[node] = infer(node.call, operands)
         except MXNetError as error:
             where = node.title if titles else repr(node.name)
             raise type(error)(f"at node {where}: {error}") from error

@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass, replace
 from typing import Any, final
 
 from hybridnet.base.dtype import is_float
-from hybridnet.base.errors import GraphError, ShapeError
+from hybridnet.base.errors import ShapeError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core.call import Arrays, Backward, Types
@@ -21,7 +21,7 @@ from hybridnet.ops.core.registry import get
 from .evaluate import infer_types
 from .node import Edge, Graph, Node, variable
 from .split import GradientGraph, differentiate, narrowed
-from .subgraph import ControlCall, Subgraph, closed, opened, shared, type_of
+from .subgraph import ControlCall, Subgraph, closed, gradient_types, opened, shared
 from .transform import prepare
 from .unbounded import unbounded_gradient
 
@@ -399,12 +399,7 @@ def gradient_of_kept(call: ControlCall, back: Backward) -> Sequence[Any]:
         call: one with `keeping`.
         back: of it.
     """
-    if call.is_open and call.takes_state:
-        raise GraphError(
-            f"{call.name}: its body draws random numbers, so its gradient can only be taken of a "
-            "bound symbol, not as a symbol"
-        )
-    types = tuple(type_of(handle, call.name) for handle in back.inputs)
+    types = gradient_types(call, back)
     grads = list(back.grads)
     if isinstance(call, ForeachCall) and call.split is not None:
         count = call.loop.num_out - call.loop.kept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from hybridnet.base.attrs import HostScalar
 
 from .node import Edge, Graph, Node
 
-__all__ = ["structure_of", "with_open_scalars"]
+__all__ = ["open_scalars", "structure_of", "with_open_scalars"]
 
 
 def structure_of(graph: Graph) -> tuple[Hashable, tuple[Any, ...]]:
@@ -41,11 +41,11 @@ def with_open_scalars(graph: Graph) -> Graph:
     """Returns the graph with each scalar to be given at each run, in the order of the nodes."""
 
     def change(node: Node, inputs: tuple[Edge, ...]) -> Node:
-        scalars = tuple(HostScalar(_nothing, index) for index in range(len(node.scalars)))
-        return replace(node, inputs=inputs, scalars=scalars)
+        return replace(node, inputs=inputs, scalars=open_scalars(len(node.scalars)))
 
     return graph.map(change)
 
 
-def _nothing() -> Sequence[float]:
-    return ()
+def open_scalars(count: int) -> tuple[HostScalar, ...]:
+    """Returns numbers that stand for those to be given at each run."""
+    return tuple(HostScalar(tuple, index) for index in range(count))

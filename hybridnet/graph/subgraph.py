@@ -28,7 +28,7 @@ from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.core.call import MAKING, Arrays, Call, Scalars, Types
+from hybridnet.ops.core.call import MAKING, Arrays, Backward, Call, Scalars, Types
 from hybridnet.ops.state.variables import READ
 
 from .evaluate import evaluate, host_scalars_of, infer_types
@@ -41,6 +41,7 @@ __all__ = [
     "ControlCall",
     "Subgraph",
     "closed",
+    "gradient_types",
     "names_devices",
     "opened",
     "shared",
@@ -338,6 +339,23 @@ def shared(call: _Made) -> _Made:
     with MAKING:  # `setdefault` of a weak dictionary is not one step
         made: _Made = _shared.setdefault(key, call)
     return made
+
+
+def gradient_types(call: ControlCall, back: Backward, subject: str = "") -> Types:
+    """Returns the types of the inputs that a gradient is taken of.
+
+    Args:
+        subject: of the message that random numbers are drawn; default the body.
+
+    Raises:
+        GraphError: they are not known yet, or the call is open and draws random numbers.
+    """
+    if call.is_open and call.takes_state:
+        raise GraphError(
+            f"{subject or f'{call.name}: its body'} draws random numbers, so its gradient can only "
+            "be taken of a bound symbol, not as a symbol"
+        )
+    return tuple(type_of(handle, call.name) for handle in back.inputs)
 
 
 def type_of(handle: Any, name: str) -> TensorType:

@@ -7,7 +7,6 @@ result is a function of its inputs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -26,7 +25,6 @@ __all__ = [
     "Prepared",
     "call_with_train",
     "prepare",
-    "updates_of",
     "with_train",
 ]
 
@@ -53,11 +51,6 @@ def with_train(graph: Graph, train: bool) -> Graph:
         return replace(node, call=call, inputs=inputs)
 
     return graph.map(change)
-
-
-def updates_of(call: Call) -> Mapping[int, int]:
-    """Returns which inputs a call overwrites with which outputs (input number -> output number)."""
-    return call.updates
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +105,7 @@ def prepare(graph: Graph, train: bool) -> Prepared:
         else:
             updates = {
                 position: output
-                for position, output in updates_of(call).items()
+                for position, output in call.updates.items()
                 if node.inputs[position].node.is_variable
             }
             for position in updates:

@@ -77,7 +77,7 @@ def _join(rewriter: Rewriter, node: Node) -> Edge | None:
     for edge in node.inputs:
         part = edge.node
         same = part.call is first.call and part.scalars == first.scalars
-        if not same or rewriter.uses(edge) != 1 or not rewriter.may_absorb(part, node):
+        if not same or not rewriter.is_absorbed(edge, node):
             return None
     operands = [edge.node.inputs[0] for edge in node.inputs]
     if len({rewriter.type(edge).dtype for edge in operands}) != 1:
@@ -122,10 +122,7 @@ def _divisor(rewriter: Rewriter, node: Node) -> Edge | None:
 def _absorbed(rewriter: Rewriter, node: Node, operators: tuple[str, ...]) -> bool:
     """Whether both operands of a sum are these operators, and are used by nothing else."""
     return node.inputs[0] != node.inputs[1] and all(
-        op_name(edge.node) in operators
-        and rewriter.uses(edge) == 1
-        and rewriter.may_absorb(edge.node, node)
-        for edge in node.inputs
+        op_name(edge.node) in operators and rewriter.is_absorbed(edge, node) for edge in node.inputs
     )
 
 

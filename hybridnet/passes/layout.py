@@ -115,14 +115,13 @@ class _Turning:
         self._types = context.types(graph)
         self._first: dict[Edge, Edge] = {Edge(node, 0): Edge(node, 0) for node in graph.inputs}
         self._last: dict[Edge, Edge] = {}
-        turns: dict[str, Callable[[Node], Node | None]] = {
+        self._turns: dict[str, Callable[[Node], Node | None]] = {
             **dict.fromkeys(("Convolution", "Deconvolution"), self._filtered),
             **dict.fromkeys(_FUNCTIONS, self._elementwise),
             "Pooling": self._pooled,
             "BatchNorm": self._normalized,
             "Concat": self._joined,
         }
-        self._turns = turns
 
     def run(self) -> Graph:
         """Returns the graph with all chains turned; itself if there is none."""

@@ -194,7 +194,8 @@ class _Cutter:
         part = self.part(device)
         found = part.place.get(edge)
         if found is None:
-            found = part.place[edge] = self._send(edge, device)
+            found = Edge(self._transfer(edge.node, edge.index, device), 0)
+            part.place[edge] = found
         return found
 
     def after(self, node: Node, device: str) -> Node:
@@ -204,9 +205,6 @@ class _Cutter:
         if found is None:
             found = part.nodes[node] = self._transfer(node, None, device)
         return found
-
-    def _send(self, edge: Edge, device: str) -> Edge:
-        return Edge(self._transfer(edge.node, edge.index, device), 0)
 
     def _transfer(self, node: Node, index: int | None, device: str) -> Node:
         """Makes Send and Recv of an output of a node, or of its having run; returns the Recv."""

@@ -96,11 +96,7 @@ def run(graph: Graph, context: PassContext) -> Graph:
 def _absorbed(rewriter: Rewriter, edge: Edge, into: Node) -> OpCall | None:
     """Returns the call that computes a value with a weight, for one reader; None for others."""
     node = edge.node
-    if (
-        op_name(node) not in _FILTERS
-        or rewriter.uses(edge) != 1
-        or not rewriter.may_absorb(node, into)
-    ):
+    if op_name(node) not in _FILTERS or not rewriter.is_absorbed(edge, into):
         return None
     assert type(node.call) is OpCall
     return node.call

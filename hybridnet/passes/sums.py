@@ -145,7 +145,7 @@ def _term(rewriter: Rewriter, edge: Edge, root: Node) -> _Term:
     """Takes a product with constants apart, where nothing else uses it."""
     node = edge.node
     name = op_name(node)
-    if rewriter.uses(edge) != 1 or not rewriter.may_absorb(node, root):
+    if not rewriter.is_absorbed(edge, root):
         return _Term(edge)
     if name == "_mul_scalar" and type(node.scalars[0]) is not HostScalar:
         return _Term(node.inputs[0], float(node.scalars[0]))

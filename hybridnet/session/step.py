@@ -20,7 +20,7 @@ from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Edge, Graph, Node, topological
 from hybridnet.graph.structure import structure_of, with_open_scalars
 from hybridnet.graph.subgraph import names_devices
-from hybridnet.graph.transform import STATE, prepare, updates_of
+from hybridnet.graph.transform import STATE, prepare
 from hybridnet.passes.place import on_devices, place
 from hybridnet.passes.prune import pruned
 from hybridnet.runtime.devices.device import (
@@ -265,7 +265,7 @@ def unwritten(step: RunStep) -> list[Node]:
         node.inputs[position].node
         for node in step.graph.nodes
         if node.call is not None
-        for position in updates_of(node.call)
+        for position in node.call.updates
     }
     return [node for node in step.graph.inputs if node not in written and node not in step.asks]
 
