@@ -231,15 +231,17 @@ class ForeachCall(ControlCall):
         body, loop = self.parts[0], self.loop
         rows = self.row_types(types)
         found = infer_types(body.graph, rows)
-        heads = body.graph.outputs
         floats = [i for i, kind in enumerate(rows) if is_float(kind.dtype)]
-        given = [i for i, edge in enumerate(heads) if is_float(found[edge.node][edge.index].dtype)]
+        given = [
+            i
+            for i, edge in enumerate(body.graph.outputs)
+            if is_float(found[edge.node][edge.index].dtype)
+        ]
         split = differentiate(body.graph, floats, given, found)
-        heads, residuals = split.forward.outputs[: len(heads)], split.forward.outputs[len(heads) :]
         # The states that each row began with are kept too, where they are needed.
         used = [Edge(body.graph.inputs[i], 0) for i in split.uses if i in loop.carried]
-        kept = (*residuals, *used)
-        outputs = (*heads[: loop.num_out], *kept, *heads[loop.num_out :])
+        kept = (*split.residuals, *used)
+        outputs = (*split.heads[: loop.num_out], *kept, *split.heads[loop.num_out :])
         return shared(
             ForeachCall(
                 Subgraph(Graph(body.graph.inputs, outputs), body.places),
@@ -256,8 +258,6 @@ class ForeachCall(ControlCall):
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Runs the gradient of the body backward over the rows."""
-        if self.num_unbounded:
-            return unbounded_gradient(self, back)
         return gradient_of_kept(self, back)
 
     def run_back(self, back: Backward, types: Types) -> list[Any]:
@@ -399,6 +399,8 @@ def gradient_of_kept(call: ControlCall, back: Backward) -> Sequence[Any]:
         call: one with `keeping`.
         back: of it.
     """
+    if call.num_unbounded:
+        return unbounded_gradient(call, back)
     types = gradient_types(call, back)
     grads = list(back.grads)
     if isinstance(call, ForeachCall) and call.split is not None:

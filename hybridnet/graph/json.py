@@ -196,8 +196,8 @@ class _Reader:
             raise FormatError(
                 f"symbol JSON: inputs of node {number} must be a list, got {_kind(inputs)}"
             )
-        for position, one in enumerate(inputs):
-            self._reference(one, f"input {position} of node {number}")
+        for position, listed in enumerate(inputs):
+            self._reference(listed, f"input {position} of node {number}")
         return inputs
 
     def _check_controls(self, number: int, entry: Mapping[str, Any]) -> list[int]:

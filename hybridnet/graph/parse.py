@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from hybridnet.base.errors import FormatError, MXNetError
@@ -13,9 +13,9 @@ from hybridnet.ops.core.call import MAKERS, Call
 from hybridnet.ops.core.registry import REGISTRY
 
 from .gradient import REROUTED
-from .node import Edge, Graph, Node, topological, variable
+from .node import Edge, Graph, Node, variable
 
-__all__ = ["parse", "same_graph"]
+__all__ = ["parse"]
 
 _LINE: Final = re.compile(r"%(?P<number>\d+) = (?P<value>.*?)(?: : (?P<types>\w+\[[^'\"]*))?")
 # Strings are kept apart, so that only references to lines are found.
@@ -170,38 +170,3 @@ def _numbers(value: Any) -> tuple[int, ...]:
     ):
         return value
     raise FormatError(f"wanted and given must be tuples of numbers, got {value!r}")
-
-
-def same_graph(one: Graph, other: Graph) -> bool:
-    """Whether two graphs have equal nodes, wired alike; the nodes need not be the same objects."""
-    pairs: dict[Node, Node] = {}
-    ours = (*one.inputs, *topological(one.outputs, one.targets))
-    theirs = (*other.inputs, *topological(other.outputs, other.targets))
-    if len(one.inputs) != len(other.inputs) or len(ours) != len(theirs):
-        return False
-    for left, right in zip(ours, theirs, strict=True):
-        if pairs.setdefault(left, right) is not right or _facts(left) != _facts(right):
-            return False
-        if [_moved(edge, pairs) for edge in left.inputs] != list(right.inputs):
-            return False
-        if [pairs[node] for node in left.controls] != list(right.controls):
-            return False
-    if [pairs[node] for node in one.targets] != list(other.targets):
-        return False
-    return [_moved(edge, pairs) for edge in one.outputs] == list(other.outputs)
-
-
-def _moved(edge: Edge, pairs: Mapping[Node, Node]) -> Edge:
-    return Edge(pairs[edge.node], edge.index)
-
-
-def _facts(node: Node) -> tuple[Any, ...]:
-    return node.name, dict(node.attrs), repr(node.scalars), _call_facts(node.call)
-
-
-def _call_facts(call: Call | None) -> Any:
-    if isinstance(call, VjpCall):
-        return _call_facts(call.of), call.wanted, call.given
-    if call is not None and call.parameters:
-        return call.name, call.parameters
-    return call

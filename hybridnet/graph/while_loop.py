@@ -21,7 +21,6 @@ from .foreach import ForeachCall, ForeachSpec, gradient_of_kept
 from .node import Edge, Graph, Node
 from .subgraph import ControlCall, Subgraph, closed, opened, shared
 from .transform import prepare
-from .unbounded import unbounded_gradient
 
 __all__ = ["WhileCall", "open_while"]
 
@@ -240,8 +239,6 @@ class WhileCall(ControlCall):
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Runs the gradient of the loop over rows."""
-        if self.num_unbounded:
-            return unbounded_gradient(self, back)
         return gradient_of_kept(self, back)
 
 

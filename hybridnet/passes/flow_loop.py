@@ -173,6 +173,13 @@ class LoopWriter:
             Reader(inside, level + 2, source.type),
         )
 
+    def compute(
+        self, call: Call, inputs: tuple[Edge, ...], name: str, device: str, *, test: bool = False
+    ) -> Edge:
+        """Adds a node of one output to the body, or to the test; returns that output."""
+        scope = self.test if test else self.body
+        return Edge(self.writer.add(scope, call, inputs, name, device, of=self.node), 0)
+
     def goes_on(self, pred: Edge, controls: tuple[Node, ...]) -> None:
         """Takes the condition; from then on the body can be written.
 

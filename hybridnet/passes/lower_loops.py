@@ -10,7 +10,7 @@ from hybridnet.graph.foreach import ForeachCall
 from hybridnet.graph.node import Edge, Node
 from hybridnet.graph.subgraph import ControlCall, Subgraph
 from hybridnet.graph.while_loop import WhileCall
-from hybridnet.ops.core.call import Types
+from hybridnet.ops.core.call import Call, Types
 
 from .flow_loop import LoopVariable, LoopWriter
 from .flow_writer import Reader, Scope, Writer
@@ -158,9 +158,7 @@ class Loops:
             device = writer.devices[holds.node]
             edges = (Edge(count.merge, 0), holds)
             name = f"{loop.frame}/goes_on"
-            holds = Edge(
-                writer.add(loop.test, goes_on(limit), edges, name, device, of=site.node), 0
-            )
+            holds = loop.compute(goes_on(limit), edges, name, device, test=True)
         loop.goes_on(holds, found.effects)
         readers = [
             writer.reader(by_place[i].inside) if i in by_place else constants[i][1]
@@ -189,16 +187,13 @@ class Loops:
         constants = {
             i: loop.constant(each)[1] for i, each in enumerate(site.inputs) if i not in by_place
         }
-        edges = (Edge(count.merge, 0),)
-        holds = writer.add(
-            loop.test, goes_on(length), edges, f"{loop.frame}/goes_on", site.device, of=site.node
-        )
-        loop.goes_on(Edge(holds, 0), ())
+        edges, name = (Edge(count.merge, 0),), f"{loop.frame}/goes_on"
+        loop.goes_on(loop.compute(goes_on(length), edges, name, site.device, test=True), ())
         taking = take_row(length, spec.reverse, spec.flat)
         readers = [
             writer.reader(by_place[i].inside)
             if i in by_place
-            else self._rows(site, loop, taking, constants[i], count)
+            else self._rows(loop, taking, constants[i], count)
             if i < spec.num_data
             else constants[i]
             for i in range(len(site.inputs))
@@ -211,18 +206,14 @@ class Loops:
         last[spec.num_states : spec.num_states] = turns
         return [*outs[:shown], *last, *outs[shown:]]
 
-    def _rows(
-        self, site: LoweringSite, loop: LoopWriter, taking: Any, rows: Reader, count: LoopVariable
-    ) -> Reader:
+    def _rows(self, loop: LoopWriter, taking: Call, rows: Reader, count: LoopVariable) -> Reader:
         """Returns the row of an array that an iteration reads, for each device that does."""
         made: dict[str, Edge] = {}
 
         def at(device: str) -> Edge:
             if device not in made:
                 edges = (rows.at(device), count.inside)
-                name = f"{loop.frame}/row"
-                node = self.writer.add(loop.body, taking, edges, name, device, of=site.node)
-                made[device] = Edge(node, 0)
+                made[device] = loop.compute(taking, edges, f"{loop.frame}/row", device)
             return made[device]
 
         row = taking.infer((rows.type, COUNTER))[0]
@@ -258,15 +249,9 @@ class Loops:
         for variable, made in zip(stacks, written.outputs, strict=False):
             assert count is not None
             edges = (variable.inside, made.at(variable.device), count.inside)
-            put = self.writer.add(
-                loop.body,
-                put_row(*rows),
-                edges,
-                f"{variable.name}/put_row",
-                variable.device,
-                of=site.node,
-            )
-            loop.next(variable, Edge(put, 0), effects)
+            name = f"{variable.name}/put_row"
+            put = loop.compute(put_row(*rows), edges, name, variable.device)
+            loop.next(variable, put, effects)
         for variable, made in zip(states, written.outputs[len(stacks) :], strict=False):
             loop.next(variable, made.at(variable.device), effects)
         for variable in turns:
@@ -275,20 +260,12 @@ class Loops:
             inner = written.outputs[len(stacks) + len(states) :]
             operands = (variable.inside, *(each.at(variable.device) for each in inner))
             name, counting = f"{variable.name}/with_turn", with_turn(call.is_endless)
-            added = self.writer.add(
-                loop.body, counting, operands, name, variable.device, of=site.node
-            )
-            loop.next(variable, Edge(added, 0), effects)
+            added = loop.compute(counting, operands, name, variable.device)
+            loop.next(variable, added, effects)
         if count is not None:
-            added = self.writer.add(
-                loop.body,
-                next_count(),
-                (count.inside,),
-                f"{loop.frame}/next_count",
-                count.device,
-                of=site.node,
-            )
-            loop.next(count, Edge(added, 0), effects)
+            name = f"{loop.frame}/next_count"
+            added = loop.compute(next_count(), (count.inside,), name, count.device)
+            loop.next(count, added, effects)
         loop.close()
         return [loop.exit(variable) for variable in turns]
 

@@ -31,10 +31,6 @@ log: Final = logging.getLogger("hybridnet.placement")
 _GROUP: Final = stored_name("ctx_group")
 
 
-def _any_call(call: Call) -> bool:
-    return True
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class DeviceSite:
@@ -46,7 +42,7 @@ class DeviceSite:
     """
 
     name: DeviceName
-    supports: Callable[[Call], bool] = _any_call
+    supports: Callable[[Call], bool] = lambda call: True
 
 
 @final

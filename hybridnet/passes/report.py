@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
@@ -41,11 +42,10 @@ class Report:
     @property
     def fired(self) -> dict[str, int]:
         """How often each rule fired, by name."""
-        total: dict[str, int] = {}
+        total: Counter[str] = Counter()
         for record in self.records:
-            for rule, count in record.fired.items():
-                total[rule] = total.get(rule, 0) + count
-        return total
+            total.update(record.fired)
+        return dict(total)
 
     def __str__(self) -> str:
         rows = [("pass", "nodes", "ms", "rules that fired")]

@@ -66,10 +66,10 @@ class GradientCall(BackwardCall):
         """Runs what the rule makes: where nobody has expanded it."""
         inputs = tuple(variable(f"input{i}") for i in range(len(operands)))
         types: dict[Node, Types] = {
-            node: (tensor_type(tuple(one.shape), one.dtype),)
-            for node, one in zip(inputs, operands, strict=True)
+            node: (tensor_type(tuple(array.shape), array.dtype),)
+            for node, array in zip(inputs, operands, strict=True)
         }
-        node = Node(self, tuple(Edge(one, 0) for one in inputs), self.name, tuple(scalars))
+        node = Node(self, tuple(Edge(source, 0) for source in inputs), self.name, tuple(scalars))
         edges = _expanded(node, self, node.inputs, types)
         return evaluate(Graph(inputs, tuple(edges)), platform, operands)
 
@@ -97,7 +97,9 @@ def expanded(graph: Graph, types: Sequence[TensorType]) -> Graph:
     Raises:
         ShapeError, DTypeError: a node's inputs do not fit; the message names node and line.
     """
-    known: dict[Node, Types] = {node: (one,) for node, one in zip(graph.inputs, types, strict=True)}
+    known: dict[Node, Types] = {
+        node: (kind,) for node, kind in zip(graph.inputs, types, strict=True)
+    }
     differentiated = {
         edge.node
         for node in graph.nodes
