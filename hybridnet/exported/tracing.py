@@ -10,7 +10,6 @@ from hybridnet.autograd import pause
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph.node import Edge, Graph, Moves, Node, variable
-from hybridnet.graph.transform import updates_of
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.call import Types
 from hybridnet.ops.core.registry import get
@@ -153,7 +152,7 @@ def _source(edge: Edge) -> Edge:
     """
     while (call := edge.node.call) is not None:
         kept = [i for i, output in call.mutates.items() if output == edge.index]
-        if not kept or updates_of(call):
+        if not kept or call.updates:
             break
         edge = edge.node.inputs[kept[0]]
     return edge

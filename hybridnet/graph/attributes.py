@@ -64,7 +64,7 @@ def attributes_of(node: Node) -> dict[str, str]:
     found = {}
     for name, value in parameters_of(node).items():
         numbers = value if isinstance(value, tuple) else (value,)
-        if any(isinstance(one, HostScalar) for one in numbers):
+        if any(isinstance(number, HostScalar) for number in numbers):
             raise GraphError(
                 f"node {node.name!r}: {name} is a number that Python computes at each call of a "
                 "traced function, so it cannot be written down"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from hybridnet.base.dtype import is_float
-from hybridnet.base.errors import GraphError, ShapeError
+from hybridnet.base.errors import ShapeError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.ops.core.call import Arrays, Backward, Types
 from hybridnet.ops.core.registry import get
@@ -18,7 +18,7 @@ from hybridnet.ops.core.registry import get
 from .evaluate import infer_types
 from .node import Edge, Graph, Node
 from .split import joint_gradient
-from .subgraph import ControlCall, Subgraph, closed, opened, shared, type_of
+from .subgraph import ControlCall, Subgraph, closed, gradient_types, opened, shared, type_of
 from .transform import prepare
 from .unbounded import unbounded_gradient
 
@@ -48,7 +48,7 @@ class CondCall(ControlCall):
 
     def __init__(
         self,
-        parts: tuple[Subgraph, Subgraph],
+        parts: tuple[Subgraph, ...],
         num_visible: int,
         num_scalars: int,
         is_open: bool = False,
@@ -66,11 +66,11 @@ class CondCall(ControlCall):
         self._gradients: dict[Any, CondCall] = {}
 
     def layout(self) -> tuple[Any, ...]:
-        """What it overwrites."""
+        """The inputs that it overwrites."""
         return (self.num_visible, self.written, tuple(self.mutates), self.draws)
 
     def close(self, train: bool) -> CondCall:
-        """Settles the mode of the graphs."""
+        """Fixes the mode of the graphs."""
         made = [closed(part, train, self.written, self.draws) for part in self.parts]
         mutated = {place for _, places in made for place in places}
         parts = (made[0][0], made[1][0])
@@ -89,9 +89,8 @@ class CondCall(ControlCall):
     def with_parts(self, parts: tuple[Subgraph, ...], limit: int | None = None) -> CondCall:
         """Returns the choice between two other graphs."""
         mutated = [place - 1 for place in self.mutates]
-        one, other = parts
         made = CondCall(
-            (one, other),
+            parts,
             self.num_visible,
             self.num_scalars,
             self.is_open,
@@ -111,13 +110,13 @@ class CondCall(ControlCall):
             return self.with_train(False).infer(types)
         if types[0].size != 1:
             raise ShapeError(f"cond: pred must have one element, got {types[0]}")
-        one, other = (part.infer(types[1:]) for part in self.parts)
-        if one != other:
+        then, other = (part.infer(types[1:]) for part in self.parts)
+        if then != other:
             raise ShapeError(
                 "cond: then_func and else_func must give outputs of the same shapes and dtypes, "
-                f"got {list(one)} and {list(other)}"
+                f"got {list(then)} and {list(other)}"
             )
-        return (*one[: self.num_visible], *self.counts_type, *one[self.num_visible :])
+        return (*then[: self.num_visible], *self.counts_type, *then[self.num_visible :])
 
     def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Runs one of the graphs."""
@@ -135,23 +134,18 @@ class CondCall(ControlCall):
 
             return run
 
-        one, other = branch(0), branch(1)
-        made: Sequence[Any] = lax.cond(operands[0].reshape(()) != 0, one, other, *operands[1:])
+        holds = operands[0].reshape(()) != 0
+        made: Sequence[Any] = lax.cond(holds, branch(0), branch(1), *operands[1:])
         return made
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Runs the gradient of the graph that was run."""
-        if self.is_open and self.takes_state:
-            raise GraphError(
-                "cond: a branch draws random numbers, so its gradient can only be taken of a bound "
-                "symbol, not as a symbol"
-            )
+        types = gradient_types(self, back, "cond: a branch")
         if self.num_unbounded:
             return unbounded_gradient(self, back)
-        types = tuple(type_of(one, self.name) for one in back.inputs)
         given = tuple(i for i in back.given if is_float(type_of(back.grads[i], self.name).dtype))
         wanted = tuple(
-            i for i, one in enumerate(types) if i and back.wanted[i] and is_float(one.dtype)
+            i for i, kind in enumerate(types) if i and back.wanted[i] and is_float(kind.dtype)
         )
         if not given or not wanted:
             return [None] * len(back.inputs)
@@ -187,8 +181,8 @@ def open_cond(then: Graph, other: Graph) -> tuple[CondCall, tuple[Any, ...]]:
     parts, scalars = opened(then, other)
     count = len(then.inputs)
     ready = [prepare(graph, True) for graph in (then, other)]
-    written = sorted({place for one in ready for place in one.writes if place < count})
-    draws = any(one.draws for one in ready)
+    written = sorted({place for prepared in ready for place in prepared.writes if place < count})
+    draws = any(prepared.draws for prepared in ready)
     call = CondCall(
         (parts[0], parts[1]), len(then.outputs), len(scalars), True, written, written, draws
     )

@@ -49,7 +49,8 @@ def _copy(edge: Edge) -> Edge:
 def _with_numbers(part: Subgraph, numbers: Sequence[Any]) -> Graph:
     def change(node: Node, inputs: tuple[Edge, ...]) -> Node:
         scalars = tuple(
-            numbers[part.places[one]] if type(one) is HostScalar else one for one in node.scalars
+            numbers[part.places[scalar]] if type(scalar) is HostScalar else scalar
+            for scalar in node.scalars
         )
         return replace(node, inputs=inputs, scalars=scalars)
 
@@ -84,12 +85,12 @@ def attributes(node: Node, graphs: Sequence[Graph]) -> dict[str, str]:
             ("in_state_locs", every[ends[0] : ends[1]], "a state"),
             ("remain_locs", every[ends[1] :], "an array"),
         ):
-            found[key] = [place(0, one, what) for one in some]
+            found[key] = [place(0, variable, what) for variable in some]
         found["num_out_data"] = loop.num_out
     elif isinstance(call, WhileCall):
         for number, key in enumerate(("cond_input_locs", "func_input_locs")):
             inputs = graphs[number].inputs
-            found[key] = [inputs.index(one) for one in listed[number]]
+            found[key] = [inputs.index(variable) for variable in listed[number]]
         found["func_var_locs"] = [
             place(1, graphs[1].inputs[i], "a loop variable")
             for i in call.carried[: call.num_states]
@@ -100,7 +101,7 @@ def attributes(node: Node, graphs: Sequence[Graph]) -> dict[str, str]:
         found["cond_input_locs"] = [0]
         for number, key in ((1, "then_input_locs"), (2, "else_input_locs")):
             inputs = graphs[number].inputs
-            found[key] = [1 + inputs.index(one) for one in listed[number]]
+            found[key] = [1 + inputs.index(variable) for variable in listed[number]]
     found["num_outputs"] = call.num_visible
     return {key: str(value) for key, value in found.items()}
 
@@ -162,7 +163,7 @@ class _Attributes:
         """Returns a list of positions."""
         found = self._read(key)
         if isinstance(found, (list, tuple)) and all(
-            isinstance(one, int) and one >= 0 for one in found
+            isinstance(place, int) and place >= 0 for place in found
         ):
             return list(found)
         raise FormatError(f"symbol JSON: {key} of {self._where} must be a list, got {found!r}")
@@ -252,7 +253,7 @@ def _read_cond(attrs: _Attributes, inputs: list[Edge], inside: Sequence[Outputs]
     used = [attrs.places(key) for key in ("then_input_locs", "else_input_locs")]
     every = list(dict.fromkeys(place for places in used for place in places))
     graphs = [
-        _with_inputs(outputs, [every.index(one) for one in places], len(every))
+        _with_inputs(outputs, [every.index(place) for place in places], len(every))
         for outputs, places in zip(inside[1:], used, strict=True)
     ]
     call, numbers = open_cond(*graphs)

@@ -23,7 +23,7 @@ from hybridnet.ops.core.rules import promote_types
 
 from .control_infer import insides
 from .node import Edge, Node
-from .shapes import infer_call
+from .shapes import Inference, infer_call
 from .subgraph import ControlCall
 
 __all__ = ["infer_dtypes"]
@@ -83,29 +83,11 @@ def infer_dtypes(
     return inference.dtypes
 
 
-class _DtypeInference:
-    """What is known so far, and the steps that add to it."""
-
+class _DtypeInference(Inference[DType]):
     def __init__(self, nodes: Sequence[Node]) -> None:
-        self.nodes = [node for node in nodes if not node.is_variable]
-        self.dtypes: dict[Edge, DType | None] = {
-            Edge(node, index): None for node in nodes for index in range(node.num_outputs)
-        }
-        self.changed = False
-        self.done: set[Node] = set()
+        super().__init__(nodes)
+        self.dtypes = self.values
         self.probed: dict[Any, list[DType]] = {}
-
-    def run(self) -> None:
-        """Visits the nodes until nothing new is learned."""
-        order = self.nodes
-        while True:
-            self.changed = False
-            for node in order:
-                if node not in self.done:
-                    self.visit(node)
-            if not self.changed:
-                return
-            order = order[::-1]
 
     def learn(self, edge: Edge, dtype: DType | None) -> None:
         """Adds the dtype of a value, unless it is known."""
@@ -156,13 +138,13 @@ class _DtypeInference:
         if all(dtype is not None for dtype in dtypes):
             return self.probe(node, dtypes)
         try:
-            one, other = (
+            first, second = (
                 self.probe(node, [trial if dtype is None else dtype for dtype in dtypes])
                 for trial in _TRIALS
             )
         except MXNetError:
             return []
-        return [a if a == b else None for a, b in zip(one, other, strict=True)]
+        return [a if a == b else None for a, b in zip(first, second, strict=True)]
 
     def guess(self, node: Node, edges: Sequence[Edge], output: DType) -> None:
         """Learns that inputs have the output's dtype, if that would give the output this dtype."""
@@ -215,9 +197,9 @@ def _followers(call: Call, edges: Sequence[_T]) -> Sequence[_T]:
 def _probe(call: Call, dtypes: Sequence[DType]) -> list[DType]:
     refused: DTypeError | None = None
     for shapes in _made_up_shapes(call, len(dtypes)):
-        types = [tensor_type(*one) for one in zip(shapes, dtypes, strict=True)]
+        types = [tensor_type(*pair) for pair in zip(shapes, dtypes, strict=True)]
         try:
-            return [one.dtype for one in infer_call(call, types)]
+            return [kind.dtype for kind in infer_call(call, types)]
         except DTypeError as error:
             # The dtypes are to blame, and of the made-up shapes nobody should hear.
             refused = DTypeError(re.sub(r"(\w)\[[\d,]+\]", r"\1", str(error)))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.core.call import Types
+from hybridnet.ops.core.call import Call, Types
 
 from .node import Graph, Node
 
@@ -39,35 +39,48 @@ def evaluate(
             continue
         operands = [values[edge.node][edge.index] for edge in node.inputs]
         own = [
-            numbers[one] if type(one) is HostScalar else jnp.asarray(one, "float64")
-            for one in node.scalars
+            numbers[scalar] if type(scalar) is HostScalar else jnp.asarray(scalar, "float64")
+            for scalar in node.scalars
         ]
         values[node] = node.call.lower(platform, operands, own)
     return [values[edge.node][edge.index] for edge in graph.outputs]
 
 
-def infer_types(graph: Graph, inputs: Sequence[TensorType]) -> dict[Node, Types]:
+def infer_types(
+    graph: Graph,
+    inputs: Sequence[TensorType],
+    *,
+    titles: bool = False,
+    infer: Callable[[Call, Types], Types] = lambda call, types: call.infer(types),
+) -> dict[Node, Types]:
     """Returns the types of every node's outputs.
+
+    Args:
+        inputs: the types of the graph's inputs.
+        titles: whether messages name a node's operator and line, too.
+        infer: from a call and the types of its inputs to those of its outputs.
 
     Raises:
         ShapeError, DTypeError: an operator's requirement is not met; the message names the node.
     """
     types: dict[Node, Types] = {
-        node: (one,) for node, one in zip(graph.inputs, inputs, strict=True)
+        node: (kind,) for node, kind in zip(graph.inputs, inputs, strict=True)
     }
     for node in graph.nodes:
         if node.call is None:
             continue
         try:
-            types[node] = node.call.infer(tuple(types[e.node][e.index] for e in node.inputs))
+            operands = tuple(types[edge.node][edge.index] for edge in node.inputs)
+            types[node] = infer(node.call, operands)
         except MXNetError as error:
-            raise type(error)(f"at node {node.name!r}: {error}") from error
+            where = node.title if titles else repr(node.name)
+            raise type(error)(f"at node {where}: {error}") from error
     return types
 
 
 def host_scalars_of(graph: Graph) -> tuple[HostScalar, ...]:
     """Returns the numbers that Python is asked for at each run, in order of first use."""
     found = dict.fromkeys(
-        one for node in graph.nodes for one in node.scalars if type(one) is HostScalar
+        scalar for node in graph.nodes for scalar in node.scalars if type(scalar) is HostScalar
     )
     return tuple(found)

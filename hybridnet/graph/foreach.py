@@ -8,11 +8,11 @@ share summed up on the way. So gradients of every order come from the same few r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any, final
 
 from hybridnet.base.dtype import is_float
-from hybridnet.base.errors import GraphError, ShapeError
+from hybridnet.base.errors import ShapeError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core.call import Arrays, Backward, Types
@@ -21,7 +21,7 @@ from hybridnet.ops.core.registry import get
 from .evaluate import infer_types
 from .node import Edge, Graph, Node, variable
 from .split import GradientGraph, differentiate, narrowed
-from .subgraph import ControlCall, Subgraph, closed, opened, shared, type_of
+from .subgraph import ControlCall, Subgraph, closed, gradient_types, opened, shared
 from .transform import prepare
 from .unbounded import unbounded_gradient
 
@@ -102,13 +102,11 @@ class ForeachCall(ControlCall):
 
     def layout(self) -> tuple[Any, ...]:
         """The fields of the loop, and what it overwrites."""
-        one = self.loop
-        fields = (one.num_data, one.num_out, one.carried, one.num_states, one.length, one.reverse)
         split = None if self.split is None else (self.split.given, self.split.uses)
-        return (*fields, one.kept, one.flat, self.written, self.draws, split)
+        return (*astuple(self.loop), self.written, self.draws, split)
 
     def close(self, train: bool) -> ForeachCall:
-        """Settles the mode of the body."""
+        """Fixes the mode of the body."""
         loop = self.loop
         body, written = closed(
             self.parts[0], train, loop.carried[loop.num_states :][: len(self.written)], self.draws
@@ -140,7 +138,7 @@ class ForeachCall(ControlCall):
             ShapeError: the arrays have different numbers of rows, or an array has none.
         """
         data = types[: self.loop.num_data]
-        if any(not one.shape for one in data) or len({one.shape[0] for one in data}) > 1:
+        if any(not kind.shape for kind in data) or len({kind.shape[0] for kind in data}) > 1:
             raise ShapeError(
                 "foreach: the data must be arrays with the same number of rows (the first "
                 f"dimension), got {', '.join(map(repr, data))}"
@@ -158,8 +156,8 @@ class ForeachCall(ControlCall):
     def row_types(self, types: Sequence[TensorType]) -> Types:
         """Returns the types of the body's inputs."""
         rows = [
-            tensor_type(one.shape[1:] or self._row, one.dtype)
-            for one in types[: self.loop.num_data]
+            tensor_type(kind.shape[1:] or self._row, kind.dtype)
+            for kind in types[: self.loop.num_data]
         ]
         return (*rows, *types[self.loop.num_data :])
 
@@ -173,7 +171,7 @@ class ForeachCall(ControlCall):
             return self.with_train(False).infer(types)
         loop, count = self.loop, self.rows(types)
         found = self.parts[0].infer(self.row_types(types))
-        outs = [tensor_type((count, *one.shape), one.dtype) for one in found[: loop.num_out]]
+        outs = [tensor_type((count, *kind.shape), kind.dtype) for kind in found[: loop.num_out]]
         states = found[loop.num_out :]
         for number, (place, state) in enumerate(zip(loop.carried, states, strict=True)):
             if state != types[place]:
@@ -205,8 +203,8 @@ class ForeachCall(ControlCall):
 
         first = [operands[place] for place in loop.carried]
         rows = [
-            one.reshape(one.shape[:1] + (one.shape[1:] or self._row))
-            for one in operands[: loop.num_data]
+            array.reshape(array.shape[:1] + (array.shape[1:] or self._row))
+            for array in operands[: loop.num_data]
         ]
         length = None if rows else loop.length
         start = (first, jnp.zeros(self.num_unbounded, "int32") if self.num_unbounded else None)
@@ -233,15 +231,17 @@ class ForeachCall(ControlCall):
         body, loop = self.parts[0], self.loop
         rows = self.row_types(types)
         found = infer_types(body.graph, rows)
-        heads = body.graph.outputs
-        floats = [i for i, one in enumerate(rows) if is_float(one.dtype)]
-        given = [i for i, edge in enumerate(heads) if is_float(found[edge.node][edge.index].dtype)]
+        floats = [i for i, kind in enumerate(rows) if is_float(kind.dtype)]
+        given = [
+            i
+            for i, edge in enumerate(body.graph.outputs)
+            if is_float(found[edge.node][edge.index].dtype)
+        ]
         split = differentiate(body.graph, floats, given, found)
-        heads, residuals = split.forward.outputs[: len(heads)], split.forward.outputs[len(heads) :]
         # The states that each row began with are kept too, where they are needed.
         used = [Edge(body.graph.inputs[i], 0) for i in split.uses if i in loop.carried]
-        kept = (*residuals, *used)
-        outputs = (*heads[: loop.num_out], *kept, *heads[loop.num_out :])
+        kept = (*split.residuals, *used)
+        outputs = (*split.heads[: loop.num_out], *kept, *split.heads[loop.num_out :])
         return shared(
             ForeachCall(
                 Subgraph(Graph(body.graph.inputs, outputs), body.places),
@@ -258,8 +258,6 @@ class ForeachCall(ControlCall):
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Runs the gradient of the body backward over the rows."""
-        if self.num_unbounded:
-            return unbounded_gradient(self, back)
         return gradient_of_kept(self, back)
 
     def run_back(self, back: Backward, types: Types) -> list[Any]:
@@ -286,8 +284,8 @@ class ForeachCall(ControlCall):
         operands = [
             *back.outputs[num_out + len(loop.carried) :],
             *(self._with_rows(back.inputs[i], types[i]) for i in reverse.rows),
-            *(one for i, one in heads.items() if i < num_out),
-            *(one for i, one in heads.items() if i >= num_out),
+            *(head for i, head in heads.items() if i < num_out),
+            *(head for i, head in heads.items() if i >= num_out),
             *(back.inputs[i].zeros_like() for i in reverse.summed),
             *(back.inputs[i] for i in reverse.read),
         ]
@@ -401,17 +399,14 @@ def gradient_of_kept(call: ControlCall, back: Backward) -> Sequence[Any]:
         call: one with `keeping`.
         back: of it.
     """
-    if call.is_open and call.takes_state:
-        raise GraphError(
-            f"{call.name}: its body draws random numbers, so its gradient can only be taken of a "
-            "bound symbol, not as a symbol"
-        )
-    types = tuple(type_of(one, call.name) for one in back.inputs)
+    if call.num_unbounded:
+        return unbounded_gradient(call, back)
+    types = gradient_types(call, back)
     grads = list(back.grads)
     if isinstance(call, ForeachCall) and call.split is not None:
         count = call.loop.num_out - call.loop.kept
         ends = count + len(call.loop.carried)
-        if all(one is None for one in grads[ends:]):
+        if all(grad is None for grad in grads[ends:]):
             return call.run_back(back, types)
         # Of second order: what was kept is an output like the others.
         call = call.unkept()

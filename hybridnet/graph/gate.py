@@ -44,11 +44,11 @@ class _Gate(Call):
         if platform != "cpu":
             passed: tuple[Any, ...] = lax.optimization_barrier(tuple(operands))[:count]
             return passed
-        signs = [_never(one) for one in operands[count:] if one.size]
+        signs = [_never(array) for array in operands[count:] if array.size]
         if not signs:
             return operands[:count]
         closed = jnp.stack(signs).any()
-        return [jnp.where(closed, jnp.zeros_like(one), one) for one in operands[:count]]
+        return [jnp.where(closed, jnp.zeros_like(array), array) for array in operands[:count]]
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """That of what passes goes through."""

@@ -150,13 +150,13 @@ def gradients(
         if node.call is None or node not in needed or node.call.no_gradient:
             continue
         outs = [grads.pop(Edge(node, index), None) for index in range(node.num_outputs)]
-        if all(one is None for one in outs):
+        if all(grad is None for grad in outs):
             continue
         back = Backward(
             node.call,
             [EdgeHandle(edge, types, node) for edge in node.inputs],
             [EdgeHandle(Edge(node, index), types, node) for index in range(node.num_outputs)],
-            [None if one is None else EdgeHandle(one.edge, types, node) for one in outs],
+            [None if grad is None else EdgeHandle(grad.edge, types, node) for grad in outs],
             node.scalars,
             [edge.node in needed for edge in node.inputs],
         )

@@ -68,7 +68,7 @@ def _listed(outputs: Sequence[Edge]) -> dict[str, Any]:
             [ids[edge.node], edge.index, versions.get(edge.node, 0)] for edge in node.inputs
         ]
         if node.controls:
-            entry["control_deps"] = [ids[one] for one in node.controls]
+            entry["control_deps"] = [ids[control] for control in node.controls]
         listed.append(entry)
         rows.append(rows[-1] + _num_listed(node))
     return {
@@ -196,8 +196,8 @@ class _Reader:
             raise FormatError(
                 f"symbol JSON: inputs of node {number} must be a list, got {_kind(inputs)}"
             )
-        for position, one in enumerate(inputs):
-            self._reference(one, f"input {position} of node {number}")
+        for position, listed in enumerate(inputs):
+            self._reference(listed, f"input {position} of node {number}")
         return inputs
 
     def _check_controls(self, number: int, entry: Mapping[str, Any]) -> list[int]:
@@ -208,13 +208,13 @@ class _Reader:
                 f"symbol JSON: control_deps of node {number} must be a list, got {_kind(listed)}"
             )
         where = f"a control_dep of node {number}"
-        return [self._reference([one, 0], where)[0] for one in listed]
+        return [self._reference([node_id, 0], where)[0] for node_id in listed]
 
     def _reference(self, entry: Any, where: str) -> tuple[int, int]:
         if (
             isinstance(entry, list)
             and len(entry) in (2, 3)
-            and all(isinstance(one, int) and not isinstance(one, bool) for one in entry)
+            and all(isinstance(part, int) and not isinstance(part, bool) for part in entry)
             and 0 <= entry[0] < len(self.listed)
             and entry[1] >= 0
         ):
@@ -233,10 +233,10 @@ class _Reader:
             if self.made[number] is not None:
                 stack.pop()
                 continue
-            needed = next((one for one in rest if self.made[one] is None), None)
+            needed = next((i for i in rest if self.made[i] is None), None)
             if needed is None:
                 made, before = self._make(number), self.controls[number]
-                controls = tuple(one for i in before if (one := self.made[i]) is not None)
+                controls = tuple(control for i in before if (control := self.made[i]) is not None)
                 self.made[number] = made.with_controls(controls)
                 stack.pop()
             elif needed in entered:
@@ -250,7 +250,7 @@ class _Reader:
 
     def _needs(self, number: int) -> Iterator[int]:
         """Returns the numbers of the nodes that a node comes after."""
-        return iter([*(one[0] for one in self.inputs[number]), *self.controls[number]])
+        return iter([*(entry[0] for entry in self.inputs[number]), *self.controls[number]])
 
     def _make(self, number: int) -> Node:
         entry = self.listed[number]
@@ -258,8 +258,8 @@ class _Reader:
         where = f"node {number} ({name!r})"
         attrs = _attributes(entry, where)
         inputs = [
-            self.edge(one, f"input {position} of {where}")
-            for position, one in enumerate(self.inputs[number])
+            self.edge(entry, f"input {position} of {where}")
+            for position, entry in enumerate(self.inputs[number])
         ]
         if entry["op"] == "null":
             if inputs:
@@ -283,7 +283,7 @@ class _Reader:
         listed = entry.get("subgraphs")
         if not isinstance(listed, list):
             raise FormatError(f"symbol JSON: {where} needs a list 'subgraphs', got {_kind(listed)}")
-        inside = [_read(one, self.version) for one in listed]
+        inside = [_read(subgraph, self.version) for subgraph in listed]
         kept = {key: value for key, value in attrs.items() if key.startswith("__")}
         return control_json.read(entry["op"], entry["name"], where, attrs, inputs, inside, kept)
 

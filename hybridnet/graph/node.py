@@ -119,11 +119,11 @@ def topological(edges: Iterable[Edge], targets: Sequence[Node] = ()) -> list[Nod
             order.append(node)
         else:
             entered.add(node)
-            for one in reversed(node.controls):
-                if one not in done:
-                    if one in entered:
-                        raise GraphError(f"the graph has a cycle through {one.title}")
-                    stack.append(one)
+            for control in reversed(node.controls):
+                if control not in done:
+                    if control in entered:
+                        raise GraphError(f"the graph has a cycle through {control.title}")
+                    stack.append(control)
             for edge in reversed(node.inputs):
                 if edge.node not in done:
                     if edge.node in entered:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from hybridnet.base.errors import FormatError, MXNetError
@@ -13,9 +13,9 @@ from hybridnet.ops.core.call import MAKERS, Call
 from hybridnet.ops.core.registry import REGISTRY
 
 from .gradient import REROUTED
-from .node import Edge, Graph, Node, topological, variable
+from .node import Edge, Graph, Node, variable
 
-__all__ = ["parse", "same_graph"]
+__all__ = ["parse"]
 
 _LINE: Final = re.compile(r"%(?P<number>\d+) = (?P<value>.*?)(?: : (?P<types>\w+\[[^'\"]*))?")
 # Strings are kept apart, so that only references to lines are found.
@@ -36,10 +36,10 @@ def parse(text: str) -> Graph:
     for count, line in enumerate(lines, 1):
         try:
             if line.startswith("return "):
-                if any(one.strip() for one in lines[count:]):
+                if any(rest.strip() for rest in lines[count:]):
                     raise FormatError("nothing may follow 'return'")
                 outputs = _python(f"[{line.removeprefix('return ')}]")
-                edges = tuple(_edge(one, nodes) for one in outputs.elts)
+                edges = tuple(_edge(output, nodes) for output in outputs.elts)
                 graph = Graph(tuple(inputs), edges, targets)
                 graph.verify()
                 return graph
@@ -73,7 +73,7 @@ def _listed(tree: Any, nodes: Sequence[Node]) -> tuple[Node, ...]:
     """Returns the nodes that a list of references to lines stands for."""
     if not isinstance(tree, ast.List):
         raise FormatError(f"must be a list like [%0], got {ast.unparse(tree)[:40]!r}")
-    return tuple(_line(one, nodes) for one in tree.elts)
+    return tuple(_line(element, nodes) for element in tree.elts)
 
 
 def _edge(tree: Any, nodes: Sequence[Node]) -> Edge:
@@ -99,13 +99,13 @@ def _line(tree: Any, nodes: Sequence[Node]) -> Node:
 def _node(tree: Any, nodes: Sequence[Node]) -> Node:
     if not isinstance(tree, ast.Call):
         raise FormatError(f"must apply an operator, got {ast.unparse(tree)[:40]!r}")
-    given = [one for one in tree.keywords if one.arg == "controls"]
-    tree.keywords = [one for one in tree.keywords if one.arg != "controls"]
+    given = [keyword for keyword in tree.keywords if keyword.arg == "controls"]
+    tree.keywords = [keyword for keyword in tree.keywords if keyword.arg != "controls"]
     controls = _listed(given[0].value, nodes) if given else ()
     keywords = _keywords(tree)
     attrs = keywords.pop("attrs", {})
     if not isinstance(attrs, dict) or not all(
-        isinstance(one, str) for item in attrs.items() for one in item
+        isinstance(part, str) for item in attrs.items() for part in item
     ):
         raise FormatError(f"attrs must be a dict of strings, got {attrs!r}")
     if isinstance(tree.func, ast.Name) and tree.func.id == "input":
@@ -113,11 +113,11 @@ def _node(tree: Any, nodes: Sequence[Node]) -> Node:
         if not isinstance(name, str) or keywords or controls:
             raise FormatError("an input must be input('name') or input('name', attrs={...})")
         return variable(name, attrs)
-    operands = tuple(_edge(one, nodes) for one in tree.args)
+    operands = tuple(_edge(operand, nodes) for operand in tree.args)
     name = keywords.pop("name", None)
     if isinstance(tree.func, ast.Call):
         call: Call = _gradient_call(tree.func)
-        scalars = tuple(float(one) for one in keywords.pop("scalars", ()))
+        scalars = tuple(float(scalar) for scalar in keywords.pop("scalars", ()))
         if keywords:
             raise FormatError(f"a gradient takes no parameters, got {', '.join(keywords)}")
     else:
@@ -128,10 +128,10 @@ def _node(tree: Any, nodes: Sequence[Node]) -> Node:
 
 def _keywords(tree: ast.Call) -> dict[str, Any]:
     found = {}
-    for one in tree.keywords:
-        if one.arg is None:
+    for keyword in tree.keywords:
+        if keyword.arg is None:
             raise FormatError("** is not understood here")
-        found[one.arg] = ast.literal_eval(one.value)
+        found[keyword.arg] = ast.literal_eval(keyword.value)
     return found
 
 
@@ -165,41 +165,8 @@ def _gradient_call(tree: ast.Call) -> VjpCall:
 
 
 def _numbers(value: Any) -> tuple[int, ...]:
-    if isinstance(value, tuple) and all(isinstance(one, int) and one >= 0 for one in value):
+    if isinstance(value, tuple) and all(
+        isinstance(number, int) and number >= 0 for number in value
+    ):
         return value
     raise FormatError(f"wanted and given must be tuples of numbers, got {value!r}")
-
-
-def same_graph(one: Graph, other: Graph) -> bool:
-    """Whether two graphs have equal nodes, wired alike; the nodes need not be the same objects."""
-    pairs: dict[Node, Node] = {}
-    ours = (*one.inputs, *topological(one.outputs, one.targets))
-    theirs = (*other.inputs, *topological(other.outputs, other.targets))
-    if len(one.inputs) != len(other.inputs) or len(ours) != len(theirs):
-        return False
-    for left, right in zip(ours, theirs, strict=True):
-        if pairs.setdefault(left, right) is not right or _facts(left) != _facts(right):
-            return False
-        if [_moved(edge, pairs) for edge in left.inputs] != list(right.inputs):
-            return False
-        if [pairs[node] for node in left.controls] != list(right.controls):
-            return False
-    if [pairs[node] for node in one.targets] != list(other.targets):
-        return False
-    return [_moved(edge, pairs) for edge in one.outputs] == list(other.outputs)
-
-
-def _moved(edge: Edge, pairs: Mapping[Node, Node]) -> Edge:
-    return Edge(pairs[edge.node], edge.index)
-
-
-def _facts(node: Node) -> tuple[Any, ...]:
-    return node.name, dict(node.attrs), repr(node.scalars), _call_facts(node.call)
-
-
-def _call_facts(call: Call | None) -> Any:
-    if isinstance(call, VjpCall):
-        return _call_facts(call.of), call.wanted, call.given
-    if call is not None and call.parameters:
-        return call.name, call.parameters
-    return call

@@ -76,8 +76,7 @@ def recomputed(
     Returns:
         The split, which remembers `split`; None where `kept` lacks something.
     """
-    heads = split.forward.outputs[: len(split.forward.outputs) - split.num_residuals]
-    residuals = split.forward.outputs[len(heads) :]
+    heads, residuals = split.heads, split.residuals
     forward = Graph(split.forward.inputs, heads)
     again, needed = needed_again(forward, segments, residuals, frozenset(heads))
     if kept is None:
@@ -108,10 +107,7 @@ def renarrowed(
     if split.whole is None:
         return narrowed(split, given, types)
     found = narrowed(split.whole, given, types)
-    if found is None:
-        return None
-    kept = split.forward.outputs[len(split.forward.outputs) - split.num_residuals :]
-    return recomputed(found, split.segments, kept)
+    return None if found is None else recomputed(found, split.segments, split.residuals)
 
 
 class _Writer:

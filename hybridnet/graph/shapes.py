@@ -11,8 +11,9 @@ shapes also pass them from the output to the inputs.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
@@ -29,9 +30,10 @@ from .node import Edge, Node
 from .subgraph import ControlCall
 from .transform import STATE
 
-__all__ = ["infer_shapes", "is_known"]
+__all__ = ["Inference", "infer_call", "infer_shapes", "is_known"]
 
 Shape = tuple[int, ...]
+_T = TypeVar("_T")
 
 # An output dimension that comes out the same for two sizes of the unknown ones does not depend on
 # them. The sizes have many divisors, so that splitting and reshaping are possible.
@@ -69,13 +71,12 @@ def infer_shapes(
     return inference.shapes
 
 
-class _ShapeInference:
-    """What is known so far, and the steps that add to it."""
+class Inference(ABC, Generic[_T]):
+    """The values that are known so far, and the steps that add to them."""
 
-    def __init__(self, nodes: Sequence[Node], dtypes: Mapping[Edge, Any]) -> None:
+    def __init__(self, nodes: Sequence[Node]) -> None:
         self.nodes = [node for node in nodes if not node.is_variable]
-        self.dtypes = dtypes
-        self.shapes: dict[Edge, Shape | None] = {
+        self.values: dict[Edge, _T | None] = {
             Edge(node, index): None for node in nodes for index in range(node.num_outputs)
         }
         self.changed = False
@@ -92,6 +93,17 @@ class _ShapeInference:
             if not self.changed:
                 return
             order = order[::-1]
+
+    @abstractmethod
+    def visit(self, node: Node) -> None:
+        """Learns what one node tells."""
+
+
+class _ShapeInference(Inference[Shape]):
+    def __init__(self, nodes: Sequence[Node], dtypes: Mapping[Edge, Any]) -> None:
+        super().__init__(nodes)
+        self.shapes = self.values
+        self.dtypes = dtypes
 
     def learn(self, edge: Edge, shape: Shape | None, where: Node) -> None:
         """Adds what was found out about a value."""
@@ -126,7 +138,7 @@ class _ShapeInference:
         if len(known) < len(shapes):
             return
         if all(0 not in shape for shape in known):
-            outputs: Sequence[Shape | None] = [one.shape for one in self.infer(node, known)]
+            outputs: Sequence[Shape | None] = [kind.shape for kind in self.infer(node, known)]
             self.done.add(node)
         else:
             outputs = self.probe(node, known)
@@ -141,7 +153,7 @@ class _ShapeInference:
         try:
             arguments, outputs, states = call.shapes(shapes)
         except MXNetError:
-            if all(is_known(one) for one in shapes):
+            if all(is_known(shape) for shape in shapes):
                 raise
             return
         for edge, shape in zip(node.inputs, (*arguments, *states), strict=True):
@@ -211,12 +223,12 @@ class _ShapeInference:
                 made = self.infer(node, [tuple(n or size for n in shape) for shape in shapes])
             except MXNetError:
                 return []  # it depends on the size whether this is possible at all
-            found.append([one.shape for one in made])
+            found.append([kind.shape for kind in made])
         return [
-            tuple(a if a == b else 0 for a, b in zip(one, other, strict=True))
-            if len(one) == len(other)
+            tuple(a if a == b else 0 for a, b in zip(small, large, strict=True))
+            if len(small) == len(large)
             else None
-            for one, other in zip(*found, strict=True)
+            for small, large in zip(*found, strict=True)
         ]
 
 
@@ -225,8 +237,9 @@ def infer_call(call: Call, types: Sequence[TensorType]) -> Types:
     return call.infer((*types, STATE) if call.takes_state else tuple(types))
 
 
-def _join(one: Shape, other: Shape) -> Shape | None:
+def _join(left: Shape, right: Shape) -> Shape | None:
     """Returns what two partly known shapes tell together; None if they contradict."""
-    if len(one) != len(other) or any(a and b and a != b for a, b in zip(one, other, strict=True)):
+    if len(left) != len(right):
         return None
-    return tuple(a or b for a, b in zip(one, other, strict=True))
+    pairs = list(zip(left, right, strict=True))
+    return None if any(a and b and a != b for a, b in pairs) else tuple(a or b for a, b in pairs)

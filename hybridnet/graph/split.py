@@ -45,6 +45,16 @@ class GradientGraph:
     whole: GradientGraph | None = None
     segments: Mapping[Node, int] = field(default_factory=dict)
 
+    @property
+    def heads(self) -> tuple[Edge, ...]:
+        """The outputs of the graph that was split."""
+        return self.forward.outputs[: len(self.forward.outputs) - self.num_residuals]
+
+    @property
+    def residuals(self) -> tuple[Edge, ...]:
+        """The further outputs of `forward`, which backward needs."""
+        return self.forward.outputs[len(self.forward.outputs) - self.num_residuals :]
+
 
 def differentiate(
     graph: Graph,
@@ -94,8 +104,7 @@ def narrowed(
     """
     graph = split.forward
     heads, numbers, outputs = _input_gradients(graph, split.positions, given, types)
-    kept = graph.outputs[len(graph.outputs) - split.num_residuals :]
-    residuals = {edge: variable(f"residual{number}") for number, edge in enumerate(kept)}
+    residuals = {edge: variable(f"residual{i}") for i, edge in enumerate(split.residuals)}
     backward, uses = _cut(graph, outputs, residuals)
     if len(residuals) > split.num_residuals:
         return None
@@ -112,11 +121,8 @@ def joined(split: GradientGraph) -> Graph:
         A graph of the inputs and then the head gradients, to the outputs and then the gradients.
     """
     forward, backward, count = split.forward, split.backward, split.num_residuals
-    heads = len(forward.outputs) - count
-    kept = {
-        Edge(node, 0): edge
-        for node, edge in zip(backward.inputs, forward.outputs[heads:], strict=False)
-    }
+    pairs = zip(backward.inputs, split.residuals, strict=False)
+    kept = {Edge(node, 0): edge for node, edge in pairs}
 
     def change(node: Node, inputs: tuple[Edge, ...]) -> Node:
         return node.with_inputs(tuple(kept.get(edge, edge) for edge in inputs))
@@ -124,7 +130,7 @@ def joined(split: GradientGraph) -> Graph:
     moved = backward.map(change)
     return Graph(
         (*forward.inputs, *backward.inputs[count + len(split.uses) :]),
-        (*forward.outputs[:heads], *(kept.get(edge, edge) for edge in moved.outputs)),
+        (*split.heads, *(kept.get(edge, edge) for edge in moved.outputs)),
     )
 
 

@@ -1,8 +1,8 @@
-"""What makes two graphs run alike: their calls and edges, apart from names and numbers."""
+"""The facts by which two graphs run alike: their calls and edges, apart from names and numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from hybridnet.base.attrs import HostScalar
 
 from .node import Edge, Graph, Node
 
-__all__ = ["structure_of", "with_open_scalars"]
+__all__ = ["open_scalars", "structure_of", "with_open_scalars"]
 
 
 def structure_of(graph: Graph) -> tuple[Hashable, tuple[Any, ...]]:
@@ -30,10 +30,10 @@ def structure_of(graph: Graph) -> tuple[Hashable, tuple[Any, ...]]:
         calls.append((node.call, tuple((numbers[edge.node], edge.index) for edge in node.inputs)))
         scalars.extend(node.scalars)
         if node.controls:
-            order.append((len(numbers), *(numbers[one] for one in node.controls)))
+            order.append((len(numbers), *(numbers[control] for control in node.controls)))
         numbers[node] = len(numbers)
     outputs = tuple((numbers[edge.node], edge.index) for edge in graph.outputs)
-    order.append(tuple(numbers[one] for one in graph.targets))
+    order.append(tuple(numbers[target] for target in graph.targets))
     return (len(graph.inputs), tuple(calls), outputs, tuple(order)), tuple(scalars)
 
 
@@ -41,11 +41,11 @@ def with_open_scalars(graph: Graph) -> Graph:
     """Returns the graph with each scalar to be given at each run, in the order of the nodes."""
 
     def change(node: Node, inputs: tuple[Edge, ...]) -> Node:
-        scalars = tuple(HostScalar(_nothing, index) for index in range(len(node.scalars)))
-        return replace(node, inputs=inputs, scalars=scalars)
+        return replace(node, inputs=inputs, scalars=open_scalars(len(node.scalars)))
 
     return graph.map(change)
 
 
-def _nothing() -> Sequence[float]:
-    return ()
+def open_scalars(count: int) -> tuple[HostScalar, ...]:
+    """Returns numbers that stand for those to be given at each run."""
+    return tuple(HostScalar(tuple, index) for index in range(count))

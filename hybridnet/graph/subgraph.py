@@ -28,7 +28,7 @@ from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.core.call import MAKING, Arrays, Call, Scalars, Types
+from hybridnet.ops.core.call import MAKING, Arrays, Backward, Call, Scalars, Types
 from hybridnet.ops.state.variables import READ
 
 from .evaluate import evaluate, host_scalars_of, infer_types
@@ -41,6 +41,7 @@ __all__ = [
     "ControlCall",
     "Subgraph",
     "closed",
+    "gradient_types",
     "names_devices",
     "opened",
     "shared",
@@ -66,9 +67,9 @@ class Subgraph:
 
     @cached_property
     def key(self) -> Any:
-        """What is equal for parts that do the same."""
+        """Equal for parts that do the same."""
         structure, scalars = structure_of(self.graph)
-        return structure, tuple(self._number(one) for one in scalars), self.where
+        return structure, tuple(self._number(scalar) for scalar in scalars), self.where
 
     @cached_property
     def where(self) -> tuple[Any, ...]:
@@ -78,12 +79,12 @@ class Subgraph:
             return ()
         return tuple((node.attrs.get(DEVICE), node.name, node.origin) for node in nodes)
 
-    def _number(self, one: Any) -> Any:
-        return ("given", self.places[one]) if type(one) is HostScalar else float(one)
+    def _number(self, scalar: Any) -> Any:
+        return ("given", self.places[scalar]) if type(scalar) is HostScalar else float(scalar)
 
     def run(self, platform: str, inputs: Sequence[Any], scalars: Sequence[Any]) -> list[Any]:
         """Computes the outputs with JAX."""
-        numbers = {one: scalars[place] for one, place in self.places.items()}
+        numbers = {scalar: scalars[place] for scalar, place in self.places.items()}
         return evaluate(self.graph, platform, inputs, numbers)
 
     @cached_property
@@ -141,7 +142,7 @@ class Subgraph:
         """Returns what `fingerprint` needs; None where it cannot be told."""
         (inputs, nodes, outputs, order), numbers, _ = self.key
         calls = [(call.fingerprint, edges) for call, edges in nodes]
-        if any(one is None for one, _ in calls):
+        if any(fingerprint is None for fingerprint, _ in calls):
             return None
         return (inputs, calls, outputs, order, numbers)
 
@@ -155,14 +156,14 @@ def opened(*graphs: Graph) -> tuple[tuple[Subgraph, ...], tuple[Any, ...]]:
         start = len(numbers)
         numbers += structure_of(graph)[1]
         hosts = host_scalars_of(made)
-        parts.append(Subgraph(made, {one: start + i for i, one in enumerate(hosts)}))
+        parts.append(Subgraph(made, {host: start + i for i, host in enumerate(hosts)}))
     return tuple(parts), tuple(numbers)
 
 
 def closed(
     part: Subgraph, train: bool, written: Sequence[int], draws: bool
 ) -> tuple[Subgraph, list[int]]:
-    """Settles the mode of a part, and makes what it overwrites outputs of it.
+    """Fixes the mode of a part, and makes what it overwrites outputs of it.
 
     Args:
         part: an open one.
@@ -227,7 +228,7 @@ class ControlCall(Call):
 
     @property
     def reads_now(self) -> frozenset[int]:  # type: ignore[override]  # as `weight`
-        """What nodes inside read as it is when they run; of a closed call that is settled."""
+        """The inputs that nodes inside read as they are when they run; a closed call has none."""
         parts = self.parts if self.is_open else ()
         return frozenset(self.offset + number for part in parts for number in part.reads_now)
 
@@ -238,9 +239,9 @@ class ControlCall(Call):
         return 1 + sum(node.call.weight for node in nodes if node.call is not None)
 
     def facts(self) -> Sequence[Any] | None:
-        """What is inside, and how it is run."""
+        """The parts, and how they are run."""
         parts = [part.facts() for part in self.parts]
-        if any(one is None for one in parts) or self.is_open:
+        if any(part is None for part in parts) or self.is_open:
             return None
         return (*parts, self.layout(), self.num_scalars)
 
@@ -256,7 +257,7 @@ class ControlCall(Call):
         """Returns how it is run: numbers, flags and tuples of them."""
 
     def with_train(self, train: bool) -> Call:
-        """Returns the call in, or out of, a training pass; itself where that is settled."""
+        """Returns the call in, or out of, a training pass; itself where that is fixed."""
         if not self.is_open:
             return self
         if train not in self._closed:
@@ -322,7 +323,7 @@ def names_devices(graph: Graph) -> bool:
             continue
         own = node.attrs.get(DEVICE)
         for part in node.call.parts:
-            named = (one.attrs.get(DEVICE, own) for one in part.graph.nodes)
+            named = (inner.attrs.get(DEVICE, own) for inner in part.graph.nodes)
             if any(name != own for name in named) or names_devices(part.graph):
                 return True
     return False
@@ -338,6 +339,23 @@ def shared(call: _Made) -> _Made:
     with MAKING:  # `setdefault` of a weak dictionary is not one step
         made: _Made = _shared.setdefault(key, call)
     return made
+
+
+def gradient_types(call: ControlCall, back: Backward, subject: str = "") -> Types:
+    """Returns the types of the inputs that a gradient is taken of.
+
+    Args:
+        subject: of the message that random numbers are drawn; default the body.
+
+    Raises:
+        GraphError: they are not known yet, or the call is open and draws random numbers.
+    """
+    if call.is_open and call.takes_state:
+        raise GraphError(
+            f"{subject or f'{call.name}: its body'} draws random numbers, so its gradient can only "
+            "be taken of a bound symbol, not as a symbol"
+        )
+    return tuple(type_of(handle, call.name) for handle in back.inputs)
 
 
 def type_of(handle: Any, name: str) -> TensorType:

@@ -79,7 +79,7 @@ def _reference(edge: Edge, numbers: Mapping[Node, int]) -> str:
 def _expression(node: Node, numbers: Mapping[Node, int]) -> str:
     attrs = [f"attrs={dict(node.attrs)!r}"] if node.attrs else []
     if node.controls:
-        attrs.append(f"controls=[{', '.join(f'%{numbers[one]}' for one in node.controls)}]")
+        attrs.append(f"controls=[{', '.join(f'%{numbers[control]}' for control in node.controls)}]")
     call = node.call
     if call is None:
         return f"input({', '.join([repr(node.name), *attrs])})"
@@ -117,7 +117,7 @@ def _literal(value: Any) -> str:
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return repr(str(value))
     if isinstance(value, tuple):
-        return f"({''.join(_literal(one) + ', ' for one in value)[:-1]})"
+        return f"({''.join(_literal(part) + ', ' for part in value)[:-1]})"
     return repr(value)
 
 

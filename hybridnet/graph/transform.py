@@ -1,13 +1,12 @@
 """From a graph as users write it to one that can run: in a mode, its side effects as outputs.
 
 A symbol leaves open whether it runs in a training pass, where random numbers come from, and what
-becomes of the arrays that operators overwrite, in which order. `prepare` settles them, so that the
+becomes of the arrays that operators overwrite, in which order. `prepare` fixes them, so that the
 result is a function of its inputs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -26,7 +25,6 @@ __all__ = [
     "Prepared",
     "call_with_train",
     "prepare",
-    "updates_of",
     "with_train",
 ]
 
@@ -55,11 +53,6 @@ def with_train(graph: Graph, train: bool) -> Graph:
     return graph.map(change)
 
 
-def updates_of(call: Call) -> Mapping[int, int]:
-    """Returns which inputs a call overwrites with which outputs (input number -> output number)."""
-    return call.updates
-
-
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """A graph that is a function of its inputs.
@@ -79,7 +72,7 @@ class Prepared:
 
 
 def prepare(graph: Graph, train: bool) -> Prepared:
-    """Settles mode, random state and side effects.
+    """Fixes mode, random state and side effects.
 
     Everything happens in the order of the graph's nodes. Each random number is drawn from the state
     that the draw before left. Several updates of one variable follow one another; who asks for what
@@ -112,7 +105,7 @@ def prepare(graph: Graph, train: bool) -> Prepared:
         else:
             updates = {
                 position: output
-                for position, output in updates_of(call).items()
+                for position, output in call.updates.items()
                 if node.inputs[position].node.is_variable
             }
             for position in updates:
@@ -146,7 +139,7 @@ def _changed(node: Node, call: Call, inputs: tuple[Edge, ...], controls: tuple[N
 
 
 class _HostOrder:
-    """What must run on the host, and before what, in a graph with control edges."""
+    """The order of calls on the host, in a graph with control edges."""
 
     def __init__(self, graph: Graph) -> None:
         #: The new nodes that run on the host, in order; none where nothing is controlled.
@@ -171,4 +164,6 @@ class _HostOrder:
 
     def _nearest(self, node: Node) -> tuple[Node, ...]:
         sources = (*(edge.node for edge in node.inputs), *node.controls)
-        return tuple(dict.fromkeys(one for source in sources for one in self._last.get(source, ())))
+        return tuple(
+            dict.fromkeys(call for source in sources for call in self._last.get(source, ()))
+        )

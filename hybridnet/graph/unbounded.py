@@ -12,15 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
-from hybridnet.base.attrs import HostScalar
 from hybridnet.base.dtype import is_float
-from hybridnet.base.errors import GraphError
 from hybridnet.ops.core.call import Arrays, Backward, HostOnlyCall, Scalars, Types
 
 from .evaluate import infer_types
 from .node import Edge, Graph, Node, variable
 from .split import joint_gradient
-from .subgraph import RUNNERS, ControlCall, type_of
+from .structure import open_scalars
+from .subgraph import RUNNERS, ControlCall, gradient_types, type_of
 
 __all__ = ["UnboundedGradient", "unbounded_gradient"]
 
@@ -52,7 +51,7 @@ class UnboundedGradient(HostOnlyCall):
         self.wanted = wanted
         self.given = given
         super().__init__(len(wanted), num_scalars=of.num_scalars)
-        self.hosts = tuple(HostScalar(_nothing, index) for index in range(of.num_scalars))
+        self.hosts = open_scalars(of.num_scalars)
         self._made: dict[tuple[Types, tuple[int, ...]], tuple[Graph, tuple[int | None, ...]]] = {}
 
     @property
@@ -84,7 +83,7 @@ class UnboundedGradient(HostOnlyCall):
     def _make(self, types: Types, limits: tuple[int, ...]) -> tuple[Graph, tuple[int | None, ...]]:
         call = self.of.bounded(iter(limits))
         inputs = tuple(variable(f"input{i}") for i in range(len(types)))
-        node = Node(call, tuple(Edge(one, 0) for one in inputs), call.name, self.hosts)
+        node = Node(call, tuple(Edge(source, 0) for source in inputs), call.name, self.hosts)
         outputs = tuple(Edge(node, index) for index in range(call.num_outputs))
         shown = self.of.num_visible
         given = [number - (number > shown) for number in self.given]  # it does not count
@@ -96,26 +95,17 @@ class UnboundedGradient(HostOnlyCall):
         return RUNNERS["unbounded"](self, ctx, values, scalars)
 
 
-def _nothing() -> Sequence[float]:
-    return ()
-
-
 def unbounded_gradient(call: ControlCall, back: Backward) -> Sequence[Any]:
     """Runs the gradient of a call with loops that have no maximum.
 
     Args:
         back: of it.
     """
-    if call.is_open and call.takes_state:
-        raise GraphError(
-            f"{call.name}: its body draws random numbers, so its gradient can only be taken of a "
-            "bound symbol, not as a symbol"
-        )
+    types = gradient_types(call, back)
     closed = call.with_train(True)
     assert isinstance(closed, ControlCall)
-    types = tuple(type_of(one, call.name) for one in back.inputs)
     given = tuple(i for i in back.given if is_float(type_of(back.grads[i], call.name).dtype))
-    wanted = tuple(i for i, one in enumerate(types) if back.wanted[i] and is_float(one.dtype))
+    wanted = tuple(i for i, kind in enumerate(types) if back.wanted[i] and is_float(kind.dtype))
     if not given or not wanted:
         return [None] * len(back.inputs)
     made = UnboundedGradient(closed, wanted, given)

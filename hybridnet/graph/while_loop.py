@@ -21,7 +21,6 @@ from .foreach import ForeachCall, ForeachSpec, gradient_of_kept
 from .node import Edge, Graph, Node
 from .subgraph import ControlCall, Subgraph, closed, opened, shared
 from .transform import prepare
-from .unbounded import unbounded_gradient
 
 __all__ = ["WhileCall", "open_while"]
 
@@ -95,7 +94,7 @@ class WhileCall(ControlCall):
         return (*loop, self.written, self.draws)
 
     def close(self, train: bool) -> WhileCall:
-        """Settles the mode of condition and body."""
+        """Fixes the mode of condition and body."""
         count = len(self.written)
         places = self.carried[self.num_states :][:count]
         condition, _ = closed(self.parts[0], train, (), self.draws)
@@ -156,7 +155,7 @@ class WhileCall(ControlCall):
                     f"but it begins as {types[place]} and the body makes it {state}"
                 )
         rows = self.max_iterations or 0
-        outs = [tensor_type((rows, *one.shape), one.dtype) for one in found[: self.num_out]]
+        outs = [tensor_type((rows, *kind.shape), kind.dtype) for kind in found[: self.num_out]]
         shown = self.num_states
         return (*outs, *states[:shown], *self.counts_type, *states[shown:])
 
@@ -186,8 +185,8 @@ class WhileCall(ControlCall):
             most = most if counts is None else jnp.maximum(most, counts)
             return count + 1, made[self.num_out :], stacked, most
 
-        types = self.infer(tuple(tensor_type(one.shape, one.dtype) for one in operands))
-        stacked = [jnp.zeros(one.shape, one.dtype) for one in types[: self.num_out]]
+        types = self.infer(tuple(tensor_type(array.shape, array.dtype) for array in operands))
+        stacked = [jnp.zeros(kind.shape, kind.dtype) for kind in types[: self.num_out]]
         first = [operands[place] for place in self.carried]
         most = jnp.zeros(body.num_unbounded, "int32") if body.num_unbounded else None
         start = (jnp.zeros((), "int32"), first, stacked, most)
@@ -219,17 +218,17 @@ class WhileCall(ControlCall):
         found = body.infer(types)
         outputs = []
         for number in range(self.num_out):
-            one = found[number]
-            zeros = get("_zeros").bind({"shape": one.shape, "dtype": one.dtype.name})[0]
+            kind = found[number]
+            zeros = get("_zeros").bind({"shape": kind.shape, "dtype": kind.dtype.name})[0]
             outputs.append(Edge(Node(zeros, (), "zeros"), 0))
-        outputs += [Edge(inputs[one], 0) for one in self.carried]
+        outputs += [Edge(inputs[place], 0) for place in self.carried]
         rest = Subgraph(Graph(inputs, tuple(outputs)), {})
         choice = shared(CondCall((body, rest), len(outputs), self.num_scalars))
-        hosts = sorted({**condition.places, **body.places}.items(), key=lambda one: one[1])
+        hosts = sorted({**condition.places, **body.places}.items(), key=lambda pair: pair[1])
         holds = _moved(condition.graph, {edge: Edge(node, 0) for edge, node in place.items()})
         node = Node(
             choice,
-            (holds, *(Edge(one, 0) for one in inputs)),
+            (holds, *(Edge(source, 0) for source in inputs)),
             "step",
             _in_order(hosts, self.num_scalars),
         )
@@ -240,16 +239,14 @@ class WhileCall(ControlCall):
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Runs the gradient of the loop over rows."""
-        if self.num_unbounded:
-            return unbounded_gradient(self, back)
         return gradient_of_kept(self, back)
 
 
 def _in_order(hosts: Sequence[tuple[Any, int]], count: int) -> tuple[Any, ...]:
     """Returns the numbers of a call by their places; any will do where none is used."""
     numbers: list[Any] = [0.0] * count
-    for one, place in hosts:
-        numbers[place] = one
+    for scalar, place in hosts:
+        numbers[place] = scalar
     return tuple(numbers)
 
 

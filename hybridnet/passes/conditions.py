@@ -1,4 +1,4 @@
-"""What rules' conditions and expressions can say: facts about values, and functions of numbers."""
+"""Facts and functions for the conditions and expressions of rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["FUNCTIONS", "Value", "fill_of"]
 
 @final
 class Value:
-    """What a variable of a rule stands for, as its condition sees it.
+    """The value of a variable of a rule, as its condition sees it.
 
     Attributes:
         edge: the value in the graph.
@@ -118,7 +118,7 @@ def _positive_zero(value: float | None) -> bool:
 
 def _whole(*numbers: float) -> bool:
     """Whether numbers, and their sum and product, are whole and exact as float64 and int64."""
-    return all(one.is_integer() for one in numbers) and (
+    return all(number.is_integer() for number in numbers) and (
         abs(math.prod(numbers)) < 2**53 and sum(map(abs, numbers)) < 2**53
     )
 

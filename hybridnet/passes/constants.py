@@ -8,6 +8,7 @@ in the last place apart from what a larger program computes.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, Final, final
 
 import numpy as np
@@ -17,12 +18,13 @@ from hybridnet.base.dtype import is_float
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.node import Edge, Node
+from hybridnet.ops.core.call import Call
 from hybridnet.ops.core.operator import OpCall
 
 from .numpy_rules import NUMPY, NumpyRule
 from .rewrite import Rewriter, op_name
 
-__all__ = ["LIMIT", "Constants"]
+__all__ = ["LIMIT", "Constants", "computed_now"]
 
 #: The elements that an array written into a graph has at most, unless all are the same.
 LIMIT: Final = 1024
@@ -56,19 +58,19 @@ class Constants:
         """Returns the value of a node whose operands are known, by its operator's lowering."""
         operands = self._operands(node)
         call = node.call
-        if operands is None or call is None or any(one.size > _OPERAND_LIMIT for one in operands):
+        if (
+            operands is None
+            or call is None
+            or any(operand.size > _OPERAND_LIMIT for operand in operands)
+        ):
             return None
-        cpu = jax.local_devices(backend="cpu")[0]
-        with jax.ensure_compile_time_eval(), jax.enable_x64(True), jax.default_device(cpu):
-            arrays = [jax.numpy.asarray(one) for one in operands]
-            numbers = [jax.numpy.asarray(one, "float64") for one in node.scalars]
-            (result,) = call.lower("cpu", arrays, numbers)
-            return np.asarray(result)
+        (result,) = computed_now(call, operands, node.scalars)
+        return result
 
     def literal(self, value: Array, of: Node) -> Edge | None:
         """Returns a node that stands for a value in the place of another; None if it is large."""
         attrs: dict[str, Any] = {"shape": value.shape, "dtype": value.dtype}
-        same = _one_of(value)
+        same = _element_of(value)
         if same is None and (value.size > LIMIT or not value.size):
             return None
         text = _text(value.reshape(-1) if same is None else same.reshape(-1))
@@ -85,7 +87,7 @@ class Constants:
         if operands is None:
             return None
         wanted = self._rewriter.type(Edge(node, 0))
-        ones = [one for one in map(_one_of, operands) if one is not None]
+        ones = [element for element in map(_element_of, operands) if element is not None]
         if not operands or len(ones) < len(operands):
             if wanted.size > _OPERAND_LIMIT and operands:
                 return None
@@ -93,14 +95,14 @@ class Constants:
             return None if made is None or made.shape != wanted.shape else made
         made = None
         if rule.elementwise:
-            made = _applied(rule, [one.reshape(()) for one in ones], node, wanted)
-        elif len({one.tobytes() for one in ones}) == 1:
+            made = _applied(rule, [element.reshape(()) for element in ones], node, wanted)
+        elif len({element.tobytes() for element in ones}) == 1:
             made = ones[0].astype(wanted.dtype)  # moving equal elements changes nothing
         return None if made is None else np.broadcast_to(made, wanted.shape)
 
     def _operands(self, node: Node) -> list[Array] | None:
         """Returns the values of the operands; None if one is not known, or takes much memory."""
-        if any(type(one) is HostScalar for one in node.scalars):
+        if any(type(scalar) is HostScalar for scalar in node.scalars):
             return None
         found = []
         for edge in node.inputs:
@@ -109,6 +111,15 @@ class Constants:
                 return None
             found.append(value)
         return found
+
+
+def computed_now(call: Call, operands: Sequence[Array], scalars: Sequence[Any]) -> list[Array]:
+    """Returns what a call's own lowering makes of arrays, on the CPU."""
+    cpu = jax.local_devices(backend="cpu")[0]
+    with jax.ensure_compile_time_eval(), jax.enable_x64(True), jax.default_device(cpu):
+        arrays = [jax.numpy.asarray(operand) for operand in operands]
+        numbers = [jax.numpy.asarray(scalar, "float64") for scalar in scalars]
+        return [np.asarray(result) for result in call.lower("cpu", arrays, numbers)]
 
 
 def _applied(
@@ -121,7 +132,7 @@ def _applied(
         return rule.compute(operands, call.attrs, node.scalars, wanted)
 
 
-def _one_of(value: Array) -> Array | None:
+def _element_of(value: Array) -> Array | None:
     """Returns one element if all are the same, to the bit; None otherwise."""
     if not value.size:
         return None
@@ -136,5 +147,5 @@ def _one_of(value: Array) -> Array | None:
 
 def _text(flat: Array) -> str:
     if is_float(flat.dtype):
-        return " ".join(repr(float(one)) for one in flat)
-    return " ".join(str(int(one)) for one in flat)
+        return " ".join(repr(float(number)) for number in flat)
+    return " ".join(str(int(number)) for number in flat)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, final
 from weakref import WeakKeyDictionary
 
-from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.errors import ParameterError
+from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Graph, Node
 from hybridnet.graph.transform import STATE
 from hybridnet.ops.core.call import Call, Types
@@ -24,7 +25,7 @@ TOLERANCE: Final = 1e-5
 @final
 @dataclass(frozen=True, eq=False)
 class PassContext:
-    """What a pass is told beside the graph.
+    """The facts that a pass is told beside the graph.
 
     Attributes:
         input_types: of the graph's inputs, in their order.
@@ -59,7 +60,12 @@ class PassContext:
         """
         found = self._types.get(graph)
         if found is None:
-            found = self._types[graph] = self._infer(graph)
+            if len(graph.inputs) != len(self.input_types):
+                raise ParameterError(
+                    f"passes: input_types must hold a type for each of the graph's "
+                    f"{len(graph.inputs)} inputs, got {len(self.input_types)}"
+                )
+            found = self._types[graph] = infer_types(graph, self.input_types, infer=infer)
         return found
 
     def learn(self, graph: Graph, types: dict[Node, Types]) -> None:
@@ -69,24 +75,6 @@ class PassContext:
     def allows(self, rule: Rule) -> bool:
         """Whether a rule may be applied."""
         return rule.exact or self.unsafe or rule.tolerance <= self.tolerance
-
-    def _infer(self, graph: Graph) -> dict[Node, Types]:
-        if len(graph.inputs) != len(self.input_types):
-            raise ParameterError(
-                f"passes: input_types must hold a type for each of the graph's "
-                f"{len(graph.inputs)} inputs, got {len(self.input_types)}"
-            )
-        types: dict[Node, Types] = {
-            node: (one,) for node, one in zip(graph.inputs, self.input_types, strict=True)
-        }
-        for node in graph.nodes:
-            if node.call is not None:
-                operands = tuple(types[edge.node][edge.index] for edge in node.inputs)
-                try:
-                    types[node] = infer(node.call, operands)
-                except MXNetError as error:
-                    raise type(error)(f"at node {node.name!r}: {error}") from error
-        return types
 
 
 def infer(call: Call, types: Types) -> Types:

@@ -1,4 +1,4 @@
-"""What nodes and transfers take: the cost model that the placer simulates a run with.
+"""Times of nodes and transfers: the cost model that the placer simulates a run with.
 
 A node takes what its operations take, or what moving its operands and results through the device's
 memory takes, whichever is more (the roofline model: Williams, Waterman, Patterson, 2009). A tensor
@@ -75,10 +75,10 @@ class CostModel:
 
     def compute(self, device: str, call: Call, inputs: Types, outputs: Types) -> float:
         """Returns the seconds that a call takes on a device."""
-        one = self.devices.get(device, self.other_devices)
+        cost = self.devices.get(device, self.other_devices)
         moved = sum(kind.nbytes for kind in (*inputs, *outputs))
-        work = operations(call, inputs, outputs) / one.flops
-        return one.latency + max(work, moved / one.bandwidth)
+        work = operations(call, inputs, outputs) / cost.flops
+        return cost.latency + max(work, moved / cost.bandwidth)
 
     def transfer(self, source: str, destination: str, kind: TensorType) -> float:
         """Returns the seconds that a tensor takes from one device to another; 0 within one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
@@ -35,7 +36,7 @@ def _part_of_split(rewriter: Rewriter, node: Node) -> Replacement | None:
         return None
     call = node.call
     assert type(call) is OpCall
-    axis, size = call.attrs["axis"], 0
+    axis = call.attrs["axis"]
     size = rewriter.type(node.inputs[0]).shape[axis] // node.num_outputs
     params = {"axis": axis, "begin": used[0] * size, "end": (used[0] + 1) * size}
     part = rewriter.make("slice_axis", node.inputs, params, of=node)
@@ -47,5 +48,5 @@ def _part_of_split(rewriter: Rewriter, node: Node) -> Replacement | None:
 
 
 @cache
-def _steps() -> dict[str, tuple[RewriteStep, ...]]:
-    return dict(indexed([RewriteStep(_SPLIT, ("SliceChannel",), _part_of_split)]))
+def _steps() -> Mapping[str, tuple[RewriteStep, ...]]:
+    return indexed([RewriteStep(_SPLIT, ("SliceChannel",), _part_of_split)])

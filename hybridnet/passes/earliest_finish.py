@@ -28,7 +28,7 @@ __all__ = ["Plan", "earliest_finish"]
 
 
 class Plan(NamedTuple):
-    """What the simulation has found.
+    """The result of the simulation.
 
     Attributes:
         devices: of the nodes that were free.
@@ -90,7 +90,7 @@ def earliest_finish(
     """Places the nodes that are free.
 
     Args:
-        placed: nodes whose device is settled.
+        placed: nodes whose device is fixed.
         choices: for each other node, the key of those that must be together with it, and the
             devices they can be on; of equal ones the first is taken.
         types: of all nodes.
@@ -102,7 +102,7 @@ def earliest_finish(
     if types is None:
         raise GraphError("place: needs the types of all inputs to place nodes by their cost")
     order = _order(graph, _Run(types, costs), placed, choices)
-    favorites = dict.fromkeys(one for _, devices in choices.values() for one in devices)
+    favorites = dict.fromkeys(device for _, devices in choices.values() for device in devices)
     plans = [
         _simulate(graph, order, placed, choices, _Run(types, costs), favorite)
         for favorite in (None, *favorites)
@@ -119,7 +119,7 @@ def _simulate(
     favorite: str | None,
 ) -> Plan:
     """Simulates a run, in which nodes go to the favorite device wherever they can."""
-    settled: dict[Hashable, str] = {}
+    chosen: dict[Hashable, str] = {}
     for node in graph.inputs:
         if node in placed:
             run.put(node, placed[node])
@@ -130,17 +130,17 @@ def _simulate(
             run.put(node, placed[node])
             continue
         key, devices = choices[node]
-        device = settled.get(key)
+        device = chosen.get(key)
         if device is None and favorite in devices:
             device = favorite
         if device is None:
-            device = min(devices, key=lambda one: run.end_on(node, one))
-        settled[key] = device
+            device = min(devices, key=lambda choice: run.end_on(node, choice))
+        chosen[key] = device
         run.put(node, device)
     for node, (key, devices) in choices.items():
         # Variables follow those they must be with; those that nobody reads stay on the first.
-        if node.is_variable and (key in settled or node not in run.device):
-            run.device[node] = settled.setdefault(key, devices[0])
+        if node.is_variable and (key in chosen or node not in run.device):
+            run.device[node] = chosen.setdefault(key, devices[0])
     return Plan({node: run.device[node] for node in choices}, max(run.end.values(), default=0.0))
 
 
@@ -151,7 +151,7 @@ def _order(
 
     def mean_time(node: Node) -> float:
         devices = choices[node][1] if node in choices else (placed[node],)
-        return sum(run.time(node, one) for one in devices) / len(devices)
+        return sum(run.time(node, device) for device in devices) / len(devices)
 
     def transfer(kind: TensorType) -> float:
         # Two of all devices are the same as often as not.

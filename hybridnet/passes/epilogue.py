@@ -51,11 +51,7 @@ def run(graph: Graph, context: PassContext) -> Graph:
 def _params(rewriter: Rewriter, edge: Edge, into: Node) -> dict[str, Any] | None:
     """Returns the parameters of a convolution that may compute more; None where it may not."""
     node, call = edge.node, edge.node.call
-    if (
-        op_name(node) not in _CONVOLUTIONS
-        or rewriter.uses(edge) != 1
-        or not rewriter.may_absorb(node, into)
-    ):
+    if op_name(node) not in _CONVOLUTIONS or not rewriter.is_absorbed(edge, into):
         return None
     assert type(call) is OpCall
     attrs = call.attrs

@@ -84,7 +84,7 @@ class Scopes:
 
 
 class ExecutorCall(HostOnlyCall):
-    """What the executor does itself, between programs."""
+    """A call that the executor runs itself, between programs."""
 
     __slots__ = ()
 
@@ -94,7 +94,7 @@ class ExecutorCall(HostOnlyCall):
 
 
 class FlowCall(ExecutorCall):
-    """What the primitives have in common: they hand values on."""
+    """Base of the primitives, which hand values on."""
 
     __slots__ = ()
 

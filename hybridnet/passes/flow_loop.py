@@ -27,7 +27,7 @@ __all__ = ["LoopVariable", "LoopWriter"]
 
 @dataclass(eq=False, slots=True)
 class LoopVariable:
-    """What goes from iteration to iteration of a loop.
+    """A value that goes from iteration to iteration of a loop.
 
     Attributes:
         name: for the names of its nodes.
@@ -54,7 +54,7 @@ class LoopVariable:
 
 @final
 class _Test(Scope):
-    """What a loop computes in each iteration to know whether it goes on."""
+    """The condition, computed in every iteration."""
 
     def __init__(self, loop: LoopWriter) -> None:
         super().__init__(loop.writer, loop.frame)
@@ -67,7 +67,7 @@ class _Test(Scope):
 
 @final
 class _Body(Scope):
-    """What a loop computes in each iteration but the last."""
+    """The body, computed in each iteration but the last."""
 
     def __init__(self, loop: LoopWriter) -> None:
         super().__init__(loop.writer, loop.frame)
@@ -173,6 +173,13 @@ class LoopWriter:
             Reader(inside, level + 2, source.type),
         )
 
+    def compute(
+        self, call: Call, inputs: tuple[Edge, ...], name: str, device: str, *, test: bool = False
+    ) -> Edge:
+        """Adds a node of one output to the body, or to the test; returns that output."""
+        scope = self.test if test else self.body
+        return Edge(self.writer.add(scope, call, inputs, name, device, of=self.node), 0)
+
     def goes_on(self, pred: Edge, controls: tuple[Node, ...]) -> None:
         """Takes the condition; from then on the body can be written.
 
@@ -185,51 +192,55 @@ class LoopWriter:
             self.test, LoopCondCall(self.frame), (pred,), f"{self.frame}/loop_cond", device,
             controls,
         )  # fmt: skip
-        for one in self._variables:
-            self._decide(one)
+        for variable in self._variables:
+            self._decide(variable)
 
-    def next(self, one: LoopVariable, value: Edge, controls: tuple[Node, ...]) -> None:
+    def next(self, variable: LoopVariable, value: Edge, controls: tuple[Node, ...]) -> None:
         """Says what a variable is in the next iteration.
 
         Args:
             value: what the body made of it.
             controls: what must have run before the next iteration.
         """
-        call = NextIterationCall(self.frame, one.number)
-        name = f"{one.name}/next_iteration"
-        self.writer.ends.append(self._add(self.body, call, (value,), name, one.device, controls))
-        one.is_closed = True
+        call = NextIterationCall(self.frame, variable.number)
+        name = f"{variable.name}/next_iteration"
+        self.writer.ends.append(
+            self._add(self.body, call, (value,), name, variable.device, controls)
+        )
+        variable.is_closed = True
 
-    def exit(self, one: LoopVariable) -> Edge:
+    def exit(self, variable: LoopVariable) -> Edge:
         """Returns what a variable is after the loop."""
-        assert one.switch is not None
-        call, edge = ExitCall(self.frame), Edge(one.switch, 0)
-        made = self._add(self.body, call, (edge,), f"{one.name}/exit", one.device)
+        assert variable.switch is not None
+        call, edge = ExitCall(self.frame), Edge(variable.switch, 0)
+        made = self._add(self.body, call, (edge,), f"{variable.name}/exit", variable.device)
         self.writer.scopes.frames[made] = self.scope.frame
         self.writer.scopes.regions[made] = self.scope.region
         return Edge(made, 0)
 
     def driver(self, device: str) -> LoopVariable:
         """Returns a variable that is kept on a device; if there is none it is made."""
-        for one in self._variables:
-            if one.device == device:
-                return one
+        for variable in self._variables:
+            if variable.device == device:
+                return variable
         return self.counter(COUNTER, device, "control")
 
     def close(self) -> None:
         """Gives every device in the loop, and every variable, what is still missing."""
         for device in list(self.writer.members[self.frame]):
             self.driver(device)
-        for one in self._variables:
-            if not one.is_closed:
-                self.next(one, one.inside, ())
+        for variable in self._variables:
+            if not variable.is_closed:
+                self.next(variable, variable.inside, ())
             # It may be by this one alone, which nothing reads, that its device counts.
-            self.writer.ends.append(one.merge)
+            self.writer.ends.append(variable.merge)
 
-    def _decide(self, one: LoopVariable) -> None:
+    def _decide(self, variable: LoopVariable) -> None:
         assert self._holds is not None
-        edges = (Edge(one.merge, 0), Edge(self._holds, 0))
-        one.switch = self._add(self.body, SWITCH, edges, f"{one.name}/switch", one.device)
+        edges = (Edge(variable.merge, 0), Edge(self._holds, 0))
+        variable.switch = self._add(
+            self.body, SWITCH, edges, f"{variable.name}/switch", variable.device
+        )
 
     def _enter(self, data: Edge, device: str, name: str, is_constant: bool) -> Node:
         call = EnterCall(self.frame, is_constant)

@@ -98,7 +98,9 @@ class Writer:
         self.types[made] = call.infer(tuple(self.types[e.node][e.index] for e in inputs))
         self.scopes.regions[made] = scope.region
         sources = (*(edge.node for edge in inputs), *controls)
-        self.scopes.levels[made] = max([floor, *(self._level_after(one, made) for one in sources)])
+        self.scopes.levels[made] = max(
+            [floor, *(self._level_after(source, made) for source in sources)]
+        )
         self.scopes.frames[made] = scope.frame
         if scope.frame is not None:
             self.members.setdefault(scope.frame, {})[device] = None

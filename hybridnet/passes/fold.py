@@ -133,7 +133,8 @@ def _joined(constants: Constants, rewriter: Rewriter, node: Node) -> Edge | None
         return None
     attrs = {"dim": call.attrs["dim"]}
     inputs = [
-        one[0] if len(one) == 1 else rewriter.make("Concat", one, attrs, of=node) for one in groups
+        group[0] if len(group) == 1 else rewriter.make("Concat", group, attrs, of=node)
+        for group in groups
     ]
     return rewriter.make("Concat", inputs, attrs, of=node, whole=True)
 

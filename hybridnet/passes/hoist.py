@@ -77,7 +77,7 @@ def _join(rewriter: Rewriter, node: Node) -> Edge | None:
     for edge in node.inputs:
         part = edge.node
         same = part.call is first.call and part.scalars == first.scalars
-        if not same or rewriter.uses(edge) != 1 or not rewriter.may_absorb(part, node):
+        if not same or not rewriter.is_absorbed(edge, node):
             return None
     operands = [edge.node.inputs[0] for edge in node.inputs]
     if len({rewriter.type(edge).dtype for edge in operands}) != 1:
@@ -88,13 +88,13 @@ def _join(rewriter: Rewriter, node: Node) -> Edge | None:
 
 def _factor(rewriter: Rewriter, node: Node) -> Edge | None:
     """Multiplies a sum, and not its terms."""
-    one, other = (edge.node for edge in node.inputs)
+    left, right = (edge.node for edge in node.inputs)
     if not _absorbed(rewriter, node, FAMILIES["mul"]):
         return None
-    for common in one.inputs:
-        if common not in other.inputs:
+    for common in left.inputs:
+        if common not in right.inputs:
             continue
-        rest = [_without(one, common), _without(other, common)]
+        rest = [_without(left, common), _without(right, common)]
         if rewriter.type(rest[0]) is not rewriter.type(rest[1]):
             continue
         whole = rewriter.make("elemwise_add", rest, of=node)
@@ -106,26 +106,23 @@ def _factor(rewriter: Rewriter, node: Node) -> Edge | None:
 
 def _divisor(rewriter: Rewriter, node: Node) -> Edge | None:
     """Divides a sum, and not its terms."""
-    one, other = (edge.node for edge in node.inputs)
+    left, right = (edge.node for edge in node.inputs)
     if not _absorbed(rewriter, node, (*FAMILIES["div"], "_div_scalar", "negative")):
         return None
-    same = one.call is other.call and one.scalars == other.scalars
-    if not same or one.inputs[1:] != other.inputs[1:]:
+    same = left.call is right.call and left.scalars == right.scalars
+    if not same or left.inputs[1:] != right.inputs[1:]:
         return None
-    parts = [one.inputs[0], other.inputs[0]]
+    parts = [left.inputs[0], right.inputs[0]]
     if rewriter.type(parts[0]) is not rewriter.type(parts[1]):
         return None
     whole = rewriter.make("elemwise_add", parts, of=node)
-    return rewriter.again(one, [whole, *one.inputs[1:]], of=node)
+    return rewriter.again(left, [whole, *left.inputs[1:]], of=node)
 
 
 def _absorbed(rewriter: Rewriter, node: Node, operators: tuple[str, ...]) -> bool:
     """Whether both operands of a sum are these operators, and are used by nothing else."""
     return node.inputs[0] != node.inputs[1] and all(
-        op_name(edge.node) in operators
-        and rewriter.uses(edge) == 1
-        and rewriter.may_absorb(edge.node, node)
-        for edge in node.inputs
+        op_name(edge.node) in operators and rewriter.is_absorbed(edge, node) for edge in node.inputs
     )
 
 

@@ -115,14 +115,13 @@ class _Turning:
         self._types = context.types(graph)
         self._first: dict[Edge, Edge] = {Edge(node, 0): Edge(node, 0) for node in graph.inputs}
         self._last: dict[Edge, Edge] = {}
-        turns: dict[str, Callable[[Node], Node | None]] = {
+        self._turns: dict[str, Callable[[Node], Node | None]] = {
             **dict.fromkeys(("Convolution", "Deconvolution"), self._filtered),
             **dict.fromkeys(_FUNCTIONS, self._elementwise),
             "Pooling": self._pooled,
             "BatchNorm": self._normalized,
             "Concat": self._joined,
         }
-        self._turns = turns
 
     def run(self) -> Graph:
         """Returns the graph with all chains turned; itself if there is none."""
@@ -220,20 +219,20 @@ class _Turning:
         call = node.call
         assert type(call) is OpCall
         rank = self._rank(node.inputs[0])
-        if call.attrs["dim"] % rank != 1 or any(one not in self._last for one in node.inputs):
+        if call.attrs["dim"] % rank != 1 or any(edge not in self._last for edge in node.inputs):
             return None
-        inputs = [self._last[one] for one in node.inputs]
+        inputs = [self._last[edge] for edge in node.inputs]
         return self._made(_JOINED, node, inputs, {"dim": rank - 1})
 
     def _elementwise(self, node: Node) -> Node | None:
         (result,) = self._types[node]
         kinds = [self._types[edge.node][edge.index] for edge in node.inputs]
-        whole = [one.shape == result.shape for one in kinds]
+        whole = [kind.shape == result.shape for kind in kinds]
         ready = [edge in self._last for edge in node.inputs]
         if (
             not any(a and b for a, b in zip(whole, ready, strict=True))
             or any(a and not b for a, b in zip(whole, ready, strict=True))
-            or any(len(one.shape) != len(result.shape) for one in kinds)
+            or any(len(kind.shape) != len(result.shape) for kind in kinds)
         ):
             return None
         return self._made(_ELEMENTWISE, node, [self._turned(edge, node) for edge in node.inputs])

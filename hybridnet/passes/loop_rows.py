@@ -1,4 +1,4 @@
-"""What a lowered loop computes beside its body: counting, taking a row, keeping a row.
+"""Calls of a lowered loop beside its body: counting, taking a row, keeping a row.
 
 `foreach` reads row after row, and loops stack what their bodies give. Lowered, that is a counter
 and arrays among the loop's variables, and these calls. Others count turns for gradients (see
@@ -8,7 +8,6 @@ and arrays among the loop's variables, and these calls. Others count turns for g
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -36,49 +35,41 @@ COUNTER = tensor_type((), np.dtype(np.int32))
 
 
 @final
-@dataclass(frozen=True)
-class _Rule:
-    """What one of these calls does.
+class RowCall(Call):
+    """One of these calls.
 
-    Attributes:
-        name: as it is printed.
-        facts: what else decides what it does.
+    Args:
+        key: its name, and all else that decides what it does.
         infer: from the types of its inputs to that of its output.
         lower: from its inputs to its output.
     """
 
-    name: str
-    facts: tuple[Any, ...]
-    infer: Callable[[Types], TensorType]
-    lower: Callable[..., Any]
+    __slots__ = ("_infer", "_key", "_lower")
 
-
-@final
-class RowCall(Call):
-    """One of these calls."""
-
-    __slots__ = ("_rule",)
-
-    def __init__(self, rule: _Rule) -> None:
-        self._rule = rule
+    def __init__(
+        self, key: tuple[Any, ...], infer: Callable[[Types], TensorType], lower: Callable[..., Any]
+    ) -> None:
+        self._key = key
+        self._infer = infer
+        self._lower = lower
         super().__init__()
 
     @property
     def name(self) -> str:
         """As it is printed."""
-        return self._rule.name
+        return str(self._key[0])
 
     def facts(self) -> Sequence[Any]:
-        """Its rule."""
-        return (self._rule.name, *self._rule.facts)
+        """Its name, and all else that decides what it does."""
+        return self._key
 
     def infer(self, types: Types) -> Types:
         """By its rule."""
-        return (self._rule.infer(types),)
+        return (self._infer(types),)
 
     def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """By its rule."""
-        return (self._rule.lower(*operands),)
+        return (self._lower(*operands),)
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Graphs are differentiated before they are lowered."""
@@ -91,7 +82,7 @@ _made: dict[tuple[Any, ...], RowCall] = {}
 def _call(name: str, infer: Any, lower: Any, *facts: Any) -> Call:
     """Returns the one call of this name and these facts."""
     key = (name, *facts)
-    return _made.get(key) or _made.setdefault(key, RowCall(_Rule(name, facts, infer, lower)))
+    return _made.get(key) or _made.setdefault(key, RowCall(key, infer, lower))
 
 
 def zeros(type: TensorType) -> Call:
@@ -174,7 +165,7 @@ def joined_turns(before: int, after: int) -> Call:
     """
 
     def infer(types: Types) -> TensorType:
-        return turns_type(before + after + sum(one.shape[0] for one in types))
+        return turns_type(before + after + sum(kind.shape[0] for kind in types))
 
     def lower(*counts: Any) -> Any:
         return jnp.concatenate(

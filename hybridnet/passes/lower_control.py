@@ -100,7 +100,7 @@ def lower_control(
     """Lowers the control flow of a graph that must be.
 
     Args:
-        graph: of calls whose mode is settled.
+        graph: of calls whose mode is fixed.
         devices: of its nodes, variables included.
         input_types: of its inputs.
         resolve: gives the devices of nodes inside others.
@@ -145,7 +145,7 @@ class _Lowering:
             device_of: gives the devices of its nodes.
         """
         place: dict[Edge, Reader] = {
-            Edge(node, 0): one for node, one in zip(graph.inputs, readers, strict=True)
+            Edge(node, 0): reader for node, reader in zip(graph.inputs, readers, strict=True)
         }
         ran: dict[Node, tuple[Node, ...]] = {}
         read = {edge for node in graph.nodes for edge in node.inputs} | set(graph.outputs)
@@ -154,8 +154,8 @@ class _Lowering:
             if call is None:
                 continue
             device = device_of(node)
-            scalars = tuple(numbers.get(one, one) for one in node.scalars)
-            controls = tuple(one for before in node.controls for one in ran.get(before, ()))
+            scalars = tuple(numbers.get(scalar, scalar) for scalar in node.scalars)
+            controls = tuple(control for before in node.controls for control in ran.get(before, ()))
             if isinstance(call, ControlCall) and self._takes_apart(node, device):
                 inputs = [place[edge] for edge in node.inputs]
                 counts = call.num_unbounded > 0 and Edge(node, call.num_visible) in read
@@ -174,7 +174,7 @@ class _Lowering:
             for index, edge in enumerate(outputs):
                 place[Edge(node, index)] = self.writer.reader(edge)
             ran.setdefault(node, tuple(dict.fromkeys(edge.node for edge in outputs)))
-        effects = tuple(dict.fromkeys(one for node in graph.targets for one in ran[node]))
+        effects = tuple(dict.fromkeys(control for node in graph.targets for control in ran[node]))
         self.writer.ends += effects
         return Written([place[edge] for edge in graph.outputs], effects)
 
@@ -197,7 +197,7 @@ class _Lowering:
     ) -> Written:
         """Writes a part of a call; its last outputs are the counts of loops, if these are read."""
         part = part.with_counts if site.counts else part
-        numbers = {one: site.scalars[place] for one, place in part.places.items()}
+        numbers = {scalar: site.scalars[place] for scalar, place in part.places.items()}
         return self.write(
             part.graph, scope, readers, numbers, lambda node: self._resolve(node, site.device)
         )
@@ -211,10 +211,10 @@ class _Lowering:
         sides: list[list[Edge]] = []
         for side, part in enumerate((other, then)):
             scope = choice.sides[side]
-            readers = [choice.reader(one, side) for one in site.inputs[1:]]
+            readers = [choice.reader(reader, side) for reader in site.inputs[1:]]
             made = self._part(part, site, scope, readers)
             count = len(part.graph.outputs)
-            edges = [one.at(site.device) for one in made.outputs[:count]]
+            edges = [reader.at(site.device) for reader in made.outputs[:count]]
             if site.counts:
                 turns = self._branch_turns(site, scope, made.outputs[count:], call, part is then)
                 edges.insert(call.num_visible, turns)
@@ -240,6 +240,6 @@ class _Lowering:
         """Returns how often the loops of a branch were run; those of the other were not."""
         first, second = (part.num_unbounded for part in call.parts)
         joining = joined_turns(0, second) if is_first else joined_turns(first, 0)
-        edges = tuple(one.at(site.device) for one in counts)
+        edges = tuple(reader.at(site.device) for reader in counts)
         name = f"{site.node.name}/turns"
         return Edge(self.writer.add(scope, joining, edges, name, site.device, of=site.node), 0)

@@ -10,7 +10,7 @@ from hybridnet.graph.foreach import ForeachCall
 from hybridnet.graph.node import Edge, Node
 from hybridnet.graph.subgraph import ControlCall, Subgraph
 from hybridnet.graph.while_loop import WhileCall
-from hybridnet.ops.core.call import Types
+from hybridnet.ops.core.call import Call, Types
 
 from .flow_loop import LoopVariable, LoopWriter
 from .flow_writer import Reader, Scope, Writer
@@ -75,12 +75,12 @@ class LoweringSite:
     @property
     def types(self) -> Types:
         """The types of its inputs."""
-        return tuple(one.type for one in self.inputs)
+        return tuple(reader.type for reader in self.inputs)
 
     @property
     def floor(self) -> int:
         """The level of its first nodes."""
-        return 1 + max((one.level for one in self.inputs), default=0)
+        return 1 + max((reader.level for reader in self.inputs), default=0)
 
 
 @final
@@ -141,7 +141,7 @@ class Loops:
         ]
         by_place = dict(zip(call.carried, states, strict=True))
         constants = {
-            i: loop.constant(one) for i, one in enumerate(site.inputs) if i not in by_place
+            i: loop.constant(reader) for i, reader in enumerate(site.inputs) if i not in by_place
         }
         found = self._write(
             test,
@@ -158,71 +158,62 @@ class Loops:
             device = writer.devices[holds.node]
             edges = (Edge(count.merge, 0), holds)
             name = f"{loop.frame}/goes_on"
-            holds = Edge(
-                writer.add(loop.test, goes_on(limit), edges, name, device, of=site.node), 0
-            )
+            holds = loop.compute(goes_on(limit), edges, name, device, test=True)
         loop.goes_on(holds, found.effects)
         readers = [
             writer.reader(by_place[i].inside) if i in by_place else constants[i][1]
             for i in range(len(site.inputs))
         ]
         turns = self._finish(site, loop, body, readers, count, stacks, states, (limit or 0, False))
-        made = [loop.exit(one) for one in (*stacks, *states)]
+        made = [loop.exit(variable) for variable in (*stacks, *states)]
         made[call.num_visible : call.num_visible] = turns
         return made
 
     def lower_foreach(self, site: LoweringSite, call: ForeachCall) -> list[Edge]:
         """Writes a loop over rows; returns its results."""
-        loop, writer, one = self._loop(site), self.writer, call.loop
+        loop, writer, spec = self._loop(site), self.writer, call.loop
         (body,) = call.parts
         given = site.types
         types, length = call.infer(given), call.rows(given)
-        shown = one.num_out - one.kept
-        order = [*range(shown), *range(len(types) - one.kept, len(types))]
-        states = self._states(site, loop, body, one.carried, one.num_out)
+        shown = spec.num_out - spec.kept
+        order = [*range(shown), *range(len(types) - spec.kept, len(types))]
+        states = self._states(site, loop, body, spec.carried, spec.num_out)
         count = loop.counter(COUNTER, site.device, "count")
         stacks = [
             loop.counter(types[place], self._home(body.graph.outputs[i], site), f"rows{i}")
             for i, place in enumerate(order)
         ]
-        by_place = dict(zip(one.carried, states, strict=True))
+        by_place = dict(zip(spec.carried, states, strict=True))
         constants = {
             i: loop.constant(each)[1] for i, each in enumerate(site.inputs) if i not in by_place
         }
-        edges = (Edge(count.merge, 0),)
-        holds = writer.add(
-            loop.test, goes_on(length), edges, f"{loop.frame}/goes_on", site.device, of=site.node
-        )
-        loop.goes_on(Edge(holds, 0), ())
-        taking = take_row(length, one.reverse, one.flat)
+        edges, name = (Edge(count.merge, 0),), f"{loop.frame}/goes_on"
+        loop.goes_on(loop.compute(goes_on(length), edges, name, site.device, test=True), ())
+        taking = take_row(length, spec.reverse, spec.flat)
         readers = [
             writer.reader(by_place[i].inside)
             if i in by_place
-            else self._rows(site, loop, taking, constants[i], count)
-            if i < one.num_data
+            else self._rows(loop, taking, constants[i], count)
+            if i < spec.num_data
             else constants[i]
             for i in range(len(site.inputs))
         ]
         turns = self._finish(
-            site, loop, body, readers, count, stacks, states, (length, one.reverse)
+            site, loop, body, readers, count, stacks, states, (length, spec.reverse)
         )
         made = [loop.exit(each) for each in (*stacks, *states)]
-        outs, last = made[: one.num_out], made[one.num_out :]
-        last[one.num_states : one.num_states] = turns
+        outs, last = made[: spec.num_out], made[spec.num_out :]
+        last[spec.num_states : spec.num_states] = turns
         return [*outs[:shown], *last, *outs[shown:]]
 
-    def _rows(
-        self, site: LoweringSite, loop: LoopWriter, taking: Any, rows: Reader, count: LoopVariable
-    ) -> Reader:
+    def _rows(self, loop: LoopWriter, taking: Call, rows: Reader, count: LoopVariable) -> Reader:
         """Returns the row of an array that an iteration reads, for each device that does."""
         made: dict[str, Edge] = {}
 
         def at(device: str) -> Edge:
             if device not in made:
                 edges = (rows.at(device), count.inside)
-                name = f"{loop.frame}/row"
-                node = self.writer.add(loop.body, taking, edges, name, device, of=site.node)
-                made[device] = Edge(node, 0)
+                made[device] = loop.compute(taking, edges, f"{loop.frame}/row", device)
             return made[device]
 
         row = taking.infer((rows.type, COUNTER))[0]
@@ -255,35 +246,28 @@ class Loops:
         turns = self._turns(site, loop)
         written = self._write(body, site, loop.body, readers)
         effects = written.effects
-        for one, made in zip(stacks, written.outputs, strict=False):
+        for variable, made in zip(stacks, written.outputs, strict=False):
             assert count is not None
-            edges = (one.inside, made.at(one.device), count.inside)
-            put = self.writer.add(
-                loop.body, put_row(*rows), edges, f"{one.name}/put_row", one.device, of=site.node
-            )
-            loop.next(one, Edge(put, 0), effects)
-        for one, made in zip(states, written.outputs[len(stacks) :], strict=False):
-            loop.next(one, made.at(one.device), effects)
-        for one in turns:
+            edges = (variable.inside, made.at(variable.device), count.inside)
+            name = f"{variable.name}/put_row"
+            put = loop.compute(put_row(*rows), edges, name, variable.device)
+            loop.next(variable, put, effects)
+        for variable, made in zip(states, written.outputs[len(stacks) :], strict=False):
+            loop.next(variable, made.at(variable.device), effects)
+        for variable in turns:
             call = site.node.call
             assert isinstance(call, ControlCall)
             inner = written.outputs[len(stacks) + len(states) :]
-            operands = (one.inside, *(each.at(one.device) for each in inner))
-            name, counting = f"{one.name}/with_turn", with_turn(call.is_endless)
-            added = self.writer.add(loop.body, counting, operands, name, one.device, of=site.node)
-            loop.next(one, Edge(added, 0), effects)
+            operands = (variable.inside, *(each.at(variable.device) for each in inner))
+            name, counting = f"{variable.name}/with_turn", with_turn(call.is_endless)
+            added = loop.compute(counting, operands, name, variable.device)
+            loop.next(variable, added, effects)
         if count is not None:
-            added = self.writer.add(
-                loop.body,
-                next_count(),
-                (count.inside,),
-                f"{loop.frame}/next_count",
-                count.device,
-                of=site.node,
-            )
-            loop.next(count, Edge(added, 0), effects)
+            name = f"{loop.frame}/next_count"
+            added = loop.compute(next_count(), (count.inside,), name, count.device)
+            loop.next(count, added, effects)
         loop.close()
-        return [loop.exit(one) for one in turns]
+        return [loop.exit(variable) for variable in turns]
 
     def _turns(self, site: LoweringSite, loop: LoopWriter) -> list[LoopVariable]:
         """Adds the variable that counts the turns of loops, if somebody wants to know."""

@@ -99,7 +99,9 @@ class _Planner:
         self._left = {edge: len(nodes) for edge, nodes in readers.items()}
         #: Read on several paths: who writes next could not know that all have read.
         self._mixed = {
-            edge for edge, nodes in readers.items() if len({path.get(one, 0) for one in nodes}) > 1
+            edge
+            for edge, nodes in readers.items()
+            if len({path.get(node, 0) for node in nodes}) > 1
         }
         self._outputs = frozenset(graph.outputs)
         #: Edge -> its path and where it lies in the arena of that path.
@@ -138,7 +140,7 @@ class _Planner:
                 arena = self._arenas.setdefault(path, Arena())
                 self._place[edge] = path, arena.take(self._bytes(edge))
         if self._share:
-            for edge in (*dying, *(one for one in made if one not in self._left)):
+            for edge in (*dying, *(edge for edge in made if edge not in self._left)):
                 if self._place[edge][0] == path and edge not in self._mixed:
                     self._arenas[path].give_back(self._place[edge][1], self._bytes(edge))
 

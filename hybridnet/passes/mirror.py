@@ -45,8 +45,11 @@ def mirror(split: GradientGraph, input_types: Types, everywhere: bool = True) ->
     """
     if not everywhere and not any(_mark(node, "force_mirroring") for node in split.forward.nodes):
         return split
-    graph, residuals = _apart(split)
-    plan = _Plan(graph, residuals, infer_types(split.forward, input_types))
+    plan = _Plan(
+        Graph(split.forward.inputs, split.heads),
+        split.residuals,
+        infer_types(split.forward, input_types),
+    )
     segments = plan.best() if everywhere else plan.segments(())
     return (recomputed(split, segments) or split) if segments else split
 
@@ -66,13 +69,6 @@ def _mark(node: Node, name: str) -> bool | None:
     """Returns what an attribute says, None where it is not there."""
     text = node.attrs.get(f"__{name}__") if node.attrs else None
     return None if text is None else text.strip().lower() in _TRUE
-
-
-def _apart(split: GradientGraph) -> tuple[Graph, tuple[Edge, ...]]:
-    """Returns the forward graph without what it keeps, and that."""
-    forward = split.forward
-    count = len(forward.outputs) - split.num_residuals
-    return Graph(forward.inputs, forward.outputs[:count]), forward.outputs[count:]
 
 
 class _Plan:

@@ -41,7 +41,7 @@ def _of_two(function: Callable[[Array, Array], Any], floats_only: bool = False) 
     ) -> Array | None:
         if wanted.dtype == BOOL or (floats_only and not is_float(wanted.dtype)):
             return None
-        left, right = (one.astype(wanted.dtype) for one in operands)
+        left, right = (operand.astype(wanted.dtype) for operand in operands)
         return np.asarray(function(left, right)).astype(wanted.dtype)
 
     return NumpyRule(compute)
@@ -97,9 +97,11 @@ def _literal(
     _: list[Array], attrs: Mapping[str, Any], __: Sequence[Any], wanted: TensorType
 ) -> Array:
     if is_float(wanted.dtype):
-        elements = np.array([float(one) for one in attrs["value"].split()]).astype(wanted.dtype)
+        elements = np.array([float(number) for number in attrs["value"].split()]).astype(
+            wanted.dtype
+        )
     else:
-        whole = [int(one) for one in attrs["value"].split()]
+        whole = [int(number) for number in attrs["value"].split()]
         elements = np.array(whole, INT64).astype(wanted.dtype)
     if len(elements) == 1:
         return np.broadcast_to(elements.reshape(()), wanted.shape)
@@ -133,7 +135,7 @@ def _joined(join: Callable[..., Array], axis: str) -> NumpyRule:
     def compute(
         operands: list[Array], attrs: Mapping[str, Any], numbers: Sequence[Any], wanted: TensorType
     ) -> Array:
-        return join([one.astype(wanted.dtype) for one in operands], axis=attrs[axis])
+        return join([operand.astype(wanted.dtype) for operand in operands], axis=attrs[axis])
 
     return NumpyRule(compute, elementwise=False)
 

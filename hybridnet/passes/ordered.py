@@ -13,7 +13,7 @@ from hybridnet.graph.node import Edge, Graph, Moves, Node, topological, variable
 
 from .context import PassContext
 
-__all__ = ["Apart", "has_order"]
+__all__ = ["ControlFreeGraph", "has_order"]
 
 
 def has_order(graph: Graph) -> bool:
@@ -22,7 +22,7 @@ def has_order(graph: Graph) -> bool:
 
 
 @final
-class Apart:
+class ControlFreeGraph:
     """A graph without its ordered nodes.
 
     Args:
@@ -36,7 +36,7 @@ class Apart:
 
     def __init__(self, graph: Graph, context: PassContext) -> None:
         self._whole = graph
-        controls = {one for node in graph.nodes for one in node.controls}
+        controls = {control for node in graph.nodes for control in node.controls}
         self._nodes = [
             node
             for node in graph.nodes
@@ -64,7 +64,7 @@ class Apart:
             *(types[edge.node][edge.index] for edge in self._stand_ins),
         )
 
-    def joined(self, made: Graph) -> Graph:
+    def restored(self, made: Graph) -> Graph:
         """Puts the ordered nodes back into what the passes have made of the rest."""
         whole, moves = self._whole, Moves()
         count = len(whole.outputs)
@@ -81,8 +81,8 @@ class Apart:
             for index in range(node.num_outputs):
                 moves.note(self._stand_ins[Edge(node, index)], (Edge(again, index),))
             moves.note(node, again)
-        for one in rest:
-            _again(one, moves)
+        for node in rest:
+            _again(node, moves)
         return Graph(whole.inputs, moves.edges(heads), moves.nodes(whole.targets))
 
 

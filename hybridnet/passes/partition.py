@@ -47,7 +47,7 @@ class Transfer(NamedTuple):
 
 
 class _TransferCall(ExecutorCall):
-    """What Send and Recv have in common: they do not compute."""
+    """Base of Send and Recv, which do not compute."""
 
     __slots__ = ("transfer", "type")
 
@@ -89,7 +89,7 @@ class RecvCall(_TransferCall):
 @final
 @dataclass(frozen=True, eq=False)
 class DevicePart:
-    """What one device does.
+    """The part of one device.
 
     Attributes:
         device: its name.
@@ -179,7 +179,7 @@ class _Cutter:
             part.scopes.frames[node] = None
             return
         made = node.with_inputs(tuple(self.on(edge, device) for edge in node.inputs))
-        made = made.with_controls(tuple(self.after(one, device) for one in node.controls))
+        made = made.with_controls(tuple(self.after(control, device) for control in node.controls))
         part.nodes[node] = made
         part.scopes.frames[made] = self.scopes.frames[node]
         if not isinstance(node.call, FlowCall):
@@ -194,7 +194,8 @@ class _Cutter:
         part = self.part(device)
         found = part.place.get(edge)
         if found is None:
-            found = part.place[edge] = self._send(edge, device)
+            found = Edge(self._transfer(edge.node, edge.index, device), 0)
+            part.place[edge] = found
         return found
 
     def after(self, node: Node, device: str) -> Node:
@@ -204,9 +205,6 @@ class _Cutter:
         if found is None:
             found = part.nodes[node] = self._transfer(node, None, device)
         return found
-
-    def _send(self, edge: Edge, device: str) -> Edge:
-        return Edge(self._transfer(edge.node, edge.index, device), 0)
 
     def _transfer(self, node: Node, index: int | None, device: str) -> Node:
         """Makes Send and Recv of an output of a node, or of its having run; returns the Recv."""
@@ -246,7 +244,7 @@ def _plain_scopes(graph: Graph, devices: Mapping[Node, str]) -> Scopes:
     for node in graph.nodes:
         sources = (*(edge.node for edge in node.inputs), *node.controls)
         levels[node] = max(
-            (levels[one] + (devices[one] != devices[node]) for one in sources), default=0
+            (levels[source] + (devices[source] != devices[node]) for source in sources), default=0
         )
     return Scopes(dict.fromkeys(graph.nodes), dict.fromkeys(graph.nodes, 0), levels)
 
@@ -285,7 +283,7 @@ def partition(
         device = place or devices[edge.node]
         found = cutter.on(edge, device)
         cutter.part(device).results.append((number, found))
-    parts = {device: _finished(graph, device, one) for device, one in cutter.parts.items()}
+    parts = {device: _finished(graph, device, part) for device, part in cutter.parts.items()}
     return Partition(parts, tuple(cutter.transfers))
 
 

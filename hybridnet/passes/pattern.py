@@ -123,15 +123,15 @@ class _Apply:
         for name, (wanted, _) in self.attrs.items():
             if not _fits(wanted, call.attrs[name], bound):
                 return False
-        for one, operand in zip(self.inputs, node.inputs, strict=True):
-            if not one.match(rewriter, operand, root, bound):
+        for pattern, operand in zip(self.inputs, node.inputs, strict=True):
+            if not pattern.match(rewriter, operand, root, bound):
                 return False
         return True
 
     def build(
         self, rewriter: Rewriter, root: Node, bound: _Bound, values: _Bound, whole: bool = False
     ) -> Edge:
-        inputs = [one.build(rewriter, root, bound, values) for one in self.inputs]
+        inputs = [pattern.build(rewriter, root, bound, values) for pattern in self.inputs]
         operator = self.operators[0]
         if len(self.operators) > 1:
             operator = binary(self.operators, [rewriter.type(edge).shape for edge in inputs])
@@ -170,7 +170,9 @@ def compiled(rule: Rule) -> RewriteStep:
 
 @cache
 def _compiled(rule: Rule) -> RewriteStep:
-    before = [one for one in _orders(_read(rule, rule.before)) if isinstance(one, _Apply)]
+    before = [
+        pattern for pattern in _orders(_read(rule, rule.before)) if isinstance(pattern, _Apply)
+    ]
     after = _read(rule, rule.after)
     where = _code(ast.parse(rule.where, mode="eval").body) if rule.where else None
 
@@ -185,8 +187,8 @@ def _compiled(rule: Rule) -> RewriteStep:
                 "platform": context.platform,
                 "result": Value(Edge(node, 0), rewriter),
             }
-            for name, one in bound.items():
-                values[name] = Value(one, rewriter) if type(one) is Edge else one
+            for name, value in bound.items():
+                values[name] = Value(value, rewriter) if type(value) is Edge else value
             if where is not None and not _evaluated(where, values):
                 continue
             if isinstance(after, _Apply):
@@ -194,7 +196,7 @@ def _compiled(rule: Rule) -> RewriteStep:
             return after.build(rewriter, node, bound, values)
         return None
 
-    nested = [one.operators for one in before[0].inputs if isinstance(one, _Apply)]
+    nested = [pattern.operators for pattern in before[0].inputs if isinstance(pattern, _Apply)]
     return RewriteStep(
         rule,
         before[0].operators,
@@ -222,8 +224,10 @@ def _orders(pattern: _Any | _Apply) -> list[_Any | _Apply]:
         orders = [inputs]
         if COMMUTATIVE.issuperset(pattern.operators) and inputs[0] != inputs[1]:
             orders.append(inputs[::-1])
-        for one in orders:
-            made = _Apply(pattern.operators, one, pattern.numbers, pattern.attrs, pattern.defaults)
+        for order in orders:
+            made = _Apply(
+                pattern.operators, order, pattern.numbers, pattern.attrs, pattern.defaults
+            )
             found += [made] if made not in found else []
     return found
 
@@ -240,14 +244,17 @@ def _pattern(tree: ast.expr) -> _Any | _Apply:
         return _Any(tree.id)
     if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
         raise ValueError(f"must be a name or an operator applied, got {ast.unparse(tree)}")
-    operators = tuple(get(one).name for one in FAMILIES.get(tree.func.id, (tree.func.id,)))
+    operators = tuple(get(name).name for name in FAMILIES.get(tree.func.id, (tree.func.id,)))
     row = get(operators[0])
     count = len(tree.args) if row.variadic else min(len(row.inputs), len(tree.args))
-    attrs = {str(one.arg): (_name_or_value(one.value), _code(one.value)) for one in tree.keywords}
+    attrs = {
+        str(keyword.arg): (_name_or_value(keyword.value), _code(keyword.value))
+        for keyword in tree.keywords
+    }
     return _Apply(
         operators,
         tuple(map(_pattern, tree.args[:count])),
-        tuple((_name_or_value(one), _code(one)) for one in tree.args[count:]),
+        tuple((_name_or_value(number), _code(number)) for number in tree.args[count:]),
         attrs,
         _defaults(row, attrs),
     )

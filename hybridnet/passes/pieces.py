@@ -70,9 +70,9 @@ def pieces_of(part: DevicePart, is_heavy: Callable[[Sequence[Node]], bool]) -> l
         for edge in node.inputs:
             if edge.node in home and home.get(node) != home[edge.node]:
                 wanted[home[edge.node]][edge] = None
-        for one in node.controls:
-            if one in home and home.get(node) != home[one]:
-                ends[home[one]][one] = None
+        for control in node.controls:
+            if control in home and home.get(node) != home[control]:
+                ends[home[control]][control] = None
     for edge in part.graph.outputs:
         if edge.node in home:
             wanted[home[edge.node]][edge] = None
@@ -115,8 +115,8 @@ def _sets(part: DevicePart) -> dict[Node, tuple[int, int]]:
     bit = 1
     for node in order:
         known = 0
-        for one in (*(edge.node for edge in node.inputs), *node.controls):
-            known |= before[one]
+        for source in (*(edge.node for edge in node.inputs), *node.controls):
+            known |= before[source]
         if isinstance(node.call, RecvCall):
             known, bit = bit, bit << 1
         before[node] = known
@@ -125,8 +125,8 @@ def _sets(part: DevicePart) -> dict[Node, tuple[int, int]]:
     for node in reversed(order):
         if isinstance(node.call, SendCall):
             after[node], bit = bit, bit << 1
-        for one in (*(edge.node for edge in node.inputs), *node.controls):
-            after[one] |= after[node]
+        for source in (*(edge.node for edge in node.inputs), *node.controls):
+            after[source] |= after[node]
     return {node: (before[node], after[node]) for node in order}
 
 
@@ -147,8 +147,8 @@ def _piece(
 
     for node in nodes:
         made = node.with_inputs(tuple(moved(edge) for edge in node.inputs))
-        after.update(dict.fromkeys(one for one in node.controls if one not in own))
-        within = inside.nodes(one for one in node.controls if one in own)
+        after.update(dict.fromkeys(control for control in node.controls if control not in own))
+        within = inside.nodes(control for control in node.controls if control in own)
         inside.note(node, made.with_controls(within))
     runs = inside.nodes(node for node in nodes if node in targets or node in ends)
     graph = Graph(tuple(stand_ins.values()), inside.edges(makes), runs)

@@ -18,7 +18,7 @@ from hybridnet.ops.core.call import Types
 
 from . import arithmetic, dead, duplicates, epilogue, fold, layout, prune, remap
 from .context import PassContext
-from .ordered import Apart, has_order
+from .ordered import ControlFreeGraph, has_order
 from .report import Record, Report, size_of
 from .rule import Rule
 
@@ -66,7 +66,7 @@ def passes_by_name(names: Sequence[str]) -> tuple[Pass, ...]:
     Raises:
         ParameterError: there is no such pass.
     """
-    known = {one.name: one for one in PIPELINE}
+    known = {step.name: step for step in PIPELINE}
     for name in names:
         if name not in known:
             raise ParameterError(
@@ -96,29 +96,29 @@ def optimize(
         ShapeError, DTypeError: the inputs do not fit the graph.
     """
     chosen = (
-        tuple(one for one in PIPELINE if one.by_default)
+        tuple(step for step in PIPELINE if step.by_default)
         if passes is None
-        else tuple(one if isinstance(one, Pass) else passes_by_name([one])[0] for one in passes)
+        else tuple(step if isinstance(step, Pass) else passes_by_name([step])[0] for step in passes)
     )
     graph.verify()
     if has_order(graph):
-        apart = Apart(graph, context)
-        inside = replace(context, input_types=apart.input_types)
-        made, report = optimize(apart.graph, inside, chosen)
-        return apart.joined(made), report
+        free = ControlFreeGraph(graph, context)
+        inside = replace(context, input_types=free.input_types)
+        made, report = optimize(free.graph, inside, chosen)
+        return free.restored(made), report
     types = _output_types(graph, context)
     records = []
     size = size_of(graph)
-    for one in chosen:
+    for step in chosen:
         start, before = time.perf_counter(), size
         own = replace(context, fired=Counter())
-        made = one.run(graph, own)
+        made = step.run(graph, own)
         if made is not graph:
-            _check(one, graph, made, types, own)
+            _check(step, graph, made, types, own)
             size = size_of(made)
         graph = made
         seconds = time.perf_counter() - start
-        records.append(Record(one.name, before, size, dict(own.fired), seconds))
+        records.append(Record(step.name, before, size, dict(own.fired), seconds))
     return graph, Report(tuple(records))
 
 
@@ -127,18 +127,18 @@ def _output_types(graph: Graph, context: PassContext) -> Types:
     return tuple(types[edge.node][edge.index] for edge in graph.outputs)
 
 
-def _check(one: Pass, before: Graph, after: Graph, types: Types, context: PassContext) -> None:
+def _check(done: Pass, before: Graph, after: Graph, types: Types, context: PassContext) -> None:
     """Raises GraphError unless a pass left a graph as it must be."""
     try:
         after.verify()
     except GraphError as error:
-        raise GraphError(f"after pass {one.name!r}: {error}") from error
+        raise GraphError(f"after pass {done.name!r}: {error}") from error
     if after.inputs != before.inputs:
-        raise GraphError(f"after pass {one.name!r}: the graph must have the inputs it had")
+        raise GraphError(f"after pass {done.name!r}: the graph must have the inputs it had")
     found = _output_types(after, context)
     for number, (wanted, got) in enumerate(zip(types, found, strict=True)):
         if wanted is not got:
             raise GraphError(
-                f"after pass {one.name!r}: output {number} must be {wanted}, got {got} "
+                f"after pass {done.name!r}: output {number} must be {wanted}, got {got} "
                 f"from node {after.outputs[number].node.name!r}"
             )

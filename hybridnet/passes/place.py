@@ -31,10 +31,6 @@ log: Final = logging.getLogger("hybridnet.placement")
 _GROUP: Final = stored_name("ctx_group")
 
 
-def _any_call(call: Call) -> bool:
-    return True
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class DeviceSite:
@@ -46,7 +42,7 @@ class DeviceSite:
     """
 
     name: DeviceName
-    supports: Callable[[Call], bool] = _any_call
+    supports: Callable[[Call], bool] = lambda call: True
 
 
 @final
@@ -119,15 +115,17 @@ def place(
     ]
     devices: dict[Node, str] = dict(held)
     free: dict[Node, _Class] = {}
-    for one in classes:
-        names = [str(site.name) for site in one.sites]
+    for group in classes:
+        names = [str(site.name) for site in group.sites]
         if len(names) > 1 and default is None:
-            free.update(dict.fromkeys(one.nodes, one))
+            free.update(dict.fromkeys(group.nodes, group))
         else:
-            devices.update(dict.fromkeys(one.nodes, default if default in names else names[0]))
+            devices.update(dict.fromkeys(group.nodes, default if default in names else names[0]))
     if not free:
         return Placement(devices)
-    choices = {node: (id(one), tuple(str(s.name) for s in one.sites)) for node, one in free.items()}
+    choices = {
+        node: (id(group), tuple(str(s.name) for s in group.sites)) for node, group in free.items()
+    }
     plan: Plan = earliest_finish(graph, devices, choices, types, costs or CostModel())
     return Placement({**devices, **plan.devices}, plan.seconds)
 

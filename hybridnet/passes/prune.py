@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -94,7 +94,5 @@ def _dropout(rewriter: Rewriter, node: Node) -> Replacement | None:
 
 
 @cache
-def _steps() -> dict[str, tuple[RewriteStep, ...]]:
-    return dict(
-        indexed([*map(compiled, _EXPRESSIONS), RewriteStep(_DROPOUT, ("Dropout",), _dropout)])
-    )
+def _steps() -> Mapping[str, tuple[RewriteStep, ...]]:
+    return indexed([*map(compiled, _EXPRESSIONS), RewriteStep(_DROPOUT, ("Dropout",), _dropout)])

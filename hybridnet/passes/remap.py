@@ -96,11 +96,7 @@ def run(graph: Graph, context: PassContext) -> Graph:
 def _absorbed(rewriter: Rewriter, edge: Edge, into: Node) -> OpCall | None:
     """Returns the call that computes a value with a weight, for one reader; None for others."""
     node = edge.node
-    if (
-        op_name(node) not in _FILTERS
-        or rewriter.uses(edge) != 1
-        or not rewriter.may_absorb(node, into)
-    ):
+    if op_name(node) not in _FILTERS or not rewriter.is_absorbed(edge, into):
         return None
     assert type(node.call) is OpCall
     return node.call
@@ -171,7 +167,7 @@ def _normalized(rewriter: Rewriter, node: Node) -> Replacement | None:
             return None
     small, scale, offset = _constants(rewriter, node, bias)
     shape = rewriter.type(weight).shape
-    line = tuple(-1 if one == place else 1 for one in range(len(shape)))
+    line = tuple(-1 if dim == place else 1 for dim in range(len(shape)))
     factor = rewriter.make("Reshape", [scale], {"shape": line}, of=node)
     factor = rewriter.make("broadcast_to", [factor], {"shape": shape}, of=node)
     # Of two equal shapes, so that the weight's can be told from the convolution's.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
@@ -14,7 +15,7 @@ __all__ = ["Record", "Report", "size_of"]
 @final
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What one pass did.
+    """The work of one pass.
 
     Attributes:
         name: of the pass.
@@ -34,27 +35,30 @@ class Record:
 @final
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the passes did, in the order in which they ran; prints as a table."""
+    """The work of the passes, in the order in which they ran; prints as a table."""
 
     records: tuple[Record, ...]
 
     @property
     def fired(self) -> dict[str, int]:
         """How often each rule fired, by name."""
-        total: dict[str, int] = {}
+        total: Counter[str] = Counter()
         for record in self.records:
-            for rule, count in record.fired.items():
-                total[rule] = total.get(rule, 0) + count
-        return total
+            total.update(record.fired)
+        return dict(total)
 
     def __str__(self) -> str:
         rows = [("pass", "nodes", "ms", "rules that fired")]
-        for one in self.records:
-            nodes = f"{one.before}" if one.before == one.after else f"{one.before} -> {one.after}"
-            rules = ", ".join(
-                f"{rule} x{count}" if count > 1 else rule for rule, count in one.fired.items()
+        for record in self.records:
+            nodes = (
+                f"{record.before}"
+                if record.before == record.after
+                else f"{record.before} -> {record.after}"
             )
-            rows.append((one.name, nodes, f"{one.seconds * 1e3:.1f}", rules or "-"))
+            rules = ", ".join(
+                f"{rule} x{count}" if count > 1 else rule for rule, count in record.fired.items()
+            )
+            rows.append((record.name, nodes, f"{record.seconds * 1e3:.1f}", rules or "-"))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:3]
         return "\n".join(
             f"{name:<{widths[0]}}  {nodes:<{widths[1]}}  {time:>{widths[2]}}  {rules}"

@@ -20,7 +20,6 @@ from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import InternalError, MXNetError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.graph.transform import updates_of
 from hybridnet.ops.core.call import Call
 from hybridnet.ops.core.operator import OpCall
 from hybridnet.ops.core.registry import get
@@ -77,7 +76,7 @@ def op_name(node: Node) -> str:
 
 def is_pure(call: Call) -> bool:
     """Whether all that a call does is in its outputs: it may be computed twice, or not at all."""
-    return not (call.takes_state or call.on_host or updates_of(call))
+    return not (call.takes_state or call.on_host or call.updates)
 
 
 @final
@@ -180,6 +179,10 @@ class Rewriter:
         """Whether a rule may look through a node: replace it together with one that uses it."""
         return node.name not in self.context.keep and node.attrs == into.attrs
 
+    def is_absorbed(self, edge: Edge, into: Node) -> bool:
+        """Whether a rule may look through a value's node, of which nothing else reads."""
+        return self.uses(edge) == 1 and self.may_absorb(edge.node, into)
+
     # -- new nodes ---------------------------------------------------------------------------
 
     def make(
@@ -258,7 +261,7 @@ class Rewriter:
             if edge.node not in self.constants:
                 return
         assert node.call is not None
-        if is_pure(node.call) and not any(type(one) is HostScalar for one in node.scalars):
+        if is_pure(node.call) and not any(type(scalar) is HostScalar for scalar in node.scalars):
             self.constants.add(node)
 
     def _outputs_of(self, node: Node) -> Sequence[Edge]:

@@ -80,7 +80,7 @@ def merged(graph: Graph, context: PassContext) -> Graph:
             return node.with_inputs(inputs)
         group, begin = place[node]
         if group[0] not in wholes:
-            width = sum(types[one][0].shape[-1] for one in group)
+            width = sum(types[sibling][0].shape[-1] for sibling in group)
             wholes[group[0]] = _whole(group, inputs[0], width)
         end = begin + types[node][0].shape[-1]
         attrs = {"axis": -1, "begin": begin, "end": end}

@@ -145,7 +145,7 @@ def _term(rewriter: Rewriter, edge: Edge, root: Node) -> _Term:
     """Takes a product with constants apart, where nothing else uses it."""
     node = edge.node
     name = op_name(node)
-    if rewriter.uses(edge) != 1 or not rewriter.may_absorb(node, root):
+    if not rewriter.is_absorbed(edge, root):
         return _Term(edge)
     if name == "_mul_scalar" and type(node.scalars[0]) is not HostScalar:
         return _Term(node.inputs[0], float(node.scalars[0]))
@@ -164,14 +164,14 @@ def _repeated(sums: _Sums, rewriter: Rewriter, root: Node) -> Edge | None:
     if len(edges) < 2:
         return None
     terms = [_term(rewriter, edge, root) for edge in edges]
-    total = sum(one.number for one in terms)
+    total = sum(term.number for term in terms)
     if any(
-        one.base != terms[0].base or one.factor is not None or not one.number.is_integer()
-        for one in terms
+        term.base != terms[0].base or term.factor is not None or not term.number.is_integer()
+        for term in terms
     ):
         return None
     if is_float(rewriter.type(edges[0]).dtype) and (
-        total > _EXACT_REPEATS or any(one.number < 1 for one in terms)
+        total > _EXACT_REPEATS or any(term.number < 1 for term in terms)
     ):
         return None
     return rewriter.make(
@@ -190,9 +190,9 @@ def _factored(sums: _Sums, rewriter: Rewriter, root: Node, *, floats: bool) -> E
         groups.setdefault(term.base, []).append(term)
     if len(groups) == len(edges):
         return None
-    numbers = [one.number for terms in groups.values() for one in terms]
+    numbers = [term.number for terms in groups.values() for term in terms]
     if not floats and not (
-        all(one.is_integer() for one in numbers) and sum(map(abs, numbers)) < 2**53
+        all(number.is_integer() for number in numbers) and sum(map(abs, numbers)) < 2**53
     ):
         return None
     parts = [_product(rewriter, base, terms, root) for base, terms in groups.items()]
@@ -206,14 +206,14 @@ def _product(rewriter: Rewriter, base: Edge, terms: Sequence[_Term], root: Node)
     """Returns a value times the sum of what it is multiplied by in these terms."""
     if len(terms) == 1 and terms[0].factor is None and terms[0].number == 1:
         return base
-    number = sum(one.number for one in terms if one.factor is None)
-    factors = [one.factor for one in terms if one.factor is not None]
+    number = sum(term.number for term in terms if term.factor is None)
+    factors = [term.factor for term in terms if term.factor is not None]
     if not factors:
         return rewriter.make("_mul_scalar", [base], {"scalar": float(number)}, of=root)
     factor = _chain(rewriter, factors, root)
     if number:
         factor = rewriter.make("_plus_scalar", [factor], {"scalar": float(number)}, of=root)
-    name = binary(FAMILIES["mul"], [rewriter.type(one).shape for one in (base, factor)])
+    name = binary(FAMILIES["mul"], [rewriter.type(edge).shape for edge in (base, factor)])
     return rewriter.make(name, [base, factor], of=root)
 
 
@@ -251,7 +251,7 @@ def _chain(rewriter: Rewriter, edges: Sequence[Edge], root: Node, whole: bool = 
     """Adds values one after the other."""
     total = edges[0]
     for number, edge in enumerate(edges[1:], 2):
-        name = binary(FAMILIES["add"], [rewriter.type(one).shape for one in (total, edge)])
+        name = binary(FAMILIES["add"], [rewriter.type(value).shape for value in (total, edge)])
         last = whole and number == len(edges)
         total = rewriter.make(name, [total, edge], of=root, whole=last)
     return total

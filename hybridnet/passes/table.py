@@ -15,10 +15,10 @@ _HEAD = "| rule | before | after | where | exact |\n|---|---|---|---|---|\n"
 def rules_table() -> str:
     """Returns a table of the rules for each pass that has some, in Markdown."""
     parts = []
-    for one in PIPELINE:
-        if one.rules:
-            rows = "".join(map(_row, one.rules))
-            parts.append(f"### {one.name}\n\n{_HEAD}{rows}")
+    for step in PIPELINE:
+        if step.rules:
+            rows = "".join(map(_row, step.rules))
+            parts.append(f"### {step.name}\n\n{_HEAD}{rows}")
     return "\n".join(parts)
 
 

@@ -6,7 +6,7 @@ A `RunStep` is made once for each request (what is fetched, what runs, what is f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -16,14 +16,13 @@ from hybridnet.base.context import Context
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.gradient_call import expanded
+from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Edge, Graph, Node, topological
 from hybridnet.graph.structure import structure_of, with_open_scalars
 from hybridnet.graph.subgraph import names_devices
-from hybridnet.graph.transform import STATE, prepare, updates_of
+from hybridnet.graph.transform import STATE, prepare
 from hybridnet.passes.place import on_devices, place
 from hybridnet.passes.prune import pruned
-from hybridnet.passes.resolve import is_unresolved, needed_values, resolve
 from hybridnet.runtime.devices.device import (
     device_at,
     find_device,
@@ -37,7 +36,16 @@ from hybridnet.runtime.record.prepared import PreparedCall
 
 from .held import asking, resolve_held
 
-__all__ = ["Request", "RunStep", "SessionProgram", "make_program", "make_step", "unwritten"]
+__all__ = [
+    "LateCalls",
+    "Request",
+    "RunStep",
+    "SessionProgram",
+    "make_program",
+    "make_step",
+    "register_late_calls",
+    "unwritten",
+]
 
 #: The name of a run, in messages and traces.
 _NAME: Final = "session"
@@ -57,6 +65,38 @@ class Request(NamedTuple):
     targets: tuple[Node, ...]
     feeds: tuple[Edge, ...]
     train: bool = False
+
+
+def _checked(graph: Graph, types: Sequence[TensorType]) -> Graph:
+    infer_types(graph, types, titles=True)
+    return graph
+
+
+class LateCalls(NamedTuple):
+    """Replaces calls that only types and values decide, as a front end may put into graphs.
+
+    Attributes:
+        needed_values: the inputs of a graph whose values `resolve` needs.
+        resolve: from a graph, types of its inputs and those values to a graph of which the types
+            of all nodes can be inferred.
+        expanded: from a prepared graph and the types of its inputs to the graph that runs; checks
+            the types of all nodes.
+    """
+
+    needed_values: Callable[[Graph], tuple[Node, ...]] = lambda graph: ()
+    resolve: Callable[[Graph, Iterable[TensorType], Mapping[Node, np.ndarray[Any, Any]]], Graph] = (
+        lambda graph, types, values: graph
+    )
+    expanded: Callable[[Graph, Sequence[TensorType]], Graph] = _checked
+
+
+_late = LateCalls()
+
+
+def register_late_calls(late: LateCalls) -> None:
+    """Has sessions replace the calls of a front end; there is one that has some."""
+    global _late
+    _late = late
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
@@ -147,7 +187,7 @@ def make_step(request: Request) -> RunStep:
         request,
         graph,
         asking(graph),
-        tuple(numbers[node] for node in needed_values(graph)),
+        tuple(numbers[node] for node in _late.needed_values(graph)),
         changes and not any(call.on_host for call in calls),
     )
 
@@ -176,14 +216,13 @@ def make_program(
         ShapeError, DTypeError, GraphError: a node does not fit; the message names it and its line.
     """
     graph = resolve_held(step.graph, held.__contains__) if step.asks else step.graph
-    if is_unresolved(graph):
-        graph = resolve(graph, [expected(node) for node in graph.inputs], values)
+    graph = _late.resolve(graph, (expected(node) for node in graph.inputs), values)
     ready = prepare(graph, step.request.train)
     inputs, state = graph.inputs, ready.graph.inputs[len(graph.inputs) :]
     needed = set(ready.graph.nodes)
     reads = tuple(number for number, node in enumerate(inputs) if node in needed)
     types = (*(type_of(inputs[number]) for number in reads), *[STATE] * ready.draws)
-    made = expanded(
+    made = _late.expanded(
         Graph(
             (*(inputs[number] for number in reads), *state),
             ready.graph.outputs,
@@ -226,7 +265,7 @@ def unwritten(step: RunStep) -> list[Node]:
         node.inputs[position].node
         for node in step.graph.nodes
         if node.call is not None
-        for position in updates_of(node.call)
+        for position in node.call.updates
     }
     return [node for node in step.graph.inputs if node not in written and node not in step.asks]
 

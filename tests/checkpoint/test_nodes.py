@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from same_graph import same_graph
 
 import hybridnet as hn
 from hybridnet import checkpoint, nd, sym
@@ -17,7 +18,7 @@ from hybridnet.base.errors import (
     ShapeError,
 )
 from hybridnet.graph.node import Edge
-from hybridnet.graph.parse import parse, same_graph
+from hybridnet.graph.parse import parse
 
 
 def run(symbol, **arrays):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from same_graph import same_graph
 
 from hybridnet import passes
 from hybridnet.base.errors import DTypeError, FormatError, GraphError, ShapeError
@@ -14,7 +15,7 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.evaluate import evaluate
 from hybridnet.graph.json import dumps, loads
 from hybridnet.graph.node import Edge, Graph, Node, topological, variable
-from hybridnet.graph.parse import parse, same_graph
+from hybridnet.graph.parse import parse
 from hybridnet.graph.structure import structure_of
 from hybridnet.graph.transform import prepare
 from hybridnet.ops.core.registry import get

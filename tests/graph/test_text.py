@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from same_graph import same_graph
 
 from hybridnet import sym
 from hybridnet.base.attrs import HostScalar
@@ -16,7 +17,7 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.gradient import REROUTED
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.graph.parse import parse, same_graph
+from hybridnet.graph.parse import parse
 from hybridnet.graph.text import to_text
 from hybridnet.graph.transform import prepare
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from same_graph import same_graph
 
 from hybridnet import sym
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import ShapeError
 from hybridnet.graph.dtypes import infer_dtypes
 from hybridnet.graph.node import Edge, Graph
-from hybridnet.graph.parse import same_graph
 from hybridnet.graph.shapes import infer_shapes
 from hybridnet.graph.text import to_text
 from hybridnet.graph.transform import prepare, with_train

@@ -7,11 +7,12 @@ import itertools
 import numpy as np
 import pytest
 from helpers import run_op
+from same_graph import same_graph
 
 import hybridnet as hn
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
-from hybridnet.graph.parse import parse, same_graph
+from hybridnet.graph.parse import parse
 from hybridnet.ops.core.registry import get
 
 _SHAPE = (4, 5)

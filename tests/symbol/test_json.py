@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from places import ORACLE
+from same_graph import same_graph
 
 import hybridnet as mx
 from hybridnet import nd, sym
 from hybridnet.base.errors import FormatError, GraphError
 from hybridnet.graph import json as graph_json
 from hybridnet.graph.node import topological
-from hybridnet.graph.parse import same_graph
 
 FILES = ORACLE / "files"
 NETWORKS = ("lenet", "mlp", "arithmetic", "shapes", "images", "segment", "gluon", "lenet_old")

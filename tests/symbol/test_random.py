@@ -11,10 +11,11 @@ import pytest
 from helpers import thorough
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from same_graph import same_graph
 
 import hybridnet as mx
 from hybridnet import autograd, nd, sym
-from hybridnet.graph.parse import parse, same_graph
+from hybridnet.graph.parse import parse
 from hybridnet.graph.text import to_text
 
 SHAPE = (3, 4)

@@ -15,8 +15,8 @@ from places import ROOT
 
 import hybridnet.compat.tf1 as tf
 from hybridnet.compat.tf1 import errors
+from hybridnet.compat.tf1.graph.gradient_call import GradientCall
 from hybridnet.compat.tf1.session import register_session_run_conversion_functions
-from hybridnet.graph.gradient_call import GradientCall
 
 FULL = tf.RunOptions(tf.RunOptions.FULL_TRACE, output_partition_graphs=True)
 

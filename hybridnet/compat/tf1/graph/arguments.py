@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.graph.by_value import ByValue
 from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.ops.core import registry
 
 from ..dtypes import DType, bfloat16, float16, float32, float64
 from .building import apply, apply_call, compose
+from .by_value import ByValue
 from .control import name_scope
 from .infer import Kind
 from .shapes import Dimension, TensorShape

@@ -11,11 +11,11 @@ from functools import wraps
 from typing import Any, Final, final
 
 from hybridnet.base.dtype import is_float
-from hybridnet.graph.gradient_call import gradient_call
 from hybridnet.graph.node import Edge, Node
 
 from .building import COPY, apply, apply_call, compose, edge_kind, tensor_of
 from .control import name_scope
+from .gradient_call import gradient_call
 from .graph import Graph
 from .tensor import Operation, Tensor
 from .values import convert_to_tensor

@@ -16,9 +16,10 @@ import numpy as np
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.graph.by_value import Unresolved
 from hybridnet.graph.transform import STATE
 from hybridnet.ops.core.call import Call
+
+from .by_value import Unresolved
 
 __all__ = ["Kind", "infer_kinds"]
 

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.graph.by_value import ByValue
 from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.ops.core import registry
 
 from ..graph.arguments import as_shape, fused, known_numbers, op, static_value
 from ..graph.building import apply_call
+from ..graph.by_value import ByValue
 from ..graph.control import name_scope
 from ..graph.infer import Kind
 from ..graph.operators import handle

@@ -17,12 +17,14 @@ from hybridnet.session.fetches import Fetches, Joined
 from hybridnet.session.metadata import RunMetadata, RunOptions, Trace
 from hybridnet.session.runner import Runner
 from hybridnet.session.session import fetched
-from hybridnet.session.step import Request
+from hybridnet.session.step import LateCalls, Request, register_late_calls
 
 from .. import dtypes
 from ..errors import FailedPreconditionError, InvalidArgumentError, OpError
+from ..graph.gradient_call import expanded
 from ..graph.graph import Graph, default_sessions, get_default_graph
 from ..graph.graph_def import GraphDef
+from ..graph.resolve import needed_values, resolve
 from ..graph.scopes import device_text
 from ..graph.shapes import TensorShape
 from ..graph.tensor import Operation, Tensor
@@ -39,6 +41,7 @@ __all__ = [
     "register_session_run_conversion_functions",
 ]
 
+register_late_calls(LateCalls(needed_values, resolve, expanded))
 
 #: Class -> (what to fetch for a value and how to put it together, what to feed for it).
 _CONVERSIONS: Final[dict[type, tuple[Callable[..., Any], Callable[..., Any] | None]]] = {}

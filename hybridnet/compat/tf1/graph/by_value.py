@@ -2,8 +2,8 @@
 
 TensorFlow's shapes may be tensors: ``tf.reshape(x, [tf.shape(x)[0], -1])``. XLA's may not. Such a
 call cannot run, but stands in a graph until the types of the graph's inputs are known, and the
-values of the few that shapes are made of. Then `hybridnet.passes.resolve` puts the operator in its
-place.
+values of the few that shapes are made of. Then `hybridnet.compat.tf1.graph.resolve` puts the
+operator in its place.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Unresolved(Call):
         """
         raise GraphError(
             f"{self.name}: the shape of the result depends on the values of inputs; "
-            "hybridnet.passes.resolve must be run on the graph first"
+            "hybridnet.compat.tf1.graph.resolve must be run on the graph first"
         )
 
     def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
@@ -130,7 +130,7 @@ class _Gradient(Unresolved):
         """The gradient of what the call has become."""
         call, scalars = self.of.resolved(values)
         left_out = sorted(self.at)
-        wanted = tuple(one - sum(at < one for at in left_out) for one in self.wanted)
+        wanted = tuple(number - sum(at < number for at in left_out) for number in self.wanted)
         return vjp_call(call, wanted, self.given), scalars
 
     def gradient(self, back: Backward) -> Sequence[Any]:

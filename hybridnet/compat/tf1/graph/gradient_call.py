@@ -14,14 +14,20 @@ from typing import Any, Final, final
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.graph.evaluate import evaluate
+from hybridnet.graph.gradient import EdgeHandle, fitted
+from hybridnet.graph.node import (
+    Edge,
+    Graph,
+    Moves,
+    Node,
+    variable,
+)
 from hybridnet.ops.core.backward import BackwardCall
 from hybridnet.ops.core.call import Arrays, Backward, Call, Types, only
 from hybridnet.ops.core.registry import get
 
 from .by_value import Unresolved
-from .evaluate import evaluate
-from .gradient import EdgeHandle, fitted
-from .node import Edge, Graph, Moves, Node, variable
 
 __all__ = ["GradientCall", "expanded", "gradient_call"]
 
@@ -60,10 +66,10 @@ class GradientCall(BackwardCall):
         """Runs what the rule makes: where nobody has expanded it."""
         inputs = tuple(variable(f"input{i}") for i in range(len(operands)))
         types: dict[Node, Types] = {
-            node: (tensor_type(tuple(one.shape), one.dtype),)
-            for node, one in zip(inputs, operands, strict=True)
+            node: (tensor_type(tuple(array.shape), array.dtype),)
+            for node, array in zip(inputs, operands, strict=True)
         }
-        node = Node(self, tuple(Edge(one, 0) for one in inputs), self.name, tuple(scalars))
+        node = Node(self, tuple(Edge(source, 0) for source in inputs), self.name, tuple(scalars))
         edges = _expanded(node, self, node.inputs, types)
         return evaluate(Graph(inputs, tuple(edges)), platform, operands)
 
@@ -85,13 +91,15 @@ def expanded(graph: Graph, types: Sequence[TensorType]) -> Graph:
     Loops that are differentiated keep what their gradients need.
 
     Args:
-        graph: of which random states are settled (see `hybridnet.graph.transform.prepare`).
+        graph: of which random states are inputs (see `hybridnet.graph.transform.prepare`).
         types: of its inputs.
 
     Raises:
         ShapeError, DTypeError: a node's inputs do not fit; the message names node and line.
     """
-    known: dict[Node, Types] = {node: (one,) for node, one in zip(graph.inputs, types, strict=True)}
+    known: dict[Node, Types] = {
+        node: (kind,) for node, kind in zip(graph.inputs, types, strict=True)
+    }
     differentiated = {
         edge.node
         for node in graph.nodes

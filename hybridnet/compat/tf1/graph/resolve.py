@@ -1,13 +1,13 @@
 """Resolve: shapes that a graph computes become parameters, once the types of its inputs are known.
 
 Not one of the passes of `hybridnet.passes.PIPELINE`, which change no result: a graph with
-unresolved calls (`hybridnet.graph.by_value`) cannot run before. Those inside loops and branches are
-resolved by what is known outside; of a loop variable only the type is.
+unresolved calls (`hybridnet.compat.tf1.graph.by_value`) cannot run before. Those inside loops and
+branches are resolved by what is known outside; of a loop variable only the type is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, final
 
@@ -15,18 +15,18 @@ import numpy as np
 
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import GraphError, MXNetError
-from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.by_value import Unresolved
 from hybridnet.graph.node import Edge, Graph, Moves, Node
 from hybridnet.graph.subgraph import ControlCall, Subgraph
 from hybridnet.graph.transform import STATE
 from hybridnet.ops.core.call import Types
 from hybridnet.ops.core.operator import OpCall
+from hybridnet.passes.constants import computed_now
+from hybridnet.passes.numpy_rules import NUMPY
 
-from .numpy_rules import NUMPY
+from .by_value import Unresolved
 
-__all__ = ["is_unresolved", "needed_values", "resolve"]
+__all__ = ["needed_values", "resolve"]
 
 Array = np.ndarray[Any, Any]
 
@@ -58,24 +58,24 @@ def _deciding(node: Node) -> list[Edge]:
         return found
     for part in call.parts:
         numbers = {inner: number for number, inner in enumerate(part.graph.inputs)}
-        found += [node.inputs[call.offset + numbers[one]] for one in needed_values(part.graph)]
+        found += [node.inputs[call.offset + numbers[inner]] for inner in needed_values(part.graph)]
     return found
 
 
-def is_unresolved(graph: Graph) -> bool:
+def _is_unresolved(graph: Graph) -> bool:
     """Whether a graph has unresolved calls, or its control calls have them inside."""
     return any(
         isinstance(node.call, Unresolved)
         or (
             isinstance(node.call, ControlCall)
-            and any(is_unresolved(part.graph) for part in node.call.parts)
+            and any(_is_unresolved(part.graph) for part in node.call.parts)
         )
         for node in graph.nodes
     )
 
 
 def resolve(
-    graph: Graph, types: Sequence[TensorType], values: Mapping[Node, Array] | None = None
+    graph: Graph, types: Iterable[TensorType], values: Mapping[Node, Array] | None = None
 ) -> Graph:
     """Puts operators in the place of unresolved calls.
 
@@ -88,7 +88,7 @@ def resolve(
         GraphError: a shape depends on what only a run can tell.
         ShapeError, DTypeError, ParameterError: the shapes do not fit; the message names the node.
     """
-    if not is_unresolved(graph):
+    if not _is_unresolved(graph):
         return graph
     return _resolve(graph, _Known(graph, types, values or {}))
 
@@ -113,12 +113,12 @@ def _resolve(graph: Graph, known: _Known) -> Graph:
 
 def _resolved_inside(known: _Known, node: Node, call: ControlCall) -> Node:
     """Resolves what is inside a control call."""
-    if not any(is_unresolved(part.graph) for part in call.parts):
+    if not any(_is_unresolved(part.graph) for part in call.parts):
         return node
     types = call.part_types(known.types(node.inputs))
     parts = []
     for part in call.parts:
-        numbers = {one: node.scalars[place] for one, place in part.places.items()}
+        numbers = {scalar: node.scalars[place] for scalar, place in part.places.items()}
         outside = {
             Edge(inner, 0): edge
             for number, (inner, edge) in enumerate(
@@ -152,7 +152,7 @@ class _Known:
     def __init__(
         self,
         graph: Graph,
-        types: Sequence[TensorType],
+        types: Iterable[TensorType],
         values: Mapping[Node, Array],
         around: _Known | None = None,
         outside: Mapping[Edge, Edge] | None = None,
@@ -162,9 +162,9 @@ class _Known:
         self._outside = outside or {}
         self._numbers = numbers or {}
         self._types: dict[Node, Types] = {
-            node: (one,) for node, one in zip(graph.inputs, types, strict=True)
+            node: (kind,) for node, kind in zip(graph.inputs, types, strict=True)
         }
-        self._values = {Edge(node, 0): np.asarray(one) for node, one in values.items()}
+        self._values = {Edge(node, 0): np.asarray(value) for node, value in values.items()}
 
     def types(self, edges: Sequence[Edge]) -> Types:
         """Returns the types of values."""
@@ -184,16 +184,16 @@ class _Known:
         """
         stack = [edge]
         while stack:
-            one = stack[-1]
-            missing = [] if one in self._values else self._missing(one)
+            last = stack[-1]
+            missing = [] if last in self._values else self._missing(last)
             if missing:
                 stack += missing
                 continue
             stack.pop()
-            if one in self._outside and self._around is not None:
-                self._values[one] = self._around.value(self._outside[one])
-            elif one not in self._values:
-                self._compute(one.node)
+            if last in self._outside and self._around is not None:
+                self._values[last] = self._around.value(self._outside[last])
+            elif last not in self._values:
+                self._compute(last.node)
         return self._values[edge]
 
     def _missing(self, edge: Edge) -> list[Edge]:
@@ -208,7 +208,7 @@ class _Known:
             )
         if call.name in _OF_TYPES:
             return []
-        return [one for one in edge.node.inputs if one not in self._values]
+        return [operand for operand in edge.node.inputs if operand not in self._values]
 
     def _compute(self, node: Node) -> None:
         call = node.call
@@ -219,24 +219,15 @@ class _Known:
             made = found.shape if call.name == "shape_array" else (found.size,)
             self._values[Edge(node, 0)] = np.array(made, np.int64)
             return
-        scalars = [self._numbers.get(one, one) for one in node.scalars]
-        if any(type(one) is HostScalar for one in scalars):
+        scalars = [self._numbers.get(scalar, scalar) for scalar in node.scalars]
+        if any(type(scalar) is HostScalar for scalar in scalars):
             raise GraphError("a shape depends on a number that Python is asked for at each run")
-        operands = [self._values[one] for one in node.inputs]
+        operands = [self._values[operand] for operand in node.inputs]
         rule = NUMPY.get(call.name)
         if rule is not None:
             exact = rule.compute(operands, call.attrs, tuple(scalars), self._types[node][0])
             if exact is not None:
                 self._values[Edge(node, 0)] = exact
                 return
-        for index, one in enumerate(_lowered(call, operands, scalars)):
-            self._values[Edge(node, index)] = one
-
-
-def _lowered(call: OpCall, operands: Sequence[Array], scalars: Sequence[Any]) -> list[Array]:
-    """Returns what the operator's own lowering makes of arrays, computed here and now."""
-    cpu = jax.local_devices(backend="cpu")[0]
-    with jax.ensure_compile_time_eval(), jax.enable_x64(True), jax.default_device(cpu):
-        arrays = [jax.numpy.asarray(one) for one in operands]
-        numbers = [jax.numpy.asarray(one, "float64") for one in scalars]
-        return [np.asarray(one) for one in call.lower("cpu", arrays, numbers)]
+        for index, value in enumerate(computed_now(call, operands, scalars)):
+            self._values[Edge(node, index)] = value

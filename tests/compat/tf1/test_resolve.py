@@ -8,12 +8,12 @@ import pytest
 
 from hybridnet.base.errors import GraphError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.graph.by_value import ByValue
+from hybridnet.compat.tf1.graph.by_value import ByValue
+from hybridnet.compat.tf1.graph.resolve import needed_values, resolve
 from hybridnet.graph.evaluate import evaluate, infer_types
 from hybridnet.graph.gradient import gradients
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.ops.core.registry import get
-from hybridnet.passes.resolve import needed_values, resolve
 
 
 def _edge(name, *inputs, **attrs):
@@ -103,7 +103,9 @@ def test_a_shape_that_does_not_fit_names_the_node():
     )
     with pytest.raises(ShapeError, match="at node 'late__np_reshape'"):
         resolve(Graph((x,), (bad,)), [tensor_type((2, 3), np.dtype(np.float32))])
-    with pytest.raises(GraphError, match=r"_np_reshape: .*hybridnet\.passes\.resolve must be run"):
+    with pytest.raises(
+        GraphError, match=r"_np_reshape: .*hybridnet\.compat\.tf1\.graph\.resolve must be run"
+    ):
         infer_types(Graph((x,), (bad,)), [tensor_type((2, 3), np.dtype(np.float32))])
 
 
