@@ -102,7 +102,7 @@ def program_of(manifest: Manifest, data: bytes) -> Any:
             made = _structs(manifest.outputs, scope)
 
             def stand_in(*_: Any) -> tuple[Any, ...]:
-                return tuple(jnp.zeros(one.shape, one.dtype) for one in made)
+                return tuple(jnp.zeros(struct.shape, struct.dtype) for struct in made)
 
             jitted = jax.jit(stand_in, keep_unused=True)
             exported = export.export(jitted, platforms=manifest.platforms)(*given)

@@ -138,12 +138,12 @@ class LARS(ListOptimizer):
 
     def _layer_rate(self, index: Index, weight: NDArray, grad: NDArray, scalars: Any) -> NDArray:
         """Returns the learning rate of a weight as an array of one element."""
-        one = nd.ones((1,), ctx=weight.context)
-        rate = times(one, scalars["lr"])
+        unit = nd.ones((1,), ctx=weight.context)
+        rate = times(unit, scalars["lr"])
         if str(self.idx2name.get(index, index)).endswith(("gamma", "beta", "bias")):
             return rate
         norms = (nd.multi_sum_sq(array, num_arrays=1) for array in (weight, grad))
-        decay = times(one, scalars["wd"])
+        decay = times(unit, scalars["wd"])
         row = registry.get("multi_lars")
         attrs = {
             "eta": float(self.eta),
