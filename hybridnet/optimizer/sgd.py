@@ -8,13 +8,13 @@ from typing import Any
 from hybridnet import nd
 from hybridnet.ndarray import NDArray
 
-from .optimizer import Index, ListOptimizer, Optimizer, register, zeros_like
+from .optimizer import Index, MomentumOptimizer, Optimizer, register, zeros_like
 
 __all__ = ["NAG", "SGD", "Signum", "Test"]
 
 
 @register
-class SGD(ListOptimizer):
+class SGD(MomentumOptimizer):
     """Stochastic gradient descent, with momentum if asked for.
 
     With ``g = clip(rescale_grad * grad) + wd * weight``: ``m = momentum * m - lr * g``, then
@@ -30,10 +30,6 @@ class SGD(ListOptimizer):
         super().__init__(**kwargs)
         self.momentum = momentum
         self.lazy_update = lazy_update
-
-    def create_state(self, index: Index, weight: NDArray) -> Any:
-        """Returns the momentum, zeros of the weight's shape and dtype; None if there is none."""
-        return _momentum(self.momentum, weight)
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) and its momentum by one step."""
@@ -78,7 +74,7 @@ class SGD(ListOptimizer):
 
 
 @register
-class NAG(ListOptimizer):
+class NAG(MomentumOptimizer):
     """Stochastic gradient descent with Nesterov's accelerated gradient.
 
     With ``g = clip(rescale_grad * grad) + wd * weight``: ``m = momentum * m - lr * g``, then
@@ -96,10 +92,6 @@ class NAG(ListOptimizer):
         super().__init__(**kwargs)
         self.momentum = momentum
 
-    def create_state(self, index: Index, weight: NDArray) -> Any:
-        """Returns the momentum, zeros of the weight's shape and dtype; None if there is none."""
-        return _momentum(self.momentum, weight)
-
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) and its momentum by one step."""
         clip = self._clip_parameter()
@@ -112,7 +104,7 @@ class NAG(ListOptimizer):
 
 
 @register
-class Signum(ListOptimizer):
+class Signum(MomentumOptimizer):
     """Descent by the sign of the momentum, or of the gradient (Bernstein et al., "signSGD", 2018).
 
     With ``g = clip(rescale_grad * grad) + wd * weight``:
@@ -137,10 +129,6 @@ class Signum(ListOptimizer):
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.momentum = momentum
         self.wd_lh = wd_lh
-
-    def create_state(self, index: Index, weight: NDArray) -> Any:
-        """Returns the momentum, zeros of the weight's shape and dtype; None if there is none."""
-        return _momentum(self.momentum, weight)
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) and its momentum by one step."""
@@ -173,7 +161,3 @@ class Test(Optimizer):
         for w, g, s, scalars in self.steps(index, weight, grad, state):
             nd.sgd_update(w, g, out=w, lr=-1.0, wd=0.0, rescale_grad=scalars["rescale_grad"])
             s.assign(w)
-
-
-def _momentum(momentum: float, weight: NDArray) -> NDArray | None:
-    return zeros_like(weight) if momentum else None

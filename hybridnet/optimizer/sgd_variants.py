@@ -7,16 +7,10 @@ from typing import Any
 from hybridnet import nd
 from hybridnet.ndarray import NDArray
 
-from .adaptive import times
-from .optimizer import Index, ListOptimizer, Step, register, zeros_like
+from .adaptive import clipped, times
+from .optimizer import Index, ListOptimizer, register, zeros_like
 
 __all__ = ["DCASGD", "SGLD"]
-
-
-def _clipped(step: Step, clip: float | None) -> NDArray:
-    """Returns the rescaled gradient, limited to the absolute value `clip`."""
-    grad = times(step.grad, step.scalars["rescale_grad"])
-    return grad.clip(-clip, clip) if clip else grad
 
 
 @register
@@ -35,7 +29,7 @@ class SGLD(ListOptimizer):
         for step in self.steps(index, weight, grad, state):
             w, _, _, scalars = step
             lr = times(nd.ones((1,), dtype=w.dtype, ctx=w.context), scalars["lr"])
-            force = _clipped(step, self.clip_gradient) + times(w, scalars["wd"])
+            force = clipped(step.grad, scalars, self.clip_gradient) + times(w, scalars["wd"])
             noise = nd.random.normal(0, 1, w.shape, dtype=w.dtype, ctx=w.context)
             w.assign(w - nd.broadcast_mul(force, lr / 2) + nd.broadcast_mul(noise, lr.sqrt()))
 
@@ -67,7 +61,7 @@ class DCASGD(ListOptimizer):
         """Overwrites the weight (or each of a list of them) and its state by one step."""
         for step in self.steps(index, weight, grad, state):
             w, _, (momentum, previous), scalars = step
-            g = _clipped(step, self.clip_gradient)
+            g = clipped(step.grad, scalars, self.clip_gradient)
             late = g.square() * (w - previous) * self.lamda
             moved = times(g + times(w, scalars["wd"]) + late, scalars["lr"])
             change = -moved if momentum is None else momentum * self.momentum - moved
