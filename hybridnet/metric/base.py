@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,13 +18,21 @@ __all__ = [
     "TalliedMetric",
     "alias",
     "check_label_shapes",
+    "check_rows",
     "create_registered",
     "operands",
     "pairs",
     "register",
 ]
 
-Arrays = NDArray | Sequence[NDArray]
+
+def _number(tally: str, doc: str) -> property:
+    """Returns a property that is the sum in the tally of this name."""
+
+    def write(metric: EvalMetric, value: float) -> None:
+        getattr(metric, tally).set(value)
+
+    return property(lambda metric: getattr(metric, tally).read(), write, doc=doc)
 
 
 class EvalMetric:
@@ -57,41 +66,10 @@ class EvalMetric:
 
     # -- the sums ----------------------------------------------------------------------------
 
-    @property
-    def sum_metric(self) -> float:
-        """The sum since `reset` or `reset_local`; reading it waits."""
-        return self._sum.read()
-
-    @sum_metric.setter
-    def sum_metric(self, value: float) -> None:
-        self._sum.set(value)
-
-    @property
-    def num_inst(self) -> float:
-        """The divisor of the sum."""
-        return self._count.read()
-
-    @num_inst.setter
-    def num_inst(self, value: float) -> None:
-        self._count.set(value)
-
-    @property
-    def global_sum_metric(self) -> float:
-        """The sum since `reset`; reading it waits."""
-        return self._global_sum.read()
-
-    @global_sum_metric.setter
-    def global_sum_metric(self, value: float) -> None:
-        self._global_sum.set(value)
-
-    @property
-    def global_num_inst(self) -> float:
-        """The divisor of the global sum."""
-        return self._global_count.read()
-
-    @global_num_inst.setter
-    def global_num_inst(self, value: float) -> None:
-        self._global_count.set(value)
+    sum_metric = _number("_sum", "The sum since `reset` or `reset_local`; reading it waits.")
+    num_inst = _number("_count", "The divisor of the sum.")
+    global_sum_metric = _number("_global_sum", "The sum since `reset`; reading it waits.")
+    global_num_inst = _number("_global_count", "The divisor of the global sum.")
 
     def _add(self, term: NDArray | float, count: NDArray | float, ctx: Context) -> None:
         """Adds to the sums, which waits for nothing."""
@@ -217,16 +195,19 @@ class TalliedMetric(EvalMetric):
         """Returns the name and the value, nan before the first update; waits for it."""
         if self.average == "macro":
             return super().get()
-        return self.name, self._of_tallies(self._tallies, self.num_inst)
+        return self.name, self._total(self._tallies, self.num_inst)
 
     def get_global(self) -> tuple[Any, Any]:
         """Returns the name and the value since `reset`, whatever `reset_local` did."""
         if self.average == "macro":
             return super().get_global()
-        return self.name, self._of_tallies(self._global_tallies, self.global_num_inst)
+        return self.name, self._total(self._global_tallies, self.global_num_inst)
 
-    def _of_tallies(self, tallies: Sequence[Tally], count: float) -> float:
-        """Returns the value from the sums, nan where `count` is 0."""
+    def _total(self, tallies: Sequence[Tally], count: float) -> float:
+        return self._of_sums([tally.read() for tally in tallies], count) if count else math.nan
+
+    def _of_sums(self, sums: Sequence[float], count: float) -> float:
+        """Returns the value from the sums; `count` is not 0."""
         raise NotImplementedError
 
 
@@ -281,6 +262,15 @@ def pairs(labels: Any, preds: Any) -> list[tuple[NDArray, NDArray]]:
     return [
         (label.as_in_context(pred.context), pred) for label, pred in zip(labels, preds, strict=True)
     ]
+
+
+def check_rows(name: str, label: NDArray, pred: NDArray, classes: str = "classes") -> None:
+    """Raises a ShapeError unless predictions are (batch, classes) and there are as many labels."""
+    if pred.ndim != 2 or label.size != pred.shape[0]:
+        raise ShapeError(
+            f"{name}: requires predictions of shape (batch, {classes}) and as many labels, got "
+            f"{pred.shape} and {label.shape}"
+        )
 
 
 def _chosen(arrays: Mapping[str, NDArray], names: Sequence[str] | None) -> list[NDArray]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hybridnet.base.errors import ParameterError
@@ -80,11 +81,11 @@ class CompositeEvalMetric(EvalMetric):
 
     def get(self) -> tuple[list[str], list[float]]:
         """Returns the names and the values."""
-        return _flat([metric.get_name_value() for metric in self.metrics])
+        return _flat(metric.get_name_value() for metric in self.metrics)
 
     def get_global(self) -> tuple[list[str], list[float]]:
         """Returns the names and the global values."""
-        return _flat([metric.get_global_name_value() for metric in self.metrics])
+        return _flat(metric.get_global_name_value() for metric in self.metrics)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the configuration of the metric and of each inside."""
@@ -110,6 +111,6 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
     return made
 
 
-def _flat(listed: list[list[tuple[str, float]]]) -> tuple[list[str], list[float]]:
-    together = [item for each in listed for item in each]
+def _flat(listed: Iterable[list[tuple[str, float]]]) -> tuple[list[str], list[float]]:
+    together = list(itertools.chain.from_iterable(listed))
     return [name for name, _ in together], [value for _, value in together]
