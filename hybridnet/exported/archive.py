@@ -16,6 +16,7 @@ import numpy as np
 from hybridnet.base.dtype import BFLOAT16
 from hybridnet.base.errors import FormatError
 from hybridnet.base.files import atomic_write
+from hybridnet.base.tensor_type import TensorType
 
 from .manifest import Argument, Manifest, element_type
 
@@ -118,8 +119,8 @@ def _array(file: zipfile.ZipFile, entry: Argument) -> np.ndarray[Any, Any]:
     return found.view(wanted)
 
 
-def named(prefix: str, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[Argument, ...]:
-    """Returns what says of host arrays what they are; their names are numbers."""
+def named(prefix: str, arrays: Sequence[np.ndarray[Any, Any] | TensorType]) -> tuple[Argument, ...]:
+    """Returns what says of arrays what they are; their names are numbers."""
     return tuple(
         Argument(f"{prefix}{number}", array.shape, array.dtype.name)
         for number, array in enumerate(arrays)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -79,7 +80,8 @@ def export(
     _check_platforms(platforms)
     function, name = _function_of(model, params)
     if not example_args:
-        example_args = _signature_of(model)
+        # That of an `hn.function`; nothing where it has none.
+        example_args = tuple(getattr(getattr(model, "read", None), "specs", ()))
     leaves, tree = flatten(tuple(example_args))
     specs = [_spec(leaf, number) for number, leaf in enumerate(leaves)]
     real = [array(x) if isinstance(x, np.ndarray) else x for x in leaves]
@@ -87,9 +89,7 @@ def export(
     _complete(model, real, tree)
     dims, is_open = _dims(specs, real, batch)
 
-    def trace(sizes: Sequence[int] | None) -> Traced:
-        return _trace(function, specs, real, dims, sizes, tree, train_mode)
-
+    trace = functools.partial(_trace, function, specs, real, dims, tree, train_mode)
     graphs: Mapping[str, Graph] | None = None
     made = None
     if is_open:
@@ -151,7 +151,7 @@ def _function_of(
 ) -> tuple[Callable[..., Any], str]:
     """Returns what is traced, and its name."""
     if isinstance(model, Symbol):
-        return symbol_function(model, params or {})[0], model.name or "symbol"
+        return symbol_function(model, params or {}), model.name or "symbol"
     if params is not None:
         raise ParameterError("hn.export: params are for symbols; a block has its own")
     if not callable(model):
@@ -159,12 +159,6 @@ def _function_of(
             "hn.export: needs a function, a block or a symbol, got " + type(model).__name__
         )
     return model, str(getattr(model, "name", None) or getattr(model, "__name__", "function"))
-
-
-def _signature_of(model: Any) -> tuple[Any, ...]:
-    """Returns the input signature of an `hn.function`; nothing where it has none."""
-    reader = getattr(model, "read", None)
-    return tuple(getattr(reader, "specs", ()))
 
 
 def _spec(x: Any, number: int) -> TensorSpec:
@@ -202,9 +196,9 @@ def _trace(
     specs: Sequence[TensorSpec],
     real: Sequence[NDArray | None],
     dims: Sequence[_Dims],
-    sizes: Sequence[int] | None,
     tree: Any,
     train: bool,
+    sizes: Sequence[int] | None,
 ) -> Traced:
     """Traces the function, with these sizes for axes of any size; None: with those given."""
     ctx = next((value.context for value in real if value is not None), current_context())
@@ -268,8 +262,5 @@ def _exported(
         outputs: tuple[Any, ...] = jax.lax.platform_dependent(*operands, **branches)
         return outputs
 
-    kept = [
-        Argument(f"parameter{i}", kind.shape, kind.dtype.name)
-        for i, kind in enumerate(made.types[: len(made.parameters)])
-    ]
+    kept = named("parameter", made.types[: len(made.parameters)])
     return stable_hlo(program, platforms, (*kept, *inputs))

@@ -187,16 +187,11 @@ def inlined(graph: Graph, numbers: Mapping[HostScalar, Any] | None = None) -> Gr
     return Graph(graph.inputs, moves.edges(graph.outputs))
 
 
-def symbol_function(
-    symbol: Symbol, params: Mapping[str, NDArray]
-) -> tuple[Callable[..., Any], list[str]]:
+def symbol_function(symbol: Symbol, params: Mapping[str, NDArray]) -> Callable[..., Any]:
     """Returns a symbol as a function of those of its inputs that have no value.
 
     Args:
         params: the values of others, by name.
-
-    Returns:
-        The function, and the names of its arguments.
 
     Raises:
         ParameterError: a value is of no input.
@@ -223,4 +218,4 @@ def symbol_function(
         heads = outputs[: made.num_heads]
         return heads[0] if len(heads) == 1 else heads
 
-    return run, free
+    return run
