@@ -21,8 +21,8 @@ from hybridnet.runtime.record.failures import was_told
 from hybridnet.runtime.segments.segment import Value
 
 from .faults import require
+from .files import wait_for_saves
 from .index import SUFFIX, PathLike, file_of, update_index
-from .order import wait_for_saves
 from .retention import Retention
 from .slots import slots_of
 from .tensor_file import check_types, import_safetensors, open_tensors
