@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -149,7 +150,7 @@ class Saver:
                 made = file.stat().st_mtime if times is None else times[number]
                 held.append((str(file).removesuffix(SUFFIX), made))
         with self._lock:
-            self._retention = self._retention.with_held(held)
+            self._retention = replace(self._retention, held=tuple(held))
 
     # -- saving ------------------------------------------------------------------------------
 
