@@ -208,10 +208,9 @@ class PolyScheduler(_DecayScheduler):
 
     Args:
         max_update: the update at which `final_lr` is reached.
-        base_lr: the rate that the schedule begins with, once it is warm.
         pwr: the power.
         final_lr: the rate at the end.
-        warmup_steps, warmup_begin_lr, warmup_mode: see `LRScheduler`.
+        base_lr, warmup_steps, warmup_begin_lr, warmup_mode: see `LRScheduler`.
     """
 
     def __init__(
@@ -238,9 +237,8 @@ class CosineScheduler(_DecayScheduler):
 
     Args:
         max_update: the update at which `final_lr` is reached.
-        base_lr: the rate that the schedule begins with, once it is warm.
         final_lr: the rate at the end.
-        warmup_steps, warmup_begin_lr, warmup_mode: see `LRScheduler`.
+        base_lr, warmup_steps, warmup_begin_lr, warmup_mode: see `LRScheduler`.
     """
 
     def _remaining(self, fraction: float) -> float:

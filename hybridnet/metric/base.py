@@ -148,9 +148,7 @@ class TalliedMetric(EvalMetric):
     The latter is one value, computed from sums over all that was seen.
 
     Args:
-        name: what it is called in reports.
-        output_names: which predictions `update_dict` hands on; default all.
-        label_names: which labels; default all.
+        name, output_names, label_names: see `EvalMetric`.
         average: 'macro' or 'micro'.
         num_tallies: how many sums there are.
 

@@ -22,9 +22,7 @@ class CompositeEvalMetric(EvalMetric):
 
     Args:
         metrics: metrics, or what `create` makes metrics of.
-        name: what it is called in reports.
-        output_names: which predictions `update_dict` hands on; default all.
-        label_names: which labels; default all.
+        name, output_names, label_names: see `EvalMetric`.
     """
 
     def __init__(

@@ -25,18 +25,10 @@ __all__ = [
 
 
 class _Pooling(SpatialBlock):
-    """Base of the pooling layers.
+    """Base of the pooling layers; arguments as `AvgPool2D`, and whether all positions are pooled.
 
     Input (batch, channels, *spatial), output the same with smaller spatial axes; channels last for
     the other layout.
-
-    Args:
-        pool_size: the window, a number or one for each axis.
-        strides: its steps; default the window's size.
-        padding: on both sides of each axis.
-        ceil_mode: whether a last, incomplete window counts.
-        layout: the order of axes.
-        count_include_pad: whether an average counts the padding.
     """
 
     _kind: str
