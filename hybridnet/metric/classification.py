@@ -12,8 +12,7 @@ from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ndarray import NDArray
 
-from ._tally import Tally
-from .base import EvalMetric, alias, check_rows, pairs, register
+from .base import EvalMetric, Tally, alias, check_rows, pairs, register
 
 __all__ = [
     "Accuracy",
