@@ -50,8 +50,8 @@ class LRScheduler:
             f"at most base_lr ({base_lr})",
             warmup_begin_lr,
         )
-        modes = ("linear", "constant")
-        self._require(warmup_mode in modes, "warmup_mode", "'linear' or 'constant'", warmup_mode)
+        known = warmup_mode in ("linear", "constant")
+        self._require(known, "warmup_mode", "'linear' or 'constant'", warmup_mode)
         self.base_lr = base_lr
         self.warmup_steps = warmup_steps
         self.warmup_begin_lr = warmup_begin_lr
@@ -173,11 +173,11 @@ class _DecayScheduler(LRScheduler):
     def __init__(
         self,
         max_update: int,
-        base_lr: float,
-        final_lr: float,
-        warmup_steps: int,
-        warmup_begin_lr: float,
-        warmup_mode: str,
+        base_lr: float = 0.01,
+        final_lr: float = 0,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
     ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         self._require(_is_whole(max_update, 1), "max_update", "an integer >= 1", max_update)
@@ -208,10 +208,9 @@ class PolyScheduler(_DecayScheduler):
 
     Args:
         max_update: the update at which `final_lr` is reached.
-        base_lr: the rate that the schedule begins with, once it is warm.
         pwr: the power.
         final_lr: the rate at the end.
-        warmup_steps, warmup_begin_lr, warmup_mode: see `LRScheduler`.
+        base_lr, warmup_steps, warmup_begin_lr, warmup_mode: see `LRScheduler`.
     """
 
     def __init__(
@@ -238,21 +237,9 @@ class CosineScheduler(_DecayScheduler):
 
     Args:
         max_update: the update at which `final_lr` is reached.
-        base_lr: the rate that the schedule begins with, once it is warm.
         final_lr: the rate at the end.
-        warmup_steps, warmup_begin_lr, warmup_mode: see `LRScheduler`.
+        base_lr, warmup_steps, warmup_begin_lr, warmup_mode: see `LRScheduler`.
     """
-
-    def __init__(
-        self,
-        max_update: int,
-        base_lr: float = 0.01,
-        final_lr: float = 0,
-        warmup_steps: int = 0,
-        warmup_begin_lr: float = 0,
-        warmup_mode: str = "linear",
-    ) -> None:
-        super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
 
     def _remaining(self, fraction: float) -> float:
         return (1 + math.cos(math.pi * fraction)) / 2

@@ -202,10 +202,7 @@ def _read_shape(value: Any) -> tuple[int, ...]:
 
 
 def _read_optional_shape(value: Any) -> tuple[int | None, ...]:
-    value = _literal(value)
-    if not isinstance(value, (list, tuple)):
-        value = (value,)
-    return tuple(None if item is None else _read_int(item) for item in value)
+    return _read_all(_literal(value), lambda item: None if item is None else _read_int(item))
 
 
 def _read_floats(value: Any) -> tuple[float, ...]:

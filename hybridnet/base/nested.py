@@ -6,7 +6,7 @@ what they are given.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .errors import ParameterError
@@ -55,13 +55,10 @@ def flattened(structure: Any, kind: type, what: str) -> tuple[list[Any], Layout]
     return [structure], None
 
 
-def nested(layout: Layout, leaves: Sequence[Any]) -> Any:
+def nested(layout: Layout, leaves: Iterable[Any]) -> Any:
     """Puts leaves together as `flattened` found them; tuples come back as lists."""
-    return _nested(layout, iter(leaves))
-
-
-def _nested(layout: Layout, leaves: Iterator[Any]) -> Any:
-    return next(leaves) if layout is None else [_nested(inner, leaves) for inner in layout]
+    left = iter(leaves)  # of an iterator that is itself: what is inside takes its leaves from it
+    return next(left) if layout is None else [nested(inner, left) for inner in layout]
 
 
 def loop_arguments(layout: Layout, leaves: Sequence[Any]) -> list[Any]:
@@ -106,17 +103,14 @@ def leaves_of(structure: Any) -> list[Any]:
     return [structure]
 
 
-def with_leaves(structure: Any, leaves: Sequence[Any]) -> Any:
+def with_leaves(structure: Any, leaves: Iterable[Any]) -> Any:
     """Returns the same nested lists, tuples and dictionaries with other leaves in them."""
-    return _with_leaves(structure, iter(leaves))
-
-
-def _with_leaves(structure: Any, leaves: Iterator[Any]) -> Any:
+    left = iter(leaves)
     if isinstance(structure, Mapping):
-        found = {key: _with_leaves(structure[key], leaves) for key in sorted(structure)}
+        found = {key: with_leaves(structure[key], left) for key in sorted(structure)}
         return type(structure)({key: found[key] for key in structure})  # type: ignore[call-arg]
     if isinstance(structure, tuple) and hasattr(structure, "_fields"):
-        return type(structure)(*(_with_leaves(item, leaves) for item in structure))
+        return type(structure)(*(with_leaves(item, left) for item in structure))
     if isinstance(structure, (list, tuple)):
-        return type(structure)(_with_leaves(item, leaves) for item in structure)
-    return next(leaves)
+        return type(structure)(with_leaves(item, left) for item in structure)
+    return next(left)

@@ -9,6 +9,8 @@ the folder knows which of them are dead, and removes those.
 Taking a temporary file's lock, and looking for dead ones, are done under the folder's lock: nobody
 can see a file that is made and not locked yet. Where the file system has no locks, nothing is
 removed, and savers in different processes must use different folders.
+
+Within a process a folder has a Var, which saving and reading tasks write: that is their order.
 """
 
 from __future__ import annotations
@@ -21,14 +23,30 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from hybridnet import engine
+
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["folder_lock", "sync_folder", "whole_file"]
+__all__ = ["folder_lock", "folder_var", "sync_folder", "wait_for_saves", "whole_file"]
 
 _TEMPORARY: Final = re.compile(r"\..+\.[0-9a-f]{16}\.part")
+
+_folders: Final[dict[str, engine.Var]] = {}
+
+
+def folder_var(folder: Path) -> engine.Var:
+    """Returns the Var that stands for what is in a folder."""
+    key = os.path.realpath(folder)
+    return _folders.get(key) or _folders.setdefault(key, engine.new_variable(key))
+
+
+def wait_for_saves(folder: Path) -> None:
+    """Waits for what this process has asked to be saved in a folder so far."""
+    if os.path.realpath(folder) in _folders:
+        engine.wait_for_var(folder_var(folder))
 
 
 @contextlib.contextmanager

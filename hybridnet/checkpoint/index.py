@@ -26,8 +26,7 @@ from typing import Final
 
 from hybridnet.base.errors import FormatError, ParameterError
 
-from .files import folder_lock, whole_file
-from .order import wait_for_saves
+from .files import folder_lock, wait_for_saves, whole_file
 
 __all__ = [
     "INDEX",

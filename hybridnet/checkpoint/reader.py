@@ -10,8 +10,8 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import TensorType
 
 from .faults import missing_names
+from .files import wait_for_saves
 from .index import PathLike, file_of
-from .order import wait_for_saves
 from .tensor_file import open_tensors
 
 __all__ = ["list_variables", "load_variable", "variable_types"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -34,10 +33,6 @@ class Retention:
     def begin(cls, max_to_keep: int | None, every: float | None, now: float) -> Retention:
         """Returns that of a saver that is made now (a time in seconds)."""
         return cls(max_to_keep or None, every, now + (every or 0.0) * _SECONDS)
-
-    def with_held(self, held: Sequence[tuple[str, float]]) -> Retention:
-        """Returns the state where there are these checkpoints, with times, oldest first."""
-        return replace(self, held=tuple(held))
 
     def saved(self, path: str, now: float) -> tuple[Retention, tuple[str, ...]]:
         """Returns the state after a checkpoint was made, and the paths to be removed.

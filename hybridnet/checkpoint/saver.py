@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -21,8 +22,8 @@ from hybridnet.runtime.record.failures import was_told
 from hybridnet.runtime.segments.segment import Value
 
 from .faults import require
+from .files import wait_for_saves
 from .index import SUFFIX, PathLike, file_of, update_index
-from .order import wait_for_saves
 from .retention import Retention
 from .slots import slots_of
 from .tensor_file import check_types, import_safetensors, open_tensors
@@ -149,7 +150,7 @@ class Saver:
                 made = file.stat().st_mtime if times is None else times[number]
                 held.append((str(file).removesuffix(SUFFIX), made))
         with self._lock:
-            self._retention = self._retention.with_held(held)
+            self._retention = replace(self._retention, held=tuple(held))
 
     # -- saving ------------------------------------------------------------------------------
 

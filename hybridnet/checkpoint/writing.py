@@ -23,7 +23,7 @@ from hybridnet.runtime.record.host_task import push_task
 from hybridnet.runtime.segments.segment import Value
 
 from .faults import require
-from .order import folder_var
+from .files import folder_var
 from .tensor_file import Tensor, import_safetensors, open_tensors, write_tensors
 
 __all__ = ["BYTES", "push_restore", "push_save"]

@@ -16,6 +16,7 @@ import numpy as np
 from hybridnet.base.dtype import BFLOAT16
 from hybridnet.base.errors import FormatError
 from hybridnet.base.files import atomic_write
+from hybridnet.base.tensor_type import TensorType
 
 from .manifest import Argument, Manifest, element_type
 
@@ -94,31 +95,32 @@ def _part(file: zipfile.ZipFile, name: str, most: int | None = None) -> bytes:
     return file.read(info)
 
 
-def _array(file: zipfile.ZipFile, one: Argument) -> np.ndarray[Any, Any]:
+def _array(file: zipfile.ZipFile, entry: Argument) -> np.ndarray[Any, Any]:
     """Returns a parameter, whose header must say what the manifest does."""
-    data = io.BytesIO(_part(file, f"{one.name}.npy"))
+    data = io.BytesIO(_part(file, f"{entry.name}.npy"))
     version = np.lib.format.read_magic(data)
     if version not in ((1, 0), (2, 0)):
-        raise FormatError(f"parameter {one.name!r} is in version {version} of NumPy's format")
+        raise FormatError(f"parameter {entry.name!r} is in version {version} of NumPy's format")
     header = (
         np.lib.format.read_array_header_1_0
         if version == (1, 0)
         else np.lib.format.read_array_header_2_0
     )
     shape, by_column, dtype = header(data)
-    wanted = element_type(one.dtype)
+    wanted = element_type(entry.dtype)
     kept = np.dtype(np.uint16) if wanted == BFLOAT16 else wanted
     size = data.getbuffer().nbytes - data.tell()
-    if shape != one.shape or dtype != kept or (by_column and len(shape) > 1):
-        raise FormatError(f"parameter {one.name!r} is {dtype}{shape}, and not {one}")
+    if shape != entry.shape or dtype != kept or (by_column and len(shape) > 1):
+        raise FormatError(f"parameter {entry.name!r} is {dtype}{shape}, and not {entry}")
     if size != math.prod(shape) * kept.itemsize:
-        raise FormatError(f"parameter {one.name!r} has {size} bytes, which its shape does not take")
+        name = entry.name
+        raise FormatError(f"parameter {name!r} has {size} bytes, which its shape does not take")
     found = np.frombuffer(data.getbuffer(), kept, offset=data.tell()).reshape(shape)
     return found.view(wanted)
 
 
-def named(prefix: str, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[Argument, ...]:
-    """Returns what says of host arrays what they are; their names are numbers."""
+def named(prefix: str, arrays: Sequence[np.ndarray[Any, Any] | TensorType]) -> tuple[Argument, ...]:
+    """Returns what says of arrays what they are; their names are numbers."""
     return tuple(
         Argument(f"{prefix}{number}", array.shape, array.dtype.name)
         for number, array in enumerate(arrays)

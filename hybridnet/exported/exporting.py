@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -79,17 +80,16 @@ def export(
     _check_platforms(platforms)
     function, name = _function_of(model, params)
     if not example_args:
-        example_args = _signature_of(model)
+        # That of an `hn.function`; nothing where it has none.
+        example_args = tuple(getattr(getattr(model, "read", None), "specs", ()))
     leaves, tree = flatten(tuple(example_args))
     specs = [_spec(leaf, number) for number, leaf in enumerate(leaves)]
     real = [array(x) if isinstance(x, np.ndarray) else x for x in leaves]
-    real = [one if isinstance(one, NDArray) else None for one in real]
+    real = [x if isinstance(x, NDArray) else None for x in real]
     _complete(model, real, tree)
     dims, is_open = _dims(specs, real, batch)
 
-    def trace(sizes: Sequence[int] | None) -> Traced:
-        return _trace(function, specs, real, dims, sizes, tree, train_mode)
-
+    trace = functools.partial(_trace, function, specs, real, dims, tree, train_mode)
     graphs: Mapping[str, Graph] | None = None
     made = None
     if is_open:
@@ -151,7 +151,7 @@ def _function_of(
 ) -> tuple[Callable[..., Any], str]:
     """Returns what is traced, and its name."""
     if isinstance(model, Symbol):
-        return symbol_function(model, params or {})[0], model.name or "symbol"
+        return symbol_function(model, params or {}), model.name or "symbol"
     if params is not None:
         raise ParameterError("hn.export: params are for symbols; a block has its own")
     if not callable(model):
@@ -161,22 +161,16 @@ def _function_of(
     return model, str(getattr(model, "name", None) or getattr(model, "__name__", "function"))
 
 
-def _signature_of(model: Any) -> tuple[Any, ...]:
-    """Returns the input signature of an `hn.function`; nothing where it has none."""
-    reader = getattr(model, "read", None)
-    return tuple(getattr(reader, "specs", ()))
-
-
-def _spec(one: Any, number: int) -> TensorSpec:
-    if isinstance(one, TensorSpec):
-        if one.shape is None:
-            raise ParameterError(f"hn.export: example {number} must have a known rank, got {one}")
-        return one
-    if isinstance(one, (NDArray, np.ndarray)):
-        return TensorSpec.from_array(one)
+def _spec(x: Any, number: int) -> TensorSpec:
+    if isinstance(x, TensorSpec):
+        if x.shape is None:
+            raise ParameterError(f"hn.export: example {number} must have a known rank, got {x}")
+        return x
+    if isinstance(x, (NDArray, np.ndarray)):
+        return TensorSpec.from_array(x)
     raise ParameterError(
         "hn.export: examples must be arrays, hn.TensorSpec, or nested lists, tuples and dicts of "
-        f"them, got {type(one).__name__}: {one!r:.40}; fix other arguments, as in lambda x: f(x, 3)"
+        f"them, got {type(x).__name__}: {x!r:.40}; fix other arguments, as in lambda x: f(x, 3)"
     )
 
 
@@ -202,12 +196,12 @@ def _trace(
     specs: Sequence[TensorSpec],
     real: Sequence[NDArray | None],
     dims: Sequence[_Dims],
-    sizes: Sequence[int] | None,
     tree: Any,
     train: bool,
+    sizes: Sequence[int] | None,
 ) -> Traced:
     """Traces the function, with these sizes for axes of any size; None: with those given."""
-    ctx = next((one.context for one in real if one is not None), current_context())
+    ctx = next((value.context for value in real if value is not None), current_context())
     arrays = []
     for spec, shape in zip(specs, dims, strict=True):
         exact: Sequence[Any] = spec.shape or ()
@@ -221,7 +215,7 @@ def _trace(
 def _complete(model: Any, real: Sequence[NDArray | None], tree: Any) -> None:
     """Has a block whose parameters have no shapes yet find them, from example arrays."""
     collect = getattr(model, "collect_params", None)
-    deferred = callable(collect) and any(one.is_deferred for one in collect().values())
+    deferred = callable(collect) and any(param.is_deferred for param in collect().values())
     if deferred and None not in real:
         with pause():
             model(*unflatten(tree, real))
@@ -264,12 +258,9 @@ def _exported(
     def program(*operands: Any) -> tuple[Any, ...]:
         if len(platforms) == 1:
             return branch(platforms[0])(*operands)
-        branches = {one: branch(one) for one in platforms}
+        branches = {platform: branch(platform) for platform in platforms}
         outputs: tuple[Any, ...] = jax.lax.platform_dependent(*operands, **branches)
         return outputs
 
-    kept = [
-        Argument(f"parameter{i}", kind.shape, kind.dtype.name)
-        for i, kind in enumerate(made.types[: len(made.parameters)])
-    ]
+    kept = named("parameter", made.types[: len(made.parameters)])
     return stable_hlo(program, platforms, (*kept, *inputs))

@@ -69,7 +69,7 @@ class _ExportedCall(Call):
             with jax.enable_x64(True):
                 given = [jax.ShapeDtypeStruct(kind.shape, kind.dtype) for kind in types]
                 made = jax.eval_shape(self._exported.call, *given)
-            found = tuple(tensor_type(tuple(one.shape), np.dtype(one.dtype)) for one in made)
+            found = tuple(tensor_type(tuple(aval.shape), np.dtype(aval.dtype)) for aval in made)
             self._types[types] = found
         return found
 
@@ -143,7 +143,7 @@ class LoadedFunction:
         found = self._parameters.get(ctx)
         if found is None:
             with init_scope():
-                made = [NDArray.from_value(put(one, ctx), ctx) for one in self._hosts]
+                made = [NDArray.from_value(put(host, ctx), ctx) for host in self._hosts]
             found = self._parameters.setdefault(ctx, made)
         return found
 
@@ -157,13 +157,13 @@ class LoadedFunction:
 
     def _check(self, arrays: Sequence[NDArray]) -> None:
         sizes: dict[str, int] = {}
-        for number, (one, wanted) in enumerate(zip(arrays, self.manifest.inputs, strict=True)):
-            what = f"{self.manifest.name}: array {number} must be {_text(wanted)}, got {one.type}"
-            if one.inferred_dtype != as_dtype(wanted.dtype):
+        for number, (given, wanted) in enumerate(zip(arrays, self.manifest.inputs, strict=True)):
+            what = f"{self.manifest.name}: array {number} must be {_text(wanted)}, got {given.type}"
+            if given.inferred_dtype != as_dtype(wanted.dtype):
                 raise DTypeError(what)
-            if len(one.shape) != len(wanted.shape):
+            if len(given.shape) != len(wanted.shape):
                 raise ShapeError(what)
-            for size, expected in zip(one.shape, wanted.shape, strict=True):
+            for size, expected in zip(given.shape, wanted.shape, strict=True):
                 if isinstance(expected, str):
                     expected = sizes.setdefault(expected, size)
                 if size != expected or (size == 0 and 0 not in wanted.shape):
@@ -174,8 +174,8 @@ class LoadedFunction:
         return f"<exported {self.manifest.name}({takes}) for {', '.join(self.manifest.platforms)}>"
 
 
-def _text(one: Argument) -> str:
-    return f"{one.dtype}[{','.join(map(str, one.shape))}]"
+def _text(argument: Argument) -> str:
+    return f"{argument.dtype}[{','.join(map(str, argument.shape))}]"
 
 
 def load(path: str | os.PathLike[str]) -> LoadedFunction:

@@ -109,7 +109,7 @@ class Manifest:
             )
         try:
             for key in ("parameters", "inputs", "outputs"):
-                fields[key] = tuple(_argument(one, key == "outputs") for one in fields[key])
+                fields[key] = tuple(_argument(entry, key == "outputs") for entry in fields[key])
             for key in ("platforms", "updates", "random"):
                 fields[key] = tuple(fields[key])
             made = cls(**fields)
@@ -120,20 +120,20 @@ class Manifest:
 
     def _check(self) -> None:
         numbers = (*self.updates, *self.random)
-        if not all(type(one) is int and 0 <= one < len(self.parameters) for one in numbers):
+        if not all(type(i) is int and 0 <= i < len(self.parameters) for i in numbers):
             raise ValueError(f"updates {self.updates} or random {self.random} of no parameter")
         if self.num_results != len(self.outputs) - len(self.updates):
             raise ValueError(f"{self.num_results!r} of {len(self.outputs)} outputs are results")
         if type(self.calling_convention) is not int:
             raise ValueError(f"calling convention {self.calling_convention!r}")
-        if not all(type(one) is str for one in (*self.platforms, self.name, self.digest)):
+        if not all(type(text) is str for text in (*self.platforms, self.name, self.digest)):
             raise ValueError("platforms, name and digest must be text")
         names = [param.name for param in self.parameters]
         if len(set(names)) != len(names):
             raise ValueError("two parameters have one name")
-        for one in self.parameters:
-            if not all(type(size) is int for size in one.shape):
-                raise ValueError(f"parameter {one.name!r} of shape {one.shape}")
+        for param in self.parameters:
+            if not all(type(size) is int for size in param.shape):
+                raise ValueError(f"parameter {param.name!r} of shape {param.shape}")
         unpack(self.structure, [None] * len(self.inputs))
         unpack(self.results, [None] * self.num_results)
 
@@ -176,7 +176,7 @@ def pack(structure: Any, numbers: Any) -> Any:
     if isinstance(structure, dict):
         if not all(type(key) is str for key in structure):
             raise MXNetError(f"hn.export: keys of dicts must be text, got {list(structure)}")
-        return {"dict": {key: pack(one, numbers) for key, one in structure.items()}}
+        return {"dict": {key: pack(item, numbers) for key, item in structure.items()}}
     if isinstance(structure, np.generic):
         structure = structure.item()
     if type(structure) not in _PLAIN:
@@ -194,10 +194,10 @@ def packed_arguments(args: Sequence[Any]) -> tuple[Any, list[Any]]:
     """
     arrays: list[Any] = []
 
-    def number(one: Any) -> int | None:
-        if not (hasattr(one, "shape") and hasattr(one, "dtype")) or isinstance(one, np.generic):
+    def number(leaf: Any) -> int | None:
+        if not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")) or isinstance(leaf, np.generic):
             return None
-        arrays.append(one)
+        arrays.append(leaf)
         return len(arrays) - 1
 
     return pack(tuple(args), number), arrays
@@ -219,8 +219,8 @@ def unpack(packed: Any, arrays: Sequence[Any], depth: int = 0) -> Any:
     if kind == "value" and type(inside) in _PLAIN:
         return inside
     if kind in ("list", "tuple") and isinstance(inside, list):
-        made = [unpack(one, arrays, depth + 1) for one in inside]
+        made = [unpack(item, arrays, depth + 1) for item in inside]
         return made if kind == "list" else tuple(made)
     if kind == "dict" and isinstance(inside, dict):
-        return {key: unpack(one, arrays, depth + 1) for key, one in inside.items()}
+        return {key: unpack(item, arrays, depth + 1) for key, item in inside.items()}
     raise ValueError(f"structure {packed!r:.60}")

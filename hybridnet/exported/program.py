@@ -36,11 +36,7 @@ def _structs(arrays: Sequence[Argument], scope: Any) -> list[Any]:
 def stable_hlo(
     program: Callable[..., tuple[Any, ...]], platforms: Sequence[str], inputs: Sequence[Argument]
 ) -> Any:
-    """Returns a function exported for platforms, a `jax.export.Exported`.
-
-    Raises:
-        Exception: whatever JAX has against it.
-    """
+    """Returns a function exported for platforms, a `jax.export.Exported`; raises what JAX does."""
     with jax.enable_x64(True):
         jitted = jax.jit(program, keep_unused=True)
         given = _structs(inputs, jax.export.SymbolicScope())
@@ -54,9 +50,6 @@ def check_sizes(exported: Any, types: Types) -> None:
 
     Args:
         types: of its inputs, with such sizes.
-
-    Raises:
-        Exception: whatever XLA has against it.
     """
     if "cpu" not in exported.platforms:
         return
@@ -102,7 +95,7 @@ def program_of(manifest: Manifest, data: bytes) -> Any:
             made = _structs(manifest.outputs, scope)
 
             def stand_in(*_: Any) -> tuple[Any, ...]:
-                return tuple(jnp.zeros(one.shape, one.dtype) for one in made)
+                return tuple(jnp.zeros(struct.shape, struct.dtype) for struct in made)
 
             jitted = jax.jit(stand_in, keep_unused=True)
             exported = export.export(jitted, platforms=manifest.platforms)(*given)

@@ -65,9 +65,9 @@ def traced(
 
     def run(*given: NDArray) -> list[Any]:
         result = function(*unflatten(tree, given))
-        leaves = [one for one in flatten(result)[0] if isinstance(one, NDArray)]
+        leaves = [leaf for leaf in flatten(result)[0] if isinstance(leaf, NDArray)]
         numbers = {id(leaf): number for number, leaf in enumerate(leaves)}
-        packed.append(pack(result, lambda one: numbers.get(id(one))))
+        packed.append(pack(result, lambda item: numbers.get(id(item))))
         copy = get("_copy")  # neither arguments, nor views, nor arrays from outside
         return [NDArray.apply_operator(copy, (leaf,), {}) for leaf in leaves]
 
@@ -177,25 +177,20 @@ def inlined(graph: Graph, numbers: Mapping[HostScalar, Any] | None = None) -> Gr
             moves.note(node, replace(node, inputs=inputs, scalars=scalars))
             continue
         inner = inlined(node.call.graph, dict(zip(node.call.hosts, scalars, strict=True)))
-        place = {Edge(one, 0): edge for one, edge in zip(inner.inputs, inputs, strict=True)}
+        place = {Edge(part, 0): edge for part, edge in zip(inner.inputs, inputs, strict=True)}
         within = Moves(place)
-        for one in inner.nodes:
-            if one.call is not None:
-                within.note(one, within.moved(one))
+        for part in inner.nodes:
+            if part.call is not None:
+                within.note(part, within.moved(part))
         moves.note(node, within.edges(inner.outputs))
     return Graph(graph.inputs, moves.edges(graph.outputs))
 
 
-def symbol_function(
-    symbol: Symbol, params: Mapping[str, NDArray]
-) -> tuple[Callable[..., Any], list[str]]:
+def symbol_function(symbol: Symbol, params: Mapping[str, NDArray]) -> Callable[..., Any]:
     """Returns a symbol as a function of those of its inputs that have no value.
 
     Args:
         params: the values of others, by name.
-
-    Returns:
-        The function, and the names of its arguments.
 
     Raises:
         ParameterError: a value is of no input.
@@ -213,7 +208,7 @@ def symbol_function(
     def run(*arrays: NDArray) -> Any:
         given = {**params, **dict(zip(free, arrays, strict=True))}
         inputs = [given[name] for name in names]
-        made = programs.inference(tuple(one.type for one in inputs))
+        made = programs.inference(tuple(array.type for array in inputs))
         if made.draws:
             inputs.append(NDArray.from_storage(generator.state_of(inputs[0].context)))
         outputs: list[NDArray] = NDArray.apply_call(made.call, inputs, made.scalars)
@@ -222,4 +217,4 @@ def symbol_function(
         heads = outputs[: made.num_heads]
         return heads[0] if len(heads) == 1 else heads
 
-    return run, free
+    return run

@@ -234,14 +234,7 @@ class Block:
                 readings, key=lambda reading: len(reading[0].keys() & reading[1].keys())
             )
         load_values(
-            params,
-            loaded,
-            str(filename),
-            ctx,
-            allow_missing,
-            ignore_extra,
-            cast_dtype,
-            dtype_source,
+            params, loaded, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source
         )
 
     # -- running -----------------------------------------------------------------------------

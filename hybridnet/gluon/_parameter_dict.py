@@ -219,7 +219,7 @@ class ParameterDict:
         load_values(
             self._params,
             arrays,
-            str(filename),
+            filename,
             ctx,
             allow_missing,
             ignore_extra,
@@ -265,7 +265,7 @@ def read_arrays(filename: Any) -> dict[str, NDArray]:
 def load_values(
     params: Mapping[str, Parameter],
     loaded: Mapping[str, NDArray],
-    source: str,
+    source: Any,
     ctx: Context | Sequence[Context] | None = None,
     allow_missing: bool = False,
     ignore_extra: bool = False,
@@ -326,7 +326,7 @@ def load_values(
 def _check_names(
     params: Mapping[str, Parameter],
     loaded: Mapping[str, NDArray],
-    source: str,
+    source: Any,
     allow_missing: bool,
     ignore_extra: bool,
 ) -> None:

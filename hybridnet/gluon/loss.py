@@ -33,13 +33,11 @@ class Loss(HybridBlock):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
 
-    def _weighted(self, F: Any, loss: Any, sample_weight: Any, weight: float | None) -> Any:
-        """Multiplies by the weights of the examples (broadcast) and of the loss."""
+    def _average(self, F: Any, loss: Any, sample_weight: Any, weight: float | None) -> Any:
+        """Weights by those of the examples (broadcast) and of the loss; averages each example's."""
         if sample_weight is not None:
             loss = F.broadcast_mul(loss, sample_weight)
-        return loss if weight is None else loss * weight
-
-    def _average(self, F: Any, loss: Any) -> Any:
+        loss = loss if weight is None else loss * weight
         return F.mean(loss, axis=self._batch_axis, exclude=True)
 
 
@@ -61,7 +59,7 @@ class L2Loss(Loss):
         """Computes the loss."""
         loss = F.square(F.reshape_like(label, pred) - pred)
         weight = None if self._weight is None else self._weight / 2
-        return self._average(F, self._weighted(F, loss, sample_weight, weight))
+        return self._average(F, loss, sample_weight, weight)
 
 
 class L1Loss(Loss):
@@ -73,7 +71,7 @@ class L1Loss(Loss):
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         """Computes the loss."""
         loss = F.abs(F.reshape_like(label, pred) - pred)
-        return self._average(F, self._weighted(F, loss, sample_weight, self._weight))
+        return self._average(F, loss, sample_weight, self._weight)
 
 
 class SigmoidBinaryCrossEntropyLoss(Loss):
@@ -117,7 +115,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
             else:
                 factor = 1 + F.broadcast_mul(pos_weight - 1, label)
                 loss = pred - pred * label + factor * (soft + F.relu(-pred))
-        return self._average(F, self._weighted(F, loss, sample_weight, self._weight))
+        return self._average(F, loss, sample_weight, self._weight)
 
 
 SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
@@ -159,7 +157,7 @@ class SoftmaxCrossEntropyLoss(Loss):
             loss = -F.pick(pred, label, axis=self._axis, keepdims=True)
         else:
             loss = -F.sum(pred * F.reshape_like(label, pred), axis=self._axis, keepdims=True)
-        return self._average(F, self._weighted(F, loss, sample_weight, self._weight))
+        return self._average(F, loss, sample_weight, self._weight)
 
 
 SoftmaxCELoss = SoftmaxCrossEntropyLoss

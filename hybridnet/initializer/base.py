@@ -122,7 +122,11 @@ class Initializer:
             desc.global_init = self
         own = desc.attrs.get("__init__", "")
         if own:
-            _fill(create(own), desc, arr)
+            chosen = create(own)
+            if isinstance(chosen, Initializer):
+                chosen._init_weight(desc, arr)
+            else:
+                chosen(str(desc), arr)
             how = str(own)
         else:
             method = next((m for suffix, m in _SUFFIXES if desc.endswith(suffix)), "_init_default")
@@ -134,20 +138,14 @@ class Initializer:
     def _init_weight(self, name: str, arr: NDArray) -> None:
         raise NotImplementedError(f"{type(self).__name__} must define _init_weight(name, arr)")
 
-    def _init_bias(self, name: str, arr: NDArray) -> None:
-        arr[:] = 0.0
-
-    def _init_gamma(self, name: str, arr: NDArray) -> None:
-        arr[:] = 1.0
-
-    def _init_beta(self, name: str, arr: NDArray) -> None:
-        arr[:] = 0.0
-
     def _init_zero(self, name: str, arr: NDArray) -> None:
         arr[:] = 0.0
 
     def _init_one(self, name: str, arr: NDArray) -> None:
         arr[:] = 1.0
+
+    _init_bias = _init_beta = _init_zero
+    _init_gamma = _init_one
 
     def _init_default(self, name: str, arr: NDArray) -> None:
         suffixes = ", ".join(suffix for suffix, _ in _SUFFIXES)
@@ -177,14 +175,6 @@ def create(*args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and not kwargs and callable(args[0]):
         return args[0]
     return _create(*args, **kwargs)
-
-
-def _fill(own: Any, desc: InitDesc, arr: NDArray) -> None:
-    """Fills an array with the initializer that was named for it alone."""
-    if isinstance(own, Initializer):
-        own._init_weight(desc, arr)
-    else:
-        own(str(desc), arr)
 
 
 def _magnitude(arr: NDArray) -> float:

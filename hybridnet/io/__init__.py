@@ -33,17 +33,7 @@ _NAMES: Final = {
     "read_idx": "idx",
 }
 
-__all__ = [
-    "DataBatch",
-    "DataDesc",
-    "DataIter",
-    "MNISTIter",
-    "NDArrayIter",
-    "PrefetchingIter",
-    "ResizeIter",
-    "load_mnist",
-    "read_idx",
-]
+__all__ = [*_NAMES]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,8 +8,7 @@ function.
 from .base import EvalMetric, alias, check_label_shapes, register
 from .binary import F1, MCC
 from .classification import Accuracy, CrossEntropy, NegativeLogLikelihood, Perplexity, TopKAccuracy
-from .composite import CompositeEvalMetric, create
-from .custom import CustomMetric, np
+from .composite import CompositeEvalMetric, CustomMetric, create, np
 from .regression import MAE, MSE, RMSE, Loss, PearsonCorrelation
 
 __all__ = [

@@ -1,29 +1,82 @@
-"""`EvalMetric`: what metrics share."""
+"""`EvalMetric`: what metrics share; `Tally`: a running sum that nobody waits for before `get`."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, final
 
 from hybridnet import registry
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.ndarray import NDArray, array
-
-from ._tally import Tally
+from hybridnet.ndarray import NDArray, array, zeros
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.trace import init_scope
 
 __all__ = [
     "EvalMetric",
     "TalliedMetric",
+    "Tally",
     "alias",
     "check_label_shapes",
+    "check_rows",
     "create_registered",
     "operands",
     "pairs",
     "register",
 ]
 
-Arrays = NDArray | Sequence[NDArray]
+
+@final
+class Tally:
+    """A running sum of Python numbers and of arrays of one element.
+
+    Numbers are added here. Arrays are added on their device to an array of float64, so that
+    reading is the only thing that waits. Inside a traced function numbers go there too, since the
+    trace must add them at each call. The device's array stays the same one for good, because a
+    traced function goes on writing to the one it found.
+    """
+
+    __slots__ = ("_cells", "_host")
+
+    def __init__(self) -> None:
+        self._host: float = 0
+        self._cells: dict[Context, NDArray] = {}
+
+    def add(self, term: NDArray | float, ctx: Context) -> None:
+        """Adds a number, or an array of shape (1,).
+
+        Args:
+            term: what to add.
+            ctx: where the work is done.
+        """
+        if not isinstance(term, NDArray) and recorder.current_trace() is None:
+            self._host += term
+            return
+        cell = self._cells.get(ctx)
+        if cell is None:
+            with init_scope():
+                cell = self._cells[ctx] = zeros((1,), ctx, "float64")
+        cell.assign(cell + (term.astype("float64") if isinstance(term, NDArray) else float(term)))
+
+    def read(self) -> float:
+        """Returns the sum; waits for it."""
+        return sum((cell.asscalar().item() for cell in self._cells.values()), self._host)
+
+    def set(self, value: float) -> None:
+        """Makes the sum this number; waits for nothing."""
+        self._host = value
+        for cell in self._cells.values():
+            cell[:] = 0.0
+
+
+def _number(tally: str, doc: str) -> property:
+    """Returns a property that is the sum in the tally of this name."""
+
+    def write(metric: EvalMetric, value: float) -> None:
+        getattr(metric, tally).set(value)
+
+    return property(lambda metric: getattr(metric, tally).read(), write, doc=doc)
 
 
 class EvalMetric:
@@ -57,41 +110,10 @@ class EvalMetric:
 
     # -- the sums ----------------------------------------------------------------------------
 
-    @property
-    def sum_metric(self) -> float:
-        """The sum since `reset` or `reset_local`; reading it waits."""
-        return self._sum.read()
-
-    @sum_metric.setter
-    def sum_metric(self, value: float) -> None:
-        self._sum.set(value)
-
-    @property
-    def num_inst(self) -> float:
-        """The divisor of the sum."""
-        return self._count.read()
-
-    @num_inst.setter
-    def num_inst(self, value: float) -> None:
-        self._count.set(value)
-
-    @property
-    def global_sum_metric(self) -> float:
-        """The sum since `reset`; reading it waits."""
-        return self._global_sum.read()
-
-    @global_sum_metric.setter
-    def global_sum_metric(self, value: float) -> None:
-        self._global_sum.set(value)
-
-    @property
-    def global_num_inst(self) -> float:
-        """The divisor of the global sum."""
-        return self._global_count.read()
-
-    @global_num_inst.setter
-    def global_num_inst(self, value: float) -> None:
-        self._global_count.set(value)
+    sum_metric = _number("_sum", "The sum since `reset` or `reset_local`; reading it waits.")
+    num_inst = _number("_count", "The divisor of the sum.")
+    global_sum_metric = _number("_global_sum", "The sum since `reset`; reading it waits.")
+    global_num_inst = _number("_global_count", "The divisor of the global sum.")
 
     def _add(self, term: NDArray | float, count: NDArray | float, ctx: Context) -> None:
         """Adds to the sums, which waits for nothing."""
@@ -170,9 +192,7 @@ class TalliedMetric(EvalMetric):
     The latter is one value, computed from sums over all that was seen.
 
     Args:
-        name: what it is called in reports.
-        output_names: which predictions `update_dict` hands on; default all.
-        label_names: which labels; default all.
+        name, output_names, label_names: see `EvalMetric`.
         average: 'macro' or 'micro'.
         num_tallies: how many sums there are.
 
@@ -217,16 +237,19 @@ class TalliedMetric(EvalMetric):
         """Returns the name and the value, nan before the first update; waits for it."""
         if self.average == "macro":
             return super().get()
-        return self.name, self._of_tallies(self._tallies, self.num_inst)
+        return self.name, self._total(self._tallies, self.num_inst)
 
     def get_global(self) -> tuple[Any, Any]:
         """Returns the name and the value since `reset`, whatever `reset_local` did."""
         if self.average == "macro":
             return super().get_global()
-        return self.name, self._of_tallies(self._global_tallies, self.global_num_inst)
+        return self.name, self._total(self._global_tallies, self.global_num_inst)
 
-    def _of_tallies(self, tallies: Sequence[Tally], count: float) -> float:
-        """Returns the value from the sums, nan where `count` is 0."""
+    def _total(self, tallies: Sequence[Tally], count: float) -> float:
+        return self._of_sums([tally.read() for tally in tallies], count) if count else math.nan
+
+    def _of_sums(self, sums: Sequence[float], count: float) -> float:
+        """Returns the value from the sums; `count` is not 0."""
         raise NotImplementedError
 
 
@@ -281,6 +304,15 @@ def pairs(labels: Any, preds: Any) -> list[tuple[NDArray, NDArray]]:
     return [
         (label.as_in_context(pred.context), pred) for label, pred in zip(labels, preds, strict=True)
     ]
+
+
+def check_rows(name: str, label: NDArray, pred: NDArray, classes: str = "classes") -> None:
+    """Raises a ShapeError unless predictions are (batch, classes) and there are as many labels."""
+    if pred.ndim != 2 or label.size != pred.shape[0]:
+        raise ShapeError(
+            f"{name}: requires predictions of shape (batch, {classes}) and as many labels, got "
+            f"{pred.shape} and {label.shape}"
+        )
 
 
 def _chosen(arrays: Mapping[str, NDArray], names: Sequence[str] | None) -> list[NDArray]:

@@ -7,11 +7,9 @@ from typing import Any
 
 from hybridnet import nd
 from hybridnet.base.defaults import with_defaults
-from hybridnet.base.errors import ShapeError
 from hybridnet.ndarray import NDArray
 
-from ._tally import Tally
-from .base import TalliedMetric, pairs, register
+from .base import TalliedMetric, check_rows, pairs, register
 
 __all__ = ["F1", "MCC"]
 
@@ -45,11 +43,7 @@ class _BinaryMetric(TalliedMetric):
         seen = 0
         total: list[NDArray] = []
         for label, pred in pairs(labels, preds):
-            if pred.ndim != 2 or label.size != pred.shape[0]:
-                raise ShapeError(
-                    f"{self.name}: requires predictions of shape (batch, 2) and as many labels, "
-                    f"got {pred.shape} and {label.shape}"
-                )
+            check_rows(self.name, label, pred, "2")
             said = (pred.argmax(axis=1) == 1).astype("float64")
             true = (label.astype("int32").reshape(-1) == 1).astype("float64")
             parts = (said * true, said * (1 - true), (1 - said) * true, (1 - said) * (1 - true))
@@ -66,10 +60,8 @@ class _BinaryMetric(TalliedMetric):
         self._tally(total)
         self._add(0.0, seen, total[0].context)
 
-    def _of_tallies(self, tallies: Sequence[Tally], count: float) -> float:
-        if not count:
-            return float("nan")
-        score: float = self._score([tally.read() for tally in tallies], lambda x: max(x, 1.0))
+    def _of_sums(self, sums: Sequence[float], count: float) -> float:
+        score: float = self._score(sums, lambda x: max(x, 1.0))
         return score
 
 

@@ -12,8 +12,7 @@ from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ndarray import NDArray
 
-from ._tally import Tally
-from .base import EvalMetric, alias, pairs, register
+from .base import EvalMetric, Tally, alias, check_rows, pairs, register
 
 __all__ = [
     "Accuracy",
@@ -94,11 +93,7 @@ class TopKAccuracy(EvalMetric):
     def update(self, labels: Any, preds: Any) -> None:
         """Takes in a batch; see `EvalMetric.update`."""
         for label, pred in pairs(labels, preds):
-            if pred.ndim != 2 or label.size != pred.shape[0]:
-                raise ShapeError(
-                    f"{self.name}: requires predictions of shape (batch, classes) and as many "
-                    f"labels, got {pred.shape} and {label.shape}"
-                )
+            check_rows(self.name, label, pred)
             best = nd.topk(pred, axis=1, k=min(self.top_k, pred.shape[1]), dtype="int32")
             found = nd.broadcast_equal(best, _classes(label).reshape(-1, 1)).sum()
             self._add(found, label.size, pred.context)
@@ -125,11 +120,7 @@ class _LogLikelihood(EvalMetric):
         reported by `get`, for here its value is not known yet.
         """
         for label, pred in pairs(labels, preds):
-            if pred.ndim != 2 or label.size != pred.shape[0]:
-                raise ShapeError(
-                    f"{self.name}: requires predictions of shape (batch, classes) and as many "
-                    f"labels, got {pred.shape} and {label.shape}"
-                )
+            check_rows(self.name, label, pred)
             classes, count = _classes(label), pred.shape[1]
             outside = (classes < -count) + (classes >= count)
             probability = nd.pick(_wide(pred), classes, axis=1, mode="wrap")

@@ -1,17 +1,22 @@
-"""Several metrics as one, and making a metric of a name."""
+"""Several metrics as one, metrics computed by a function, and making a metric of a name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy
+
+from hybridnet.base.context import cpu
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 
-from .base import EvalMetric, alias, create_registered, register
-from .custom import CustomMetric
+from .base import EvalMetric, alias, create_registered, pairs, register
 
-__all__ = ["CompositeEvalMetric", "create"]
+__all__ = ["CompositeEvalMetric", "CustomMetric", "create", "np"]
+
+Feval = Callable[[numpy.ndarray[Any, Any], numpy.ndarray[Any, Any]], Any]
 
 
 @alias("composite")
@@ -21,9 +26,7 @@ class CompositeEvalMetric(EvalMetric):
 
     Args:
         metrics: metrics, or what `create` makes metrics of.
-        name: what it is called in reports.
-        output_names: which predictions `update_dict` hands on; default all.
-        label_names: which labels; default all.
+        name, output_names, label_names: see `EvalMetric`.
     """
 
     def __init__(
@@ -80,15 +83,72 @@ class CompositeEvalMetric(EvalMetric):
 
     def get(self) -> tuple[list[str], list[float]]:
         """Returns the names and the values."""
-        return _flat([metric.get_name_value() for metric in self.metrics])
+        return _flat(metric.get_name_value() for metric in self.metrics)
 
     def get_global(self) -> tuple[list[str], list[float]]:
         """Returns the names and the global values."""
-        return _flat([metric.get_global_name_value() for metric in self.metrics])
+        return _flat(metric.get_global_name_value() for metric in self.metrics)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the configuration of the metric and of each inside."""
         return {**super().get_config(), "metrics": [metric.get_config() for metric in self.metrics]}
+
+
+@register
+class CustomMetric(EvalMetric):
+    """The mean of what a function says of NumPy arrays; every update waits for the values.
+
+    Args:
+        feval: ``feval(label, pred)`` returns a number, or a sum and what it is to be divided by.
+        name: what it is called in reports; default the function's name.
+        allow_extra_outputs: allow more predictions than labels; only the first are used.
+        output_names, label_names: see `EvalMetric`.
+    """
+
+    def __init__(
+        self,
+        feval: Feval,
+        name: str | None = None,
+        allow_extra_outputs: bool = False,
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        if name is None:
+            name = getattr(feval, "__name__", type(feval).__name__)
+            name = f"custom({name})" if "<" in name else name
+        super().__init__(name, output_names, label_names, feval=feval, has_global_stats=True)
+        self._feval = feval
+        self._allow_extra_outputs = allow_extra_outputs
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Takes in a batch; see `EvalMetric.update`."""
+        if self._allow_extra_outputs and isinstance(labels, (list, tuple)):
+            preds = preds[: len(labels)]
+        for label, pred in pairs(labels, preds):
+            value = self._feval(label.asnumpy(), pred.asnumpy())
+            total, count = value if isinstance(value, tuple) else (value, 1)
+            self._add(float(total), count, cpu())
+
+    def get_config(self) -> dict[str, Any]:
+        """Not available: a function cannot be put into a configuration.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("CustomMetric: a function cannot be put into a configuration")
+
+
+def np(
+    numpy_feval: Feval, name: str | None = None, allow_extra_outputs: bool = False
+) -> CustomMetric:
+    """Makes a metric of a function on NumPy arrays; see `CustomMetric`.
+
+    Args:
+        numpy_feval: ``numpy_feval(label, pred)`` returns a number, or a sum and a count.
+        name: what it is called in reports; default the function's name.
+        allow_extra_outputs: allow more predictions than labels.
+    """
+    return CustomMetric(numpy_feval, name, allow_extra_outputs)
 
 
 def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
@@ -110,6 +170,6 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
     return made
 
 
-def _flat(listed: list[list[tuple[str, float]]]) -> tuple[list[str], list[float]]:
-    together = [item for each in listed for item in each]
+def _flat(listed: Iterable[list[tuple[str, float]]]) -> tuple[list[str], list[float]]:
+    together = list(itertools.chain.from_iterable(listed))
     return [name for name, _ in together], [value for _, value in together]

@@ -11,7 +11,6 @@ from hybridnet.base.dtype import as_dtype, is_float, promote
 from hybridnet.base.errors import ShapeError
 from hybridnet.ndarray import NDArray
 
-from ._tally import Tally
 from .base import EvalMetric, TalliedMetric, alias, operands, pairs, register
 
 __all__ = ["MAE", "MSE", "RMSE", "Loss", "PearsonCorrelation"]
@@ -138,11 +137,9 @@ class PearsonCorrelation(TalliedMetric):
             self._tally([term.sum() for term in (x, y, x * x, y * y, x * y)])
             self._add(0.0, label.size, pred.context)
 
-    def _of_tallies(self, tallies: Sequence[Tally], count: float) -> float:
+    def _of_sums(self, sums: Sequence[float], count: float) -> float:
         """Returns the correlation from the sums of x, y, x*x, y*y and x*y; nan if there is none."""
-        if not count:
-            return math.nan
-        x, y, xx, yy, xy = (tally.read() / count for tally in tallies)
+        x, y, xx, yy, xy = (total / count for total in sums)
         # Rounding may leave a little less than nothing of the variance of a constant.
         spread = math.sqrt(max((xx - x * x) * (yy - y * y), 0.0))
         return (xy - x * y) / spread if spread else math.nan

@@ -4,13 +4,11 @@ updater = optimizer.get_updater(optimizer.create("sgd", learning_rate=0.1, momen
 updater(0, weight.grad, weight)
 """
 
-from .adam import Adam
-from .adam_variants import FTML, Adamax, Nadam
+from .adam import FTML, Adam, Adamax, Nadam
 from .adaptive import AdaDelta, AdaGrad, Ftrl, RMSProp
 from .layerwise import LAMB, LARS
 from .optimizer import Optimizer, Step, create, register
-from .sgd import NAG, SGD, Signum, Test
-from .sgd_variants import DCASGD, SGLD
+from .sgd import DCASGD, NAG, SGD, SGLD, Signum, Test
 from .updater import Updater, get_updater
 
 __all__ = [

@@ -10,7 +10,7 @@ from hybridnet.ops.core import registry
 
 from .optimizer import Index, ListOptimizer, register, zeros_like
 
-__all__ = ["AdaDelta", "AdaGrad", "Ftrl", "RMSProp", "times"]
+__all__ = ["AdaDelta", "AdaGrad", "Ftrl", "RMSProp", "clipped", "times"]
 
 
 @register
@@ -69,9 +69,7 @@ class AdaDelta(ListOptimizer):
         """Overwrites the weight (or each of a list of them) and its state by one step."""
         rho, epsilon = self.rho, self.epsilon
         for w, g, (acc_g, acc_delta), scalars in self.steps(index, weight, grad, state):
-            g = times(g, scalars["rescale_grad"])
-            if self.clip_gradient:
-                g = g.clip(-self.clip_gradient, self.clip_gradient)
+            g = clipped(g, scalars, self.clip_gradient)
             acc_g.assign(acc_g * rho + g.square() * (1 - rho))
             delta = (acc_delta + epsilon).sqrt() / (acc_g + epsilon).sqrt() * g
             acc_delta.assign(acc_delta * rho + delta.square() * (1 - rho))
@@ -172,3 +170,9 @@ def times(x: NDArray, number: Any) -> NDArray:
     """Returns an array times a number, which a trace may not know yet."""
     product: NDArray = NDArray.apply_operator(registry.get("_mul_scalar"), (x,), {"scalar": number})
     return product
+
+
+def clipped(grad: NDArray, scalars: dict[str, Any], clip: float | None) -> NDArray:
+    """Returns the rescaled gradient, limited to the absolute value `clip`."""
+    rescaled = times(grad, scalars["rescale_grad"])
+    return rescaled.clip(-clip, clip) if clip else rescaled

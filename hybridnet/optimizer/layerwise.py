@@ -12,7 +12,7 @@ from hybridnet.ops.core import registry
 from hybridnet.runtime.record.trace import host_scalars
 
 from .adaptive import times
-from .optimizer import Index, ListOptimizer, register, zeros_like
+from .optimizer import Index, ListOptimizer, MomentumOptimizer, register
 
 __all__ = ["LAMB", "LARS"]
 
@@ -76,7 +76,7 @@ class LAMB(ListOptimizer):
 
 
 @register
-class LARS(ListOptimizer):
+class LARS(MomentumOptimizer):
     """Gradient descent with momentum and a learning rate for each layer (You et al., 2017).
 
     The rate of a weight is ``lr * eta * |weight| / (|g| + wd * |weight| + eps)`` with g the
@@ -120,10 +120,6 @@ class LARS(ListOptimizer):
         others = (name for name in self.idx2name.values() if not name.endswith("_weight"))
         self.wd_mult = {**dict.fromkeys(others, 0.0), **self.wd_mult}
 
-    def create_state(self, index: Index, weight: NDArray) -> Any:
-        """Returns the last step, zeros of the weight's shape; None without momentum."""
-        return zeros_like(weight) if self.momentum else None
-
     def _get_lrs(self, indices: Sequence[Index]) -> list[float]:
         rate = float(self.learning_rate)
         self.last_lr = rate if self.cur_lr is None else self.cur_lr
@@ -138,12 +134,12 @@ class LARS(ListOptimizer):
 
     def _layer_rate(self, index: Index, weight: NDArray, grad: NDArray, scalars: Any) -> NDArray:
         """Returns the learning rate of a weight as an array of one element."""
-        one = nd.ones((1,), ctx=weight.context)
-        rate = times(one, scalars["lr"])
+        unit = nd.ones((1,), ctx=weight.context)
+        rate = times(unit, scalars["lr"])
         if str(self.idx2name.get(index, index)).endswith(("gamma", "beta", "bias")):
             return rate
         norms = (nd.multi_sum_sq(array, num_arrays=1) for array in (weight, grad))
-        decay = times(one, scalars["wd"])
+        decay = times(unit, scalars["wd"])
         row = registry.get("multi_lars")
         attrs = {
             "eta": float(self.eta),

@@ -25,6 +25,7 @@ from hybridnet.runtime.record.trace import host_scalars
 
 __all__ = [
     "ListOptimizer",
+    "MomentumOptimizer",
     "Optimizer",
     "Step",
     "create",
@@ -155,10 +156,15 @@ class Optimizer:
 
     @staticmethod
     def create_optimizer(name: str, **kwargs: Any) -> Optimizer:
-        """Makes an optimizer by its registered name, in any case.
+        """Makes an optimizer by its registered name: ``create('sgd', learning_rate=0.1)``.
+
+        Args:
+            name: in any case.
+            kwargs: what the class takes.
 
         Raises:
             ParameterError: no optimizer has the name.
+            TypeError: the optimizer takes no such argument.
         """
         made: Optimizer = _create(name, **kwargs)
         return made
@@ -405,29 +411,12 @@ class Optimizer:
         # The parameters belong to whoever trains; they are given anew to a restored optimizer.
         return {**self.__dict__, "param_dict": {}, "_rescale_trace": None}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-
 
 _register = registry.get_register_func(Optimizer, "optimizer")
 _create = registry.get_create_func(Optimizer, "optimizer")
 
-#: Registers an optimizer class; a class decorator.
 register = Optimizer.register
-
-
-def create(name: str, **kwargs: Any) -> Optimizer:
-    """Makes an optimizer by its registered name: ``create('sgd', learning_rate=0.1)``.
-
-    Args:
-        name: in any case.
-        kwargs: what the class takes.
-
-    Raises:
-        ParameterError: no optimizer has the name.
-        TypeError: the optimizer takes no such argument.
-    """
-    return Optimizer.create_optimizer(name, **kwargs)
+create = Optimizer.create_optimizer
 
 
 class ListOptimizer(Optimizer):
@@ -443,6 +432,16 @@ class ListOptimizer(Optimizer):
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """Returns the state for a weight: zeros like it; None where there is none."""
         return tuple(zeros_like(weight) for _ in range(self.num_states)) or None
+
+
+class MomentumOptimizer(ListOptimizer):
+    """The base of those whose state is a momentum, or None where `momentum` is 0."""
+
+    momentum: float
+
+    def create_state(self, index: Index, weight: NDArray) -> Any:
+        """Returns the momentum, zeros of the weight's shape and dtype; None if there is none."""
+        return zeros_like(weight) if self.momentum else None
 
 
 def is_low_precision(weight: NDArray) -> bool:

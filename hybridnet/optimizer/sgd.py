@@ -1,4 +1,4 @@
-"""Gradient descent: plain, with momentum, Nesterov's, by sign; and the optimizer for tests."""
+"""Gradient descent: plain, with momentum, Nesterov's, by sign, noisy, late; and one for tests."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 from hybridnet import nd
 from hybridnet.ndarray import NDArray
 
-from .optimizer import Index, ListOptimizer, Optimizer, register, zeros_like
+from .adaptive import clipped, times
+from .optimizer import Index, ListOptimizer, MomentumOptimizer, Optimizer, register, zeros_like
 
-__all__ = ["NAG", "SGD", "Signum", "Test"]
+__all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Signum", "Test"]
 
 
 @register
-class SGD(ListOptimizer):
+class SGD(MomentumOptimizer):
     """Stochastic gradient descent, with momentum if asked for.
 
     With ``g = clip(rescale_grad * grad) + wd * weight``: ``m = momentum * m - lr * g``, then
@@ -30,10 +31,6 @@ class SGD(ListOptimizer):
         super().__init__(**kwargs)
         self.momentum = momentum
         self.lazy_update = lazy_update
-
-    def create_state(self, index: Index, weight: NDArray) -> Any:
-        """Returns the momentum, zeros of the weight's shape and dtype; None if there is none."""
-        return _momentum(self.momentum, weight)
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) and its momentum by one step."""
@@ -78,7 +75,7 @@ class SGD(ListOptimizer):
 
 
 @register
-class NAG(ListOptimizer):
+class NAG(MomentumOptimizer):
     """Stochastic gradient descent with Nesterov's accelerated gradient.
 
     With ``g = clip(rescale_grad * grad) + wd * weight``: ``m = momentum * m - lr * g``, then
@@ -96,10 +93,6 @@ class NAG(ListOptimizer):
         super().__init__(**kwargs)
         self.momentum = momentum
 
-    def create_state(self, index: Index, weight: NDArray) -> Any:
-        """Returns the momentum, zeros of the weight's shape and dtype; None if there is none."""
-        return _momentum(self.momentum, weight)
-
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) and its momentum by one step."""
         clip = self._clip_parameter()
@@ -112,7 +105,7 @@ class NAG(ListOptimizer):
 
 
 @register
-class Signum(ListOptimizer):
+class Signum(MomentumOptimizer):
     """Descent by the sign of the momentum, or of the gradient (Bernstein et al., "signSGD", 2018).
 
     With ``g = clip(rescale_grad * grad) + wd * weight``:
@@ -138,10 +131,6 @@ class Signum(ListOptimizer):
         self.momentum = momentum
         self.wd_lh = wd_lh
 
-    def create_state(self, index: Index, weight: NDArray) -> Any:
-        """Returns the momentum, zeros of the weight's shape and dtype; None if there is none."""
-        return _momentum(self.momentum, weight)
-
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) and its momentum by one step."""
         clip = self._clip_parameter()
@@ -151,6 +140,64 @@ class Signum(ListOptimizer):
                 nd.signsgd_update(w, g, out=w, clip_gradient=clip, **scalars)
             else:
                 nd.signum_update(w, g, m, out=w, clip_gradient=clip, **fixed, **scalars)
+
+
+@register
+class SGLD(ListOptimizer):
+    """Langevin dynamics by stochastic gradients (Welling and Teh, 2011): samples a posterior.
+
+    With ``g = clip(rescale_grad * grad)``: ``weight -= lr / 2 * (g + wd * weight)``, plus noise
+    from the normal distribution of variance `lr`, by the context's generator.
+
+    Args:
+        kwargs: see `Optimizer`.
+    """
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Overwrites the weight (or each of a list of them) by one step."""
+        for step in self.steps(index, weight, grad, state):
+            w, _, _, scalars = step
+            lr = times(nd.ones((1,), dtype=w.dtype, ctx=w.context), scalars["lr"])
+            force = clipped(step.grad, scalars, self.clip_gradient) + times(w, scalars["wd"])
+            noise = nd.random.normal(0, 1, w.shape, dtype=w.dtype, ctx=w.context)
+            w.assign(w - nd.broadcast_mul(force, lr / 2) + nd.broadcast_mul(noise, lr.sqrt()))
+
+
+@register
+class DCASGD(ListOptimizer):
+    """Gradient descent with a correction for delay (Zheng et al., 2016).
+
+    With ``g = clip(rescale_grad * grad)`` and the weight as it was at the last update:
+    ``mom = momentum * mom - lr * (g + wd * weight + lamda * g**2 * (weight - previous))``, then
+    ``weight += mom``.
+
+    Args:
+        momentum: of the steps.
+        lamda: the strength of the correction.
+        kwargs: see `Optimizer`.
+    """
+
+    def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.lamda = lamda
+
+    def create_state(self, index: Index, weight: NDArray) -> Any:
+        """Returns the last step (None without momentum) and a copy of the weight."""
+        return (zeros_like(weight) if self.momentum else None, weight.copy())
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Overwrites the weight (or each of a list of them) and its state by one step."""
+        for step in self.steps(index, weight, grad, state):
+            w, _, (momentum, previous), scalars = step
+            g = clipped(step.grad, scalars, self.clip_gradient)
+            late = g.square() * (w - previous) * self.lamda
+            moved = times(g + times(w, scalars["wd"]) + late, scalars["lr"])
+            change = -moved if momentum is None else momentum * self.momentum - moved
+            if momentum is not None:
+                momentum.assign(change)
+            previous.assign(w)
+            w.assign(w + change)
 
 
 @register
@@ -173,7 +220,3 @@ class Test(Optimizer):
         for w, g, s, scalars in self.steps(index, weight, grad, state):
             nd.sgd_update(w, g, out=w, lr=-1.0, wd=0.0, rescale_grad=scalars["rescale_grad"])
             s.assign(w)
-
-
-def _momentum(momentum: float, weight: NDArray) -> NDArray | None:
-    return zeros_like(weight) if momentum else None

@@ -32,7 +32,7 @@ from hybridnet.base.errors import (
     ShapeError,
 )
 from hybridnet.checkpoint import files
-from hybridnet.checkpoint.order import folder_var
+from hybridnet.checkpoint.files import folder_var
 from hybridnet.checkpoint.retention import Retention
 from hybridnet.session import Session
 

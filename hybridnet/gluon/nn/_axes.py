@@ -1,4 +1,4 @@
-"""Sizes and layouts of layers over one, two and three spatial axes."""
+"""Sizes and layouts of layers over one, two and three spatial axes; parameters of any size."""
 
 from __future__ import annotations
 
@@ -6,9 +6,23 @@ from typing import Any
 
 from hybridnet.base.errors import ParameterError
 
-__all__ = ["Sizes", "check_layout", "sizes_of"]
+from ..block import HybridBlock
+from ..parameter import Parameter
+
+__all__ = ["Sizes", "SpatialBlock", "check_layout", "deferred", "sizes_of"]
 
 Sizes = int | tuple[int, ...] | list[int]
+
+
+class SpatialBlock(HybridBlock):
+    """Base of layers over spatial axes; a subclass says how many: ``class X(Base, ndim=2)``."""
+
+    _ndim: int
+
+    def __init_subclass__(cls, ndim: int | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if ndim is not None:
+            cls._ndim = ndim
 
 
 def sizes_of(value: Sizes, ndim: int, what: str) -> tuple[int, ...]:
@@ -24,6 +38,13 @@ def sizes_of(value: Sizes, ndim: int, what: str) -> tuple[int, ...]:
 
 def _is_whole(value: Any) -> bool:
     return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def deferred(
+    block: HybridBlock, name: str, shape: tuple[int, ...], init: Any, **kwargs: Any
+) -> Parameter:
+    """Returns a parameter of a layer, whose unknown sizes the first input decides."""
+    return block.params.get(name, shape=shape, init=init, allow_deferred_init=True, **kwargs)
 
 
 def check_layout(layout: str, ndim: int, what: str) -> None:

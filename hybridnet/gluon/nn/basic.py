@@ -11,6 +11,7 @@ from hybridnet import ndarray, symbol
 from hybridnet.base.errors import ParameterError
 
 from ..block import Block, HybridBlock
+from ._axes import deferred
 from .activations import activation_of
 
 __all__ = [
@@ -108,24 +109,11 @@ class Dense(HybridBlock):
         super().__init__(**kwargs)
         self._units = units
         self._flatten = flatten
-        self.weight = self.params.get(
-            "weight",
-            shape=(units, in_units),
-            init=weight_initializer,
-            dtype=dtype,
-            allow_deferred_init=True,
-        )
-        self.bias = (
-            self.params.get(
-                "bias",
-                shape=(units,),
-                init=bias_initializer,
-                dtype=dtype,
-                allow_deferred_init=True,
-            )
-            if use_bias
-            else None
-        )
+        shape = (units, in_units)
+        self.weight = deferred(self, "weight", shape, weight_initializer, dtype=dtype)
+        self.bias = None
+        if use_bias:
+            self.bias = deferred(self, "bias", (units,), bias_initializer, dtype=dtype)
         self.act = activation_of(self, activation)
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
@@ -195,13 +183,9 @@ class Embedding(HybridBlock):
         super().__init__(**kwargs)
         self._sizes = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
         self._options = {"sparse_grad": True} if sparse_grad else {}
-        self.weight = self.params.get(
-            "weight",
-            shape=(input_dim, output_dim),
-            init=weight_initializer,
-            dtype=dtype,
-            allow_deferred_init=True,
-            grad_stype="row_sparse" if sparse_grad else "default",
+        shape, stype = (input_dim, output_dim), "row_sparse" if sparse_grad else "default"
+        self.weight = deferred(
+            self, "weight", shape, weight_initializer, dtype=dtype, grad_stype=stype
         )
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:

@@ -7,8 +7,7 @@ from typing import Any
 from hybridnet.base.defaults import with_defaults
 from hybridnet.base.errors import ParameterError
 
-from ..block import HybridBlock
-from ._axes import Sizes, check_layout, sizes_of
+from ._axes import Sizes, SpatialBlock, check_layout, deferred, sizes_of
 from .activations import activation_of
 
 __all__ = [
@@ -21,10 +20,9 @@ __all__ = [
 ]
 
 
-class _Conv(HybridBlock):
+class _Conv(SpatialBlock):
     """Base of the convolution layers; arguments as `Conv2D`."""
 
-    _ndim: int
     _transposed = False
 
     def __init__(
@@ -65,19 +63,9 @@ class _Conv(HybridBlock):
             "no_bias": not use_bias,
             "layout": layout,
         }
-        self.weight = self.params.get(
-            "weight",
-            shape=self._weight_shape(kernel, groups, layout),
-            init=weight_initializer,
-            allow_deferred_init=True,
-        )
-        self.bias = (
-            self.params.get(
-                "bias", shape=(channels,), init=bias_initializer, allow_deferred_init=True
-            )
-            if use_bias
-            else None
-        )
+        shape = self._weight_shape(kernel, groups, layout)
+        self.weight = deferred(self, "weight", shape, weight_initializer)
+        self.bias = deferred(self, "bias", (channels,), bias_initializer) if use_bias else None
         self.act = activation_of(self, activation)
 
     def _alias(self) -> str:
@@ -165,14 +153,12 @@ class _ConvTranspose(_Conv):
         self._options["adj"] = sizes_of(output_padding, self._ndim, what)
 
 
-class Conv1D(_Conv):
+class Conv1D(_Conv, ndim=1):
     """Convolution over one axis, of (batch, in_channels, width); arguments as `Conv2D`."""
-
-    _ndim = 1
 
 
 @with_defaults(strides=(1, 1), padding=(0, 0), dilation=(1, 1), layout="NCHW")
-class Conv2D(_Conv):
+class Conv2D(_Conv, ndim=2):
     """Convolution over two axes.
 
     Args:
@@ -188,26 +174,20 @@ class Conv2D(_Conv):
     Input (batch, in_channels, height, width), output (batch, channels, height', width').
     """
 
-    _ndim = 2
-
 
 @with_defaults(strides=(1, 1, 1), padding=(0, 0, 0), dilation=(1, 1, 1), layout="NCDHW")
-class Conv3D(_Conv):
+class Conv3D(_Conv, ndim=3):
     """Convolution over three axes, of (batch, in_channels, depth, height, width); as `Conv2D`."""
 
-    _ndim = 3
 
-
-class Conv1DTranspose(_ConvTranspose):
+class Conv1DTranspose(_ConvTranspose, ndim=1):
     """Transposed convolution over one axis; arguments as `Conv2DTranspose`."""
-
-    _ndim = 1
 
 
 @with_defaults(
     strides=(1, 1), padding=(0, 0), output_padding=(0, 0), dilation=(1, 1), layout="NCHW"
 )
-class Conv2DTranspose(_ConvTranspose):
+class Conv2DTranspose(_ConvTranspose, ndim=2):
     """Transposed convolution over two axes: the gradient of `Conv2D` with respect to its input.
 
     Args:
@@ -219,8 +199,6 @@ class Conv2DTranspose(_ConvTranspose):
     height' = (height - 1) · stride - 2 · padding + dilation · (kernel - 1) + output_padding + 1.
     """
 
-    _ndim = 2
-
 
 @with_defaults(
     strides=(1, 1, 1),
@@ -229,7 +207,5 @@ class Conv2DTranspose(_ConvTranspose):
     dilation=(1, 1, 1),
     layout="NCDHW",
 )
-class Conv3DTranspose(_ConvTranspose):
+class Conv3DTranspose(_ConvTranspose, ndim=3):
     """Transposed convolution over three axes; arguments as `Conv2DTranspose`."""
-
-    _ndim = 3

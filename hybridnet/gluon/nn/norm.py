@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..block import HybridBlock
+from ..parameter import Parameter
+from ._axes import deferred
 
 __all__ = ["BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm"]
 
@@ -56,28 +58,13 @@ class BatchNorm(HybridBlock):
         }
         self.gamma = self._parameter("gamma", gamma_initializer, in_channels, scale)
         self.beta = self._parameter("beta", beta_initializer, in_channels, center)
-        self.running_mean = self._statistic("running_mean", running_mean_initializer, in_channels)
-        self.running_var = self._statistic("running_var", running_variance_initializer, in_channels)
+        mean_init, var_init = running_mean_initializer, running_variance_initializer
+        self.running_mean = self._parameter("running_mean", mean_init, in_channels, False)
+        self.running_var = self._parameter("running_var", var_init, in_channels, False)
 
     def _parameter(self, name: str, init: Any, channels: int, learned: bool) -> Any:
-        return self.params.get(
-            name,
-            grad_req="write" if learned else "null",
-            shape=(channels,),
-            init=init,
-            allow_deferred_init=True,
-            differentiable=learned,
-        )
-
-    def _statistic(self, name: str, init: Any, channels: int) -> Any:
-        return self.params.get(
-            name,
-            grad_req="null",
-            shape=(channels,),
-            init=init,
-            allow_deferred_init=True,
-            differentiable=False,
-        )
+        grad_req = "write" if learned else "null"
+        return deferred(self, name, (channels,), init, grad_req=grad_req, differentiable=learned)
 
     def cast(self, dtype: Any) -> None:
         """Changes the element type; the statistics of half-precision data stay in float32."""
@@ -97,6 +84,10 @@ class BatchNorm(HybridBlock):
 class _Norm(HybridBlock):
     """Base of the layers with a learned scale and shift, and no running statistics."""
 
+    gamma: Parameter
+    beta: Parameter
+    _options: dict[str, Any]
+
     def __init__(
         self,
         channels: int,
@@ -107,26 +98,18 @@ class _Norm(HybridBlock):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.gamma = self.params.get(
-            "gamma",
-            grad_req="write" if scale else "null",
-            shape=(channels,),
-            init=gamma_initializer,
-            allow_deferred_init=True,
-        )
-        self.beta = self.params.get(
-            "beta",
-            grad_req="write" if center else "null",
-            shape=(channels,),
-            init=beta_initializer,
-            allow_deferred_init=True,
-        )
-        self._shown: dict[str, Any] = {"center": center, "scale": scale}
+        for name, init, learned in (
+            ("gamma", gamma_initializer, scale),
+            ("beta", beta_initializer, center),
+        ):
+            grad_req = "write" if learned else "null"
+            setattr(self, name, deferred(self, name, (channels,), init, grad_req=grad_req))
+        self._learned = {"center": center, "scale": scale}
 
     def __repr__(self) -> str:
-        shown = self._shown
+        shown = {**self._options, **self._learned}
         if "num_groups" not in shown:
-            shown = {**shown, "in_channels": (self.gamma.shape or (0,))[0]}
+            shown["in_channels"] = (self.gamma.shape or (0,))[0]
         options = ", ".join(f"{name}={value}" for name, value in shown.items())
         return f"{type(self).__name__}({options})"
 
@@ -165,13 +148,11 @@ class LayerNorm(_Norm):
             prefix=prefix,
             params=params,
         )
-        self._axis = axis
-        self._epsilon = epsilon
-        self._shown = {"eps": epsilon, "axis": axis, **self._shown}
+        self._options = {"eps": epsilon, "axis": axis}
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
         """Normalizes."""
-        return F.LayerNorm(data, gamma=gamma, beta=beta, axis=self._axis, eps=self._epsilon)
+        return F.LayerNorm(data, gamma=gamma, beta=beta, **self._options)
 
 
 class InstanceNorm(_Norm):
@@ -199,16 +180,14 @@ class InstanceNorm(_Norm):
         **kwargs: Any,
     ) -> None:
         super().__init__(in_channels, center, scale, beta_initializer, gamma_initializer, **kwargs)
-        self._axis = axis
-        self._epsilon = epsilon
-        self._shown = {"eps": epsilon, "axis": axis, **self._shown}
+        self._options = {"eps": epsilon, "axis": axis}
 
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
         """Normalizes."""
-        if self._axis == 1:
-            return F.InstanceNorm(x, gamma, beta, name="fwd", eps=self._epsilon)
-        moved = F.InstanceNorm(x.swapaxes(1, self._axis), gamma, beta, eps=self._epsilon)
-        return moved.swapaxes(1, self._axis)
+        epsilon, axis = self._options.values()
+        if axis == 1:
+            return F.InstanceNorm(x, gamma, beta, name="fwd", eps=epsilon)
+        return F.InstanceNorm(x.swapaxes(1, axis), gamma, beta, eps=epsilon).swapaxes(1, axis)
 
 
 class GroupNorm(_Norm):
@@ -243,12 +222,8 @@ class GroupNorm(_Norm):
             prefix=prefix,
             params=params,
         )
-        self._num_groups = num_groups
-        self._epsilon = epsilon
-        self._shown = {"eps": epsilon, "num_groups": num_groups, **self._shown}
+        self._options = {"eps": epsilon, "num_groups": num_groups}
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
         """Normalizes."""
-        return F.GroupNorm(
-            data, gamma=gamma, beta=beta, num_groups=self._num_groups, eps=self._epsilon
-        )
+        return F.GroupNorm(data, gamma=gamma, beta=beta, **self._options)

@@ -6,8 +6,7 @@ from typing import Any
 
 from hybridnet.base.defaults import with_defaults
 
-from ..block import HybridBlock
-from ._axes import Sizes, check_layout, sizes_of
+from ._axes import Sizes, SpatialBlock, check_layout, sizes_of
 
 __all__ = [
     "AvgPool1D",
@@ -25,23 +24,19 @@ __all__ = [
 ]
 
 
-class _Pooling(HybridBlock):
-    """Base of the pooling layers.
+class _Pooling(SpatialBlock):
+    """Base of the pooling layers; arguments as `AvgPool2D`, and whether all positions are pooled.
 
     Input (batch, channels, *spatial), output the same with smaller spatial axes; channels last for
     the other layout.
-
-    Args:
-        pool_size: the window, a number or one for each axis.
-        strides: its steps; default the window's size.
-        padding: on both sides of each axis.
-        ceil_mode: whether a last, incomplete window counts.
-        layout: the order of axes.
-        count_include_pad: whether an average counts the padding.
     """
 
-    _ndim: int
     _kind: str
+
+    def __init_subclass__(cls, kind: str | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if kind is not None:
+            cls._kind = kind
 
     def __init__(
         self,
@@ -58,11 +53,10 @@ class _Pooling(HybridBlock):
         name = type(self).__name__
         check_layout(layout, self._ndim, name)
         size = sizes_of(pool_size, self._ndim, f"{name}: pool_size")
+        steps = size if strides is None else strides
         self._options: dict[str, Any] = {
             "kernel": size,
-            "stride": size
-            if strides is None
-            else sizes_of(strides, self._ndim, f"{name}: strides"),
+            "stride": sizes_of(steps, self._ndim, f"{name}: strides"),
             "pad": sizes_of(padding, self._ndim, f"{name}: padding"),
             "pool_type": self._kind,
             "global_pool": global_pool,
@@ -90,10 +84,8 @@ class _Pooling(HybridBlock):
         )
 
 
-class _MaxPool(_Pooling):
+class _MaxPool(_Pooling, kind="max"):
     """Base of the maxima over windows; arguments as `MaxPool2D`."""
-
-    _kind = "max"
 
     def __init__(
         self,
@@ -107,14 +99,12 @@ class _MaxPool(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, layout, **kwargs)
 
 
-class MaxPool1D(_MaxPool):
+class MaxPool1D(_MaxPool, ndim=1):
     """The maximum over windows of one axis; arguments as `MaxPool2D`."""
-
-    _ndim = 1
 
 
 @with_defaults(pool_size=(2, 2), layout="NCHW")
-class MaxPool2D(_MaxPool):
+class MaxPool2D(_MaxPool, ndim=2):
     """The maximum over windows of two axes.
 
     Args:
@@ -127,13 +117,9 @@ class MaxPool2D(_MaxPool):
     Input (batch, channels, height, width), output (batch, channels, height', width').
     """
 
-    _ndim = 2
 
-
-class MaxPool3D(_MaxPool):
+class MaxPool3D(_MaxPool, ndim=3):
     """The maximum over windows of three axes; arguments as `MaxPool2D`, in another order."""
-
-    _ndim = 3
 
     def __init__(
         self,
@@ -147,10 +133,8 @@ class MaxPool3D(_MaxPool):
         super().__init__(pool_size, strides, padding, layout, ceil_mode, **kwargs)
 
 
-class _AvgPool(_Pooling):
+class _AvgPool(_Pooling, kind="avg"):
     """Base of the averages over windows; arguments as `AvgPool2D`."""
-
-    _kind = "avg"
 
     def __init__(
         self,
@@ -167,10 +151,8 @@ class _AvgPool(_Pooling):
         )
 
 
-class AvgPool1D(_AvgPool):
+class AvgPool1D(_AvgPool, ndim=1):
     """The average over windows of one axis; arguments as `AvgPool2D`, in another order."""
-
-    _ndim = 1
 
     def __init__(
         self,
@@ -188,7 +170,7 @@ class AvgPool1D(_AvgPool):
 
 
 @with_defaults(pool_size=(2, 2), layout="NCHW")
-class AvgPool2D(_AvgPool):
+class AvgPool2D(_AvgPool, ndim=2):
     """The average over windows of two axes.
 
     Args:
@@ -198,14 +180,10 @@ class AvgPool2D(_AvgPool):
     Input (batch, channels, height, width), output (batch, channels, height', width').
     """
 
-    _ndim = 2
-
 
 @with_defaults(pool_size=(2, 2, 2), layout="NCDHW")
-class AvgPool3D(_AvgPool):
+class AvgPool3D(_AvgPool, ndim=3):
     """The average over windows of three axes; arguments as `AvgPool2D`."""
-
-    _ndim = 3
 
 
 class _GlobalPool(_Pooling):
@@ -219,47 +197,29 @@ class _GlobalPool(_Pooling):
         super().__init__(1, None, 0, True, layout, global_pool=True, **kwargs)
 
 
-class GlobalMaxPool1D(_GlobalPool):
+class GlobalMaxPool1D(_GlobalPool, ndim=1, kind="max"):
     """The maximum over one axis, which becomes size 1."""
 
-    _ndim = 1
-    _kind = "max"
-
 
 @with_defaults(layout="NCHW")
-class GlobalMaxPool2D(_GlobalPool):
+class GlobalMaxPool2D(_GlobalPool, ndim=2, kind="max"):
     """The maximum over two axes, which become size 1."""
 
-    _ndim = 2
-    _kind = "max"
-
 
 @with_defaults(layout="NCDHW")
-class GlobalMaxPool3D(_GlobalPool):
+class GlobalMaxPool3D(_GlobalPool, ndim=3, kind="max"):
     """The maximum over three axes, which become size 1."""
 
-    _ndim = 3
-    _kind = "max"
 
-
-class GlobalAvgPool1D(_GlobalPool):
+class GlobalAvgPool1D(_GlobalPool, ndim=1, kind="avg"):
     """The average over one axis, which becomes size 1."""
-
-    _ndim = 1
-    _kind = "avg"
 
 
 @with_defaults(layout="NCHW")
-class GlobalAvgPool2D(_GlobalPool):
+class GlobalAvgPool2D(_GlobalPool, ndim=2, kind="avg"):
     """The average over two axes, which become size 1."""
-
-    _ndim = 2
-    _kind = "avg"
 
 
 @with_defaults(layout="NCDHW")
-class GlobalAvgPool3D(_GlobalPool):
+class GlobalAvgPool3D(_GlobalPool, ndim=3, kind="avg"):
     """The average over three axes, which become size 1."""
-
-    _ndim = 3
-    _kind = "avg"
