@@ -20,7 +20,7 @@ from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.lazy import jax, jnp
 from hybridnet.native import onednn
 
-from ...core.alternatives import PLAIN, Site, alternative, builtin_choice, settled_choice
+from ...core.alternatives import PLAIN, Site, alternative, builtin_choice, constant_choice
 from .channels_last import plus_bias
 from .lowerings import convolved_size, deconvolution_padding
 
@@ -237,7 +237,7 @@ def applies_packed(site: Site) -> bool:
 
 
 def _infers(site: Site) -> bool:
-    return site.settled and site.wanted is None and applies(site)
+    return site.constant_weights and site.wanted is None and applies(site)
 
 
 @alternative("Convolution", PACKED, applies=applies_packed, tolerance=_TOLERANCE)
@@ -273,7 +273,7 @@ def _packed_product(data: Any, weight: Any, bias: Any = None, **params: Any) -> 
     return _packed(window, data.reshape(window.source), weight, bias).reshape(*lead, -1)
 
 
-@settled_choice("FullyConnected")
+@constant_choice("FullyConnected")
 def _choose_packed_product(site: Site) -> str | None:
     # Milliseconds, XLA's, this and with weights as they come: 1 x 25088 x 4096 15.4, 16.3 and 12.9,
     # 4 rows 45.0, 16.4; 16 x 9216 x 4096 24.0, 11.2 and 21.1; 128 x 784 x 512 0.60, 0.45 and 0.41;

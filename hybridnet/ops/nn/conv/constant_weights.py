@@ -18,7 +18,7 @@ from typing import Any, Final
 from hybridnet.base.dtype import FLOAT32, FLOAT64
 from hybridnet.base.lazy import jnp, lax
 
-from ...core.alternatives import Site, alternative, settled_choice
+from ...core.alternatives import Site, alternative, constant_choice
 from . import lowerings, onednn, turned, winograd
 from .lowerings import convolved_size
 
@@ -128,12 +128,12 @@ def _pooling(data: Any, *, global_pool: bool, pool_type: str, **params: Any) -> 
     return lowerings.pooling(data, pool_type=pool_type, **{**params, "platform": "tpu"})
 
 
-@settled_choice("Convolution")
+@constant_choice("Convolution")
 def _choose_convolution(site: Site) -> str | None:
     return winograd.packed_choice(site) if onednn.applies_packed(site) else _NAME
 
 
-@settled_choice("Pooling")
+@constant_choice("Pooling")
 def _choose_pooling(site: Site) -> str | None:
     # By slices and by XLA's reduction: all of VGG-11 with 1 image 85.3 and 89.6 ms, with 4 and by
     # oneDNN's convolutions 214 and 223; ResNet-50 59.7 and 61.7.
