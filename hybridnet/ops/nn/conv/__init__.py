@@ -8,5 +8,5 @@ from . import onednn as onednn
 from . import padded as padded
 from . import patches as patches
 from . import pool as pool
-from . import turned as turned
+from . import row_sums as row_sums
 from . import winograd as winograd

@@ -21,8 +21,8 @@ from hybridnet.base.lazy import jax, jnp
 from hybridnet.native import onednn
 
 from ...core.alternatives import PLAIN, Site, alternative, builtin_choice, constant_choice
-from .channels_last import plus_bias
 from .lowerings import convolved_size, deconvolution_padding
+from .row_sums import plus_bias
 
 __all__ = [
     "NAME",
@@ -232,7 +232,7 @@ def convolution(data: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
 
 
 def applies_packed(site: Site) -> bool:
-    """Whether it can compute a convolution with weights that are turned once."""
+    """Whether it can compute a convolution with weights that are packed once."""
     return _infers(site) and _is_last(site.attrs["layout"])
 
 
