@@ -102,7 +102,7 @@ class Site:
     @cached_property
     def is_static(self) -> bool:
         """Whether all dimensions are numbers."""
-        return all(type(size) is int for one in self.operands for size in one.shape)
+        return all(type(size) is int for operand in self.operands for size in operand.shape)
 
     @cached_property
     def key(self) -> str | None:
@@ -111,13 +111,13 @@ class Site:
         if call is None or not self.is_static:
             return None
         try:
-            operands = [(one.shape, one.dtype) for one in self.operands]
+            operands = [(operand.shape, operand.dtype) for operand in self.operands]
             return fingerprint(self.platform, call, operands, self.wanted).hex()
         except Unstable:
             return None
 
     def __str__(self) -> str:
-        shapes = ", ".join(f"{one.dtype.name}{[*one.shape]}" for one in self.operands)
+        shapes = ", ".join(f"{operand.dtype.name}{[*operand.shape]}" for operand in self.operands)
         return f"{self.call.name}({shapes}), {self.role}"
 
 
@@ -150,7 +150,7 @@ class Alternatives:
 
     def applying(self, site: Site) -> list[Alternative]:
         """Returns those that can be used at a site."""
-        return [one for one in self.by_name.values() if one.applies(site)]
+        return [option for option in self.by_name.values() if option.applies(site)]
 
 
 # By the canonical name of the operator. Most operators have none.

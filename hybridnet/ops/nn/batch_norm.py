@@ -26,8 +26,8 @@ def _check(*types: TensorType, axis: int, **_: Any) -> None:
     data = types[0]
     require_floats("BatchNorm", _INPUTS, types)
     channels = data.shape[one_axis("BatchNorm", axis, data)]
-    for name, one in zip(_INPUTS[1:], types[1:], strict=True):
-        require_shape("BatchNorm", name, one, (channels,), f"axis {axis} of data {data}")
+    for name, type_ in zip(_INPUTS[1:], types[1:], strict=True):
+        require_shape("BatchNorm", name, type_, (channels,), f"axis {axis} of data {data}")
 
 
 def _types(data: TensorType, *rest: TensorType, axis: int, **_: Any) -> Sequence[TensorType]:
@@ -38,7 +38,7 @@ def _types(data: TensorType, *rest: TensorType, axis: int, **_: Any) -> Sequence
 def _shapes(shapes: Shapes, *, axis: int, **_: Any) -> Shapes:
     data, *rest = shapes
     channels = data[axis] if data and -len(data) <= axis < len(data) else 0
-    return [data, *(fill(one, (channels,)) for one in rest)]
+    return [data, *(fill(shape, (channels,)) for shape in rest)]
 
 
 def _gradient(back: Backward) -> Sequence[Any]:

@@ -170,7 +170,7 @@ def _first(shape: Sequence[int], is_last: bool) -> tuple[int, ...]:
 
 
 def _given(*arrays: Any) -> tuple[Any, ...]:
-    return tuple(one for one in arrays if one is not None)
+    return tuple(array for array in arrays if array is not None)
 
 
 def _per_axis(given: Sequence[int], default: int, axes: int) -> tuple[int, ...]:
@@ -182,7 +182,7 @@ def applies(site: Site) -> bool:
     return (
         site.platform == "cpu"
         and site.is_static
-        and all(one.dtype == FLOAT32 and 0 not in one.shape for one in site.operands)
+        and all(operand.dtype == FLOAT32 and 0 not in operand.shape for operand in site.operands)
         and onednn.load()
     )
 
@@ -330,7 +330,7 @@ def _rows(site: Site) -> int:
 
 def multiplications(site: Site) -> int:
     """Returns how many multiplications a dense layer's forward pass is."""
-    data, weight = (one.shape for one in site.operands[:2])
+    data, weight = (operand.shape for operand in site.operands[:2])
     count: int = math.prod(data) * weight[0]
     return count
 

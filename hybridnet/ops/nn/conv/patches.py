@@ -41,10 +41,10 @@ def _patches(data: Any, params: Mapping[str, Any]) -> Any:
     stride = per_axis("im2col", params, "stride", 1)
     dilate = per_axis("im2col", params, "dilate", 1)
     pad = per_axis("im2col", params, "pad", 0)
-    padded = jnp.pad(data, ((0, 0), (0, 0), *((one, one) for one in pad)))
+    padded = jnp.pad(data, ((0, 0), (0, 0), *((zeros, zeros) for zeros in pad)))
     slices = []
     for place in itertools.product(*map(range, params["kernel"])):
-        starts = [one * step for one, step in zip(place, dilate, strict=True)]
+        starts = [index * step for index, step in zip(place, dilate, strict=True)]
         window = tuple(
             slice(start, start + (count - 1) * step + 1, step)
             for start, count, step in zip(starts, places, stride, strict=True)
@@ -142,5 +142,5 @@ def col2im(
     params = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad}
     shape = _image_shape(data, {**params, "output_size": output_size})
     image = jax.ShapeDtypeStruct(shape, data.dtype)
-    (added,) = jax.linear_transpose(lambda one: _patches(one, params), image)(data)
+    (added,) = jax.linear_transpose(lambda source: _patches(source, params), image)(data)
     return added

@@ -65,7 +65,7 @@ def pays(site: Site) -> bool:
     window = _window(site)
     channels, (batch, filters, *sizes) = window.source[1], window.destination
     weights = channels * filters
-    tiles = batch * math.prod(-(-one // _TILE) for one in sizes)
+    tiles = batch * math.prod(-(-size // _TILE) for size in sizes)
     planes = tiles * weights + _OF_TILES * tiles * (channels + filters)
     if not site.constant_weights:
         planes += _OF_WEIGHTS * weights
