@@ -15,6 +15,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 from ...core.checks import require_floats
 from ...core.registry import operator
 from ._rules import check_data, check_kernel, check_sizes, per_axis
+from .lowerings import convolved_size
 
 __all__: list[str] = []
 
@@ -29,10 +30,7 @@ def _places(op: str, spatial: Sequence[int], params: Mapping[str, Any]) -> tuple
         per_axis(op, params, "pad", 0),
         strict=True,
     )
-    return tuple(
-        (size + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1
-        for size, kernel, stride, dilate, pad in sizes
-    )
+    return tuple(itertools.starmap(convolved_size, sizes))
 
 
 def _patches(data: Any, params: Mapping[str, Any]) -> Any:
