@@ -8,4 +8,4 @@ from .core.alternatives import OperandType as OperandType
 from .core.alternatives import Site as Site
 from .core.alternatives import alternative as alternative
 from .core.alternatives import builtin_choice as builtin_choice
-from .core.alternatives import settled_choice as settled_choice
+from .core.alternatives import constant_choice as constant_choice

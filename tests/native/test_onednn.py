@@ -48,8 +48,8 @@ from hybridnet.ops.core.alternatives import (
     OperandType,
     Site,
     alternatives_of,
+    constant_weights,
     picking,
-    settled_weights,
 )
 from hybridnet.ops.core.registry import get
 from hybridnet.ops.nn.conv import onednn as onednn_convolution
@@ -287,7 +287,7 @@ def test_packed_convolutions(case: dict[str, Any], seed: int) -> None:
     attrs = {**case["attrs"], "num_group": case["groups"], "layout": layout}
     attrs |= {"num_filter": case["filters"], "no_bias": not case["bias"]}
     call, _ = get("Convolution").bind(attrs)
-    made, name = chosen(call, arrays, settled=True)
+    made, name = chosen(call, arrays, constant=True)
     assert name == PACKED
     close(made, by_jax(case)(*arrays))
 
@@ -303,7 +303,7 @@ def test_fused_convolutions(case: dict[str, Any], seed: int, with_addend: bool, 
     if with_addend:
         arrays.append(random(*jax.eval_shape(by_jax(case), *arrays).shape, seed=seed + 3))
     call, _ = get("_fused_convolution").bind(attrs)
-    made, name = chosen(call, arrays, settled=True)
+    made, name = chosen(call, arrays, constant=True)
     assert name == PACKED
     plain, name = chosen(call, arrays)
     assert name == PLAIN
@@ -335,7 +335,7 @@ def test_products(lead: list[int], flatten: bool, bias: bool, seed: int) -> None
 
 
 @pytest.mark.parametrize(
-    "rows, features, filters, changing, settled",
+    "rows, features, filters, changing, constant",
     [
         (4, 16, 8, PLAIN, PLAIN),
         (4, 256, 256, PLAIN, PACKED),
@@ -344,12 +344,12 @@ def test_products(lead: list[int], flatten: bool, bias: bool, seed: int) -> None
     ],
 )
 def test_small_products_are_left_to_xla(
-    rows: int, features: int, filters: int, changing: str, settled: str
+    rows: int, features: int, filters: int, changing: str, constant: str
 ) -> None:
     call, _ = get("FullyConnected").bind({"num_hidden": filters, "no_bias": True})
     arrays = [random(rows, features), random(filters, features)]
-    for is_settled, name in ((False, changing), (True, settled)):
-        made, found = chosen(call, arrays, is_settled)
+    for is_constant, name in ((False, changing), (True, constant)):
+        made, found = chosen(call, arrays, is_constant)
         assert found == name
         close(made, arrays[0] @ arrays[1].T)
 
@@ -380,12 +380,12 @@ def call_of(name: str, dtype: Any = np.float32) -> tuple[Any, list[Any]]:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_other_dtypes_are_left_to_xla(name: str) -> None:
-    for settled in (False, True):
+    for constant in (False, True):
         call, arrays = call_of(name)
-        assert chosen(call, arrays, settled)[1] in (NAME, PACKED, PLAIN)
+        assert chosen(call, arrays, constant)[1] in (NAME, PACKED, PLAIN)
         for dtype, tolerance in (("float16", 1e-2), ("float64", 1e-12), (jnp.bfloat16, 5e-2)):
             call, arrays = call_of(name, jnp.dtype(dtype))
-            made, lowered_by = chosen(call, arrays, settled)
+            made, lowered_by = chosen(call, arrays, constant)
             assert lowered_by not in (NAME, PACKED)
             assert made.dtype == arrays[0].dtype
             close(made, plainly(call, arrays), tolerance)
@@ -399,7 +399,9 @@ def test_empty_batches_are_left_to_xla(name: str) -> None:
     for batch in (1, 0):
         arrays[0] = arrays[0][:batch]
         operands = tuple(OperandType(one.shape, one.dtype) for one in arrays)
-        sites = [Site("cpu", call, operands, settled=settled) for settled in (False, True)]
+        sites = [
+            Site("cpu", call, operands, constant_weights=constant) for constant in (False, True)
+        ]
         names = {one.name for site in sites for one in alternatives.applying(site)}
         assert bool({NAME, PACKED} & names) == (batch > 0)
 
@@ -410,7 +412,7 @@ def test_open_sizes_are_left_to_xla(name: str) -> None:
     seen: dict[Any, str] = {}
 
     def run(*arrays: Any) -> Any:
-        with picking({}, seen), settled_weights():
+        with picking({}, seen), constant_weights():
             return call.lower("cpu", arrays, ())[0]
 
     with jax.enable_x64(True):
@@ -772,8 +774,8 @@ def test_without_a_compiler_that_works_programs_go_without(
     monkeypatch.setenv("CXX", compiler)
     call, arrays = call_of("Convolution")
     with caplog.at_level(logging.WARNING, "hybridnet.native"):
-        for settled in (False, True):
-            made, name = chosen(call, arrays, settled)
+        for constant in (False, True):
+            made, name = chosen(call, arrays, constant)
             assert name not in (NAME, PACKED)
             close(made, plainly(call, arrays))
         assert (
@@ -886,12 +888,12 @@ def test_relu_within_a_convolution(groups: int, with_addend: bool) -> None:
     if with_addend:
         arrays.append(np.zeros((*data.shape[:3], 16), np.float32))
     call, _ = get("_fused_convolution").bind({**attrs, "with_addend": with_addend, "relu": True})
-    made, name = chosen(call, arrays, settled=True)
+    made, name = chosen(call, arrays, constant=True)
     assert name == PACKED
     wanted = np.broadcast_to(np.maximum(data, 0), made.shape)
     np.testing.assert_array_equal(made, wanted)
     arrays[0] = np.full_like(data, -np.inf)
-    assert np.isnan(chosen(call, arrays, settled=True)[0]).all()
+    assert np.isnan(chosen(call, arrays, constant=True)[0]).all()
 
 
 def test_a_compiler_that_fails_or_is_killed_leaves_nothing(

@@ -169,7 +169,7 @@ def call_of(data: tuple[int, ...], filters: int, **attrs: Any) -> tuple[Any, lis
 
 
 @pytest.mark.parametrize(
-    "data, filters, changing, settled",
+    "data, filters, changing, constant",
     [
         ((8, 16, 16, 64), 64, NAME, PACKED),
         ((1, 14, 14, 256), 256, onednn_convolution.NAME, PACKED),  # many weights, used little
@@ -177,11 +177,11 @@ def call_of(data: tuple[int, ...], filters: int, **attrs: Any) -> tuple[Any, lis
     ],
 )
 def test_it_is_chosen_where_it_saves(
-    data: tuple[int, ...], filters: int, changing: str, settled: str
+    data: tuple[int, ...], filters: int, changing: str, constant: str
 ) -> None:
     call, arrays = call_of(data, filters)
-    for is_settled, name in ((False, changing), (True, settled)):
-        made, found = chosen(call, arrays, is_settled)
+    for is_constant, name in ((False, changing), (True, constant)):
+        made, found = chosen(call, arrays, is_constant)
         assert found == name
         close(made, plainly(call, arrays))
 
@@ -205,7 +205,7 @@ def test_other_convolutions_are_not_its_own(data: tuple[int, ...], attrs: dict[s
     assert alternatives is not None
     call, arrays = call_of(data, 64, **attrs)
     operands = tuple(OperandType(one.shape, one.dtype) for one in arrays)
-    sites = [Site("cpu", call, operands, settled=one) for one in (False, True)]
+    sites = [Site("cpu", call, operands, constant_weights=constant) for constant in (False, True)]
     names = {one.name for site in sites for one in alternatives.applying(site)}
     assert not names & {NAME, PACKED}
 

@@ -17,7 +17,7 @@ from jax import lax
 import hybridnet as hn
 from hybridnet.ops.core.alternatives import PLAIN, alternatives_of, picking
 from hybridnet.ops.core.registry import get
-from hybridnet.ops.nn.conv import channels_last as _channels_last
+from hybridnet.ops.nn.conv import row_sums
 
 #: By dtype: the greatest difference, as a share of the greatest magnitude.
 TOLERANCE = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-5, "float64": 1e-12}
@@ -71,7 +71,7 @@ def convolutions(draw):
 
 @settings(max_examples=thorough(1000, 12))
 @given(convolutions(), st.integers(0, 99))
-def test_turned_convolution(case, seed):
+def test_channels_last_convolution(case, seed):
     draw, attrs, dtype = np.random.RandomState(seed), case["attrs"], case["dtype"]
     n = len(attrs["kernel"])
     axes = "DHW"[-n:]
@@ -105,10 +105,10 @@ def test_turned_convolution(case, seed):
             y = y + bias.astype("float64").reshape([-1 if one == "C" else 1 for one in layout])
         return y.astype(data.dtype)
 
-    turned = lowering("Convolution", "turned")
+    channels_last = lowering("Convolution", "turned")
     given_layout = layout if case["last"] else None
     assert_same(
-        lambda *arrays: turned(*arrays, **attrs, num_group=groups, layout=given_layout),
+        lambda *arrays: channels_last(*arrays, **attrs, num_group=groups, layout=given_layout),
         reference,
         arrays,
         dtype,
@@ -127,7 +127,7 @@ def test_turned_convolution(case, seed):
     last=st.booleans(),
     seed=st.integers(0, 99),
 )
-def test_turned_pooling(sizes, kernel, stride, pad, kind, whole, convention, last, seed):
+def test_channels_last_pooling(sizes, kernel, stride, pad, kind, whole, convention, last, seed):
     n = len(sizes)
     attrs = {
         "kernel": (kernel,) * n,
@@ -141,9 +141,9 @@ def test_turned_pooling(sizes, kernel, stride, pad, kind, whole, convention, las
         "layout": ("NWC", "NHWC", "NDHWC")[n - 1] if last else None,
     }
     data = np.random.RandomState(seed).standard_normal((2, *sizes, 3) if last else (2, 3, *sizes))
-    turned, plain = lowering("Pooling", "turned"), get("Pooling").lowering
+    channels_last, plain = lowering("Pooling", "turned"), get("Pooling").lowering
     assert_same(
-        lambda data: turned(data, **attrs, platform="cpu"),
+        lambda data: channels_last(data, **attrs, platform="cpu"),
         lambda data: plain(data, **attrs, platform="cpu"),
         [data.astype(np.float64)],
         "float64",
@@ -159,7 +159,7 @@ def test_turned_pooling(sizes, kernel, stride, pad, kind, whole, convention, las
     far=st.sampled_from([0.0, 1e4]),
     seed=st.integers(0, 99),
 )
-def test_turned_batch_norm(shape, axis, fix_gamma, by_batch, far, seed):
+def test_channels_last_batch_norm(shape, axis, fix_gamma, by_batch, far, seed):
     """Values, new moving statistics and the gradient's own operator; `far` is the data's mean."""
     draw, channels = np.random.RandomState(seed), shape[axis]
     data = draw.standard_normal(shape) + far
@@ -167,7 +167,7 @@ def test_turned_batch_norm(shape, axis, fix_gamma, by_batch, far, seed):
     arrays = [data, gamma, beta, mean, draw.uniform(0.5, 2, channels)]
     attrs = {"fix_gamma": fix_gamma, "use_global_stats": not by_batch, "axis": axis, "train": True}
     forward = {**attrs, "eps": 1e-3, "momentum": 0.9}
-    turned = lowering("BatchNorm", "turned")
+    channels_last = lowering("BatchNorm", "turned")
     others = tuple(i for i in range(data.ndim) if i != axis % data.ndim)
 
     def along(vector):
@@ -183,7 +183,7 @@ def test_turned_batch_norm(shape, axis, fix_gamma, by_batch, far, seed):
 
     @jax.jit
     def both(head, *arrays):
-        y, used, inverse, *moved = turned(*arrays, **forward)
+        y, used, inverse, *moved = channels_last(*arrays, **forward)
         wanted, pull = jax.vjp(reference, *arrays)
         found = backward(head, *arrays[:2], used, inverse, **attrs)
         return y, wanted, moved, found, pull(head)[:3]
@@ -204,7 +204,7 @@ def test_turned_batch_norm(shape, axis, fix_gamma, by_batch, far, seed):
 @pytest.mark.parametrize("rows", [0, 1, 15, 16, 17, 300, 4113])
 def test_row_sum(rows):
     data = np.random.RandomState(rows).standard_normal((rows, 3)).astype(np.float32)
-    found = jax.jit(lambda x: _channels_last.row_sum(jnp.square, x))(data)
+    found = jax.jit(lambda x: row_sums.row_sum(jnp.square, x))(data)
     np.testing.assert_allclose(found, np.square(data, dtype=np.float64).sum(0), rtol=2e-6)
 
 

@@ -19,7 +19,7 @@ import hybridnet as hn
 from hybridnet import autograd, nd
 from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.gluon import nn
-from hybridnet.ops.core.alternatives import picking, settled_weights
+from hybridnet.ops.core.alternatives import constant_weights, picking
 from hybridnet.ops.core.registry import get
 from hybridnet.runtime.programs import cache as programs
 from hybridnet.runtime.programs import making
@@ -480,13 +480,13 @@ def test_a_bound_symbol_is_specialized_too() -> None:
 
 
 def _both(name: str, chosen: str, inputs: list[Any], **attrs: Any) -> tuple[Any, Any]:
-    """Returns what an operator's own lowering makes, and the one chosen for settled weights."""
+    """Returns what an operator's own lowering makes, and the one chosen for constant weights."""
     call, _ = get(name).bind(attrs)
     seen: dict[Any, str] = {}
 
     def both(*operands: Any) -> tuple[Any, Any]:
         plain = call.lower("cpu", operands, ())[0]
-        with settled_weights(), picking({}, seen):
+        with constant_weights(), picking({}, seen):
             return plain, call.lower("cpu", operands, ())[0]
 
     made = jax.jit(both)(*inputs)
@@ -496,7 +496,7 @@ def _both(name: str, chosen: str, inputs: list[Any], **attrs: Any) -> tuple[Any,
 
 @settings(deadline=None, max_examples=thorough(60, 6))
 @given(st.data())
-def test_settled_convolutions_are_those_of_the_plain_lowering(data: st.DataObject) -> None:
+def test_constant_convolutions_are_those_of_the_plain_lowering(data: st.DataObject) -> None:
     axes = data.draw(st.integers(1, 3))
     small = st.integers(1, 3)
     kernel, stride, dilate = (
@@ -528,7 +528,7 @@ def test_settled_convolutions_are_those_of_the_plain_lowering(data: st.DataObjec
 
 @settings(deadline=None, max_examples=thorough(60, 6))
 @given(st.data())
-def test_settled_poolings_are_those_of_the_plain_lowering(data: st.DataObject) -> None:
+def test_constant_poolings_are_those_of_the_plain_lowering(data: st.DataObject) -> None:
     small = st.integers(1, 3)
     kernel = (data.draw(small), data.draw(small))
     pool_type = data.draw(st.sampled_from(["max", "avg", "sum"]))

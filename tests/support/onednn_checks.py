@@ -15,7 +15,7 @@ import pytest
 import hybridnet as hn
 from hybridnet import autograd, nd
 from hybridnet.native import onednn
-from hybridnet.ops.core.alternatives import alternatives_of, picking, settled_weights
+from hybridnet.ops.core.alternatives import alternatives_of, constant_weights, picking
 
 with pytest.MonkeyPatch.context() as _patch:
     _patch.setenv("HYBRIDNET_ONEDNN", "1")
@@ -63,15 +63,15 @@ def assert_same(found: Any, reference: Any, arrays: Sequence[Any]) -> None:
             close(one, other)
 
 
-def chosen(call: Any, arrays: Sequence[Any], settled: bool = False) -> tuple[Any, str]:
+def chosen(call: Any, arrays: Sequence[Any], constant: bool = False) -> tuple[Any, str]:
     """Runs a call as its program would; returns its first output and the lowering's name."""
     seen: dict[Any, str] = {}
 
     def run(*arrays: Any) -> Any:
         with picking({}, seen):
-            if not settled:
+            if not constant:
                 return call.lower("cpu", arrays, ())[0]
-            with settled_weights():
+            with constant_weights():
                 return call.lower("cpu", arrays, ())[0]
 
     with jax.enable_x64(True):

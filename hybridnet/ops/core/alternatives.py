@@ -37,11 +37,11 @@ __all__ = [
     "alternative",
     "alternatives_of",
     "builtin_choice",
+    "constant_choice",
+    "constant_weights",
     "differentiating",
     "lowering_of",
     "picking",
-    "settled_choice",
-    "settled_weights",
 ]
 
 #: The name of an operator's own lowering.
@@ -79,15 +79,15 @@ class Site:
         call: the operator with its static parameters.
         operands: its inputs.
         wanted: the inputs by which the lowering is differentiated; None: it is not.
-        settled: whether weights stay the same from call to call: what a lowering does to a weight
-            alone is done once, and costs nothing.
+        constant_weights: whether weights stay the same from call to call: what a lowering does to
+            a weight alone is done once, and costs nothing.
     """
 
     platform: str
     call: _OperatorCall
     operands: tuple[OperandType, ...]
     wanted: tuple[int, ...] | None = None
-    settled: bool = False
+    constant_weights: bool = False
 
     @property
     def attrs(self) -> Mapping[str, Any]:
@@ -102,7 +102,7 @@ class Site:
     @cached_property
     def is_static(self) -> bool:
         """Whether all dimensions are numbers."""
-        return all(type(size) is int for one in self.operands for size in one.shape)
+        return all(type(size) is int for operand in self.operands for size in operand.shape)
 
     @cached_property
     def key(self) -> str | None:
@@ -111,13 +111,13 @@ class Site:
         if call is None or not self.is_static:
             return None
         try:
-            operands = [(one.shape, one.dtype) for one in self.operands]
+            operands = [(operand.shape, operand.dtype) for operand in self.operands]
             return fingerprint(self.platform, call, operands, self.wanted).hex()
         except Unstable:
             return None
 
     def __str__(self) -> str:
-        shapes = ", ".join(f"{one.dtype.name}{[*one.shape]}" for one in self.operands)
+        shapes = ", ".join(f"{operand.dtype.name}{[*operand.shape]}" for operand in self.operands)
         return f"{self.call.name}({shapes}), {self.role}"
 
 
@@ -145,12 +145,12 @@ class Alternatives:
     def __init__(self) -> None:
         self.by_name: dict[str, Alternative] = {}
         self.choose: Callable[[Site], str] | None = None
-        #: The rule for sites whose weights are settled; None: there is none of its own.
-        self.choose_settled: Callable[[Site], str | None] | None = None
+        #: The rule for sites whose weights are constant; None: there is none of its own.
+        self.choose_constant: Callable[[Site], str | None] | None = None
 
     def applying(self, site: Site) -> list[Alternative]:
         """Returns those that can be used at a site."""
-        return [one for one in self.by_name.values() if one.applies(site)]
+        return [option for option in self.by_name.values() if option.applies(site)]
 
 
 # By the canonical name of the operator. Most operators have none.
@@ -167,7 +167,7 @@ class _Building(threading.local):
     #: What is being differentiated, a call, and by which of its inputs.
     differentiated: tuple[object, tuple[int, ...]] | None = None
     #: Whether weights stay the same from call to call.
-    settled = False
+    constant_weights = False
 
 
 _building: Final = _Building()
@@ -217,31 +217,31 @@ def builtin_choice(operator: str) -> Callable[[Callable[[Site], str]], Callable[
     return register
 
 
-def settled_choice(
+def constant_choice(
     operator: str,
 ) -> Callable[[Callable[[Site], str | None]], Callable[[Site], str | None]]:
-    """Registers the decorated function as the rule at sites whose weights are settled.
+    """Registers the decorated function as the rule at sites whose weights are constant.
 
     It comes before what was picked for the program, which was measured with weights that change;
     where it returns None, or what does not apply, these sites are as any.
     """
 
     def register(rule: Callable[[Site], str | None]) -> Callable[[Site], str | None]:
-        _table.setdefault(operator, Alternatives()).choose_settled = rule
+        _table.setdefault(operator, Alternatives()).choose_constant = rule
         return rule
 
     return register
 
 
 @contextmanager
-def settled_weights() -> Iterator[None]:
+def constant_weights() -> Iterator[None]:
     """While a program is traced in this thread whose weights stay the same from call to call."""
-    before = _building.settled
-    _building.settled = True
+    before = _building.constant_weights
+    _building.constant_weights = True
     try:
         yield
     finally:
-        _building.settled = before
+        _building.constant_weights = before
 
 
 @contextmanager
@@ -300,7 +300,7 @@ def lowering_of(
         call,
         tuple([OperandType(tuple(x.shape), np.dtype(x.dtype)) for x in operands]),
         wanted,
-        _building.settled,
+        _building.constant_weights,
     )
     name = _choice(of, site)
     if _building.seen is not None:
@@ -309,8 +309,8 @@ def lowering_of(
 
 
 def _choice(of: Alternatives, site: Site) -> str:
-    if site.settled and of.choose_settled is not None and site.is_static:
-        best = of.by_name.get(of.choose_settled(site) or PLAIN)
+    if site.constant_weights and of.choose_constant is not None and site.is_static:
+        best = of.by_name.get(of.choose_constant(site) or PLAIN)
         if best is not None and best.applies(site):
             return best.name
     picks = _building.picks

@@ -53,7 +53,7 @@ def require_floats(op: str, names: Sequence[str], types: Sequence[TensorType]) -
 
 def require_one_dtype(op: str, names: Sequence[str], types: Sequence[TensorType]) -> None:
     """Raises DTypeError unless all the inputs have the dtype of the first."""
-    if any(one.dtype != types[0].dtype for one in types):
+    if any(type_.dtype != types[0].dtype for type_ in types):
         raise DTypeError(
             f"{op}: {', '.join(names[: len(types)])} must have one dtype, got "
             f"{describe(names, types)}; use astype({types[0].dtype.name!r})"
@@ -75,4 +75,4 @@ def along(vector: Any, ndim: int, axis: int) -> Any:
 
 def others(ndim: int, axis: int) -> tuple[int, ...]:
     """Returns all the axes but one."""
-    return tuple(one for one in range(ndim) if one != axis)
+    return tuple(other for other in range(ndim) if other != axis)

@@ -108,8 +108,8 @@ class CustomCall(HostOnlyCall):
         """Returns the user's instance for inputs of these types."""
         key = (ctx, types)
         if key not in self._operators:
-            shapes = [list(one.shape) for one in types]
-            codes = [CODE_OF[one.dtype] for one in types]
+            shapes = [list(type_.shape) for type_ in types]
+            codes = [CODE_OF[type_.dtype] for type_ in types]
             self._operators[key] = self.prop.create_operator(ctx, shapes, codes)
         return self._operators[key]
 
@@ -134,11 +134,11 @@ class CustomCall(HostOnlyCall):
                 f"{self!r}: requires {len(names)} inputs ({', '.join(names)}), got {len(types)}"
             )
         count = len(self.arguments)
-        wanted = self.shapes([one.shape for one in types[:count]])
-        for name, one, shape in zip(names, types, (*wanted[0], *wanted[2]), strict=True):
-            if one.shape != shape:
-                raise ShapeError(f"{self!r}: {name} must have shape {shape}, got {one}")
-        given = [one.dtype.type for one in types[:count]]
+        wanted = self.shapes([type_.shape for type_ in types[:count]])
+        for name, type_, shape in zip(names, types, (*wanted[0], *wanted[2]), strict=True):
+            if type_.shape != shape:
+                raise ShapeError(f"{self!r}: {name} must have shape {shape}, got {type_}")
+        given = [type_.dtype.type for type_ in types[:count]]
         dtypes = self._ask("infer_type", self.prop.infer_type, given)[1]
         outputs = [
             tensor_type(shape, as_dtype(dtype))
@@ -155,9 +155,9 @@ class CustomCall(HostOnlyCall):
             arguments: those of the arguments; None for unknown ones, which the user's class may
                 fill in.
         """
-        given = [list(one or ()) for one in arguments]
+        given = [list(shape or ()) for shape in arguments]
         found = self._ask("infer_shape", self.prop.infer_shape, given)
-        return tuple([tuple(int(n) for n in one) for one in group] for group in found)
+        return tuple([tuple(map(int, shape)) for shape in group] for group in found)
 
     def _ask(self, what: str, rule: Callable[..., Any], given: list[Any]) -> tuple[Any, ...]:
         try:
@@ -169,7 +169,7 @@ class CustomCall(HostOnlyCall):
         if len(found) == 2:
             found = (*found, [])
         counts = (len(self.arguments), len(self.output_names), len(self.states))
-        got = tuple(len(one) for one in found)
+        got = tuple(len(group) for group in found)
         if got != counts:
             raise MXNetError(
                 f"{self!r}: {what} must return lists for {counts[0]} arguments, {counts[1]} "

@@ -79,7 +79,7 @@ def signature_of(op: Operator) -> inspect.Signature:
             for index, name in enumerate(op.inputs)
         ]
     rest = parameter.KEYWORD_ONLY
-    params = [parameter(one.name, rest, default=one.default) for one in op.params.values()]
+    params = [parameter(param.name, rest, default=param.default) for param in op.params.values()]
     tail = [parameter(name, rest, default=None) for name in ("out", "name")]
     return inspect.Signature([*inputs, *params, *tail])
 
@@ -93,11 +93,11 @@ def documentation(op: Operator) -> str:
     lines = [text[:start].rstrip(), "", "Args:"]
     for name in op.inputs:
         lines.append(_entry(f"{name}: {said.get(name) or _USUAL.get(name, 'an array.')}"))
-    for one in op.params.values():
-        kind = f"{one.kind}, {'required' if one.required else f'default {one.default!r}'}"
-        meaning = said.get(one.name) or _USUAL.get(one.name)
+    for param in op.params.values():
+        kind = f"{param.kind}, {'required' if param.required else f'default {param.default!r}'}"
+        meaning = said.get(param.name) or _USUAL.get(param.name)
         lines.append(
-            _entry(f"{one.name} ({kind}): {meaning}" if meaning else f"{one.name}: {kind}.")
+            _entry(f"{param.name} ({kind}): {meaning}" if meaning else f"{param.name}: {kind}.")
         )
     lines.append("    out: an array to write the result into.")
     lines.append("    name: the name of the node, for symbols.")

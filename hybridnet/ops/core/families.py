@@ -78,7 +78,7 @@ def convert(data: Any, dtype: np.dtype[Any]) -> Any:
 def promoted(*arrays: Any) -> list[Any]:
     """Converts arrays to the dtype that they are combined in."""
     dtype = promote_types(arrays)
-    return [one.astype(dtype) for one in arrays]
+    return [array.astype(dtype) for array in arrays]
 
 
 def unary(
@@ -184,7 +184,7 @@ def broadcast(
     """
 
     def without_broadcasting(back: Backward) -> Sequence[Any]:
-        lhs, rhs = (one.type for one in back.inputs)
+        lhs, rhs = (value.type for value in back.inputs)
         if gradient is None or lhs is None or lhs is not rhs:
             return vjp_gradient(back)
         return gradient(back)
@@ -254,14 +254,15 @@ def signed(
         keywords: name -> annotation and default of its parameters.
     """
     arguments = [
-        inspect.Parameter(one.removeprefix("*"), _KINDS[one.startswith("*")]) for one in positional
+        inspect.Parameter(name.removeprefix("*"), _KINDS[name.startswith("*")])
+        for name in positional
     ]
     arguments += [
-        inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, default=default)
-        for one, (_, default) in keywords.items()
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, (_, default) in keywords.items()
     ]
     lowering.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
-    lowering.__annotations__ = {one: annotation for one, (annotation, _) in keywords.items()}
+    lowering.__annotations__ = {name: annotation for name, (annotation, _) in keywords.items()}
     return lowering
 
 
@@ -269,7 +270,7 @@ def keywords_of(lowering: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     """Returns name -> annotation and default of a lowering's parameters, for `signed`."""
     hints = typing.get_type_hints(lowering, include_extras=True)
     return {
-        one.name: (hints[one.name], one.default)
-        for one in inspect.signature(lowering).parameters.values()
-        if one.kind is one.KEYWORD_ONLY
+        param.name: (hints[param.name], param.default)
+        for param in inspect.signature(lowering).parameters.values()
+        if param.kind is param.KEYWORD_ONLY
     }

@@ -40,8 +40,8 @@ def _write(fact: Any, pieces: list[bytes]) -> None:
     kind = type(fact)
     if kind is tuple or kind is list:
         pieces.append(b"(")
-        for one in fact:
-            _write(one, pieces)
+        for part in fact:
+            _write(part, pieces)
         pieces.append(b")")
     elif kind is bytes:
         pieces.append(b"x%d:" % len(fact))

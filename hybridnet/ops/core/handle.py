@@ -248,7 +248,7 @@ def split_arguments(
             inputs.append(value)
     while inputs and inputs[-1] is None:
         inputs.pop()
-    if op.takes is not None and any(one is None for one in inputs):
+    if op.takes is not None and any(given is None for given in inputs):
         inputs = _without_untaken(op, inputs, kwargs)
     return inputs, kwargs
 
@@ -258,7 +258,7 @@ def _without_untaken(op: Operator, inputs: list[Any], attrs: Mapping[str, Any]) 
     call, _ = op.bind({name: value for name, value in attrs.items() if name in op.params})
     taken = call.input_names()
     pairs = zip(op.inputs, inputs, strict=False)
-    return [one for name, one in pairs if one is not None or name in taken]
+    return [value for name, value in pairs if value is not None or name in taken]
 
 
 Method = Callable[..., Any]

@@ -158,7 +158,7 @@ class Operator:
         call, _ = self.bind(given)
         check_input_count(call, len(inputs))
         if self.check is not None:  # measuring may rely on it
-            self.check(*(one.type for one in inputs), **call.attrs)
+            self.check(*(value.type for value in inputs), **call.attrs)
         unknown = [name for name in self.sizes if given.get(name) is None]
         return {**given, **{name: self.sizes[name](inputs, call.attrs) for name in unknown}}
 
@@ -241,7 +241,7 @@ class OpCall(Call):
             for name, value in self.by_parameter(scalars).items():
                 kind = _INT64 if op.dynamic[name].index else dtype
                 keywords[name] = (
-                    tuple(one.astype(kind) for one in value)
+                    tuple(number.astype(kind) for number in value)
                     if isinstance(value, tuple)
                     else value.astype(kind)
                 )
@@ -315,7 +315,7 @@ class OpCall(Call):
         if op.infer is not None:
             inferred = tuple(op.infer(*shown, **self.attrs))
             return (*inferred, types[-1]) if self.takes_state else inferred
-        operands = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in types]
+        operands = [jax.ShapeDtypeStruct(type_.shape, type_.dtype) for type_ in types]
         scalars = [jax.ShapeDtypeStruct((), _FLOAT64) for _ in range(self.num_scalars)]
 
         def evaluate(operands: Any, scalars: Any) -> Any:
@@ -328,7 +328,7 @@ class OpCall(Call):
             raise
         except (TypeError, ValueError, IndexError, ZeroDivisionError) as error:
             raise _refusal(self, shown, error) from error
-        return tuple(tensor_type(tuple(one.shape), np.dtype(one.dtype)) for one in outputs)
+        return tuple(tensor_type(tuple(array.shape), np.dtype(array.dtype)) for array in outputs)
 
     def __repr__(self) -> str:
         attrs = ", ".join(f"{name}={value}" for name, value in self.attrs.items())

@@ -109,35 +109,39 @@ def operator(
         signature = inspect.signature(lowering)
         hints = typing.get_type_hints(lowering, include_extras=True)
         positional = [
-            one for one in signature.parameters.values() if one.kind is one.POSITIONAL_OR_KEYWORD
+            param
+            for param in signature.parameters.values()
+            if param.kind is param.POSITIONAL_OR_KEYWORD
         ]
-        rest = [one for one in signature.parameters.values() if one.kind is one.VAR_POSITIONAL]
+        rest = [
+            param for param in signature.parameters.values() if param.kind is param.VAR_POSITIONAL
+        ]
         marks = {
             mark: any(has_mark(hint, mark) for hint in hints.values())
             for mark in ("train", "platform", "random_state")
         }
-        inputs = tuple(one.name for one in (rest or positional))
+        inputs = tuple(param.name for param in (rest or positional))
         params = {
-            one.name: one
-            for one in params_of(signature, {k: v for k, v in hints.items() if k != "return"})
+            param.name: param
+            for param in params_of(signature, {k: v for k, v in hints.items() if k != "return"})
         }
         row = Operator(
             name=name,
             lowering=lowering,
             inputs=inputs,
             required_inputs=(
-                1 if rest else sum(one.default is inspect.Parameter.empty for one in positional)
+                1 if rest else sum(param.default is inspect.Parameter.empty for param in positional)
             ),
             variadic=bool(rest),
             params=params,
-            static={key: one for key, one in params.items() if not one.dynamic},
-            dynamic={key: one for key, one in params.items() if one.dynamic},
-            counted=any(one.count for one in params.values()),
+            static={key: param for key, param in params.items() if not param.dynamic},
+            dynamic={key: param for key, param in params.items() if param.dynamic},
+            counted=any(param.count for param in params.values()),
             takes_train=marks["train"],
             takes_platform=marks["platform"],
             takes_state=marks["random_state"] if takes_state is None else takes_state,
             state_keyword=next(
-                (k for k, one in hints.items() if has_mark(one, "random_state")), ""
+                (key for key, hint in hints.items() if has_mark(hint, "random_state")), ""
             ),
             outputs=outputs,
             visible=outputs if visible is None else visible,
@@ -177,7 +181,7 @@ def get(name: str) -> Operator:
     try:
         return REGISTRY[name]
     except KeyError:
-        near = ", ".join(sorted(one for one in REGISTRY if name.lower() in one.lower())[:5])
+        near = ", ".join(sorted(known for known in REGISTRY if name.lower() in known.lower())[:5])
         hint = f"; did you mean one of {near}?" if near else ""
         raise MXNetError(f"there is no operator named {name!r}{hint}") from None
 

@@ -40,8 +40,8 @@ def same_type(data: TensorType, *_: TensorType, **__: Any) -> tuple[TensorType]:
 def promote_types(types: Sequence[TensorType]) -> np.dtype[Any]:
     """Returns the dtype that arrays of these types are computed in."""
     dtype = types[0].dtype
-    for one in types[1:]:
-        dtype = promote(dtype, one.dtype)
+    for type_ in types[1:]:
+        dtype = promote(dtype, type_.dtype)
     return dtype
 
 
@@ -62,8 +62,8 @@ def refuse_bool(name: str) -> Callable[..., None]:
     """Returns a check that no input is bool."""
 
     def check(*types: TensorType, **_: Any) -> None:
-        for one in types:
-            if one.dtype == BOOL:
+        for type_ in types:
+            if type_.dtype == BOOL:
                 got = " and ".join(map(repr, types))
                 raise DTypeError(
                     f"{name}: inputs must be numeric, got {got}; cast the bool array first, "
@@ -75,7 +75,7 @@ def refuse_bool(name: str) -> Callable[..., None]:
 
 def check_same_shape(name: str, names: Sequence[str], types: Sequence[TensorType]) -> None:
     """Raises ShapeError unless all shapes are equal."""
-    if any(one.shape != types[0].shape for one in types):
+    if any(type_.shape != types[0].shape for type_ in types):
         raise ShapeError(
             f"{name}: {' and '.join(names)} must have equal shapes, got {describe(names, types)}"
         )
@@ -87,8 +87,8 @@ def broadcast_shape(name: str, names: Sequence[str], types: Sequence[TensorType]
     Raises:
         ShapeError: two sizes of one dimension differ and neither is 1.
     """
-    rank = max(len(one.shape) for one in types)
-    padded = [(1,) * (rank - len(one.shape)) + one.shape for one in types]
+    rank = max(len(type_.shape) for type_ in types)
+    padded = [(1,) * (rank - len(type_.shape)) + type_.shape for type_ in types]
     shape = []
     for axis, sizes in enumerate(zip(*padded, strict=True)):
         wide = {size for size in sizes if size != 1}
@@ -140,7 +140,7 @@ def reduced_axes(
     if axis is None or axis == ():
         return tuple(range(rank))
     given = (axis,) if isinstance(axis, int) else axis
-    axes = {one_axis(name, one, data) for one in given}
+    axes = {one_axis(name, index, data) for index in given}
     if len(axes) < len(given):
         raise ParameterError(f"{name}: axis must name each axis once, got {axis}")
     return tuple(i for i in range(rank) if (i in axes) != exclude)
@@ -155,9 +155,9 @@ def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
 
 def unify(shapes: Shapes, **_: Any) -> Shapes:
     """Completes: all inputs have one shape; 0 stands for an unknown dimension."""
-    known = [one for one in shapes if one is not None]
-    ranks = {len(one) for one in known}
+    known = [shape for shape in shapes if shape is not None]
+    ranks = {len(shape) for shape in known}
     if len(ranks) != 1:
         return shapes
     joined = tuple(max(sizes) for sizes in zip(*known, strict=True))
-    return [joined if one is None or 0 in one else one for one in shapes]
+    return [joined if shape is None or 0 in shape else shape for shape in shapes]

@@ -136,7 +136,7 @@ def _leaky_check(*types: TensorType, act_type: str, **_: Any) -> None:
 def _leaky_shapes(shapes: Shapes, **_: Any) -> Shapes:
     data, *gamma = shapes
     channels = data[1] if data and len(data) > 1 else 1
-    return [data, *(fill(one, (channels,)) for one in gamma)]
+    return [data, *(fill(shape, (channels,)) for shape in gamma)]
 
 
 def _leaky_gradient(back: Backward) -> Sequence[Any]:

@@ -15,7 +15,7 @@ from ..core.checks import along, fill, others, require_floats, require_shape, wi
 from ..core.operator import Shapes
 from ..core.registry import get, operator
 from ..core.rules import one_axis
-from .conv.channels_last import row_sum, turns
+from .conv.row_sums import row_sum, suits_channels_last
 
 __all__: list[str] = []
 
@@ -26,8 +26,8 @@ def _check(*types: TensorType, axis: int, **_: Any) -> None:
     data = types[0]
     require_floats("BatchNorm", _INPUTS, types)
     channels = data.shape[one_axis("BatchNorm", axis, data)]
-    for name, one in zip(_INPUTS[1:], types[1:], strict=True):
-        require_shape("BatchNorm", name, one, (channels,), f"axis {axis} of data {data}")
+    for name, type_ in zip(_INPUTS[1:], types[1:], strict=True):
+        require_shape("BatchNorm", name, type_, (channels,), f"axis {axis} of data {data}")
 
 
 def _types(data: TensorType, *rest: TensorType, axis: int, **_: Any) -> Sequence[TensorType]:
@@ -38,7 +38,7 @@ def _types(data: TensorType, *rest: TensorType, axis: int, **_: Any) -> Sequence
 def _shapes(shapes: Shapes, *, axis: int, **_: Any) -> Shapes:
     data, *rest = shapes
     channels = data[axis] if data and -len(data) <= axis < len(data) else 0
-    return [data, *(fill(one, (channels,)) for one in rest)]
+    return [data, *(fill(shape, (channels,)) for shape in rest)]
 
 
 def _gradient(back: Backward) -> Sequence[Any]:
@@ -239,13 +239,15 @@ def _pull_back(
 
 # On CPUs ----------------------------------------------------------------------------------------
 
+_CHANNELS_LAST: Final = "turned"  # the name in what was measured, in files too
 
-def _can_turn(site: Site) -> bool:
+
+def _is_on_cpu(site: Site) -> bool:
     return site.platform == "cpu" and site.is_static
 
 
-@alternative("BatchNorm", "turned", applies=_can_turn, tolerance=1e-5)
-def _turned(
+@alternative("BatchNorm", _CHANNELS_LAST, applies=_is_on_cpu, tolerance=1e-5)
+def _normalize_channels_last(
     *inputs: Any,
     eps: float,
     momentum: float,
@@ -255,7 +257,7 @@ def _turned(
     train: bool,
     **_: Any,
 ) -> Sequence[Any]:
-    """Batch normalization of data whose channels have been turned to the last axis."""
+    """Batch normalization with the channels transposed to the last axis."""
     output, *rest = _normalize(
         _last_sum,
         (jnp.moveaxis(inputs[0], axis, -1), *inputs[1:]),
@@ -268,15 +270,15 @@ def _turned(
     return jnp.moveaxis(output, -1, axis), *rest
 
 
-@alternative("_backward_BatchNorm", "turned", applies=_can_turn, tolerance=1e-5)
-def _backward_turned(
+@alternative("_backward_BatchNorm", _CHANNELS_LAST, applies=_is_on_cpu, tolerance=1e-5)
+def _pull_back_channels_last(
     *inputs: Any, fix_gamma: bool, use_global_stats: bool, axis: int, train: bool
 ) -> Sequence[Any]:
     """The gradient, likewise."""
-    turned = (jnp.moveaxis(one, axis, -1) for one in inputs[:2])
+    transposed = (jnp.moveaxis(array, axis, -1) for array in inputs[:2])
     data_grad, *rest = _pull_back(
         _last_sum,
-        (*turned, *inputs[2:]),
+        (*transposed, *inputs[2:]),
         inputs[0].ndim - 1,
         fix_gamma=fix_gamma,
         by_batch=train and not use_global_stats,
@@ -290,18 +292,18 @@ def _last_sum(term: Callable[..., Any], *arrays: Any, axis: int) -> Any:
 
 @builtin_choice("BatchNorm")
 def _choose(site: Site) -> str:
-    """Turned where it sums, and where convolutions have turned the data before (see there).
+    """Channels last where it sums, and where convolutions have the data in that order.
 
-    CPU time of forward + backward between operators with the channels last, plain and turned, of
+    CPU time of forward + backward between operators with the channels last, plain and these, of
     float32 (32, 64, 32, 32): jax 0.10.2 30 + 47 ms and 2.1 + 2.7, jax 0.12 30 + 40 and 1.7 + 2.6.
     """
     sums = site.call.train and not site.attrs["use_global_stats"]
-    return "turned" if sums and turns(site.operands[1].shape[0]) else PLAIN
+    return _CHANNELS_LAST if sums and suits_channels_last(site.operands[1].shape[0]) else PLAIN
 
 
 @builtin_choice("_backward_BatchNorm")
 def _choose_backward(site: Site) -> str:
-    return "turned" if turns(site.operands[3].shape[0]) else PLAIN
+    return _CHANNELS_LAST if suits_channels_last(site.operands[3].shape[0]) else PLAIN
 
 
 @operator("_backward_BatchNorm_statistic", infer=lambda grad, data, *_, **__: (data,))

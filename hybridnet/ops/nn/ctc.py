@@ -44,10 +44,10 @@ def _check(*types: TensorType, **params: Any) -> None:
             "CTCLoss: requires data (time, batch, classes) with no size 0 and label (batch, "
             f"length), got {describe(names, types)}"
         )
-    for name, one in zip(names[2:], lengths, strict=True):
-        if one.shape != data.shape[1:2]:
+    for name, given in zip(names[2:], lengths, strict=True):
+        if given.shape != data.shape[1:2]:
             raise ShapeError(
-                f"CTCLoss: {name} must have shape {data.shape[1:2]}, that of the batch, got {one}"
+                f"CTCLoss: {name} must have shape {data.shape[1:2]}, that of the batch, got {given}"
             )
 
 
@@ -75,8 +75,8 @@ def _alignments(scores: Any, states: Any, blank: int, steps: Any) -> Any:
     def shifted(alpha: Any, by: int) -> Any:
         return jnp.pad(alpha, ((0, 0), (by, 0)), constant_values=_NEVER)[:, :count]
 
-    def step(alpha: Any, one: tuple[Any, Any]) -> tuple[Any, None]:
-        time, emission = one
+    def step(alpha: Any, now: tuple[Any, Any]) -> tuple[Any, None]:
+        time, emission = now
         skipped = jnp.where(may_skip, shifted(alpha, 2), _NEVER)
         arrived = jnp.logaddexp(jnp.logaddexp(alpha, shifted(alpha, 1)), skipped) + emission
         return jnp.where((time < steps)[:, None], arrived, alpha), None

@@ -43,7 +43,7 @@ def _output_check(
         raise ShapeError(f"SoftmaxOutput: data must have 2 dimensions or more, got data {data}")
     fits = _label_shapes(data.shape, multi_output, preserve_shape)
     if label.shape not in fits:
-        wanted = " or ".join(str(one) for one in dict.fromkeys(fits))
+        wanted = " or ".join(str(shape) for shape in dict.fromkeys(fits))
         raise ShapeError(
             f"SoftmaxOutput: label must have shape {wanted} for multi_output={multi_output}, "
             f"got {describe(('data', 'label'), (data, label))}"

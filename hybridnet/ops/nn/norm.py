@@ -28,8 +28,8 @@ def _check_vectors(op: str, types: Sequence[TensorType], length: int, because: s
     """Checks that gamma and beta are vectors of this length."""
     require_floats(op, _INPUTS, types)
     require_one_dtype(op, _INPUTS, types)
-    for name, one in zip(_INPUTS[1:], types[1:], strict=True):
-        require_shape(op, name, one, (length,), because)
+    for name, type_ in zip(_INPUTS[1:], types[1:], strict=True):
+        require_shape(op, name, type_, (length,), because)
 
 
 def _normalized(x: Any, axes: Sequence[int], eps: float) -> tuple[Any, Any, Any]:
@@ -46,7 +46,7 @@ def _with_statistics(
     output: Any, mean: Any, std: Any, data: Any, output_mean_var: bool
 ) -> Sequence[Any]:
     shown = (output, mean, std) if output_mean_var else (output,)
-    return tuple(one.astype(data.dtype) for one in shown)
+    return tuple(array.astype(data.dtype) for array in shown)
 
 
 # LayerNorm --------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def _layer_types(
 def _layer_shapes(shapes: Shapes, *, axis: int, **_: Any) -> Shapes:
     data, *rest = shapes
     length = data[axis] if data and -len(data) <= axis < len(data) else 0
-    return [data, *(fill(one, (length,)) for one in rest)]
+    return [data, *(fill(shape, (length,)) for shape in rest)]
 
 
 @operator(
@@ -179,7 +179,7 @@ def _group_types(
 
 
 def _group_shapes(shapes: Shapes, *, num_groups: int, **_: Any) -> Shapes:
-    return [shapes[0], *(fill(one, (num_groups,)) for one in shapes[1:])]
+    return [shapes[0], *(fill(shape, (num_groups,)) for shape in shapes[1:])]
 
 
 @operator(

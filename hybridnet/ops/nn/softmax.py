@@ -53,7 +53,7 @@ def _softmax_inputs(*, use_length: bool, **_: Any) -> Sequence[str]:
 def _logits(data: Any, dtype: str | None, temperature: float | None) -> tuple[Any, Any]:
     """Returns the data divided by the temperature, in the dtype to compute in, and the result's."""
     result = as_dtype(dtype) if dtype else data.dtype
-    data = data.astype(wide(max(data.dtype, result, key=lambda one: one.itemsize)))
+    data = data.astype(wide(max(data.dtype, result, key=lambda kind: kind.itemsize)))
     return (data if temperature in (None, 1.0) else data / temperature), result
 
 

@@ -23,10 +23,10 @@ def _taps(source: int, target: int, offsets: range, kernel: Callable[[Matrix], M
     center = (np.arange(target) + 0.5) * (source / target) - 0.5
     first = np.floor(center).astype(int)
     weights = np.zeros((target, source))
-    values = np.stack([kernel(center - first - one) for one in offsets], 1)
+    values = np.stack([kernel(center - first - offset) for offset in offsets], 1)
     values /= values.sum(1, keepdims=True)
-    for column, one in enumerate(offsets):
-        place = np.clip(first + one, 0, source - 1)
+    for column, offset in enumerate(offsets):
+        place = np.clip(first + offset, 0, source - 1)
         np.add.at(weights, (np.arange(target), place), values[:, column])
     return weights
 

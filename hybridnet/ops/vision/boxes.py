@@ -31,7 +31,7 @@ def _iou_check(lhs: TensorType, rhs: TensorType, **_: Any) -> None:
     names, types = ("lhs", "rhs"), (lhs, rhs)
     require_floats("box_iou", names, types)
     require_one_dtype("box_iou", names, types)
-    if any(one.shape[-1:] != (4,) for one in types):
+    if any(type_.shape[-1:] != (4,) for type_ in types):
         raise ShapeError(
             f"box_iou: lhs and rhs must have shape (..., 4), got {describe(names, types)}"
         )
@@ -56,7 +56,7 @@ def box_iou(lhs: Any, rhs: Any, *, format: Format = "corner") -> Any:
     Returns:
         (*lhs.shape[:-1], *rhs.shape[:-1]), from 0 to 1.
     """
-    first, second = (corners(one.reshape(-1, 4), format) for one in (lhs, rhs))
+    first, second = (corners(array.reshape(-1, 4), format) for array in (lhs, rhs))
     return overlaps(first, second).reshape((lhs.shape[:-1] + rhs.shape[:-1]) or (1,))
 
 
@@ -130,8 +130,8 @@ def box_nms(
     order = jnp.argsort(jnp.where(valid, -scores, jnp.inf), axis=1, stable=True)
     looked_at = min(topk, count) if topk > 0 else count
 
-    def suppress(one: Any, valid: Any, classes: Any, order: Any) -> Any:
-        coordinates = corners(one[order, coord_start : coord_start + 4], in_format)
+    def suppress(rows: Any, valid: Any, classes: Any, order: Any) -> Any:
+        coordinates = corners(rows[order, coord_start : coord_start + 4], in_format)
         among = valid[order] & (jnp.arange(count) < looked_at)
         return kept_boxes(coordinates, classes[order], among, overlap_thresh)
 
@@ -195,7 +195,7 @@ def bipartite_matching(
     signed = (-data if is_ascend else data).reshape(-1, rows, columns)
     limit = min(rows, columns) if topk <= 0 else min(topk + 1, rows, columns)
     of_row, of_column = jax.vmap(
-        lambda one: greedy_matching(one, -threshold if is_ascend else threshold, limit)
+        lambda scores: greedy_matching(scores, -threshold if is_ascend else threshold, limit)
     )(signed)
     return (
         of_row.reshape(*batch, rows).astype(data.dtype),

@@ -40,8 +40,8 @@ def _output_shape(
 
 def _check(data1: TensorType, data2: TensorType, **params: Any) -> None:
     names, types = ("data1", "data2"), (data1, data2)
-    for name, one in zip(names, types, strict=True):
-        require_images("Correlation", name, one)
+    for name, type_ in zip(names, types, strict=True):
+        require_images("Correlation", name, type_)
     require_one_dtype("Correlation", names, types)
     if data1.shape != data2.shape:
         raise ShapeError(
@@ -105,7 +105,7 @@ def correlation(
         pad_size=pad_size,
     )
     edge = ((0, 0), (0, 0), (pad_size, pad_size), (pad_size, pad_size))
-    first, second = (jnp.pad(one.astype(wide(one.dtype)), edge) for one in (data1, data2))
+    first, second = (jnp.pad(array.astype(wide(array.dtype)), edge) for array in (data1, data2))
     # What the patches of `data1` cover; those of `data2` are the same, displaced.
     size = tuple((count - 1) * stride1 + kernel_size for count in (rows, columns))
     fixed = lax.dynamic_slice(

@@ -107,8 +107,8 @@ class _Rules:
                     f"num_filter={params['num_filter']} too, got {params[group]} for {data}"
                 )
         *wanted, _ = self.shapes(data.shape, **params)
-        for name, one, shape in zip(names[1:], types[1:], wanted, strict=True):
-            require_shape(self.name, name, one, shape, f"data {data} and these parameters")
+        for name, type_, shape in zip(names[1:], types[1:], wanted, strict=True):
+            require_shape(self.name, name, type_, shape, f"data {data} and these parameters")
 
     def infer(self, data: TensorType, *_: TensorType, **params: Any) -> tuple[TensorType, ...]:
         return (tensor_type(self.shapes(data.shape, **params)[-1], data.dtype),)
@@ -118,7 +118,10 @@ class _Rules:
         if data is None or len(data) != 4 or 0 in data:
             return shapes
         *wanted, _ = self.shapes(data, **params)
-        return [data, *(fill(one, shape) for one, shape in zip(shapes[1:], wanted, strict=True))]
+        return [
+            data,
+            *(fill(given, shape) for given, shape in zip(shapes[1:], wanted, strict=True)),
+        ]
 
 
 _PLAIN = _Rules("DeformableConvolution", masked=False)

@@ -104,7 +104,7 @@ def normalize(data: Any, *, mean: Floats = (0, 0, 0, 0), std: Floats = (1, 1, 1,
     """
     kind = wide(data.dtype) if is_float(np.dtype(data.dtype)) else FLOAT32
     shift, scale = (
-        np.asarray(one[: data.shape[-3]], kind).reshape(-1, 1, 1) for one in (mean, std)
+        np.asarray(values[: data.shape[-3]], kind).reshape(-1, 1, 1) for values in (mean, std)
     )
     return ((data.astype(kind) - shift) / scale).astype(data.dtype)
 

@@ -261,7 +261,7 @@ def multibox_target(
     if 0 in (batch, label.shape[1], count):
         empty = jnp.zeros((batch, count * 4), anchor.dtype)
         return empty, empty, jnp.full((batch, count), ignore_label, anchor.dtype)
-    return jax.vmap(lambda one, scores: _one_target(anchor[0], one, scores, **options))(
+    return jax.vmap(lambda boxes, scores: _one_target(anchor[0], boxes, scores, **options))(
         label, cls_pred
     )
 

@@ -198,8 +198,8 @@ def _register(name: str, batch: str) -> None:
         iou_loss: bool = False,
     ) -> Any:
         boxes, scores = jax.vmap(
-            lambda *one: _propose(
-                *one,
+            lambda *image: _propose(
+                *image,
                 rpn_pre_nms_top_n=rpn_pre_nms_top_n,
                 rpn_post_nms_top_n=rpn_post_nms_top_n,
                 threshold=threshold,

@@ -52,7 +52,7 @@ def _separable(data: Any, rows: np.ndarray[Any, Any], columns: np.ndarray[Any, A
 
 
 def _grid_of(output_size: tuple[int, ...]) -> tuple[int, int]:
-    if len(output_size) > 2 or any(one < 1 for one in output_size):
+    if len(output_size) > 2 or any(size < 1 for size in output_size):
         raise ParameterError(
             "AdaptiveAvgPooling2D: output_size must be () or one or two numbers from 1, got "
             f"{output_size}"
@@ -248,17 +248,17 @@ def _upsampling_check(
             )
         require_shape("UpSampling", "weight", types[1], (channels, 1, kernel, kernel), because)
         return
-    size = tuple(one * scale for one in types[0].shape[2:])
-    for index, one in enumerate(types[1:], 1):
-        require_images("UpSampling", f"arg{index}", one)
-        factors = {big / small for big, small in zip(size, one.shape[2:], strict=True)}
-        channels_fit = multi_input_mode == "concat" or one.shape[1] == types[0].shape[1]
+    size = tuple(length * scale for length in types[0].shape[2:])
+    for index, type_ in enumerate(types[1:], 1):
+        require_images("UpSampling", f"arg{index}", type_)
+        factors = {big / small for big, small in zip(size, type_.shape[2:], strict=True)}
+        channels_fit = multi_input_mode == "concat" or type_.shape[1] == types[0].shape[1]
         whole = len(factors) == 1 and factors.pop().is_integer()
-        if not whole or one.shape[0] != types[0].shape[0] or not channels_fit:
+        if not whole or type_.shape[0] != types[0].shape[0] or not channels_fit:
             raise ShapeError(
                 f"UpSampling: arg{index} must have the batch of arg0 (and with 'sum' its "
                 f"channels), and a height and width of which {size} is one multiple, got "
-                f"arg0 {types[0]} and arg{index} {one}"
+                f"arg0 {types[0]} and arg{index} {type_}"
             )
 
 
@@ -267,8 +267,8 @@ def _upsampling_type(
 ) -> tuple[TensorType, ...]:
     batch, channels, *size = types[0].shape
     if sample_type == "nearest" and multi_input_mode == "concat":
-        channels = sum(one.shape[1] for one in types)
-    return (tensor_type((batch, channels, *(one * scale for one in size)), types[0].dtype),)
+        channels = sum(type_.shape[1] for type_ in types)
+    return (tensor_type((batch, channels, *(length * scale for length in size)), types[0].dtype),)
 
 
 def _upsampling_shapes(shapes: Shapes, *, scale: int, sample_type: str, **_: Any) -> Shapes:
@@ -332,5 +332,5 @@ def upsampling(
             no_bias=True,
             platform=platform,
         )
-    grown = [_nearest(one, data[0].shape[2] * scale) for one in data]
+    grown = [_nearest(array, data[0].shape[2] * scale) for array in data]
     return jnp.concatenate(grown, 1) if multi_input_mode == "concat" else sum(grown)

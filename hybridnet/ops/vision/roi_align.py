@@ -81,7 +81,7 @@ def _each_sample(
         state: at the start.
     """
     height, width = size
-    most = [jnp.max(one, initial=0) for one in regions.samples]
+    most = [jnp.max(counts, initial=0) for counts in regions.samples]
     taken = jnp.maximum(regions.samples[0] * regions.samples[1], 1)
     image = jnp.where(regions.there, regions.image, 0)[:, None, None]
 

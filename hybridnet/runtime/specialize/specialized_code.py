@@ -14,7 +14,7 @@ from typing import Any, Final
 from hybridnet.graph.evaluate import evaluate
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.native import onednn
-from hybridnet.ops.core.alternatives import settled_weights
+from hybridnet.ops.core.alternatives import constant_weights
 from hybridnet.ops.core.call import Types
 from hybridnet.ops.core.operator import OpCall
 from hybridnet.passes.context import TOLERANCE, PassContext
@@ -58,7 +58,7 @@ def lower_specialized(code: Code, constant: Iterable[int]) -> Callable[..., tupl
     def program(*arguments: Any) -> tuple[Any, ...]:
         *arrays, numbers = arguments
         scalars = {host: numbers[place] for place, host in enumerate(hosts)}
-        with settled_weights():
+        with constant_weights():
             results = evaluate(made, platform, [arrays[slot] for slot in slots], scalars)
         return tuple(results[number] for number in outputs)
 

@@ -84,7 +84,7 @@ def check_sizes(op: str, data: TensorType, sizes: Sequence[int], params: Any) ->
     """Checks that the output's spatial sizes are not empty."""
     if min(sizes) < 1:
         got = ", ".join(
-            f"{one} {params[one]}" for one in ("kernel", "pad", "dilate") if one in params
+            f"{name} {params[name]}" for name in ("kernel", "pad", "dilate") if name in params
         )
         raise ShapeError(
             f"{op}: the window must fit into the padded data, got data {data} with {got}, "
@@ -148,7 +148,7 @@ class Filters:
         data, weight, *bias = shapes
         known = data is not None and len(data) == len(params["kernel"]) + 2
         channel = split(data, params["layout"])[0] if data is not None and known else 0
-        biases = [fill(one, (params["num_filter"],)) for one in bias]
+        biases = [fill(shape, (params["num_filter"],)) for shape in bias]
         return [data, fill(weight, self._weight(channel, params)), *biases]
 
     def _weight(self, channel: int, params: Mapping[str, Any]) -> Shape:

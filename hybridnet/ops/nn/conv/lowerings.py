@@ -3,9 +3,9 @@
 GPUs and TPUs get XLA's own convolution and window reduction. On CPUs these are slow, and what is
 measured to win (``benchmarks/lowerings.py``) is used instead:
 
-- Data is turned so that the batch is the innermost axis, ``(channel, *spatial, batch)``: then
+- Data is transposed so that the batch is the innermost axis, ``(channel, *spatial, batch)``: then
   every slice of a window is a run of whole vectors, and patches are copied in long runs. The
-  turns cost little: XLA keeps the physical order through the elementwise operators between two
+  transposes cost little: XLA keeps the physical order through the elementwise operators between two
   layers, and so most of them cancel.
 - A convolution with a small patch matrix is one matrix product with it (im2col; Chellapilla et
   al., "High Performance Convolutional Neural Networks for Document Processing", 2006). Its

@@ -20,9 +20,9 @@ from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.lazy import jax, jnp
 from hybridnet.native import onednn
 
-from ...core.alternatives import PLAIN, Site, alternative, builtin_choice, settled_choice
-from .channels_last import plus_bias
+from ...core.alternatives import PLAIN, Site, alternative, builtin_choice, constant_choice
 from .lowerings import convolved_size, deconvolution_padding
+from .row_sums import plus_bias
 
 __all__ = [
     "NAME",
@@ -170,7 +170,7 @@ def _first(shape: Sequence[int], is_last: bool) -> tuple[int, ...]:
 
 
 def _given(*arrays: Any) -> tuple[Any, ...]:
-    return tuple(one for one in arrays if one is not None)
+    return tuple(array for array in arrays if array is not None)
 
 
 def _per_axis(given: Sequence[int], default: int, axes: int) -> tuple[int, ...]:
@@ -182,7 +182,7 @@ def applies(site: Site) -> bool:
     return (
         site.platform == "cpu"
         and site.is_static
-        and all(one.dtype == FLOAT32 and 0 not in one.shape for one in site.operands)
+        and all(operand.dtype == FLOAT32 and 0 not in operand.shape for operand in site.operands)
         and onednn.load()
     )
 
@@ -232,12 +232,12 @@ def convolution(data: Any, weight: Any, bias: Any = None, **params: Any) -> Any:
 
 
 def applies_packed(site: Site) -> bool:
-    """Whether it can compute a convolution with weights that are turned once."""
+    """Whether it can compute a convolution with weights that are packed once."""
     return _infers(site) and _is_last(site.attrs["layout"])
 
 
 def _infers(site: Site) -> bool:
-    return site.settled and site.wanted is None and applies(site)
+    return site.constant_weights and site.wanted is None and applies(site)
 
 
 @alternative("Convolution", PACKED, applies=applies_packed, tolerance=_TOLERANCE)
@@ -273,7 +273,7 @@ def _packed_product(data: Any, weight: Any, bias: Any = None, **params: Any) -> 
     return _packed(window, data.reshape(window.source), weight, bias).reshape(*lead, -1)
 
 
-@settled_choice("FullyConnected")
+@constant_choice("FullyConnected")
 def _choose_packed_product(site: Site) -> str | None:
     # Milliseconds, XLA's, this and with weights as they come: 1 x 25088 x 4096 15.4, 16.3 and 12.9,
     # 4 rows 45.0, 16.4; 16 x 9216 x 4096 24.0, 11.2 and 21.1; 128 x 784 x 512 0.60, 0.45 and 0.41;
@@ -330,7 +330,7 @@ def _rows(site: Site) -> int:
 
 def multiplications(site: Site) -> int:
     """Returns how many multiplications a dense layer's forward pass is."""
-    data, weight = (one.shape for one in site.operands[:2])
+    data, weight = (operand.shape for operand in site.operands[:2])
     count: int = math.prod(data) * weight[0]
     return count
 

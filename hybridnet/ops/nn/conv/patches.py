@@ -15,6 +15,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 from ...core.checks import require_floats
 from ...core.registry import operator
 from ._rules import check_data, check_kernel, check_sizes, per_axis
+from .lowerings import convolved_size
 
 __all__: list[str] = []
 
@@ -29,10 +30,7 @@ def _places(op: str, spatial: Sequence[int], params: Mapping[str, Any]) -> tuple
         per_axis(op, params, "pad", 0),
         strict=True,
     )
-    return tuple(
-        (size + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1
-        for size, kernel, stride, dilate, pad in sizes
-    )
+    return tuple(itertools.starmap(convolved_size, sizes))
 
 
 def _patches(data: Any, params: Mapping[str, Any]) -> Any:
@@ -41,10 +39,10 @@ def _patches(data: Any, params: Mapping[str, Any]) -> Any:
     stride = per_axis("im2col", params, "stride", 1)
     dilate = per_axis("im2col", params, "dilate", 1)
     pad = per_axis("im2col", params, "pad", 0)
-    padded = jnp.pad(data, ((0, 0), (0, 0), *((one, one) for one in pad)))
+    padded = jnp.pad(data, ((0, 0), (0, 0), *((zeros, zeros) for zeros in pad)))
     slices = []
     for place in itertools.product(*map(range, params["kernel"])):
-        starts = [one * step for one, step in zip(place, dilate, strict=True)]
+        starts = [index * step for index, step in zip(place, dilate, strict=True)]
         window = tuple(
             slice(start, start + (count - 1) * step + 1, step)
             for start, count, step in zip(starts, places, stride, strict=True)
@@ -142,5 +140,5 @@ def col2im(
     params = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad}
     shape = _image_shape(data, {**params, "output_size": output_size})
     image = jax.ShapeDtypeStruct(shape, data.dtype)
-    (added,) = jax.linear_transpose(lambda one: _patches(one, params), image)(data)
+    (added,) = jax.linear_transpose(lambda source: _patches(source, params), image)(data)
     return added

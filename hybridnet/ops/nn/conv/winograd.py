@@ -11,7 +11,7 @@ import math
 from functools import partial
 from typing import Final
 
-from ...core.alternatives import Site, alternative, settled_choice
+from ...core.alternatives import Site, alternative, constant_choice
 from . import onednn
 from .onednn import Window
 
@@ -65,9 +65,9 @@ def pays(site: Site) -> bool:
     window = _window(site)
     channels, (batch, filters, *sizes) = window.source[1], window.destination
     weights = channels * filters
-    tiles = batch * math.prod(-(-one // _TILE) for one in sizes)
+    tiles = batch * math.prod(-(-size // _TILE) for size in sizes)
     planes = tiles * weights + _OF_TILES * tiles * (channels + filters)
-    if not site.settled:
+    if not site.constant_weights:
         planes += _OF_WEIGHTS * weights
     return _PLANES * planes < _LEAST_GAIN * _TAPS * batch * math.prod(sizes) * weights
 
@@ -81,7 +81,7 @@ for _operator in ("Convolution", "_fused_convolution"):
     )
 
 
-@settled_choice("_fused_convolution")
+@constant_choice("_fused_convolution")
 def packed_choice(site: Site) -> str:
     """Returns how oneDNN computes a convolution whose weights stay the same."""
     return PACKED if pays(site) else onednn.PACKED

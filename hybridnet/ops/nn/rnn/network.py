@@ -80,7 +80,7 @@ def _types(*types: TensorType, state_outputs: bool, **params: Any) -> Sequence[T
     time, batch, _ = data.shape
     found = [tensor_type((time, batch, net.shown * net.directions), data.dtype)]
     if state_outputs:
-        found += [tensor_type(net.state_shape(one, batch), data.dtype) for one in net.states]
+        found += [tensor_type(net.state_shape(state, batch), data.dtype) for state in net.states]
     if net.num_kept:
         size, dtype = net.hidden, wide(data.dtype)
         widths = {"lstm": (size, 4 * size, size), "gru": (size, 3 * size, size)}
@@ -106,7 +106,7 @@ def _complete(shapes: Shapes, **params: Any) -> Shapes:
 
 def _cost(data: TensorType, *_: TensorType, **params: Any) -> float:
     time, batch, features = data.shape
-    weights = sum(a * b for one in net_of(**params).blocks(features) for a, b in one)
+    weights = sum(a * b for block in net_of(**params).blocks(features) for a, b in block)
     return 2.0 * time * batch * weights
 
 
@@ -151,14 +151,14 @@ def _run(
         outputs = []
         for number in range(index, index + net.directions):
             layer = Layer(net.mode, number > index, net.clip, way)
-            first = tuple(one[number] for one in states)
+            first = tuple(state[number] for state in states)
             old = tuple(kept[number * KEPT[net.mode] :][: KEPT[net.mode]])
             output, end, mine = _one(layer, x, first, blocks[number], valid, old)
             outputs.append(output)
             ends.append(end)
             new_kept.extend(mine)
         x = jnp.concatenate(outputs, -1) if net.directions > 1 else outputs[0]
-    return x, [jnp.stack(one) for one in zip(*ends, strict=True)], new_kept
+    return x, [jnp.stack(last) for last in zip(*ends, strict=True)], new_kept
 
 
 def _one(
@@ -220,7 +220,7 @@ def _dropout(p: float, train: bool, state: Any) -> tuple[Callable[[Any], Any] | 
 def _gradient(back: Backward) -> Sequence[Any]:
     num_kept = net_of(**back.attrs).num_kept
     num_visible = back.call.num_visible
-    if not num_kept or any(one is not None for one in back.grads[num_visible:]):
+    if not num_kept or any(grad is not None for grad in back.grads[num_visible:]):
         return vjp_gradient(back)  # of second order: what was kept has a gradient, too
     wanted = tuple(
         index
@@ -346,10 +346,10 @@ def _lowering(
     states = (state, state_cell)[: len(net.states)]
     dtype = data.dtype
     drop, random = _dropout(p, train, generator)
-    arrays = [one.astype(wide(dtype)) for one in (data, parameters, *states)]
+    arrays = [array.astype(wide(dtype)) for array in (data, parameters, *states)]
     outputs, ends, kept = _run(net, arrays[0], arrays[1], arrays[2:], lengths, drop, way=way)
     found = [outputs, *ends] if state_outputs else [outputs]
-    made = [one.astype(dtype) for one in found]
+    made = [array.astype(dtype) for array in found]
     if net.num_kept:
         made += kept
     return [*made, random[0]] if p > 0 else made
@@ -408,14 +408,14 @@ def _backward_lowering(
         for index, value in zip(wanted, values, strict=True):
             every[index] = value
         lengths = every.pop() if params["use_sequence_length"] else None
-        data, parameters, *states = (one.astype(wide(dtype)) for one in every)
+        data, parameters, *states = (array.astype(wide(dtype)) for array in every)
         outputs, ends, _ = _run(net, data, parameters, states, lengths, drop, kept, way)
         made = [outputs, *ends]
         return [made[index] for index in given]
 
     made, pull_back = jax.vjp(forward, *(inputs[index] for index in wanted))
     found: Sequence[Any] = pull_back(
-        [head.astype(one.dtype) for head, one in zip(heads, made, strict=True)]
+        [head.astype(output.dtype) for head, output in zip(heads, made, strict=True)]
     )
     return found
 

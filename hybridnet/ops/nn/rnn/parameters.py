@@ -69,7 +69,7 @@ class Net:
 
     def size(self, features: int) -> int:
         """Returns the number of parameters for inputs of so many features."""
-        weights = sum(rows * columns for one in self.blocks(features) for rows, columns in one)
+        weights = sum(rows * columns for block in self.blocks(features) for rows, columns in block)
         return weights + 2 * self.layers * self.directions * GATES[self.mode] * self.hidden
 
 
@@ -126,22 +126,22 @@ def unpacked(parameters: Any, net: Net, features: int) -> list[tuple[Any, ...]]:
     shapes = [*itertools.chain(*blocks), *biases]
     # At once, so that the gradient is joined at once.
     cut = lax.split(parameters, [math.prod(shape) for shape in shapes])
-    arrays = iter([one.reshape(shape) for one, shape in zip(cut, shapes, strict=True)])
-    weights = [tuple(itertools.islice(arrays, len(one))) for one in blocks]
-    return [(*one, next(arrays), next(arrays)) for one in weights]
+    arrays = iter([array.reshape(shape) for array, shape in zip(cut, shapes, strict=True)])
+    weights = [tuple(itertools.islice(arrays, len(block))) for block in blocks]
+    return [(*pair, next(arrays), next(arrays)) for pair in weights]
 
 
 def _joined_type(*data: TensorType, dim: int, **_: Any) -> tuple[TensorType]:
     axis = one_axis("_rnn_param_concat", dim, data[0])
-    rests = {one.shape[:axis] + one.shape[axis + 1 :] for one in data}
-    if len(rests) > 1 or len({len(one.shape) for one in data}) > 1:
+    rests = {type_.shape[:axis] + type_.shape[axis + 1 :] for type_ in data}
+    if len(rests) > 1 or len({len(type_.shape) for type_ in data}) > 1:
         names = [f"data{number}" for number in range(len(data))]
         raise ShapeError(
             f"_rnn_param_concat: inputs must have equal shapes except along dim={dim}, got "
             f"{describe(names, data)}"
         )
     shape = list(data[0].shape)
-    shape[axis] = sum(one.shape[axis] for one in data)
+    shape[axis] = sum(type_.shape[axis] for type_ in data)
     return (tensor_type(tuple(shape), promote_types(data)),)
 
 
@@ -155,4 +155,4 @@ def rnn_param_concat(*data: Any, num_args: int = 0, dim: int = 1) -> Any:
         dim: the axis.
     """
     dtype = promote_types(data)
-    return jnp.concatenate([one.astype(dtype) for one in data], axis=dim)
+    return jnp.concatenate([array.astype(dtype) for array in data], axis=dim)
