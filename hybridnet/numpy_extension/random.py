@@ -35,7 +35,7 @@ def _batch(batch_shape: Any) -> tuple[int, ...]:
 
 
 def _common(first: Any, second: Any) -> tuple[int, ...]:
-    shapes = [one.shape if isinstance(one, NDArray) else () for one in (first, second)]
+    shapes = [value.shape if isinstance(value, NDArray) else () for value in (first, second)]
     return onp.broadcast_shapes(*shapes)
 
 

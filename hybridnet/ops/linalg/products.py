@@ -37,9 +37,12 @@ def _product_type(
     last = len(A.shape) - 1
     if rows == last:
         raise ShapeError(f"{op}: axis must not be the last one, which is the columns, got {axis}")
-    left, right = ((one.shape[rows], one.shape[last]) for one in (A, B))
+    left, right = ((matrices.shape[rows], matrices.shape[last]) for matrices in (A, B))
     (n, inner), (again, m) = left[:: -1 if transpose_a else 1], right[:: -1 if transpose_b else 1]
-    batch = [[size for i, size in enumerate(one.shape) if i not in (rows, last)] for one in (A, B)]
+    batch = [
+        [size for i, size in enumerate(matrices.shape) if i not in (rows, last)]
+        for matrices in (A, B)
+    ]
     if inner != again or batch[0] != batch[1]:
         raise ShapeError(
             f"{op}: the columns of A must be as many as the rows of B, and all other dimensions "
@@ -52,7 +55,7 @@ def _product_type(
 
 
 def _product(A: Any, B: Any, transpose_a: bool, transpose_b: bool, axis: int) -> Any:
-    left, right = (jnp.moveaxis(one, axis, -2) for one in (A, B))
+    left, right = (jnp.moveaxis(matrices, axis, -2) for matrices in (A, B))
     product = jnp.matmul(left.mT if transpose_a else left, right.mT if transpose_b else right)
     return jnp.moveaxis(product, -2, axis)
 

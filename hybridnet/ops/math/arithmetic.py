@@ -88,7 +88,7 @@ def _swapped(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def _equal_dtypes(back: Backward) -> bool:
-    lhs, rhs = (one.inferred_dtype for one in back.inputs)
+    lhs, rhs = (side.inferred_dtype for side in back.inputs)
     return lhs is not None and lhs == rhs
 
 
@@ -195,19 +195,14 @@ def _check_sum(*args: TensorType, **_: Any) -> None:
     check=_check_sum,
     infer=lambda *args, **_: (tensor_type(args[0].shape, promote_types(args)),),
     complete=unify,
-    cost=lambda *args, **_: float(sum(one.size for one in args)),
+    cost=lambda *args, **_: float(sum(array.size for array in args)),
 )
 def _add_n(*args: Any, num_args: int = 0) -> Any:
-    """Sum of any number of arrays of equal shape.
-
-    Args:
-        args: the arrays.
-        num_args: how many there are; saved symbols hold it, calls need not give it.
-    """
+    """Sum of any number of arrays of equal shape."""
     arrays = promoted(*args)
     total = arrays[0]
-    for one in arrays[1:]:
-        total = total + one
+    for array in arrays[1:]:
+        total = total + array
     return total
 
 
@@ -234,7 +229,7 @@ def _power_of_number(x: Any, exponent: Any, choose: bool) -> Any:
         if not choose:
             return jnp.power(x, exponent)
         *cheap, general = *_CHEAP_POWERS.values(), lambda x: jnp.power(x, exponent)
-        matches = [exponent == one for one in _CHEAP_POWERS]
+        matches = [exponent == known for known in _CHEAP_POWERS]
         index = jnp.argmax(jnp.stack([*matches, jnp.asarray(True)]))
         return lax.switch(index, [*cheap, general], x)
 

@@ -157,7 +157,6 @@ def _identity_like(lhs: Any, rhs: Any) -> Any:
     """The first array itself. Saved graphs hold it, to say that it is like the second.
 
     Args:
-        lhs: the array.
         rhs: another, which is not read.
     """
     return lhs

@@ -154,7 +154,6 @@ def _norm(
     """Norm over axes: the sum of absolute values, or the root of the sum of squares.
 
     Args:
-        data: the array.
         ord: 1 or 2.
         axis: an axis or several; None for all.
         out_dtype: the dtype of the result; None for that of `data`.
@@ -196,7 +195,6 @@ def _arg_extreme(name: str, finder: Callable[..., Any], doc: str) -> None:
         Positions have the dtype of `data`, as in MXNet; of equal elements the first counts.
 
         Args:
-            data: the array.
             axis: the axis; None for the position in the flattened array.
             keepdims: keep the axis with size 1.""",
     )(lowering)
@@ -237,8 +235,6 @@ def _cumsum(a: Any, *, axis: int | None = None, dtype: DType | None = None) -> A
     """Running sum along an axis, or of the flattened array where `axis` is None.
 
     Args:
-        a: the array.
-        axis: the axis.
         dtype: the dtype of the sums; None for that of `a`.
     """
     return jnp.cumsum(a, axis=axis, dtype=a.dtype if dtype is None else as_dtype(dtype))
@@ -254,11 +250,10 @@ def _moments(data: Any, *, axes: Axis = None, keepdims: bool = False) -> Any:
     """Mean and variance over axes; the variance divides by the number of elements.
 
     Args:
-        data: the array.
         axes: an axis or several; None for all.
     """
     over = reduced_axes("moments", _type_of(data), axes)
     shape = reduced_shape(tuple(data.shape), over, keepdims)
     x = data if is_float(np.dtype(data.dtype)) else data.astype(FLOAT64)
     both = jnp.mean(x, axis=over), jnp.var(x, axis=over)
-    return tuple(convert(one.reshape(shape), np.dtype(data.dtype)) for one in both)
+    return tuple(convert(moment.reshape(shape), np.dtype(data.dtype)) for moment in both)

@@ -165,7 +165,7 @@ def _whole(name: str) -> Callable[..., None]:
     """Returns a check that no input is floating point."""
 
     def check(*types: TensorType, **_: Any) -> None:
-        if any(is_float(one.dtype) for one in types):
+        if any(is_float(given.dtype) for given in types):
             raise DTypeError(
                 f"{name}: needs integers or bool, got {describe(_SIDES, types)}; cast with "
                 "astype('int32')"
@@ -233,7 +233,6 @@ def _nan_to_num(
     """Replaces what is no finite number.
 
     Args:
-        data: the array.
         copy: accepted; the result is always a new array.
         nan: in the place of NaN.
         posinf: of positive infinity; None for the largest number of the dtype.

@@ -48,7 +48,7 @@ def _of_matrix(
     def lowering(a: Any) -> Any:
         made = function(_wide(a))
         made = made if isinstance(made, tuple) else (made,)
-        return tuple(one.astype(a.dtype) for one in made)
+        return tuple(part.astype(a.dtype) for part in made)
 
     operator(name, outputs=outputs, check=_check(name, square), doc=doc)(lowering)
 
@@ -107,7 +107,7 @@ def _eigvalsh(a: Any, *, UPLO: Literal["L", "U"] = "L") -> Any:
 @operator("_npi_solve", check=_check("_npi_solve", True, ("a", "b")))
 def _solve(a: Any, b: Any) -> Any:
     """Solutions x of a @ x = b, for vectors b (as many axes less one as a) or matrices b."""
-    wide = [_wide(one) for one in (a, b)]
+    wide = [_wide(side) for side in (a, b)]
     vector = b.ndim == a.ndim - 1
     made = jnp.linalg.solve(wide[0], wide[1][..., None] if vector else wide[1])
     return (made[..., 0] if vector else made).astype(b.dtype)
@@ -162,7 +162,6 @@ def _norm(
     """Norm of vectors or matrices.
 
     Args:
-        data: the array.
         ord: the order, where `flag` is 'vector' or 'matrix'.
         axis: the axis of vectors, or the two axes of matrices.
         keepdims: keep these axes with size 1.

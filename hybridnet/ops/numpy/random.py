@@ -40,11 +40,6 @@ Draw = Callable[..., Any]
 # Distributions ------------------------------------------------------------------------------------
 
 
-def _from_zero(key: Any, shape: Shape, dtype: Any) -> Any:
-    """Uniform on [0, 1)."""
-    return uniforms(key, shape, dtype)
-
-
 def _open(key: Any, shape: Shape, dtype: Any) -> Any:
     """Uniform on (0, 1): the middles of the intervals that `uniforms` gives the starts of."""
     half = 2.0 ** (-54 if dtype == FLOAT64 else -25)
@@ -69,7 +64,7 @@ def _logistic(key: Any, shape: Shape, dtype: Any, loc: Any, scale: Any) -> Any:
 
 _DISTRIBUTIONS: Final[Mapping[str, tuple[Draw, dict[str, float], str, bool]]] = {
     "uniform": (
-        lambda key, shape, dtype, low, high: low + (high - low) * _from_zero(key, shape, dtype),
+        lambda key, shape, dtype, low, high: low + (high - low) * uniforms(key, shape, dtype),
         {"low": 0.0, "high": 1.0},
         "uniform distribution on [low, high)",
         True,
@@ -170,22 +165,22 @@ def _drawn(operands: Sequence[Any], given: str, numbers: Sequence[Any], dtype: A
     values = list(numbers)
     for position, array in zip(given, operands, strict=True):
         values[int(position) - 1] = array
-    return [one.astype(dtype) for one in values]
+    return [value.astype(dtype) for value in values]
 
 
 def _distribution(name: str) -> None:
     draw, numbers, doc, differentiable = _DISTRIBUTIONS[name]
     row = f"_npi_{name}"
     # The inputs' shapes decide `size`, so parameters called "shape" have another name in the row.
-    spelled = {one: "alpha" if one == "shape" else one for one in numbers}
+    spelled = {key: "alpha" if key == "shape" else key for key in numbers}
 
     def lowering(
         *operands: Any, given: str, size: Any, ctx: str, dtype: Any, state: Any, **params: Any
     ) -> Any:
         kind = as_dtype(dtype) if dtype else FLOAT32
         key, state = next_key(state)
-        values = _drawn(operands, given, [params[one] for one in spelled.values()], wide(kind))
-        types = [tensor_type(tuple(one.shape), FLOAT32) for one in operands]
+        values = _drawn(operands, given, [params[key] for key in spelled.values()], wide(kind))
+        types = [tensor_type(tuple(operand.shape), FLOAT32) for operand in operands]
         return draw(key, _size(row, types, size), wide(kind), *values).astype(kind), state
 
     def check(*types: TensorType, dtype: Any, **_: Any) -> None:
@@ -196,7 +191,7 @@ def _distribution(name: str) -> None:
         return (tensor_type(_size(row, types, size), as_dtype(dtype) if dtype else FLOAT32),)
 
     keywords: dict[str, tuple[Any, Any]] = {
-        spelled[one]: (Scalar, default) for one, default in numbers.items()
+        spelled[key]: (Scalar, default) for key, default in numbers.items()
     }
     keywords |= {
         "given": (_Given, ""),
@@ -209,10 +204,10 @@ def _distribution(name: str) -> None:
         row,
         check=check,
         infer=infer,
-        takes=lambda *, given, **_: [_BOTH[int(one) - 1] for one in given],
+        takes=lambda *, given, **_: [_BOTH[int(position) - 1] for position in given],
         no_gradient="" if differentiable else _DRAWN,
         doc=f"Draws from the {doc}.\n\nArgs:\n"
-        + "".join(f"    {one}: an array of a parameter.\n" for one in _BOTH)
+        + "".join(f"    {name}: an array of a parameter.\n" for name in _BOTH)
         + "    given: which parameters are arrays.\n"
         "    size: the shape; None for that of the parameters.\n",
     )(_with_optional_inputs(lowering, keywords))
@@ -224,8 +219,8 @@ def _with_optional_inputs(
     """Gives a lowering two inputs that need not be there."""
     signed(lowering, (), keywords)
     optional = [
-        inspect.Parameter(one, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
-        for one in _BOTH
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
+        for name in _BOTH
     ]
     rest = inspect.signature(lowering).parameters.values()
     lowering.__signature__ = inspect.Signature([*optional, *rest])  # type: ignore[attr-defined]
@@ -291,7 +286,6 @@ def _bernoulli(
         array: whether there is an array of them.
         is_logit: whether they are logits: the logarithms of the odds.
         size: the shape; None for that of the probabilities.
-        ctx: the device, as text.
         dtype: of the samples.
     """
     key, state = next_key(state)
@@ -325,7 +319,6 @@ def _choice(
         size: the shape of the result.
         replace: whether one can be chosen again.
         weighted: whether there are probabilities.
-        ctx: the device, as text.
     """
     key, state = next_key(state)
     count = int(np.prod(size, dtype=int))
@@ -388,7 +381,7 @@ def _multivariate_normal(mean: Any, cov: Any, *, size: Shape = (), state: Random
         cov: (..., n, n), positive definite.
         size: how many draws for each.
     """
-    types = [tensor_type(tuple(one.shape), np.dtype(one.dtype)) for one in (mean, cov)]
+    types = [tensor_type(tuple(operand.shape), np.dtype(operand.dtype)) for operand in (mean, cov)]
     (made,) = _multivariate_type(*types, size=size)
     key, state = next_key(state)
     kind = wide(made.dtype)

@@ -104,9 +104,9 @@ def _selection(name: str, reducer: Callable[..., Any], choose: Any, doc: str, al
     def lowering(
         a: Any, *, axis: Axis = None, keepdims: bool = False, initial: float | None = None
     ) -> Any:
-        one = _type_of(a)
-        axes = _axes(name, one, axis)
-        shape = _shape(one, axes, keepdims)
+        given = _type_of(a)
+        axes = _axes(name, given, axis)
+        shape = _shape(given, axes, keepdims)
         if not a.size:
             assert initial is not None  # `check` has seen to it
             return jnp.full(shape, initial, a.dtype)
@@ -183,7 +183,6 @@ def _mean(
     """Mean over axes; of no elements it is NaN.
 
     Args:
-        a: the array.
         axis: an axis or several; None for all.
         dtype: the dtype to compute in and of the result; None for that of `a`, or float32.
         initial: must be None: MXNet declares it and does not support it either.
@@ -205,11 +204,11 @@ def _moment(name: str, root: bool, doc: str) -> None:
         ddof: int = 0,
         keepdims: bool = False,
     ) -> Any:
-        one = _type_of(a)
-        axes = _axes(name, one, axis)
-        kind = _mean_dtype(one, dtype)
+        given = _type_of(a)
+        axes = _axes(name, given, axis)
+        kind = _mean_dtype(given, dtype)
         x = a.astype(kind) if is_float(kind) else a.astype(FLOAT64)
-        count = math.prod(one.shape[i] for i in axes)
+        count = math.prod(given.shape[i] for i in axes)
         apart = x - jnp.mean(x, axis=axes, keepdims=True)
         # As NumPy: not defined (NaN or infinite) where nothing is left to divide by.
         total = jnp.sum(apart * apart, axis=axes, keepdims=keepdims)
@@ -253,7 +252,6 @@ def _position(name: str, finder: Callable[..., Any], doc: str) -> None:
         Positions are int64; of equal elements the first counts.
 
         Args:
-            data: the array.
             axis: the axis; None for the position in the flattened array.
             keepdims: keep the axis with size 1.""",
     )(lowering)
@@ -294,7 +292,6 @@ def _average(
     """Weighted average over axes, and the sum of the weights.
 
     Args:
-        a: the array.
         weights: of its shape, or one for each position along the one axis; equal by default.
         axis: an axis or several; None for all.
         returned: whether the sums of the weights are returned too.

@@ -262,7 +262,6 @@ def adamw_update(
             changed.
         beta1: the decay of `mean`.
         beta2: the decay of `var`.
-        epsilon: keeps the root from zero.
         eta: a factor of the whole step.
         clip_gradient: see the module.
     """
@@ -337,7 +336,7 @@ def lamb_update_phase2(
         lower_bound: see `r1`.
         upper_bound: see `r1`.
     """
-    r1, r2 = (one.reshape(()).astype(weight.dtype) for one in (r1, r2))
+    r1, r2 = (norm.reshape(()).astype(weight.dtype) for norm in (r1, r2))
     if lower_bound >= 0:
         r1 = jnp.maximum(r1, lower_bound)
     if upper_bound >= 0:

@@ -30,7 +30,7 @@ def _check_floats(op: str, types: Sequence[TensorType], count: int | None, param
         raise ParameterError(
             f"{op}: {param} must be the number of arrays, {len(types)}, got {count}"
         )
-    if not all(is_float(one.dtype) for one in types):
+    if not all(is_float(array.dtype) for array in types):
         got = describe([f"data{i}" for i in range(len(types))], types)
         raise DTypeError(f"{op}: all arrays must be floating point, got {got}")
 
@@ -44,7 +44,7 @@ def _check_init(op: str, init_output: bool) -> None:
 
 
 def _all_finite(*data: Any) -> Any:
-    finite = jnp.stack([jnp.isfinite(one).all() for one in data]).all()
+    finite = jnp.stack([jnp.isfinite(array).all() for array in data]).all()
     return finite.astype(np.float32).reshape(1)
 
 
@@ -108,8 +108,8 @@ def multi_sum_sq(*data: Any, num_arrays: _Number) -> Any:
     Args:
         data: floating arrays of any shapes; they are summed in float32 at least.
     """
-    sums = [jnp.square(one.astype(wide(one.dtype))).sum() for one in data]
-    return jnp.stack([one.astype(np.float32) for one in sums])
+    sums = [jnp.square(array.astype(wide(array.dtype))).sum() for array in data]
+    return jnp.stack([total.astype(np.float32) for total in sums])
 
 
 def _check_lars(*types: TensorType, **_: Any) -> None:
@@ -152,10 +152,10 @@ def multi_lars(
 
 def _common(types: Sequence[Any], narrow: bool) -> np.dtype[Any] | None:
     """Returns the widest (or narrowest) floating dtype, or None where there is none."""
-    floats = [np.dtype(one.dtype) for one in types if is_float(np.dtype(one.dtype))]
+    floats = [np.dtype(array.dtype) for array in types if is_float(np.dtype(array.dtype))]
     if not floats:
         return None
-    ordered: list[np.dtype[Any]] = sorted(floats, key=lambda one: one.itemsize)
+    ordered: list[np.dtype[Any]] = sorted(floats, key=lambda dtype: dtype.itemsize)
     return ordered[0 if narrow else -1]
 
 
@@ -170,8 +170,8 @@ def _check_multicast(*types: TensorType, num_outputs: int, cast_narrow: bool) ->
 def _multicast_types(*types: TensorType, cast_narrow: bool, **_: Any) -> Sequence[TensorType]:
     dtype = _common(types, cast_narrow)
     return [
-        tensor_type(one.shape, dtype) if dtype is not None and is_float(one.dtype) else one
-        for one in types
+        tensor_type(array.shape, dtype) if dtype is not None and is_float(array.dtype) else array
+        for array in types
     ]
 
 
@@ -193,7 +193,9 @@ def amp_multicast(*data: Any, num_outputs: _Number, cast_narrow: bool = False) -
         As many arrays.
     """
     dtype = _common(data, cast_narrow)
-    return tuple(one.astype(dtype) if is_float(np.dtype(one.dtype)) else one for one in data)
+    return tuple(
+        array.astype(dtype) if is_float(np.dtype(array.dtype)) else array for array in data
+    )
 
 
 def _overwritten(*, num_arrays: int) -> Mapping[int, int]:
@@ -217,10 +219,5 @@ def _check_reset(*types: TensorType, num_arrays: int) -> None:
     no_gradient=UPDATE,
 )
 def reset_arrays(*data: Any, num_arrays: _Number) -> Any:
-    """Overwrites arrays with zeros; ``x[:] = 0`` does so too.
-
-    Args:
-        data: the arrays.
-        num_arrays: how many there are.
-    """
-    return tuple(jnp.zeros_like(one) for one in data)
+    """Overwrites arrays with zeros; ``x[:] = 0`` does so too."""
+    return tuple(jnp.zeros_like(array) for array in data)

@@ -150,10 +150,10 @@ def _of_shape(
     def lowering(*, shape: Shape, ctx: str, dtype: str | None, state: Any, **given: Any) -> Any:
         (like,) = _shape_type(shape=shape, dtype=dtype)
         key, state = next_key(state)
-        values = (given[one].astype(wide(like.dtype)) for one in numbers)
+        values = (given[number].astype(wide(like.dtype)) for number in numbers)
         return draw(key, like.shape, like.dtype, *values).astype(like.dtype), state
 
-    keywords: dict[str, tuple[Any, Any]] = {one: (Scalar, numbers[one]) for one in numbers}
+    keywords: dict[str, tuple[Any, Any]] = {number: (Scalar, numbers[number]) for number in numbers}
     keywords |= {"shape": (Shape, ()), "ctx": (str, ""), **_DTYPE, **_STATE}
     operator(
         name,
@@ -168,13 +168,13 @@ def _of_shape(
 def _of_like(name: str, draw: Draw, numbers: Mapping[str, float], doc: str) -> None:
     def lowering(data: Any, *, state: Any, **given: Any) -> Any:
         key, state = next_key(state)
-        values = (given[one].astype(wide(data.dtype)) for one in numbers)
+        values = (given[number].astype(wide(data.dtype)) for number in numbers)
         return draw(key, data.shape, data.dtype, *values).astype(data.dtype), state
 
     def check(data: TensorType, **_: Any) -> None:
         require_floats(name, ("data",), (data,))
 
-    keywords: dict[str, tuple[Any, Any]] = {one: (Scalar, numbers[one]) for one in numbers}
+    keywords: dict[str, tuple[Any, Any]] = {number: (Scalar, numbers[number]) for number in numbers}
     operator(
         name,
         check=check,
@@ -192,7 +192,7 @@ def _of_arrays(name: str, draw: Draw, arrays: tuple[str, ...], doc: str) -> None
 
     def check(*types: TensorType, dtype: str | None, **_: Any) -> None:
         _check_dtype(name)(dtype=dtype)
-        if any(one.shape != types[0].shape for one in types):
+        if any(param.shape != types[0].shape for param in types):
             raise ShapeError(
                 f"{name}: {' and '.join(arrays)} must have equal shapes, got "
                 f"{describe(arrays, types)}"
@@ -202,7 +202,7 @@ def _of_arrays(name: str, draw: Draw, arrays: tuple[str, ...], doc: str) -> None
         result = as_dtype(dtype) if dtype else FLOAT32
         key, state = next_key(state)
         apart = (*values[0].shape, *(1,) * len(shape))
-        parameters = (one.astype(wide(result)).reshape(apart) for one in values)
+        parameters = (value.astype(wide(result)).reshape(apart) for value in values)
         samples = draw(key, values[0].shape + shape, result, *parameters)
         return samples.astype(result), state
 

@@ -61,7 +61,6 @@ def boolean_mask(
     Args:
         data: any shape of 1 dimension or more.
         index: (data.shape[axis],), the mask.
-        axis: the axis.
         size: how many slices there are; measured on arrays. Where it is more than the mask has,
             zeros follow; where it is less, the first ones are taken.
 
@@ -167,7 +166,6 @@ def getnnz(data: Any, *, axis: int | None = None) -> Any:
     """The number of elements that are not zero (MXNet: of elements stored, in csr arrays alone).
 
     Args:
-        data: any shape.
         axis: count along this axis; None for all.
 
     Returns:
@@ -254,7 +252,6 @@ def quadratic(data: Any, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> A
     """Computes ``a * data**2 + b * data + c``.
 
     Args:
-        data: any shape.
         a: the coefficient of the square.
         b: of the first power.
         c: the constant.
@@ -275,7 +272,6 @@ def gradientmultiplier(data: Any, *, scalar: float = 1.0, is_int: bool = True) -
     backpropagation", 2015.
 
     Args:
-        data: any shape.
         is_int: without meaning here; read for MXNet's sake.
     """
     return data

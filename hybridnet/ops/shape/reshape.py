@@ -153,7 +153,6 @@ def _reshape(
     """The same elements in another shape.
 
     Args:
-        data: the array.
         shape: the new sizes; 0 copies a dimension, -1 is found, -2 copies all that remain, -3 joins
             two, -4 splits one into the two sizes that follow.
         reverse: read the codes from the right.
@@ -194,10 +193,10 @@ def _squeezed(data: TensorType, *, axis: Any) -> tuple[TensorType]:
         axes: tuple[int, ...] = tuple(i for i, size in enumerate(data.shape) if size == 1)
     else:
         axes = reduced_axes("squeeze", data, axis)
-    for one in axes:
-        if data.shape[one] != 1:
+    for i in axes:
+        if data.shape[i] != 1:
             raise ShapeError(
-                f"squeeze: axis must have size 1, got axis {one} of size {data.shape[one]} of "
+                f"squeeze: axis must have size 1, got axis {i} of size {data.shape[i]} of "
                 f"data {data}"
             )
     return (tensor_type(reduced_shape(data.shape, axes, False), data.dtype),)
@@ -246,7 +245,6 @@ def _reshape_like(
     """`lhs` in the shape of `rhs`.
 
     Args:
-        lhs: the array.
         rhs: only its shape counts.
         lhs_begin: the first dimension of `lhs` that is replaced; None for 0.
         lhs_end: the dimension of `lhs` after the last that is replaced; None for all.
