@@ -14,12 +14,7 @@ from hybridnet.ops.core.handle import Operand
 
 from .multiarray import array, ndarray
 
-__all__ = ["apply", "apply_all", "dtype_name", "is_operand", "merge", "operand", "shape_of"]
-
-
-def is_operand(value: Any) -> bool:
-    """Whether a value is an array or a symbol."""
-    return isinstance(value, Operand)
+__all__ = ["apply", "apply_all", "dtype_name", "merge", "operand", "shape_of"]
 
 
 def operand(value: Any, what: str = "np") -> Any:

@@ -6,7 +6,7 @@ bfloat16 are accepted too; triangular systems in them are solved in float32.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hybridnet.base.attrs import Scalar
@@ -90,8 +90,7 @@ def gemm2(
     Args:
         A: (..., n, k).
         B: (..., k, m), with the leading dimensions of `A`.
-        transpose_a: `A` is (..., k, n), and is transposed.
-        transpose_b: `B` is (..., m, k), and is transposed.
+        transpose_a, transpose_b: `A` is (..., k, n), or `B` (..., m, k), and is transposed.
         alpha: a factor.
         axis: the axis that holds the rows; the columns are the last one.
 
@@ -131,8 +130,7 @@ def gemm(
         A: (..., n, k).
         B: (..., k, m), with the leading dimensions of `A`.
         C: (..., n, m).
-        transpose_a: `A` is (..., k, n), and is transposed.
-        transpose_b: `B` is (..., m, k), and is transposed.
+        transpose_a, transpose_b: `A` is (..., k, n), or `B` (..., m, k), and is transposed.
         alpha: the factor of the product.
         beta: the factor of `C`.
         axis: the axis that holds the rows; the columns are the last one.
@@ -172,31 +170,28 @@ def syrk(A: Any, *, transpose: bool = False, alpha: Scalar = 1.0) -> Any:
 # Triangular matrices ----------------------------------------------------------------------------
 
 
-def _check_triangular(op: str, A: TensorType, B: TensorType, rightside: bool) -> None:
-    require_square(op, "A", A)
-    require_matrices(op, _FACTORS, (A, B))
-    side = -1 if rightside else -2
-    if A.shape[:-2] != B.shape[:-2] or A.shape[-1] != B.shape[side]:
-        raise ShapeError(
-            f"{op}: B must have the leading dimensions of A, and as many "
-            f"{'columns' if rightside else 'rows'} as A with rightside={rightside}, got "
-            f"{describe(_FACTORS, (A, B))}"
-        )
+def _triangular(op: str) -> Callable[..., None]:
+    def check(A: TensorType, B: TensorType, *, rightside: bool, **_: Any) -> None:
+        require_square(op, "A", A)
+        require_matrices(op, _FACTORS, (A, B))
+        side = -1 if rightside else -2
+        if A.shape[:-2] != B.shape[:-2] or A.shape[-1] != B.shape[side]:
+            raise ShapeError(
+                f"{op}: B must have the leading dimensions of A, and as many "
+                f"{'columns' if rightside else 'rows'} as A with rightside={rightside}, got "
+                f"{describe(_FACTORS, (A, B))}"
+            )
 
-
-def _check_trmm(A: TensorType, B: TensorType, *, rightside: bool, **_: Any) -> None:
-    _check_triangular("_linalg_trmm", A, B, rightside)
-
-
-def _check_trsm(A: TensorType, B: TensorType, *, rightside: bool, **_: Any) -> None:
-    _check_triangular("_linalg_trsm", A, B, rightside)
+    return check
 
 
 def _like_second(A: TensorType, B: TensorType, **_: Any) -> Sequence[TensorType]:
     return (B,)
 
 
-@operator("_linalg_trmm", aliases=("linalg_trmm",), check=_check_trmm, infer=_like_second)
+@operator(
+    "_linalg_trmm", aliases=("linalg_trmm",), check=_triangular("_linalg_trmm"), infer=_like_second
+)
 def trmm(
     A: Any,
     B: Any,
@@ -224,7 +219,9 @@ def trmm(
     return alpha * (jnp.matmul(B, triangle) if rightside else jnp.matmul(triangle, B))
 
 
-@operator("_linalg_trsm", aliases=("linalg_trsm",), check=_check_trsm, infer=_like_second)
+@operator(
+    "_linalg_trsm", aliases=("linalg_trsm",), check=_triangular("_linalg_trsm"), infer=_like_second
+)
 def trsm(
     A: Any,
     B: Any,

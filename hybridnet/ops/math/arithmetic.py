@@ -47,12 +47,6 @@ def _modulo(a: Any, b: Any) -> Any:
     return jnp.where(none, 0, jnp.mod(a, jnp.where(none, 1, b)))
 
 
-def _power(a: Any, b: Any) -> Any:
-    if is_float(np.dtype(a.dtype)):
-        return jnp.power(a, b)
-    return convert(jnp.power(a.astype(FLOAT64), b.astype(FLOAT64)), np.dtype(a.dtype))
-
-
 def _maximum(a: Any, b: Any) -> Any:
     # A selection, and not jnp.maximum, whose gradient is halved between equal elements.
     # The second condition lets a NaN on either side through.
@@ -75,6 +69,7 @@ def _in_float(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return compute
 
 
+_power = _in_float(lambda a, b: jnp.power(a, b))
 _hypot = _in_float(lambda a, b: jnp.hypot(a, b))
 _arctan2 = _in_float(lambda a, b: jnp.arctan2(a, b))
 

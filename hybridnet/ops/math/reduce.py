@@ -21,10 +21,10 @@ from ..core.families import STEP, convert
 from ..core.registry import operator
 from ..core.rules import one_axis, reduced_axes, reduced_shape, refuse_bool
 
-__all__ = ["extreme"]
+__all__ = ["extreme", "root", "type_of"]
 
 
-def _type_of(data: Any) -> TensorType:
+def type_of(data: Any) -> TensorType:
     """The type of an array or tracer."""
     return tensor_type(tuple(data.shape), np.dtype(data.dtype))
 
@@ -48,7 +48,7 @@ def _reduction(
     def lowering(
         data: Any, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False
     ) -> Any:
-        axes = reduced_axes(name, _type_of(data), axis, exclude)
+        axes = reduced_axes(name, type_of(data), axis, exclude)
         shape = reduced_shape(tuple(data.shape), axes, keepdims)
         return convert(function(data, axes).reshape(shape), np.dtype(data.dtype))
 
@@ -98,14 +98,17 @@ def _mean(data: Any, axes: tuple[int, ...]) -> Any:
     return jnp.sum(data.astype(FLOAT64), axis=axes, keepdims=True) / max(count, 1)
 
 
+def root(squares: Any) -> Any:
+    """Square root whose gradient at 0 is 0; that of a plain sqrt would be NaN."""
+    zero = squares == 0
+    return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, squares)))
+
+
 def _norm_of(data: Any, axes: tuple[int, ...], order: int) -> Any:
     if order == 1:
         # Not jnp.abs, whose gradient at 0 is 1, and not 0.
         return jnp.sum(data * jnp.sign(data), axis=axes, keepdims=True)
-    squares = jnp.sum(data * data, axis=axes, keepdims=True)
-    # The gradient at the origin is 0; that of a plain sqrt would be NaN.
-    zero = squares == 0
-    return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, squares)))
+    return root(jnp.sum(data * data, axis=axes, keepdims=True))
 
 
 def _plain(name: str) -> Callable[[Any, tuple[int, ...]], Any]:
@@ -158,7 +161,7 @@ def _norm(
         axis: an axis or several; None for all.
         out_dtype: the dtype of the result; None for that of `data`.
     """
-    axes = reduced_axes("norm", _type_of(data), axis)
+    axes = reduced_axes("norm", type_of(data), axis)
     dtype = np.dtype(data.dtype) if out_dtype is None else as_dtype(out_dtype)
     x = data if is_float(np.dtype(data.dtype)) else data.astype(FLOAT64)
     if is_float(dtype):
@@ -167,27 +170,21 @@ def _norm(
     return convert(_norm_of(x, axes, ord).reshape(shape), dtype)
 
 
-def _arg_type(
-    name: str,
-) -> Callable[..., tuple[TensorType]]:
-    def infer(data: TensorType, *, axis: int | None, keepdims: bool) -> tuple[TensorType]:
-        axes = reduced_axes(name, data, axis)
-        return (tensor_type(reduced_shape(data.shape, axes, keepdims), data.dtype),)
-
-    return infer
-
-
 def _arg_extreme(name: str, finder: Callable[..., Any], doc: str) -> None:
     """Registers argmax or argmin."""
 
     def lowering(data: Any, *, axis: int | None = None, keepdims: bool = False) -> Any:
-        axes = reduced_axes(name, _type_of(data), axis)
+        axes = reduced_axes(name, type_of(data), axis)
         shape = reduced_shape(tuple(data.shape), axes, keepdims)
         return finder(data, axis=axis).reshape(shape).astype(data.dtype)
 
+    def infer(data: TensorType, *, axis: int | None, keepdims: bool) -> tuple[TensorType]:
+        axes = reduced_axes(name, data, axis)
+        return (tensor_type(reduced_shape(data.shape, axes, keepdims), data.dtype),)
+
     operator(
         name,
-        infer=_arg_type(name),
+        infer=infer,
         check=refuse_bool(name),
         no_gradient=f"its result is a position; {STEP}",
         doc=f"""{doc}
@@ -252,7 +249,7 @@ def _moments(data: Any, *, axes: Axis = None, keepdims: bool = False) -> Any:
     Args:
         axes: an axis or several; None for all.
     """
-    over = reduced_axes("moments", _type_of(data), axes)
+    over = reduced_axes("moments", type_of(data), axes)
     shape = reduced_shape(tuple(data.shape), over, keepdims)
     x = data if is_float(np.dtype(data.dtype)) else data.astype(FLOAT64)
     both = jnp.mean(x, axis=over), jnp.var(x, axis=over)

@@ -18,6 +18,7 @@ from hybridnet.base.tensor_type import TensorType
 from ..core.checks import require_floats
 from ..core.operator import describe
 from ..core.registry import operator
+from ..math.reduce import root
 
 __all__: list[str] = []
 
@@ -68,15 +69,11 @@ _of_matrix(
 )
 _of_matrix(
     "_npi_svd",
-    lambda a: _svd(a),
+    lambda a: tuple(jnp.linalg.svd(a, full_matrices=False)),
     "Singular value decomposition: a = u @ diag(s) @ vt, with as many columns as the shorter side.",
     outputs=3,
     square=False,
 )
-
-
-def _svd(a: Any) -> tuple[Any, ...]:
-    return tuple(jnp.linalg.svd(a, full_matrices=False))
 
 
 def _symmetric(a: Any, uplo: str) -> Any:
@@ -170,10 +167,7 @@ def _norm(
     """
     x = _wide(data)
     if flag == "flat" or flag == "fro" or (flag == "vector" and ord == 2.0):
-        squares = jnp.sum(x * x, axis=axis, keepdims=keepdims)
-        # The gradient at the origin is 0; that of a plain sqrt would be NaN.
-        zero = squares == 0
-        made = jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, squares)))
+        made = root(jnp.sum(x * x, axis=axis, keepdims=keepdims))
     else:
         order: Any = "nuc" if flag == "nuc" else ord
         made = jnp.linalg.norm(x, order, axis, keepdims)

@@ -15,6 +15,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from ..core.families import promoted, signed
 from ..core.registry import operator
+from ..math.reduce import type_of
 
 __all__: list[str] = []
 
@@ -118,7 +119,7 @@ def _npx_reshape(
         reverse: whether the codes count from the last axis.
         order: 'C'.
     """
-    return a.reshape(_coded_shape(tensor_type(a.shape, np.dtype(a.dtype)), newshape, reverse))
+    return a.reshape(_coded_shape(type_of(a), newshape, reverse))
 
 
 @operator("_np_squeeze")
