@@ -7,4 +7,3 @@ from . import few_rows as few_rows
 from . import histogram as histogram
 from . import matrix as matrix
 from . import reduce as reduce
-from . import running as running

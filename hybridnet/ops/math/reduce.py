@@ -1,4 +1,4 @@
-"""Reductions over axes. Results have the dtype of the input, and at least one dimension.
+"""Reductions over axes, and running ones. Results have the dtype of the input, and some dimension.
 
 Axes count from the end where negative; `exclude` reduces over all other axes instead.
 """
@@ -13,13 +13,13 @@ import numpy as np
 
 from hybridnet.base.attrs import Axis, DType
 from hybridnet.base.dtype import FLOAT64, as_dtype, is_float
-from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jax, jnp
+from hybridnet.base.errors import DTypeError, ShapeError
+from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from ..core.families import STEP, convert
 from ..core.registry import operator
-from ..core.rules import one_axis, reduced_axes, reduced_shape, refuse_bool
+from ..core.rules import one_axis, reduced_axes, reduced_shape, refuse_bool, same_type
 
 __all__ = ["extreme", "root", "type_of"]
 
@@ -254,3 +254,41 @@ def _moments(data: Any, *, axes: Axis = None, keepdims: bool = False) -> Any:
     x = data if is_float(np.dtype(data.dtype)) else data.astype(FLOAT64)
     both = jnp.mean(x, axis=over), jnp.var(x, axis=over)
     return tuple(convert(moment.reshape(shape), np.dtype(data.dtype)) for moment in both)
+
+
+def _check_running(data: TensorType, *, axis: int, **_: Any) -> None:
+    if not -len(data.shape) <= axis < len(data.shape):
+        raise ShapeError(f"_running: axis must be an axis of data, got axis {axis} and data {data}")
+    if data.dtype.kind == "b":
+        raise DTypeError(f"_running: data must be numbers, got data {data}; cast them first")
+
+
+@operator("_running", check=_check_running, infer=same_type)
+def running(
+    data: Any,
+    *,
+    axis: int = 0,
+    how: Literal["prod", "sum"] = "sum",
+    exclusive: bool = False,
+    reverse: bool = False,
+) -> Any:
+    """The sum or product of the elements up to each one along an axis.
+
+    Args:
+        data: an array with at least one dimension.
+        axis: along which.
+        how: 'sum' or 'prod'.
+        exclusive: leave out the element itself: the first result is 0, or 1.
+        reverse: begin at the end.
+
+    Returns:
+        An array of the shape and dtype of `data`.
+    """
+    axis %= data.ndim
+    if exclusive:
+        neutral = jnp.asarray(0 if how == "sum" else 1, data.dtype)
+        widths = [(0, 0, 0)] * data.ndim
+        widths[axis] = (-1, 1, 0) if reverse else (1, -1, 0)
+        data = lax.pad(data, neutral, widths) if data.shape[axis] else data
+    scan = lax.cumsum if how == "sum" else lax.cumprod
+    return scan(data, axis, reverse)

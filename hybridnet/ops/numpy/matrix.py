@@ -91,8 +91,7 @@ def _trace(data: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any
 
     Args:
         offset: which diagonal, counted from the main one.
-        axis1: the first of the axes.
-        axis2: the second.
+        axis1, axis2: the axes.
     """
     dtype = data.dtype if data.dtype != BOOL else INT64
     return jnp.trace(data, offset, axis1, axis2, dtype=dtype)
@@ -104,8 +103,7 @@ def _diagonal(data: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
 
     Args:
         offset: which diagonal, counted from the main one.
-        axis1: the first of the axes.
-        axis2: the second.
+        axis1, axis2: the axes.
     """
     return jnp.diagonal(data, offset, axis1, axis2)
 

@@ -22,13 +22,13 @@ from ..core.checks import wide
 from ..core.families import signed
 from ..core.registry import operator
 from ..core.rules import broadcast_shape
-from ..random.distributions import gamma_samples
+from ..math.reduce import type_of
+from ..random.distributions import DRAWN, check_float_dtype, gamma_samples
 from ..random.state import children, next_key, normals, uniforms
 from .elementwise import quotient_dtype
 
 __all__: list[str] = []
 
-_DRAWN: Final = "samples are drawn, not computed from inputs"
 #: Which parameters are arrays: none, the first, the second, both.
 _Given = Literal["", "1", "2", "12"]
 _BOTH: Final = ("input1", "input2")
@@ -183,10 +183,6 @@ def _distribution(name: str) -> None:
         types = [tensor_type(tuple(operand.shape), FLOAT32) for operand in operands]
         return draw(key, _size(row, types, size), wide(kind), *values).astype(kind), state
 
-    def check(*types: TensorType, dtype: Any, **_: Any) -> None:
-        if dtype is not None and not is_float(as_dtype(dtype)):
-            raise DTypeError(f"{row}: dtype must be floating point, got {dtype}")
-
     def infer(*types: TensorType, size: Any, dtype: Any, **_: Any) -> tuple[TensorType]:
         return (tensor_type(_size(row, types, size), as_dtype(dtype) if dtype else FLOAT32),)
 
@@ -202,10 +198,10 @@ def _distribution(name: str) -> None:
     }
     operator(
         row,
-        check=check,
+        check=check_float_dtype(row),
         infer=infer,
         takes=lambda *, given, **_: [_BOTH[int(position) - 1] for position in given],
-        no_gradient="" if differentiable else _DRAWN,
+        no_gradient="" if differentiable else DRAWN,
         doc=f"Draws from the {doc}.\n\nArgs:\n"
         + "".join(f"    {name}: an array of a parameter.\n" for name in _BOTH)
         + "    given: which parameters are arrays.\n"
@@ -242,7 +238,7 @@ def _check_limits(*, low: int, high: int, dtype: str | None, **_: Any) -> None:
         raise DTypeError(f"_npi_random_randint: dtype must be an integer, got {dtype}")
 
 
-@operator("_npi_random_randint", check=_check_limits, infer=_randint_type, no_gradient=_DRAWN)
+@operator("_npi_random_randint", check=_check_limits, infer=_randint_type, no_gradient=DRAWN)
 def _randint(
     *,
     low: int,
@@ -265,7 +261,7 @@ def _randint(
     infer=lambda *types, size, dtype, **_: (
         tensor_type(_size("_npi_bernoulli", types, size), as_dtype(dtype or "float32")),
     ),
-    no_gradient=_DRAWN,
+    no_gradient=DRAWN,
 )
 def _bernoulli(
     input1: Any = None,
@@ -299,7 +295,7 @@ def _bernoulli(
 @operator(
     "_npi_choice",
     takes=lambda *, weighted, **_: ("weights",) if weighted else (),
-    no_gradient=_DRAWN,
+    no_gradient=DRAWN,
 )
 def _choice(
     weights: Any = None,
@@ -337,7 +333,7 @@ def _choice(
     return jnp.minimum(chosen.astype(INT64), a - 1).reshape(size), state
 
 
-@operator("_npi_multinomial", no_gradient=_DRAWN)
+@operator("_npi_multinomial", no_gradient=DRAWN)
 def _multinomial(
     pvals: Any, *, n: Annotated[int, Range(0)], size: Shape = (), state: RandomState
 ) -> Any:
@@ -381,8 +377,7 @@ def _multivariate_normal(mean: Any, cov: Any, *, size: Shape = (), state: Random
         cov: (..., n, n), positive definite.
         size: how many draws for each.
     """
-    types = [tensor_type(tuple(operand.shape), np.dtype(operand.dtype)) for operand in (mean, cov)]
-    (made,) = _multivariate_type(*types, size=size)
+    (made,) = _multivariate_type(type_of(mean), type_of(cov), size=size)
     key, state = next_key(state)
     kind = wide(made.dtype)
     factor = jnp.linalg.cholesky(cov.astype(kind))

@@ -105,18 +105,13 @@ def index_array(data: Any, *, axes: Shape | None = None) -> Any:
     return jnp.stack(positions, -1) if positions else jnp.zeros((*data.shape, 0), "int64")
 
 
-def _arange_like_check(data: TensorType, *, axis: int | None, **_: Any) -> None:
-    if axis is not None:
-        one_axis("arange_like", axis, data)
-
-
 def _arange_like_type(data: TensorType, *, axis: int | None, **_: Any) -> tuple[TensorType, ...]:
-    return (tensor_type(data.shape if axis is None else (data.shape[axis],), data.dtype),)
+    shape = data.shape if axis is None else (data.shape[one_axis("arange_like", axis, data)],)
+    return (tensor_type(shape, data.dtype),)
 
 
 @operator(
     "_contrib_arange_like",
-    check=_arange_like_check,
     infer=_arange_like_type,
     no_gradient="its result does not depend on the values of its input",
 )

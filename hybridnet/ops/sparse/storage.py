@@ -25,9 +25,7 @@ def csr_dense(data: Any, indices: Any, indptr: Any, *, columns: Count) -> Any:
     """The dense matrix that a CSR matrix stands for.
 
     Args:
-        data: (n,), the values.
-        indices: (n,), their columns.
-        indptr: (rows + 1,), where each row begins and the last one ends.
+        data, indices, indptr: a CSR matrix: values (n,), columns (n,), row ends (rows + 1,).
         columns: how many columns there are.
 
     Returns:
