@@ -90,7 +90,8 @@ def gemm2(
     Args:
         A: (..., n, k).
         B: (..., k, m), with the leading dimensions of `A`.
-        transpose_a, transpose_b: `A` is (..., k, n), or `B` (..., m, k), and is transposed.
+        transpose_a: `A` is (..., k, n), and is transposed.
+        transpose_b: `B` is (..., m, k), and is transposed.
         alpha: a factor.
         axis: the axis that holds the rows; the columns are the last one.
 
@@ -130,7 +131,8 @@ def gemm(
         A: (..., n, k).
         B: (..., k, m), with the leading dimensions of `A`.
         C: (..., n, m).
-        transpose_a, transpose_b: `A` is (..., k, n), or `B` (..., m, k), and is transposed.
+        transpose_a: `A` is (..., k, n), and is transposed.
+        transpose_b: `B` is (..., m, k), and is transposed.
         alpha: the factor of the product.
         beta: the factor of `C`.
         axis: the axis that holds the rows; the columns are the last one.

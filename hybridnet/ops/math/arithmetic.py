@@ -1,4 +1,4 @@
-"""Arithmetic of two arrays, of an array and a number, and of many arrays.
+"""Arithmetic and comparisons of two arrays, of an array and a number, and of many arrays.
 
 Every function comes in three forms under MXNet's names: for equal shapes (``elemwise_add``), with
 broadcasting (``broadcast_add``), and with a number (``_plus_scalar``). Arrays of different dtypes,
@@ -193,7 +193,11 @@ def _check_sum(*args: TensorType, **_: Any) -> None:
     cost=lambda *args, **_: float(sum(array.size for array in args)),
 )
 def _add_n(*args: Any, num_args: int = 0) -> Any:
-    """Sum of any number of arrays of equal shape."""
+    """Sum of any number of arrays of equal shape.
+
+    Args:
+        args: the arrays.
+    """
     arrays = promoted(*args)
     total = arrays[0]
     for array in arrays[1:]:
@@ -251,3 +255,32 @@ def _power_scalar(
     if not is_float(np.dtype(x.dtype)):
         return _power(x, number)
     return _power_of_number(x, number, platform == "cpu")
+
+
+# Comparisons and logic. Results are 0 and 1 in the dtype of the operands, as in MXNet, so that
+# ``(x > 0) * x`` needs no conversion. Of bool arrays the result is bool.
+
+_TRUTH = "its result is a truth value"
+
+
+def _compare(name: str, function: Callable[[Any, Any], Any], doc: str) -> None:
+    """Registers the three forms of one comparison, under MXNet's older names too."""
+    old, meaning = name.title(), f"1 where {doc}, otherwise 0."
+    alias = f"_{old.replace('_', '')}Scalar"
+    elemwise(f"_{name}", function, meaning, aliases=(f"_{old}",), booleans=True, no_gradient=_TRUTH)
+    broadcast(f"broadcast_{name}", function, meaning, booleans=True, no_gradient=_TRUTH)
+    scalar_form(
+        f"_{name}_scalar", function, f"1 where {doc.replace('rhs', 'scalar')}, otherwise 0.",
+        aliases=(alias,), no_gradient=_TRUTH,
+    )  # fmt: skip
+
+
+_compare("equal", lambda a, b: a == b, "lhs equals rhs")
+_compare("not_equal", lambda a, b: a != b, "lhs differs from rhs")
+_compare("greater", lambda a, b: a > b, "lhs is greater than rhs")
+_compare("greater_equal", lambda a, b: a >= b, "lhs is at least rhs")
+_compare("lesser", lambda a, b: a < b, "lhs is less than rhs")
+_compare("lesser_equal", lambda a, b: a <= b, "lhs is at most rhs")
+_compare("logical_and", lambda a, b: (a != 0) & (b != 0), "neither lhs nor rhs is zero")
+_compare("logical_or", lambda a, b: (a != 0) | (b != 0), "lhs or rhs is not zero")
+_compare("logical_xor", lambda a, b: (a != 0) ^ (b != 0), "just one of lhs and rhs is zero")

@@ -1,6 +1,7 @@
-"""Reductions over axes, and running ones. Results have the dtype of the input, and some dimension.
+"""Reductions over axes, and running sums. Results have the dtype of the input.
 
-Axes count from the end where negative; `exclude` reduces over all other axes instead.
+Reductions give at least one dimension. Axes count from the end where negative; `exclude` reduces
+over all other axes instead.
 """
 
 from __future__ import annotations

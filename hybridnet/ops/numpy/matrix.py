@@ -78,6 +78,7 @@ def _einsum(*data: Any, subscripts: str, optimize: int = 0, num_args: int = 0) -
     """Sums of products in Einstein's notation.
 
     Args:
+        data: the arrays.
         subscripts: a letter for each axis of each array and of the result: ``ij,jk->ik``.
         optimize: accepted: XLA is given the cheapest order of the products in any case.
         num_args: how many arrays; saved symbols hold it, calls need not give it.
@@ -91,7 +92,8 @@ def _trace(data: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any
 
     Args:
         offset: which diagonal, counted from the main one.
-        axis1, axis2: the axes.
+        axis1: the first of the axes.
+        axis2: the second.
     """
     dtype = data.dtype if data.dtype != BOOL else INT64
     return jnp.trace(data, offset, axis1, axis2, dtype=dtype)
@@ -103,7 +105,8 @@ def _diagonal(data: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
 
     Args:
         offset: which diagonal, counted from the main one.
-        axis1, axis2: the axes.
+        axis1: the first of the axes.
+        axis2: the second.
     """
     return jnp.diagonal(data, offset, axis1, axis2)
 

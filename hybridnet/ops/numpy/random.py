@@ -62,39 +62,34 @@ def _logistic(key: Any, shape: Shape, dtype: Any, loc: Any, scale: Any) -> Any:
     return loc + scale * (jnp.log(u) - jnp.log1p(-u))
 
 
-_DISTRIBUTIONS: Final[Mapping[str, tuple[Draw, dict[str, float], str, bool]]] = {
+_DISTRIBUTIONS: Final[Mapping[str, tuple[Draw, dict[str, float], str]]] = {
     "uniform": (
         lambda key, shape, dtype, low, high: low + (high - low) * uniforms(key, shape, dtype),
         {"low": 0.0, "high": 1.0},
         "uniform distribution on [low, high)",
-        True,
     ),
     "normal": (
         lambda key, shape, dtype, loc, scale: loc + scale * normals(key, shape, dtype),
         {"loc": 0.0, "scale": 1.0},
         "normal distribution of a mean and a standard deviation",
-        True,
     ),
     "lognormal": (
         lambda key, shape, dtype, mean, sigma: jnp.exp(mean + sigma * normals(key, shape, dtype)),
         {"mean": 0.0, "sigma": 1.0},
         "distribution whose logarithm is normal",
-        True,
     ),
-    "logistic": (_logistic, {"loc": 0.0, "scale": 1.0}, "logistic distribution", True),
+    "logistic": (_logistic, {"loc": 0.0, "scale": 1.0}, "logistic distribution"),
     "gumbel": (
         lambda key, shape, dtype, loc, scale: (
             loc - scale * jnp.log(-jnp.log(_open(key, shape, dtype)))
         ),
         {"loc": 0.0, "scale": 1.0},
         "Gumbel distribution",
-        True,
     ),
     "exponential": (
         lambda key, shape, dtype, scale: scale * _standard_exponential(key, shape, dtype),
         {"scale": 1.0},
         "exponential distribution of a mean",
-        True,
     ),
     "rayleigh": (
         lambda key, shape, dtype, scale: (
@@ -102,19 +97,16 @@ _DISTRIBUTIONS: Final[Mapping[str, tuple[Draw, dict[str, float], str, bool]]] = 
         ),
         {"scale": 1.0},
         "Rayleigh distribution",
-        True,
     ),
     "weibull": (
         lambda key, shape, dtype, a: _standard_exponential(key, shape, dtype) ** (1 / a),
         {"a": 1.0},
         "Weibull distribution of scale 1",
-        True,
     ),
     "pareto": (
         lambda key, shape, dtype, a: jnp.expm1(_standard_exponential(key, shape, dtype) / a),
         {"a": 1.0},
         "Pareto distribution less 1 (Lomax)",
-        True,
     ),
     "powerd": (
         lambda key, shape, dtype, a: (
@@ -122,24 +114,23 @@ _DISTRIBUTIONS: Final[Mapping[str, tuple[Draw, dict[str, float], str, bool]]] = 
         ) ** (1 / a),
         {"a": 1.0},
         "power distribution on [0, 1]",
-        True,
     ),
     "gamma": (
         gamma_samples,
         {"shape": 1.0, "scale": 1.0},
         "gamma distribution of a shape and a scale",
-        False,
     ),
-    "beta": (_beta, {"a": 1.0, "b": 1.0}, "beta distribution", False),
+    "beta": (_beta, {"a": 1.0, "b": 1.0}, "beta distribution"),
     "chisquare": (
         lambda key, shape, dtype, df: gamma_samples(
             key, shape, dtype, df / 2, jnp.full((), 2, dtype)
         ),
         {"df": 1.0},
         "chi-square distribution",
-        False,
     ),
 }  # fmt: skip
+# Drawn by rejection: not functions of a parameter and of a draw without one.
+_REJECTED: Final = frozenset({"beta", "chisquare", "gamma"})
 
 
 # The rows -----------------------------------------------------------------------------------------
@@ -169,7 +160,7 @@ def _drawn(operands: Sequence[Any], given: str, numbers: Sequence[Any], dtype: A
 
 
 def _distribution(name: str) -> None:
-    draw, numbers, doc, differentiable = _DISTRIBUTIONS[name]
+    draw, numbers, doc = _DISTRIBUTIONS[name]
     row = f"_npi_{name}"
     # The inputs' shapes decide `size`, so parameters called "shape" have another name in the row.
     spelled = {key: "alpha" if key == "shape" else key for key in numbers}
@@ -201,7 +192,7 @@ def _distribution(name: str) -> None:
         check=check_float_dtype(row),
         infer=infer,
         takes=lambda *, given, **_: [_BOTH[int(position) - 1] for position in given],
-        no_gradient="" if differentiable else DRAWN,
+        no_gradient=DRAWN if name in _REJECTED else "",
         doc=f"Draws from the {doc}.\n\nArgs:\n"
         + "".join(f"    {name}: an array of a parameter.\n" for name in _BOTH)
         + "    given: which parameters are arrays.\n"

@@ -166,7 +166,7 @@ def _at_least(rank: int) -> None:
         doc=f"""Arrays with axes of size 1 added up to {rank} dimensions.
 
         Args:
-            num_args: how many.""",
+            arys: the arrays.""",
     )(lowering)
 
 
@@ -192,7 +192,7 @@ def _join(name: str, function: Callable[..., Any], doc: str, *, axis: bool = Fal
         return function(promoted(*data), **where)
 
     keywords: dict[str, tuple[Any, Any]] = {"num_args": (int, 0)}
-    args = "    data: the arrays.\n    num_args: how many.\n"
+    args = "    data: the arrays.\n"
     if axis:
         keywords["axis"] = (int | None, 0)
         args += "    axis: along which; None for the flattened arrays.\n"

@@ -210,5 +210,9 @@ def _check_reset(*types: TensorType, num_arrays: int) -> None:
     no_gradient=UPDATE,
 )
 def reset_arrays(*data: Any, num_arrays: _Number) -> Any:
-    """Overwrites arrays with zeros; ``x[:] = 0`` does so too."""
+    """Overwrites arrays with zeros; ``x[:] = 0`` does so too.
+
+    Args:
+        data: the arrays.
+    """
     return tuple(jnp.zeros_like(array) for array in data)

@@ -157,7 +157,7 @@ def _of_shape(name: str, draw: Draw, numbers: Keywords, doc: str, aliases: Seque
         values = (given[number].astype(wide(like.dtype)) for number in numbers)
         return draw(key, like.shape, like.dtype, *values).astype(like.dtype), state
 
-    keywords = {"shape": (Shape, ()), "ctx": (str, ""), **_DTYPE, **_STATE}
+    keywords: Keywords = {"shape": (Shape, ()), "ctx": (str, ""), **_DTYPE, **_STATE}
     operator(
         name,
         aliases=aliases,

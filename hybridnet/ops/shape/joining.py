@@ -62,6 +62,7 @@ def _stack(*data: Any, axis: int = 0, num_args: int = 0) -> Any:
     """Joins arrays of equal shape along a new axis.
 
     Args:
+        data: the arrays.
         axis: the position of the new axis in the result.
     """
     return jnp.stack(promoted(*data), axis=axis)

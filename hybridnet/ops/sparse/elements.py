@@ -37,7 +37,8 @@ def csr_keys(indices: Any, indptr: Any, *, columns: Count) -> Any:
     """The position of each element of a CSR matrix as one number, ``row * columns + column``.
 
     Args:
-        indices, indptr: of a CSR matrix: columns (n,), row ends (rows + 1,).
+        indices: (n,), the columns.
+        indptr: (rows + 1,), where rows begin and end.
         columns: how many columns there are.
 
     Returns:
@@ -117,7 +118,8 @@ def csr_pick(data: Any, indices: Any, indptr: Any) -> Any:
 
     Args:
         data: (rows or 1, columns or 1).
-        indices, indptr: of a CSR matrix: columns (n,), row ends (rows + 1,).
+        indices: (n,), the columns.
+        indptr: (rows + 1,), where rows begin and end.
 
     Returns:
         (n,).

@@ -40,7 +40,9 @@ def csr_dot(
     """The product of a CSR matrix, or of its transpose, and a dense matrix.
 
     Args:
-        data, indices, indptr: a CSR matrix: values (n,), columns (n,), row ends (rows + 1,).
+        data: (n,), the values.
+        indices: (n,), their columns.
+        indptr: (rows + 1,), where rows begin and end.
         rhs: (columns, k); (rows, k) with `transpose_a`.
         columns: how many columns the CSR matrix has.
         transpose_a: whether it is the transpose.
@@ -61,7 +63,9 @@ def csr_dot_rows(data: Any, indices: Any, indptr: Any, rhs: Any, *, columns: Cou
     """The product of a transposed CSR matrix and a dense one, as row-sparse array.
 
     Args:
-        data, indices, indptr: a CSR matrix: values (n,), columns (n,), row ends (rows + 1,).
+        data: (n,), the values.
+        indices: (n,), their columns.
+        indptr: (rows + 1,), where rows begin and end.
         rhs: (rows, k).
         columns: how many columns the CSR matrix has.
 
@@ -84,7 +88,9 @@ def csr_sum(
     """The sum of a CSR matrix over an axis, or of all its elements.
 
     Args:
-        data, indices, indptr: a CSR matrix: values (n,), columns (n,), row ends (rows + 1,).
+        data: (n,), the values.
+        indices: (n,), their columns.
+        indptr: (rows + 1,), where rows begin and end.
         columns: how many columns there are.
         axis: 0 sums each column, 1 each row; None all.
 

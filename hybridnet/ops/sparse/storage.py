@@ -25,7 +25,9 @@ def csr_dense(data: Any, indices: Any, indptr: Any, *, columns: Count) -> Any:
     """The dense matrix that a CSR matrix stands for.
 
     Args:
-        data, indices, indptr: a CSR matrix: values (n,), columns (n,), row ends (rows + 1,).
+        data: (n,), the values.
+        indices: (n,), their columns.
+        indptr: (rows + 1,), where each row begins and the last one ends.
         columns: how many columns there are.
 
     Returns:
