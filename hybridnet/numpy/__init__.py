@@ -82,7 +82,7 @@ __all__ = [
     "random",
     *_constants,
     *_functions,
-    *(one for one in _elementwise_names if not one.endswith("_functions")),
+    *(name for name in _elementwise_names if not name.endswith("_functions")),
     *_manipulation_names,
     *_position_names,
     *_reduction_names,

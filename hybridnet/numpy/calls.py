@@ -14,12 +14,7 @@ from hybridnet.ops.core.handle import Operand
 
 from .multiarray import array, ndarray
 
-__all__ = ["apply", "apply_all", "dtype_name", "is_operand", "merge", "operand", "shape_of"]
-
-
-def is_operand(value: Any) -> bool:
-    """Whether a value is an array or a symbol."""
-    return isinstance(value, Operand)
+__all__ = ["apply", "apply_all", "dimensions", "dtype_name", "merge", "operand", "shape_of"]
 
 
 def operand(value: Any, what: str = "np") -> Any:
@@ -56,6 +51,13 @@ def apply_all(name: str, *inputs: Any, out: Any = None, **attrs: Any) -> list[An
 def dtype_name(dtype: Any, default: str | None = None) -> str | None:
     """Returns the name of an element type; Python's float and int are 64 bits wide, as in NumPy."""
     return default if dtype is None else as_dtype(onp.dtype(dtype)).name
+
+
+def dimensions(size: Any, default: Any = ()) -> Any:
+    """Returns a size, which is a number or a tuple, as a tuple; the default for None."""
+    if size is None:
+        return default
+    return (int(size),) if isinstance(size, (int, onp.integer)) else tuple(size)
 
 
 def shape_of(name: str, x: Any) -> tuple[int, ...]:

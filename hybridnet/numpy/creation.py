@@ -19,24 +19,6 @@ from .multiarray import ndarray
 
 __all__ = ["NAMES", "Creation"]
 
-#: The functions, by their names in `np`.
-NAMES = (
-    "arange",
-    "blackman",
-    "empty",
-    "eye",
-    "full",
-    "hamming",
-    "hanning",
-    "identity",
-    "indices",
-    "linspace",
-    "logspace",
-    "ones",
-    "tri",
-    "zeros",
-)
-
 
 def _dims(name: str, shape: Any) -> tuple[int, ...]:
     dims = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
@@ -240,3 +222,7 @@ def _check_order(name: str, order: str) -> None:
 def _check_line(name: str, start: Any, stop: Any, axis: int) -> None:
     if axis != 0 or isinstance(start, (list, tuple)) or isinstance(stop, (list, tuple)):
         raise ParameterError(f"np.{name}: start and stop must be numbers, and axis 0")
+
+
+#: The functions, by their names in `np`.
+NAMES = sorted(name for name in vars(Creation) if not name.startswith("_"))

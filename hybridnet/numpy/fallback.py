@@ -134,7 +134,7 @@ def _real(func: Callable[..., Any]) -> Callable[..., Any]:
         host = onp.asarray(a)
         made = func(host)
         parts = [
-            one.real.astype(host.dtype) for one in (made if isinstance(made, tuple) else [made])
+            part.real.astype(host.dtype) for part in (made if isinstance(made, tuple) else [made])
         ]
         return tuple(parts) if isinstance(made, tuple) else parts[0]
 

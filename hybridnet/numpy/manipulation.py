@@ -209,8 +209,8 @@ def meshgrid(*xi: Any, **kwargs: Any) -> list[Any]:
     if indexing == "xy" and count > 1:
         axes[:2] = [1, 0]
     grids = [
-        reshape(one, [-1 if i == axis else 1 for i in range(count)])
-        for one, axis in zip(xi, axes, strict=True)
+        reshape(x, [-1 if i == axis else 1 for i in range(count)])
+        for x, axis in zip(xi, axes, strict=True)
     ]
     return grids if sparse else broadcast_arrays(*grids)
 
@@ -336,7 +336,7 @@ def _positions(name: str, obj: Any, size: int) -> list[int]:
     if isinstance(obj, slice):
         return list(range(*obj.indices(size)))
     host = onp.asarray(obj.asnumpy() if isinstance(obj, NDArray) else obj)
-    found = [int(one) for one in host.reshape(-1)]
+    found = [int(position) for position in host.reshape(-1)]
     if any(not -size <= value < size for value in found):
         raise IndexError(f"{name}: positions must be from {-size} to {size - 1}, got {found}")
     return [value % size for value in found]
@@ -354,7 +354,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     axis = (axis or 0) % max(len(shape_of("delete", arr)), 1)
     size = arr.shape[axis]
     gone = set(_positions("delete", obj, size))
-    kept = tuple(one for one in range(size) if one not in gone)
+    kept = tuple(position for position in range(size) if position not in gone)
     return apply("_npi_delete_parts", arr, kept=kept, axis=axis)
 
 

@@ -17,6 +17,7 @@ from .calls import (
     shape_of,
 )
 from .fallback import on_host
+from .manipulation import ravel
 from .multiarray import array
 
 __all__ = [
@@ -116,14 +117,12 @@ def inner(a: Any, b: Any) -> Any:
 
 def outer(a: Any, b: Any) -> Any:
     """Returns the products of each element of a with each of b, as a matrix."""
-    flat = [apply("_np_reshape", one, newshape=(-1,)) for one in (a, b)]
-    return tensordot(flat[0], flat[1], 0)
+    return tensordot(ravel(a), ravel(b), 0)
 
 
 def vdot(a: Any, b: Any) -> Any:
     """Returns the sum of products of two flattened arrays."""
-    flat = [apply("_np_reshape", one, newshape=(-1,)) for one in (a, b)]
-    return tensordot(flat[0], flat[1], 1)
+    return tensordot(ravel(a), ravel(b), 1)
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
@@ -235,7 +234,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         return nonzero(condition)
     if x is None or y is None:
         raise ParameterError("np.where: needs both x and y, or neither")
-    numbers = [isinstance(one, (int, float)) for one in (x, y)]
+    numbers = [isinstance(value, (int, float)) for value in (x, y)]
     if all(numbers):
         return apply("_npi_where_scalar2", condition, x=float(x), y=float(y))
     if numbers[0]:

@@ -15,7 +15,7 @@ from hybridnet.ndarray import NDArray
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.handle import Operand
 
-from .calls import apply, dtype_name, operand
+from .calls import apply, dimensions, dtype_name, operand
 from .multiarray import array, ndarray
 
 __all__ = [
@@ -43,12 +43,6 @@ __all__ = [
 
 #: The names of the parameters in the rows of the registry, where they are others.
 _SPELLED: Final = {"shape": "alpha"}
-
-
-def _size(size: Any) -> Any:
-    if size is None:
-        return None
-    return (int(size),) if isinstance(size, (int, onp.integer)) else tuple(size)
 
 
 class Random:
@@ -82,7 +76,7 @@ class Random:
                 given += str(number)
             else:
                 attrs[_SPELLED.get(key, key)] = float(value)
-        attrs |= {"given": given, "size": _size(size), "dtype": dtype_name(dtype)}
+        attrs |= {"given": given, "size": dimensions(size, None), "dtype": dtype_name(dtype)}
         if out is not None and not inputs:
             attrs["size"], ctx = out.shape, out.context
             attrs["dtype"] = attrs["dtype"] or onp.dtype(out.dtype).name
@@ -234,7 +228,7 @@ class Random:
         first, last = (0, low) if high is None else (low, high)
         attrs: dict[str, Any] = {"low": int(first), "high": int(last)}
         attrs["dtype"] = dtype_name(dtype, "int64")
-        attrs["size"] = (() if size is None else _size(size)) if out is None else out.shape
+        attrs["size"] = dimensions(size) if out is None else out.shape
         return self._call("_npi_random_randint", [], attrs, ctx, out)
 
     def choice(
@@ -261,7 +255,7 @@ class Random:
         """
         one_of = operand(a) if not isinstance(a, (int, onp.integer)) else None
         count = int(a) if one_of is None else one_of.shape[0]
-        shape = () if size is None else _size(size)
+        shape = dimensions(size)
         if not replace and int(onp.prod(shape, dtype=int)) > count:
             raise ParameterError(
                 f"np.random.choice: without replacement at most {count} can be chosen, got size "
@@ -286,8 +280,7 @@ class Random:
         if isinstance(pvals, Operand):
             raise ParameterError("np.random.multinomial: pvals must be a list or a NumPy array")
         weights = array(onp.asarray(pvals, onp.float64))
-        shape = () if size is None else _size(size)
-        return apply("_npi_multinomial", weights, n=int(n), size=shape)
+        return apply("_npi_multinomial", weights, n=int(n), size=dimensions(size))
 
     def multivariate_normal(
         self, mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None
@@ -302,8 +295,7 @@ class Random:
         """
         if check_valid is not None or tol is not None:
             raise ParameterError("np.random.multivariate_normal: check_valid and tol must be None")
-        shape = () if size is None else _size(size)
-        return apply("_npi_multivariate_normal", mean, cov, size=shape)
+        return apply("_npi_multivariate_normal", mean, cov, size=dimensions(size))
 
     def shuffle(self, x: Any) -> None:
         """Puts the rows (first axis) of an array in random order, in place."""

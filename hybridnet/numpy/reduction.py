@@ -219,7 +219,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
         axis: along which.
         prepend, append: arrays put before and behind first.
     """
-    parts = [one for one in (prepend, a, append) if one is not None]
+    parts = [part for part in (prepend, a, append) if part is not None]
     joined = a if len(parts) == 1 else apply("_npi_concatenate", *parts, axis=axis)
     return apply("_npi_diff", joined, n=n, axis=axis)
 

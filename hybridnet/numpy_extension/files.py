@@ -32,7 +32,7 @@ def save(file: str | os.PathLike[str], arr: Any) -> None:
     elif isinstance(arr, Mapping):
         plain = {key: value.as_nd_ndarray() for key, value in arr.items()}
     else:
-        plain = [one.as_nd_ndarray() for one in arr]
+        plain = [value.as_nd_ndarray() for value in arr]
     nd.save(file, plain)
 
 

@@ -9,7 +9,7 @@ import numpy as onp
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
-from hybridnet.numpy.calls import apply, dtype_name, operand
+from hybridnet.numpy.calls import apply, dimensions, dtype_name, operand
 from hybridnet.numpy.multiarray import ndarray
 from hybridnet.numpy.random import normal, uniform
 from hybridnet.ops.core import registry
@@ -28,14 +28,8 @@ def seed(seed: int, ctx: str | Context = "all") -> None:
     _restart(seed, ctx)
 
 
-def _batch(batch_shape: Any) -> tuple[int, ...]:
-    if batch_shape is None:
-        return ()
-    return (batch_shape,) if isinstance(batch_shape, int) else tuple(batch_shape)
-
-
 def _common(first: Any, second: Any) -> tuple[int, ...]:
-    shapes = [one.shape if isinstance(one, NDArray) else () for one in (first, second)]
+    shapes = [value.shape if isinstance(value, NDArray) else () for value in (first, second)]
     return onp.broadcast_shapes(*shapes)
 
 
@@ -64,7 +58,7 @@ def bernoulli(
         raise ParameterError("npx.random.bernoulli: needs either prob or logit")
     chance = logit if prob is None else prob
     attrs: dict[str, Any] = {"is_logit": prob is None, "dtype": dtype_name(dtype)}
-    attrs["size"] = None if size is None else _batch(size)
+    attrs["size"] = dimensions(size, None)
     if isinstance(chance, (int, float)):
         op = registry.get("_npi_bernoulli")
         attrs |= {"prob": float(chance)}
@@ -80,7 +74,7 @@ def normal_n(
     ctx: Context | None = None,
 ) -> Any:
     """Draws `batch_shape` samples from a normal distribution for each pair of parameters."""
-    return normal(loc, scale, _batch(batch_shape) + _common(loc, scale), dtype, ctx)
+    return normal(loc, scale, dimensions(batch_shape) + _common(loc, scale), dtype, ctx)
 
 
 def uniform_n(
@@ -91,4 +85,4 @@ def uniform_n(
     ctx: Context | None = None,
 ) -> Any:
     """Draws `batch_shape` samples from a uniform distribution for each pair of parameters."""
-    return uniform(low, high, _batch(batch_shape) + _common(low, high), dtype, ctx)
+    return uniform(low, high, dimensions(batch_shape) + _common(low, high), dtype, ctx)

@@ -1,4 +1,4 @@
-"""What users write alternatives with: other lowerings of an operator, and which of them to use.
+"""Alternatives, for users who write them: other lowerings of an operator, and which of them to use.
 
 See docs/tuning.md. The library's own come from `hybridnet.ops.core.alternatives`, as these do.
 """

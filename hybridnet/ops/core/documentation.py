@@ -42,6 +42,7 @@ _USUAL: Final[Mapping[str, str]] = {
     "mom": "the momentum so far, in the shape of `weight`, overwritten.",
     "momentum": "how much of `mom` is kept.",
     "no_bias": "leave the bias out.",
+    "num_args": "how many there are; saved symbols hold it, calls need not give it.",
     "num_arrays": "how many there are.",
     "num_filter": "how many channels the output has.",
     "num_group": "how many groups of channels there are, each with its own filters.",

@@ -1,4 +1,4 @@
-"""What operators on matrices require of their inputs, which are (..., rows, columns)."""
+"""Requirements of operators on matrices, which are (..., rows, columns)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def require_matrices(op: str, names: Sequence[str], types: Sequence[TensorType])
     require_floats(op, names, types)
     require_one_dtype(op, names, types)
     rank = len(types[0].shape)
-    if rank < 2 or any(len(one.shape) != rank for one in types):
+    if rank < 2 or any(len(given.shape) != rank for given in types):
         raise ShapeError(
             f"{op}: {' and '.join(names)} must be (..., rows, columns)"
             f"{' with as many dimensions each' if len(names) > 1 else ''}, got "

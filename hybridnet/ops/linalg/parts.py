@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,13 +31,16 @@ def _triangle(size: int, offset: int, lower: bool) -> tuple[Any, Any]:
     return (rows, columns) if below else (columns, rows)
 
 
-def _check_parts(op: str, A: TensorType, offset: int) -> None:
-    require_square(op, "A", A)
-    if abs(offset) >= A.shape[-1]:
-        raise ParameterError(
-            f"{op}: offset must be from {1 - A.shape[-1]} to {A.shape[-1] - 1} for A {A}, got "
-            f"{offset}"
-        )
+def _has_diagonal(op: str) -> Callable[..., None]:
+    def check(A: TensorType, *, offset: int, **_: Any) -> None:
+        require_square(op, "A", A)
+        if abs(offset) >= A.shape[-1]:
+            raise ParameterError(
+                f"{op}: offset must be from {1 - A.shape[-1]} to {A.shape[-1] - 1} for A {A}, "
+                f"got {offset}"
+            )
+
+    return check
 
 
 def _check_vectors(op: str, A: TensorType) -> None:
@@ -45,14 +49,10 @@ def _check_vectors(op: str, A: TensorType) -> None:
         raise ShapeError(f"{op}: A must be (..., n), got A {A}")
 
 
-def _check_extractdiag(A: TensorType, *, offset: int) -> None:
-    _check_parts("_linalg_extractdiag", A, offset)
-
-
 @operator(
     "_linalg_extractdiag",
     aliases=("linalg_extractdiag",),
-    check=_check_extractdiag,
+    check=_has_diagonal("_linalg_extractdiag"),
     infer=lambda A, *, offset: (tensor_type((*A.shape[:-2], A.shape[-1] - abs(offset)), A.dtype),),
 )
 def extractdiag(A: Any, *, offset: int = 0) -> Any:
@@ -93,10 +93,6 @@ def makediag(A: Any, *, offset: int = 0) -> Any:
     return jnp.zeros((*A.shape[:-1], size, size), A.dtype).at[..., rows, rows + offset].set(A)
 
 
-def _check_extracttrian(A: TensorType, *, offset: int, lower: bool) -> None:
-    _check_parts("_linalg_extracttrian", A, offset)
-
-
 def _extracttrian_type(A: TensorType, *, offset: int, lower: bool) -> tuple[TensorType]:
     side = A.shape[-1] - abs(offset)
     return (tensor_type((*A.shape[:-2], side * (side + 1) // 2), A.dtype),)
@@ -105,7 +101,7 @@ def _extracttrian_type(A: TensorType, *, offset: int, lower: bool) -> tuple[Tens
 @operator(
     "_linalg_extracttrian",
     aliases=("linalg_extracttrian",),
-    check=_check_extracttrian,
+    check=_has_diagonal("_linalg_extracttrian"),
     infer=_extracttrian_type,
 )
 def extracttrian(A: Any, *, offset: int = 0, lower: bool = True) -> Any:

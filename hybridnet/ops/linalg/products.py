@@ -6,7 +6,7 @@ bfloat16 are accepted too; triangular systems in them are solved in float32.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hybridnet.base.attrs import Scalar
@@ -37,9 +37,12 @@ def _product_type(
     last = len(A.shape) - 1
     if rows == last:
         raise ShapeError(f"{op}: axis must not be the last one, which is the columns, got {axis}")
-    left, right = ((one.shape[rows], one.shape[last]) for one in (A, B))
+    left, right = ((matrices.shape[rows], matrices.shape[last]) for matrices in (A, B))
     (n, inner), (again, m) = left[:: -1 if transpose_a else 1], right[:: -1 if transpose_b else 1]
-    batch = [[size for i, size in enumerate(one.shape) if i not in (rows, last)] for one in (A, B)]
+    batch = [
+        [size for i, size in enumerate(matrices.shape) if i not in (rows, last)]
+        for matrices in (A, B)
+    ]
     if inner != again or batch[0] != batch[1]:
         raise ShapeError(
             f"{op}: the columns of A must be as many as the rows of B, and all other dimensions "
@@ -52,7 +55,7 @@ def _product_type(
 
 
 def _product(A: Any, B: Any, transpose_a: bool, transpose_b: bool, axis: int) -> Any:
-    left, right = (jnp.moveaxis(one, axis, -2) for one in (A, B))
+    left, right = (jnp.moveaxis(matrices, axis, -2) for matrices in (A, B))
     product = jnp.matmul(left.mT if transpose_a else left, right.mT if transpose_b else right)
     return jnp.moveaxis(product, -2, axis)
 
@@ -169,31 +172,28 @@ def syrk(A: Any, *, transpose: bool = False, alpha: Scalar = 1.0) -> Any:
 # Triangular matrices ----------------------------------------------------------------------------
 
 
-def _check_triangular(op: str, A: TensorType, B: TensorType, rightside: bool) -> None:
-    require_square(op, "A", A)
-    require_matrices(op, _FACTORS, (A, B))
-    side = -1 if rightside else -2
-    if A.shape[:-2] != B.shape[:-2] or A.shape[-1] != B.shape[side]:
-        raise ShapeError(
-            f"{op}: B must have the leading dimensions of A, and as many "
-            f"{'columns' if rightside else 'rows'} as A with rightside={rightside}, got "
-            f"{describe(_FACTORS, (A, B))}"
-        )
+def _triangular(op: str) -> Callable[..., None]:
+    def check(A: TensorType, B: TensorType, *, rightside: bool, **_: Any) -> None:
+        require_square(op, "A", A)
+        require_matrices(op, _FACTORS, (A, B))
+        side = -1 if rightside else -2
+        if A.shape[:-2] != B.shape[:-2] or A.shape[-1] != B.shape[side]:
+            raise ShapeError(
+                f"{op}: B must have the leading dimensions of A, and as many "
+                f"{'columns' if rightside else 'rows'} as A with rightside={rightside}, got "
+                f"{describe(_FACTORS, (A, B))}"
+            )
 
-
-def _check_trmm(A: TensorType, B: TensorType, *, rightside: bool, **_: Any) -> None:
-    _check_triangular("_linalg_trmm", A, B, rightside)
-
-
-def _check_trsm(A: TensorType, B: TensorType, *, rightside: bool, **_: Any) -> None:
-    _check_triangular("_linalg_trsm", A, B, rightside)
+    return check
 
 
 def _like_second(A: TensorType, B: TensorType, **_: Any) -> Sequence[TensorType]:
     return (B,)
 
 
-@operator("_linalg_trmm", aliases=("linalg_trmm",), check=_check_trmm, infer=_like_second)
+@operator(
+    "_linalg_trmm", aliases=("linalg_trmm",), check=_triangular("_linalg_trmm"), infer=_like_second
+)
 def trmm(
     A: Any,
     B: Any,
@@ -221,7 +221,9 @@ def trmm(
     return alpha * (jnp.matmul(B, triangle) if rightside else jnp.matmul(triangle, B))
 
 
-@operator("_linalg_trsm", aliases=("linalg_trsm",), check=_check_trsm, infer=_like_second)
+@operator(
+    "_linalg_trsm", aliases=("linalg_trsm",), check=_triangular("_linalg_trsm"), infer=_like_second
+)
 def trsm(
     A: Any,
     B: Any,

@@ -1,10 +1,8 @@
 """Functions of numbers, products of matrices, and what sums numbers up: reductions, histograms."""
 
 from . import arithmetic as arithmetic
-from . import comparison as comparison
 from . import elementwise as elementwise
 from . import few_rows as few_rows
 from . import histogram as histogram
 from . import matrix as matrix
 from . import reduce as reduce
-from . import running as running

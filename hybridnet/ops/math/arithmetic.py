@@ -1,4 +1,4 @@
-"""Arithmetic of two arrays, of an array and a number, and of many arrays.
+"""Arithmetic and comparisons of two arrays, of an array and a number, and of many arrays.
 
 Every function comes in three forms under MXNet's names: for equal shapes (``elemwise_add``), with
 broadcasting (``broadcast_add``), and with a number (``_plus_scalar``). Arrays of different dtypes,
@@ -47,12 +47,6 @@ def _modulo(a: Any, b: Any) -> Any:
     return jnp.where(none, 0, jnp.mod(a, jnp.where(none, 1, b)))
 
 
-def _power(a: Any, b: Any) -> Any:
-    if is_float(np.dtype(a.dtype)):
-        return jnp.power(a, b)
-    return convert(jnp.power(a.astype(FLOAT64), b.astype(FLOAT64)), np.dtype(a.dtype))
-
-
 def _maximum(a: Any, b: Any) -> Any:
     # A selection, and not jnp.maximum, whose gradient is halved between equal elements.
     # The second condition lets a NaN on either side through.
@@ -75,6 +69,7 @@ def _in_float(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return compute
 
 
+_power = _in_float(lambda a, b: jnp.power(a, b))
 _hypot = _in_float(lambda a, b: jnp.hypot(a, b))
 _arctan2 = _in_float(lambda a, b: jnp.arctan2(a, b))
 
@@ -88,7 +83,7 @@ def _swapped(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def _equal_dtypes(back: Backward) -> bool:
-    lhs, rhs = (one.inferred_dtype for one in back.inputs)
+    lhs, rhs = (side.inferred_dtype for side in back.inputs)
     return lhs is not None and lhs == rhs
 
 
@@ -195,19 +190,18 @@ def _check_sum(*args: TensorType, **_: Any) -> None:
     check=_check_sum,
     infer=lambda *args, **_: (tensor_type(args[0].shape, promote_types(args)),),
     complete=unify,
-    cost=lambda *args, **_: float(sum(one.size for one in args)),
+    cost=lambda *args, **_: float(sum(array.size for array in args)),
 )
 def _add_n(*args: Any, num_args: int = 0) -> Any:
     """Sum of any number of arrays of equal shape.
 
     Args:
         args: the arrays.
-        num_args: how many there are; saved symbols hold it, calls need not give it.
     """
     arrays = promoted(*args)
     total = arrays[0]
-    for one in arrays[1:]:
-        total = total + one
+    for array in arrays[1:]:
+        total = total + array
     return total
 
 
@@ -234,7 +228,7 @@ def _power_of_number(x: Any, exponent: Any, choose: bool) -> Any:
         if not choose:
             return jnp.power(x, exponent)
         *cheap, general = *_CHEAP_POWERS.values(), lambda x: jnp.power(x, exponent)
-        matches = [exponent == one for one in _CHEAP_POWERS]
+        matches = [exponent == known for known in _CHEAP_POWERS]
         index = jnp.argmax(jnp.stack([*matches, jnp.asarray(True)]))
         return lax.switch(index, [*cheap, general], x)
 
@@ -261,3 +255,32 @@ def _power_scalar(
     if not is_float(np.dtype(x.dtype)):
         return _power(x, number)
     return _power_of_number(x, number, platform == "cpu")
+
+
+# Comparisons and logic. Results are 0 and 1 in the dtype of the operands, as in MXNet, so that
+# ``(x > 0) * x`` needs no conversion. Of bool arrays the result is bool.
+
+_TRUTH = "its result is a truth value"
+
+
+def _compare(name: str, function: Callable[[Any, Any], Any], doc: str) -> None:
+    """Registers the three forms of one comparison, under MXNet's older names too."""
+    old, meaning = name.title(), f"1 where {doc}, otherwise 0."
+    alias = f"_{old.replace('_', '')}Scalar"
+    elemwise(f"_{name}", function, meaning, aliases=(f"_{old}",), booleans=True, no_gradient=_TRUTH)
+    broadcast(f"broadcast_{name}", function, meaning, booleans=True, no_gradient=_TRUTH)
+    scalar_form(
+        f"_{name}_scalar", function, f"1 where {doc.replace('rhs', 'scalar')}, otherwise 0.",
+        aliases=(alias,), no_gradient=_TRUTH,
+    )  # fmt: skip
+
+
+_compare("equal", lambda a, b: a == b, "lhs equals rhs")
+_compare("not_equal", lambda a, b: a != b, "lhs differs from rhs")
+_compare("greater", lambda a, b: a > b, "lhs is greater than rhs")
+_compare("greater_equal", lambda a, b: a >= b, "lhs is at least rhs")
+_compare("lesser", lambda a, b: a < b, "lhs is less than rhs")
+_compare("lesser_equal", lambda a, b: a <= b, "lhs is at most rhs")
+_compare("logical_and", lambda a, b: (a != 0) & (b != 0), "neither lhs nor rhs is zero")
+_compare("logical_or", lambda a, b: (a != 0) | (b != 0), "lhs or rhs is not zero")
+_compare("logical_xor", lambda a, b: (a != 0) ^ (b != 0), "just one of lhs and rhs is zero")

@@ -69,27 +69,25 @@ def _loss(x: Any, gradient: Callable[[Any], Any]) -> Any:
     return identity(x)
 
 
-def _keep_integers(function: Any) -> Any:
-    """Rounding leaves integers as they are."""
-    return lambda x: function(x) if is_float(np.dtype(x.dtype)) else x
+def _rounding(name: str, function: Callable[[Any], Any], doc: str) -> None:
+    """Registers a way of rounding, which leaves integers as they are."""
+
+    def kept(x: Any) -> Any:
+        return function(x) if is_float(np.dtype(x.dtype)) else x
+
+    unary(name, kept, doc, integers=True, no_gradient=STEP)
 
 
 # fmt: off
 unary("abs", lambda x: jnp.abs(x), "Absolute value.", integers=True, gradient=_abs_gradient)
 unary("sign", lambda x: jnp.sign(x), "-1, 0 or 1, as the element is negative, zero or positive.",
       integers=True, no_gradient=STEP)
-unary("rint", _keep_integers(_round_half_down), "Nearest whole number; halves go to the lower one.",
-      integers=True, no_gradient=STEP)
-unary("ceil", _keep_integers(lambda x: jnp.ceil(x)), "Smallest whole number not below the element.",
-      integers=True, no_gradient=STEP)
-unary("floor", _keep_integers(lambda x: jnp.floor(x)),
-      "Largest whole number not above the element.", integers=True, no_gradient=STEP)
-unary("trunc", _keep_integers(lambda x: jnp.trunc(x)), "The element without its fraction.",
-      integers=True, no_gradient=STEP)
-unary("fix", _keep_integers(lambda x: jnp.trunc(x)), "Nearest whole number towards zero.",
-      integers=True, no_gradient=STEP)
-unary("round", _keep_integers(_round_half_away), "Nearest whole number; halves go away from zero.",
-      integers=True, no_gradient=STEP)
+_rounding("rint", _round_half_down, "Nearest whole number; halves go to the lower one.")
+_rounding("ceil", lambda x: jnp.ceil(x), "Smallest whole number not below the element.")
+_rounding("floor", lambda x: jnp.floor(x), "Largest whole number not above the element.")
+_rounding("trunc", lambda x: jnp.trunc(x), "The element without its fraction.")
+_rounding("fix", lambda x: jnp.trunc(x), "Nearest whole number towards zero.")
+_rounding("round", _round_half_away, "Nearest whole number; halves go away from zero.")
 unary("negative", lambda x: -x, "The element with its sign changed.", integers=True,
       gradient=lambda back: [-back.grads[0]])
 unary("square", lambda x: x * x, "The element times itself.", integers=True)
@@ -157,7 +155,6 @@ def _identity_like(lhs: Any, rhs: Any) -> Any:
     """The first array itself. Saved graphs hold it, to say that it is like the second.
 
     Args:
-        lhs: the array.
         rhs: another, which is not read.
     """
     return lhs

@@ -61,7 +61,6 @@ def histogram(
     """How many elements are in each bin. The last bin holds its right edge too.
 
     Args:
-        data: any shape.
         bins: (bins + 1,), the edges in ascending order; not given with `bin_cnt`.
         bin_cnt: how many bins of equal width there are.
         range: the left edge of the first of them and the right edge of the last.

@@ -94,9 +94,9 @@ def _dot(
     return apart(product, platform) if product.ndim else product.reshape(1)
 
 
-def _batch_sizes(one: TensorType, transpose: bool) -> tuple[int, int]:
+def _batch_sizes(matrices: TensorType, transpose: bool) -> tuple[int, int]:
     """Returns the rows and columns of the matrices."""
-    rows, columns = one.shape[-2:]
+    rows, columns = matrices.shape[-2:]
     return (columns, rows) if transpose else (rows, columns)
 
 
@@ -157,13 +157,13 @@ def _batch_dot(
 def _check_khatri_rao(*types: TensorType, **_: Any) -> None:
     refuse_bool("khatri_rao")(*types)
     first = types[0].shape
-    if any(len(one.shape) != 2 or one.shape[1:] != first[1:] for one in types):
+    if any(len(matrix.shape) != 2 or matrix.shape[1:] != first[1:] for matrix in types):
         got = describe([f"args{i}" for i in range(len(types))], types)
         raise ShapeError(f"khatri_rao: all must be matrices with as many columns each, got {got}")
 
 
 def _khatri_rao_type(*types: TensorType, **_: Any) -> tuple[TensorType]:
-    rows = math.prod(one.shape[0] for one in types)
+    rows = math.prod(matrix.shape[0] for matrix in types)
     return (tensor_type((rows, types[0].shape[1]), promote_types(types)),)
 
 
@@ -173,12 +173,11 @@ def _khatri_rao(*args: Any, num_args: int = 0) -> Any:
 
     Args:
         args: matrices (n, columns), (m, columns), ...
-        num_args: how many there are; saved symbols hold it, calls need not give it.
 
     Returns:
         (n * m * ..., columns).
     """
     product, *others = promoted(*args)
-    for one in others:
-        product = (product[:, None] * one[None]).reshape(-1, product.shape[1])
+    for matrix in others:
+        product = (product[:, None] * matrix[None]).reshape(-1, product.shape[1])
     return product

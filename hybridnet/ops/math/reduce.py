@@ -1,6 +1,7 @@
-"""Reductions over axes. Results have the dtype of the input, and at least one dimension.
+"""Reductions over axes, and running sums. Results have the dtype of the input.
 
-Axes count from the end where negative; `exclude` reduces over all other axes instead.
+Reductions give at least one dimension. Axes count from the end where negative; `exclude` reduces
+over all other axes instead.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ import numpy as np
 
 from hybridnet.base.attrs import Axis, DType
 from hybridnet.base.dtype import FLOAT64, as_dtype, is_float
-from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jax, jnp
+from hybridnet.base.errors import DTypeError, ShapeError
+from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from ..core.families import STEP, convert
 from ..core.registry import operator
-from ..core.rules import one_axis, reduced_axes, reduced_shape, refuse_bool
+from ..core.rules import one_axis, reduced_axes, reduced_shape, refuse_bool, same_type
 
-__all__ = ["extreme"]
+__all__ = ["extreme", "root", "type_of"]
 
 
-def _type_of(data: Any) -> TensorType:
+def type_of(data: Any) -> TensorType:
     """The type of an array or tracer."""
     return tensor_type(tuple(data.shape), np.dtype(data.dtype))
 
@@ -48,7 +49,7 @@ def _reduction(
     def lowering(
         data: Any, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False
     ) -> Any:
-        axes = reduced_axes(name, _type_of(data), axis, exclude)
+        axes = reduced_axes(name, type_of(data), axis, exclude)
         shape = reduced_shape(tuple(data.shape), axes, keepdims)
         return convert(function(data, axes).reshape(shape), np.dtype(data.dtype))
 
@@ -98,14 +99,17 @@ def _mean(data: Any, axes: tuple[int, ...]) -> Any:
     return jnp.sum(data.astype(FLOAT64), axis=axes, keepdims=True) / max(count, 1)
 
 
+def root(squares: Any) -> Any:
+    """Square root whose gradient at 0 is 0; that of a plain sqrt would be NaN."""
+    zero = squares == 0
+    return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, squares)))
+
+
 def _norm_of(data: Any, axes: tuple[int, ...], order: int) -> Any:
     if order == 1:
         # Not jnp.abs, whose gradient at 0 is 1, and not 0.
         return jnp.sum(data * jnp.sign(data), axis=axes, keepdims=True)
-    squares = jnp.sum(data * data, axis=axes, keepdims=True)
-    # The gradient at the origin is 0; that of a plain sqrt would be NaN.
-    zero = squares == 0
-    return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, squares)))
+    return root(jnp.sum(data * data, axis=axes, keepdims=True))
 
 
 def _plain(name: str) -> Callable[[Any, tuple[int, ...]], Any]:
@@ -154,12 +158,11 @@ def _norm(
     """Norm over axes: the sum of absolute values, or the root of the sum of squares.
 
     Args:
-        data: the array.
         ord: 1 or 2.
         axis: an axis or several; None for all.
         out_dtype: the dtype of the result; None for that of `data`.
     """
-    axes = reduced_axes("norm", _type_of(data), axis)
+    axes = reduced_axes("norm", type_of(data), axis)
     dtype = np.dtype(data.dtype) if out_dtype is None else as_dtype(out_dtype)
     x = data if is_float(np.dtype(data.dtype)) else data.astype(FLOAT64)
     if is_float(dtype):
@@ -168,27 +171,21 @@ def _norm(
     return convert(_norm_of(x, axes, ord).reshape(shape), dtype)
 
 
-def _arg_type(
-    name: str,
-) -> Callable[..., tuple[TensorType]]:
-    def infer(data: TensorType, *, axis: int | None, keepdims: bool) -> tuple[TensorType]:
-        axes = reduced_axes(name, data, axis)
-        return (tensor_type(reduced_shape(data.shape, axes, keepdims), data.dtype),)
-
-    return infer
-
-
 def _arg_extreme(name: str, finder: Callable[..., Any], doc: str) -> None:
     """Registers argmax or argmin."""
 
     def lowering(data: Any, *, axis: int | None = None, keepdims: bool = False) -> Any:
-        axes = reduced_axes(name, _type_of(data), axis)
+        axes = reduced_axes(name, type_of(data), axis)
         shape = reduced_shape(tuple(data.shape), axes, keepdims)
         return finder(data, axis=axis).reshape(shape).astype(data.dtype)
 
+    def infer(data: TensorType, *, axis: int | None, keepdims: bool) -> tuple[TensorType]:
+        axes = reduced_axes(name, data, axis)
+        return (tensor_type(reduced_shape(data.shape, axes, keepdims), data.dtype),)
+
     operator(
         name,
-        infer=_arg_type(name),
+        infer=infer,
         check=refuse_bool(name),
         no_gradient=f"its result is a position; {STEP}",
         doc=f"""{doc}
@@ -196,7 +193,6 @@ def _arg_extreme(name: str, finder: Callable[..., Any], doc: str) -> None:
         Positions have the dtype of `data`, as in MXNet; of equal elements the first counts.
 
         Args:
-            data: the array.
             axis: the axis; None for the position in the flattened array.
             keepdims: keep the axis with size 1.""",
     )(lowering)
@@ -237,8 +233,6 @@ def _cumsum(a: Any, *, axis: int | None = None, dtype: DType | None = None) -> A
     """Running sum along an axis, or of the flattened array where `axis` is None.
 
     Args:
-        a: the array.
-        axis: the axis.
         dtype: the dtype of the sums; None for that of `a`.
     """
     return jnp.cumsum(a, axis=axis, dtype=a.dtype if dtype is None else as_dtype(dtype))
@@ -254,11 +248,48 @@ def _moments(data: Any, *, axes: Axis = None, keepdims: bool = False) -> Any:
     """Mean and variance over axes; the variance divides by the number of elements.
 
     Args:
-        data: the array.
         axes: an axis or several; None for all.
     """
-    over = reduced_axes("moments", _type_of(data), axes)
+    over = reduced_axes("moments", type_of(data), axes)
     shape = reduced_shape(tuple(data.shape), over, keepdims)
     x = data if is_float(np.dtype(data.dtype)) else data.astype(FLOAT64)
     both = jnp.mean(x, axis=over), jnp.var(x, axis=over)
-    return tuple(convert(one.reshape(shape), np.dtype(data.dtype)) for one in both)
+    return tuple(convert(moment.reshape(shape), np.dtype(data.dtype)) for moment in both)
+
+
+def _check_running(data: TensorType, *, axis: int, **_: Any) -> None:
+    if not -len(data.shape) <= axis < len(data.shape):
+        raise ShapeError(f"_running: axis must be an axis of data, got axis {axis} and data {data}")
+    if data.dtype.kind == "b":
+        raise DTypeError(f"_running: data must be numbers, got data {data}; cast them first")
+
+
+@operator("_running", check=_check_running, infer=same_type)
+def running(
+    data: Any,
+    *,
+    axis: int = 0,
+    how: Literal["prod", "sum"] = "sum",
+    exclusive: bool = False,
+    reverse: bool = False,
+) -> Any:
+    """The sum or product of the elements up to each one along an axis.
+
+    Args:
+        data: an array with at least one dimension.
+        axis: along which.
+        how: 'sum' or 'prod'.
+        exclusive: leave out the element itself: the first result is 0, or 1.
+        reverse: begin at the end.
+
+    Returns:
+        An array of the shape and dtype of `data`.
+    """
+    axis %= data.ndim
+    if exclusive:
+        neutral = jnp.asarray(0 if how == "sum" else 1, data.dtype)
+        widths = [(0, 0, 0)] * data.ndim
+        widths[axis] = (-1, 1, 0) if reverse else (1, -1, 0)
+        data = lax.pad(data, neutral, widths) if data.shape[axis] else data
+    scan = lax.cumsum if how == "sum" else lax.cumprod
+    return scan(data, axis, reverse)

@@ -63,7 +63,6 @@ def _full_like(a: Any, *, fill_value: float, ctx: str = "", dtype: DType | None 
     Args:
         a: the array whose shape it has.
         fill_value: the number.
-        ctx: the device, as text.
         dtype: the element type; None for that of `a`.
     """
     kind = np.dtype(a.dtype) if dtype is None else as_dtype(dtype)
@@ -102,8 +101,6 @@ def _arange(
         step: the distance, not 0.
         repeat: must be 1.
         infer_range: accepted, as saved symbols hold it.
-        ctx: the device, as text.
-        dtype: the element type.
     """
     kind = _kind(dtype)
     count = jnp.arange(_range_length(start, stop, step), dtype=FLOAT64)
@@ -171,8 +168,6 @@ def _eye(
         N: rows.
         M: columns; None for as many as rows.
         k: which diagonal: above (positive) or below (negative) the main one.
-        ctx: the device, as text.
-        dtype: the element type.
     """
     return jnp.eye(N, M, k, dtype=_kind(dtype))
 

@@ -17,7 +17,7 @@ from hybridnet.base.errors import DTypeError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
-from ..core.families import STEP, broadcast, convert, operands_of_scalar_form, scalar_form
+from ..core.families import STEP, broadcast, convert, operands_of_scalar_form, promoted, scalar_form
 from ..core.operator import describe
 from ..core.registry import operator
 from ..core.rules import broadcast_shape, promote_types, same_type
@@ -103,12 +103,15 @@ _quotient_by_number(
 # Comparisons --------------------------------------------------------------------------------------
 
 
+def _truth_type(data: TensorType, **_: Any) -> tuple[TensorType]:
+    return (tensor_type(data.shape, BOOL),)
+
+
 def _comparison(name: str, function: Callable[[Any, Any], Any], doc: str) -> None:
     """Registers a comparison of two arrays and of an array with a number; results are bool."""
 
     def of_two(x1: Any, x2: Any) -> Any:
-        dtype = promote_types([x1, x2])
-        return function(x1.astype(dtype), x2.astype(dtype))
+        return function(*promoted(x1, x2))
 
     def of_number(data: Any, *, scalar: Scalar = 1.0, is_int: bool = True) -> Any:
         # Beside integers the number keeps its fraction: 1 > 0.5 is True.
@@ -119,15 +122,12 @@ def _comparison(name: str, function: Callable[[Any, Any], Any], doc: str) -> Non
     def type_of_two(*types: TensorType) -> tuple[TensorType]:
         return (tensor_type(broadcast_shape(name, _SIDES, types), BOOL),)
 
-    def type_of_number(data: TensorType, **_: Any) -> tuple[TensorType]:
-        return (tensor_type(data.shape, BOOL),)
-
     operator(
         name, infer=type_of_two, no_gradient=_TRUTH, doc=f"Whether x1 {doc} x2; they broadcast."
     )(of_two)
     operator(
         f"{name}_scalar",
-        infer=type_of_number,
+        infer=_truth_type,
         no_gradient=_TRUTH,
         doc=f"Whether each element {doc} a number.",
     )(of_number)
@@ -143,11 +143,7 @@ _comparison("_npi_less_equal", lambda a, b: a <= b, "is at most")
 
 def _test(name: str, function: Callable[[Any], Any], doc: str) -> None:
     """Registers a test of each element."""
-
-    def infer(x: TensorType) -> tuple[TensorType]:
-        return (tensor_type(x.shape, BOOL),)
-
-    operator(name, infer=infer, no_gradient=_TRUTH, doc=doc)(lambda x: function(x))
+    operator(name, infer=_truth_type, no_gradient=_TRUTH, doc=doc)(function)
 
 
 _test("_npi_isnan", lambda x: jnp.isnan(x), "Whether each element is not a number.")
@@ -165,7 +161,7 @@ def _whole(name: str) -> Callable[..., None]:
     """Returns a check that no input is floating point."""
 
     def check(*types: TensorType, **_: Any) -> None:
-        if any(is_float(one.dtype) for one in types):
+        if any(is_float(given.dtype) for given in types):
             raise DTypeError(
                 f"{name}: needs integers or bool, got {describe(_SIDES, types)}; cast with "
                 "astype('int32')"
@@ -174,15 +170,14 @@ def _whole(name: str) -> Callable[..., None]:
     return check
 
 
-def _bits(name: str, function: Callable[[Any, Any], Any], doc: str, numbers: bool = True) -> None:
+def _bits(name: str, function: Callable[[Any, Any], Any], doc: str) -> None:
     """Registers a function of whole numbers, and its form with a number."""
 
     def infer(*types: TensorType) -> tuple[TensorType]:
         return (tensor_type(broadcast_shape(name, _SIDES, types), promote_types(types)),)
 
     def of_two(x1: Any, x2: Any) -> Any:
-        dtype = promote_types([x1, x2])
-        return function(x1.astype(dtype), x2.astype(dtype))
+        return function(*promoted(x1, x2))
 
     def of_number(data: Any, *, scalar: Scalar = 1.0, is_int: bool = True) -> Any:
         return function(data, jnp.asarray(scalar).astype(data.dtype))
@@ -233,7 +228,6 @@ def _nan_to_num(
     """Replaces what is no finite number.
 
     Args:
-        data: the array.
         copy: accepted; the result is always a new array.
         nan: in the place of NaN.
         posinf: of positive infinity; None for the largest number of the dtype.

@@ -47,7 +47,6 @@ def _take(
     """Elements, or parts along an axis, at positions.
 
     Args:
-        a: the array.
         indices: the positions; floats lose their fraction.
         axis: which axis; None for the flattened array.
         mode: what is done with positions out of range: they are clipped, wrapped around, or, with
@@ -142,7 +141,6 @@ def _histogram(
     """Counts elements in bins; returns the counts, int64, and the edges of the bins.
 
     Args:
-        data: the array.
         bins: the edges, ascending, where `bin_cnt` is None.
         bin_cnt: the number of bins of equal width.
         range: from where to where these go.
@@ -170,7 +168,6 @@ def _percentile(
     """Values below which given parts of the elements are.
 
     Args:
-        a: the array.
         q: the parts in percent, where `q_scalar` is None; they come first in the result's shape.
         axis: an axis or several; None for all.
         interpolation: what is taken between two elements.
@@ -192,17 +189,15 @@ def _percentile(
 )
 def _unravel_index(indices: Any, *, shape: Shape) -> Any:
     """Positions along each axis of an array of a shape, from positions in it flattened."""
-    return tuple(one.astype(indices.dtype) for one in jnp.unravel_index(indices, shape))
+    return tuple(position.astype(indices.dtype) for position in jnp.unravel_index(indices, shape))
 
 
 @operator("_npi_delete_parts")
 def _delete_parts(arr: Any, *, kept: Shape, axis: Annotated[int, Range(0)] = 0) -> Any:
-    """What is left of an array when parts along an axis are taken away.
+    """The rest of an array when parts along an axis are taken away.
 
     Args:
-        arr: the array.
         kept: the positions that are left.
-        axis: which axis.
     """
     return jnp.take(arr, np.asarray(kept, np.int64), axis)
 
@@ -212,10 +207,8 @@ def _insert(arr: Any, values: Any, *, places: Shape, axis: Annotated[int, Range(
     """Puts parts into an array along an axis.
 
     Args:
-        arr: the array.
         values: what is put in; it broadcasts to the parts.
         places: before which positions of `arr`; one for each part.
-        axis: which axis.
     """
     shape = list(arr.shape)
     shape[axis] = len(places)
@@ -242,7 +235,6 @@ def _nonzero(x: Any, *, size: Annotated[int, Range(0)] | None = None) -> Any:
     """Positions of the elements that are not zero, one in each row.
 
     Args:
-        x: the array.
         size: how many there are; measured on arrays, to be given in a graph.
     """
     found = jnp.nonzero(jnp.atleast_1d(x), size=size)

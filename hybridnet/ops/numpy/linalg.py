@@ -18,6 +18,7 @@ from hybridnet.base.tensor_type import TensorType
 from ..core.checks import require_floats
 from ..core.operator import describe
 from ..core.registry import operator
+from ..math.reduce import root
 
 __all__: list[str] = []
 
@@ -48,7 +49,7 @@ def _of_matrix(
     def lowering(a: Any) -> Any:
         made = function(_wide(a))
         made = made if isinstance(made, tuple) else (made,)
-        return tuple(one.astype(a.dtype) for one in made)
+        return tuple(part.astype(a.dtype) for part in made)
 
     operator(name, outputs=outputs, check=_check(name, square), doc=doc)(lowering)
 
@@ -68,15 +69,11 @@ _of_matrix(
 )
 _of_matrix(
     "_npi_svd",
-    lambda a: _svd(a),
+    lambda a: tuple(jnp.linalg.svd(a, full_matrices=False)),
     "Singular value decomposition: a = u @ diag(s) @ vt, with as many columns as the shorter side.",
     outputs=3,
     square=False,
 )
-
-
-def _svd(a: Any) -> tuple[Any, ...]:
-    return tuple(jnp.linalg.svd(a, full_matrices=False))
 
 
 def _symmetric(a: Any, uplo: str) -> Any:
@@ -107,7 +104,7 @@ def _eigvalsh(a: Any, *, UPLO: Literal["L", "U"] = "L") -> Any:
 @operator("_npi_solve", check=_check("_npi_solve", True, ("a", "b")))
 def _solve(a: Any, b: Any) -> Any:
     """Solutions x of a @ x = b, for vectors b (as many axes less one as a) or matrices b."""
-    wide = [_wide(one) for one in (a, b)]
+    wide = [_wide(side) for side in (a, b)]
     vector = b.ndim == a.ndim - 1
     made = jnp.linalg.solve(wide[0], wide[1][..., None] if vector else wide[1])
     return (made[..., 0] if vector else made).astype(b.dtype)
@@ -162,7 +159,6 @@ def _norm(
     """Norm of vectors or matrices.
 
     Args:
-        data: the array.
         ord: the order, where `flag` is 'vector' or 'matrix'.
         axis: the axis of vectors, or the two axes of matrices.
         keepdims: keep these axes with size 1.
@@ -171,10 +167,7 @@ def _norm(
     """
     x = _wide(data)
     if flag == "flat" or flag == "fro" or (flag == "vector" and ord == 2.0):
-        squares = jnp.sum(x * x, axis=axis, keepdims=keepdims)
-        # The gradient at the origin is 0; that of a plain sqrt would be NaN.
-        zero = squares == 0
-        made = jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, squares)))
+        made = root(jnp.sum(x * x, axis=axis, keepdims=keepdims))
     else:
         order: Any = "nuc" if flag == "nuc" else ord
         made = jnp.linalg.norm(x, order, axis, keepdims)

@@ -46,7 +46,7 @@ def _matmul_type(a: TensorType, b: TensorType) -> tuple[TensorType]:
     right = b.shape if len(b.shape) > 1 else (*b.shape, 1)
     fits = left[-1] == right[-2]
     _fit("_npi_matmul", a, b, fits, "the columns of a must be as many as the rows of b")
-    heads = [tensor_type(one[:-2], BOOL) for one in (left, right)]
+    heads = [tensor_type(shape[:-2], BOOL) for shape in (left, right)]
     shape = broadcast_shape("_npi_matmul", ("a[..., 0, 0]", "b[..., 0, 0]"), heads)
     shape += left[-2:-1] if len(a.shape) > 1 else ()
     shape += right[-1:] if len(b.shape) > 1 else ()
@@ -91,7 +91,6 @@ def _trace(data: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any
     """Sum of a diagonal of two axes.
 
     Args:
-        data: the array.
         offset: which diagonal, counted from the main one.
         axis1: the first of the axes.
         axis2: the second.
@@ -105,7 +104,6 @@ def _diagonal(data: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
     """A diagonal of two axes, as the last axis.
 
     Args:
-        data: the array.
         offset: which diagonal, counted from the main one.
         axis1: the first of the axes.
         axis2: the second.

@@ -17,26 +17,22 @@ _SAME: Final = (
     "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh degrees radians "
     "reciprocal expand_dims tile"
 )
+_SAME_EXTENSIONS: Final = (
+    "relu sigmoid batch_dot erf erfinv gamma gammaln one_hot pick reshape_like shape_array "
+    "smooth_l1 topk"
+)
+_OF_TWO: Final = "mod power maximum minimum hypot"
 
 #: Operator -> further names of it.
 _NAMES: Final[dict[str, str]] = {
     **{name: f"_npi_{name}" for name in _SAME.split()},
+    **{name: f"_npx_{name}" for name in _SAME_EXTENSIONS.split()},
+    **{f"broadcast_{name}": f"_npi_{name}" for name in _OF_TWO.split()},
+    **{f"_{name}_scalar": f"_npi_{name}_scalar" for name in f"{_OF_TWO} rmod rpower".split()},
     "_plus_scalar": "_npi_add_scalar",
     "_minus_scalar": "_npi_subtract_scalar",
     "_rminus_scalar": "_npi_rsubtract_scalar",
     "_mul_scalar": "_npi_multiply_scalar",
-    "_mod_scalar": "_npi_mod_scalar",
-    "_rmod_scalar": "_npi_rmod_scalar",
-    "_power_scalar": "_npi_power_scalar",
-    "_rpower_scalar": "_npi_rpower_scalar",
-    "_maximum_scalar": "_npi_maximum_scalar",
-    "_minimum_scalar": "_npi_minimum_scalar",
-    "_hypot_scalar": "_npi_hypot_scalar",
-    "broadcast_mod": "_npi_mod",
-    "broadcast_power": "_npi_power",
-    "broadcast_maximum": "_npi_maximum",
-    "broadcast_minimum": "_npi_minimum",
-    "broadcast_hypot": "_npi_hypot",
     "clip": "_npi_clip",
     "Cast": "_npi_cast _npx_cast",
     "_copy": "_np_copy",
@@ -44,21 +40,8 @@ _NAMES: Final[dict[str, str]] = {
     "SwapAxis": "_npi_swapaxes",
     "gather_nd": "_npi_gather_nd _npx_gather_nd",
     "slice": "_npi_slice _npx_slice",
-    "relu": "_npx_relu",
-    "sigmoid": "_npx_sigmoid",
-    "batch_dot": "_npx_batch_dot",
     "Flatten": "_npx_batch_flatten",
     "Embedding": "_npx_embedding",
-    "erf": "_npx_erf",
-    "erfinv": "_npx_erfinv",
-    "gamma": "_npx_gamma",
-    "gammaln": "_npx_gammaln",
-    "one_hot": "_npx_one_hot",
-    "pick": "_npx_pick",
-    "reshape_like": "_npx_reshape_like",
-    "shape_array": "_npx_shape_array",
-    "smooth_l1": "_npx_smooth_l1",
-    "topk": "_npx_topk",
 }
 
 

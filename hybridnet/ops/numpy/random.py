@@ -22,13 +22,13 @@ from ..core.checks import wide
 from ..core.families import signed
 from ..core.registry import operator
 from ..core.rules import broadcast_shape
-from ..random.distributions import gamma_samples
+from ..math.reduce import type_of
+from ..random.distributions import DRAWN, check_float_dtype, gamma_samples
 from ..random.state import children, next_key, normals, uniforms
 from .elementwise import quotient_dtype
 
 __all__: list[str] = []
 
-_DRAWN: Final = "samples are drawn, not computed from inputs"
 #: Which parameters are arrays: none, the first, the second, both.
 _Given = Literal["", "1", "2", "12"]
 _BOTH: Final = ("input1", "input2")
@@ -38,11 +38,6 @@ Draw = Callable[..., Any]
 
 
 # Distributions ------------------------------------------------------------------------------------
-
-
-def _from_zero(key: Any, shape: Shape, dtype: Any) -> Any:
-    """Uniform on [0, 1)."""
-    return uniforms(key, shape, dtype)
 
 
 def _open(key: Any, shape: Shape, dtype: Any) -> Any:
@@ -67,39 +62,34 @@ def _logistic(key: Any, shape: Shape, dtype: Any, loc: Any, scale: Any) -> Any:
     return loc + scale * (jnp.log(u) - jnp.log1p(-u))
 
 
-_DISTRIBUTIONS: Final[Mapping[str, tuple[Draw, dict[str, float], str, bool]]] = {
+_DISTRIBUTIONS: Final[Mapping[str, tuple[Draw, dict[str, float], str]]] = {
     "uniform": (
-        lambda key, shape, dtype, low, high: low + (high - low) * _from_zero(key, shape, dtype),
+        lambda key, shape, dtype, low, high: low + (high - low) * uniforms(key, shape, dtype),
         {"low": 0.0, "high": 1.0},
         "uniform distribution on [low, high)",
-        True,
     ),
     "normal": (
         lambda key, shape, dtype, loc, scale: loc + scale * normals(key, shape, dtype),
         {"loc": 0.0, "scale": 1.0},
         "normal distribution of a mean and a standard deviation",
-        True,
     ),
     "lognormal": (
         lambda key, shape, dtype, mean, sigma: jnp.exp(mean + sigma * normals(key, shape, dtype)),
         {"mean": 0.0, "sigma": 1.0},
         "distribution whose logarithm is normal",
-        True,
     ),
-    "logistic": (_logistic, {"loc": 0.0, "scale": 1.0}, "logistic distribution", True),
+    "logistic": (_logistic, {"loc": 0.0, "scale": 1.0}, "logistic distribution"),
     "gumbel": (
         lambda key, shape, dtype, loc, scale: (
             loc - scale * jnp.log(-jnp.log(_open(key, shape, dtype)))
         ),
         {"loc": 0.0, "scale": 1.0},
         "Gumbel distribution",
-        True,
     ),
     "exponential": (
         lambda key, shape, dtype, scale: scale * _standard_exponential(key, shape, dtype),
         {"scale": 1.0},
         "exponential distribution of a mean",
-        True,
     ),
     "rayleigh": (
         lambda key, shape, dtype, scale: (
@@ -107,19 +97,16 @@ _DISTRIBUTIONS: Final[Mapping[str, tuple[Draw, dict[str, float], str, bool]]] = 
         ),
         {"scale": 1.0},
         "Rayleigh distribution",
-        True,
     ),
     "weibull": (
         lambda key, shape, dtype, a: _standard_exponential(key, shape, dtype) ** (1 / a),
         {"a": 1.0},
         "Weibull distribution of scale 1",
-        True,
     ),
     "pareto": (
         lambda key, shape, dtype, a: jnp.expm1(_standard_exponential(key, shape, dtype) / a),
         {"a": 1.0},
         "Pareto distribution less 1 (Lomax)",
-        True,
     ),
     "powerd": (
         lambda key, shape, dtype, a: (
@@ -127,24 +114,23 @@ _DISTRIBUTIONS: Final[Mapping[str, tuple[Draw, dict[str, float], str, bool]]] = 
         ) ** (1 / a),
         {"a": 1.0},
         "power distribution on [0, 1]",
-        True,
     ),
     "gamma": (
         gamma_samples,
         {"shape": 1.0, "scale": 1.0},
         "gamma distribution of a shape and a scale",
-        False,
     ),
-    "beta": (_beta, {"a": 1.0, "b": 1.0}, "beta distribution", False),
+    "beta": (_beta, {"a": 1.0, "b": 1.0}, "beta distribution"),
     "chisquare": (
         lambda key, shape, dtype, df: gamma_samples(
             key, shape, dtype, df / 2, jnp.full((), 2, dtype)
         ),
         {"df": 1.0},
         "chi-square distribution",
-        False,
     ),
 }  # fmt: skip
+# Drawn by rejection: not functions of a parameter and of a draw without one.
+_REJECTED: Final = frozenset({"beta", "chisquare", "gamma"})
 
 
 # The rows -----------------------------------------------------------------------------------------
@@ -170,33 +156,29 @@ def _drawn(operands: Sequence[Any], given: str, numbers: Sequence[Any], dtype: A
     values = list(numbers)
     for position, array in zip(given, operands, strict=True):
         values[int(position) - 1] = array
-    return [one.astype(dtype) for one in values]
+    return [value.astype(dtype) for value in values]
 
 
 def _distribution(name: str) -> None:
-    draw, numbers, doc, differentiable = _DISTRIBUTIONS[name]
+    draw, numbers, doc = _DISTRIBUTIONS[name]
     row = f"_npi_{name}"
     # The inputs' shapes decide `size`, so parameters called "shape" have another name in the row.
-    spelled = {one: "alpha" if one == "shape" else one for one in numbers}
+    spelled = {key: "alpha" if key == "shape" else key for key in numbers}
 
     def lowering(
         *operands: Any, given: str, size: Any, ctx: str, dtype: Any, state: Any, **params: Any
     ) -> Any:
         kind = as_dtype(dtype) if dtype else FLOAT32
         key, state = next_key(state)
-        values = _drawn(operands, given, [params[one] for one in spelled.values()], wide(kind))
-        types = [tensor_type(tuple(one.shape), FLOAT32) for one in operands]
+        values = _drawn(operands, given, [params[key] for key in spelled.values()], wide(kind))
+        types = [tensor_type(tuple(operand.shape), FLOAT32) for operand in operands]
         return draw(key, _size(row, types, size), wide(kind), *values).astype(kind), state
-
-    def check(*types: TensorType, dtype: Any, **_: Any) -> None:
-        if dtype is not None and not is_float(as_dtype(dtype)):
-            raise DTypeError(f"{row}: dtype must be floating point, got {dtype}")
 
     def infer(*types: TensorType, size: Any, dtype: Any, **_: Any) -> tuple[TensorType]:
         return (tensor_type(_size(row, types, size), as_dtype(dtype) if dtype else FLOAT32),)
 
     keywords: dict[str, tuple[Any, Any]] = {
-        spelled[one]: (Scalar, default) for one, default in numbers.items()
+        spelled[key]: (Scalar, default) for key, default in numbers.items()
     }
     keywords |= {
         "given": (_Given, ""),
@@ -207,12 +189,12 @@ def _distribution(name: str) -> None:
     }
     operator(
         row,
-        check=check,
+        check=check_float_dtype(row),
         infer=infer,
-        takes=lambda *, given, **_: [_BOTH[int(one) - 1] for one in given],
-        no_gradient="" if differentiable else _DRAWN,
+        takes=lambda *, given, **_: [_BOTH[int(position) - 1] for position in given],
+        no_gradient=DRAWN if name in _REJECTED else "",
         doc=f"Draws from the {doc}.\n\nArgs:\n"
-        + "".join(f"    {one}: an array of a parameter.\n" for one in _BOTH)
+        + "".join(f"    {name}: an array of a parameter.\n" for name in _BOTH)
         + "    given: which parameters are arrays.\n"
         "    size: the shape; None for that of the parameters.\n",
     )(_with_optional_inputs(lowering, keywords))
@@ -224,8 +206,8 @@ def _with_optional_inputs(
     """Gives a lowering two inputs that need not be there."""
     signed(lowering, (), keywords)
     optional = [
-        inspect.Parameter(one, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
-        for one in _BOTH
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
+        for name in _BOTH
     ]
     rest = inspect.signature(lowering).parameters.values()
     lowering.__signature__ = inspect.Signature([*optional, *rest])  # type: ignore[attr-defined]
@@ -247,7 +229,7 @@ def _check_limits(*, low: int, high: int, dtype: str | None, **_: Any) -> None:
         raise DTypeError(f"_npi_random_randint: dtype must be an integer, got {dtype}")
 
 
-@operator("_npi_random_randint", check=_check_limits, infer=_randint_type, no_gradient=_DRAWN)
+@operator("_npi_random_randint", check=_check_limits, infer=_randint_type, no_gradient=DRAWN)
 def _randint(
     *,
     low: int,
@@ -270,7 +252,7 @@ def _randint(
     infer=lambda *types, size, dtype, **_: (
         tensor_type(_size("_npi_bernoulli", types, size), as_dtype(dtype or "float32")),
     ),
-    no_gradient=_DRAWN,
+    no_gradient=DRAWN,
 )
 def _bernoulli(
     input1: Any = None,
@@ -291,7 +273,6 @@ def _bernoulli(
         array: whether there is an array of them.
         is_logit: whether they are logits: the logarithms of the odds.
         size: the shape; None for that of the probabilities.
-        ctx: the device, as text.
         dtype: of the samples.
     """
     key, state = next_key(state)
@@ -305,7 +286,7 @@ def _bernoulli(
 @operator(
     "_npi_choice",
     takes=lambda *, weighted, **_: ("weights",) if weighted else (),
-    no_gradient=_DRAWN,
+    no_gradient=DRAWN,
 )
 def _choice(
     weights: Any = None,
@@ -325,7 +306,6 @@ def _choice(
         size: the shape of the result.
         replace: whether one can be chosen again.
         weighted: whether there are probabilities.
-        ctx: the device, as text.
     """
     key, state = next_key(state)
     count = int(np.prod(size, dtype=int))
@@ -344,7 +324,7 @@ def _choice(
     return jnp.minimum(chosen.astype(INT64), a - 1).reshape(size), state
 
 
-@operator("_npi_multinomial", no_gradient=_DRAWN)
+@operator("_npi_multinomial", no_gradient=DRAWN)
 def _multinomial(
     pvals: Any, *, n: Annotated[int, Range(0)], size: Shape = (), state: RandomState
 ) -> Any:
@@ -388,8 +368,7 @@ def _multivariate_normal(mean: Any, cov: Any, *, size: Shape = (), state: Random
         cov: (..., n, n), positive definite.
         size: how many draws for each.
     """
-    types = [tensor_type(tuple(one.shape), np.dtype(one.dtype)) for one in (mean, cov)]
-    (made,) = _multivariate_type(*types, size=size)
+    (made,) = _multivariate_type(type_of(mean), type_of(cov), size=size)
     key, state = next_key(state)
     kind = wide(made.dtype)
     factor = jnp.linalg.cholesky(cov.astype(kind))

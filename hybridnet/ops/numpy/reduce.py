@@ -22,7 +22,7 @@ from ..core.families import STEP
 from ..core.operator import describe
 from ..core.registry import operator
 from ..core.rules import one_axis, reduced_axes
-from ..math.reduce import extreme
+from ..math.reduce import extreme, root, type_of
 from .elementwise import quotient_dtype
 
 __all__: list[str] = []
@@ -44,10 +44,6 @@ def _shape(a: TensorType, axes: tuple[int, ...], keepdims: bool) -> tuple[int, .
     if keepdims:
         return tuple(1 if i in axes else size for i, size in enumerate(a.shape))
     return tuple(size for i, size in enumerate(a.shape) if i not in axes)
-
-
-def _type_of(a: Any) -> TensorType:
-    return tensor_type(tuple(a.shape), np.dtype(a.dtype))
 
 
 def _reduced(name: str, dtype_of: Callable[[TensorType, str | None], Any]) -> Callable[..., Any]:
@@ -80,8 +76,8 @@ def _accumulation(name: str, function: Callable[..., Any], doc: str, *aliases: s
         keepdims: bool = False,
         initial: float | None = None,
     ) -> Any:
-        kind = _count_dtype(_type_of(a), dtype)
-        axes = _axes(name, _type_of(a), axis)
+        kind = _count_dtype(type_of(a), dtype)
+        axes = _axes(name, type_of(a), axis)
         start = None if initial is None else np.asarray(initial).astype(kind)
         return function(a, axis=axes, dtype=kind, keepdims=keepdims, initial=start)
 
@@ -104,9 +100,9 @@ def _selection(name: str, reducer: Callable[..., Any], choose: Any, doc: str, al
     def lowering(
         a: Any, *, axis: Axis = None, keepdims: bool = False, initial: float | None = None
     ) -> Any:
-        one = _type_of(a)
-        axes = _axes(name, one, axis)
-        shape = _shape(one, axes, keepdims)
+        given = type_of(a)
+        axes = _axes(name, given, axis)
+        shape = _shape(given, axes, keepdims)
         if not a.size:
             assert initial is not None  # `check` has seen to it
             return jnp.full(shape, initial, a.dtype)
@@ -156,7 +152,7 @@ def _truth(name: str, reducer: Callable[..., Any], doc: str, *aliases: str) -> N
     """Registers `any` or `all`."""
 
     def lowering(data: Any, *, axis: Axis = None, keepdims: bool = False) -> Any:
-        return reducer(data, axis=_axes(name, _type_of(data), axis), keepdims=keepdims)
+        return reducer(data, axis=_axes(name, type_of(data), axis), keepdims=keepdims)
 
     operator(
         name,
@@ -183,18 +179,17 @@ def _mean(
     """Mean over axes; of no elements it is NaN.
 
     Args:
-        a: the array.
         axis: an axis or several; None for all.
         dtype: the dtype to compute in and of the result; None for that of `a`, or float32.
         initial: must be None: MXNet declares it and does not support it either.
     """
     if initial is not None:
         raise ParameterError("_npi_mean: initial must be None")
-    axes = _axes("_npi_mean", _type_of(a), axis)
-    return jnp.mean(a, axis=axes, dtype=_mean_dtype(_type_of(a), dtype), keepdims=keepdims)
+    axes = _axes("_npi_mean", type_of(a), axis)
+    return jnp.mean(a, axis=axes, dtype=_mean_dtype(type_of(a), dtype), keepdims=keepdims)
 
 
-def _moment(name: str, root: bool, doc: str) -> None:
+def _moment(name: str, deviation: bool, doc: str) -> None:
     """Registers the variance or the standard deviation."""
 
     def lowering(
@@ -205,20 +200,16 @@ def _moment(name: str, root: bool, doc: str) -> None:
         ddof: int = 0,
         keepdims: bool = False,
     ) -> Any:
-        one = _type_of(a)
-        axes = _axes(name, one, axis)
-        kind = _mean_dtype(one, dtype)
+        given = type_of(a)
+        axes = _axes(name, given, axis)
+        kind = _mean_dtype(given, dtype)
         x = a.astype(kind) if is_float(kind) else a.astype(FLOAT64)
-        count = math.prod(one.shape[i] for i in axes)
+        count = math.prod(given.shape[i] for i in axes)
         apart = x - jnp.mean(x, axis=axes, keepdims=True)
         # As NumPy: not defined (NaN or infinite) where nothing is left to divide by.
         total = jnp.sum(apart * apart, axis=axes, keepdims=keepdims)
         spread = total / np.asarray(max(count - ddof, 0), x.dtype)
-        if root:
-            # The gradient of equal elements is 0; that of a plain sqrt would be NaN.
-            zero = spread == 0
-            spread = jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, spread)))
-        return spread.astype(kind)
+        return (root(spread) if deviation else spread).astype(kind)
 
     operator(
         name,
@@ -253,7 +244,6 @@ def _position(name: str, finder: Callable[..., Any], doc: str) -> None:
         Positions are int64; of equal elements the first counts.
 
         Args:
-            data: the array.
             axis: the axis; None for the position in the flattened array.
             keepdims: keep the axis with size 1.""",
     )(lowering)
@@ -294,13 +284,12 @@ def _average(
     """Weighted average over axes, and the sum of the weights.
 
     Args:
-        a: the array.
         weights: of its shape, or one for each position along the one axis; equal by default.
         axis: an axis or several; None for all.
         returned: whether the sums of the weights are returned too.
         weighted: whether there are weights.
     """
-    axes = _axes("_npi_average", _type_of(a), axis)
+    axes = _axes("_npi_average", type_of(a), axis)
     kind = quotient_dtype(np.dtype(a.dtype))
     a = a.astype(kind)
     if weights is None:

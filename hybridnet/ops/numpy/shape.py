@@ -15,6 +15,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from ..core.families import promoted, signed
 from ..core.registry import operator
+from ..math.reduce import type_of
 
 __all__: list[str] = []
 
@@ -26,11 +27,11 @@ _REST: Final = -1
 
 def _with_rest(name: str, size: int, wanted: Sequence[int], asked: Any, a: TensorType) -> Shape:
     """Returns a shape of `size` elements with the one -1 in `wanted` filled in."""
-    rest = math.prod(one for one in wanted if one != _REST)
+    rest = math.prod(n for n in wanted if n != _REST)
     fits = wanted.count(_REST) <= 1 and min(wanted, default=0) >= _REST
     if fits and _REST in wanted:
         fits = rest != 0 and size % rest == 0
-        wanted = [size // max(rest, 1) if one == _REST else one for one in wanted]
+        wanted = [size // max(rest, 1) if n == _REST else n for n in wanted]
     if not fits or math.prod(wanted) != size:
         raise ShapeError(f"{name}: cannot give a, which is {a}, the shape {tuple(asked)}")
     return tuple(wanted)
@@ -46,7 +47,6 @@ def _reshape(a: Any, *, newshape: Shape, order: Literal["C"] = "C") -> Any:
     """The elements in another shape, in which one -1 stands for what is left.
 
     Args:
-        a: the array.
         newshape: the dimensions; unlike in ``nd.reshape``, 0 means no elements.
         order: 'C', the last axis changing fastest.
     """
@@ -114,13 +114,12 @@ def _npx_reshape(
     """The elements in another shape, given in codes.
 
     Args:
-        a: the array.
         newshape: the dimensions: -1 is inferred, -2 keeps one, -3 drops one of size 1, -4 keeps
             the rest, -5 joins two, -6 splits one into the two numbers that follow.
         reverse: whether the codes count from the last axis.
         order: 'C'.
     """
-    return a.reshape(_coded_shape(tensor_type(a.shape, np.dtype(a.dtype)), newshape, reverse))
+    return a.reshape(_coded_shape(type_of(a), newshape, reverse))
 
 
 @operator("_np_squeeze")
@@ -155,10 +154,10 @@ def _broadcast_to(array: Any, *, shape: Shape) -> Any:
 
 def _at_least(rank: int) -> None:
     def lowering(*arys: Any, num_args: int = 0) -> Any:
-        return tuple(getattr(jnp, f"atleast_{rank}d")(one) for one in arys)
+        return tuple(getattr(jnp, f"atleast_{rank}d")(array) for array in arys)
 
     def infer(*arys: TensorType, num_args: int = 0) -> Any:
-        return [tensor_type(_padded(one.shape, rank), one.dtype) for one in arys]
+        return [tensor_type(_padded(array.shape, rank), array.dtype) for array in arys]
 
     operator(
         f"_np_atleast_{rank}d",
@@ -167,8 +166,7 @@ def _at_least(rank: int) -> None:
         doc=f"""Arrays with axes of size 1 added up to {rank} dimensions.
 
         Args:
-            arys: the arrays.
-            num_args: how many.""",
+            arys: the arrays.""",
     )(lowering)
 
 
@@ -194,7 +192,7 @@ def _join(name: str, function: Callable[..., Any], doc: str, *, axis: bool = Fal
         return function(promoted(*data), **where)
 
     keywords: dict[str, tuple[Any, Any]] = {"num_args": (int, 0)}
-    args = "    data: the arrays.\n    num_args: how many.\n"
+    args = "    data: the arrays.\n"
     if axis:
         keywords["axis"] = (int | None, 0)
         args += "    axis: along which; None for the flattened arrays.\n"
@@ -238,9 +236,7 @@ def _split(
     """Cuts an array into parts along an axis.
 
     Args:
-        ary: the array.
         indices: the positions to cut at.
-        axis: which axis.
         sections: cut into so many parts instead, the first being one longer where the size of the
             axis is not a multiple.
     """
@@ -261,7 +257,6 @@ def _roll(data: Any, *, shift: Axis, axis: Axis = None) -> Any:
     """Moves elements along axes; what leaves at the end comes in at the start.
 
     Args:
-        data: the array.
         shift: how far; one number for each axis.
         axis: an axis or several; None for the flattened array.
     """
@@ -286,7 +281,6 @@ def _pad(
     """Widens an array at its borders.
 
     Args:
-        data: the array.
         pad_width: how much before and after, axis by axis: (before0, after0, before1, ...).
         mode: fill with a constant, the border elements, a reflection without or with the border
             elements, or the largest or smallest element along the axis.

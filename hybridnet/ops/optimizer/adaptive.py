@@ -254,17 +254,9 @@ def adamw_update(
     ``weight - eta * (lr * mean / (sqrt(var) + epsilon) + wd * weight)``.
 
     Args:
-        weight: any shape; so are grad, mean and var.
-        grad: the gradient.
-        mean: the first moment.
-        var: the second moment.
         rescale_grad: (1,); where it is 0 or not finite (a loss scale that overflowed), nothing is
             changed.
-        beta1: the decay of `mean`.
-        beta2: the decay of `var`.
-        epsilon: keeps the root from zero.
         eta: a factor of the whole step.
-        clip_gradient: see the module.
     """
     scale = rescale_grad.reshape(()).astype(weight.dtype)
     step = clipped(scale * grad, clip_gradient)
@@ -334,10 +326,9 @@ def lamb_update_phase2(
         g: the first half's result.
         r1: (1,), the norm of `weight`, limited to the bounds that are not negative.
         r2: (1,), the norm of `g`. Where either norm is 0 their ratio counts as 1.
-        lower_bound: see `r1`.
-        upper_bound: see `r1`.
+        lower_bound, upper_bound: see `r1`.
     """
-    r1, r2 = (one.reshape(()).astype(weight.dtype) for one in (r1, r2))
+    r1, r2 = (norm.reshape(()).astype(weight.dtype) for norm in (r1, r2))
     if lower_bound >= 0:
         r1 = jnp.maximum(r1, lower_bound)
     if upper_bound >= 0:

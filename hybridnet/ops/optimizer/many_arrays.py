@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -25,37 +25,40 @@ _Number = Annotated[int, Range(1)]
 _TRUTH = "its result is a truth value"
 
 
-def _check_floats(op: str, types: Sequence[TensorType], count: int | None, param: str) -> None:
-    if count is not None and count != len(types):
+def _check_count(op: str, types: Sequence[TensorType], count: int, param: str) -> None:
+    if count != len(types):
         raise ParameterError(
             f"{op}: {param} must be the number of arrays, {len(types)}, got {count}"
         )
-    if not all(is_float(one.dtype) for one in types):
+
+
+def _check_floats(op: str, types: Sequence[TensorType], count: int) -> None:
+    _check_count(op, types, count, "num_arrays")
+    if not all(is_float(array.dtype) for array in types):
         got = describe([f"data{i}" for i in range(len(types))], types)
         raise DTypeError(f"{op}: all arrays must be floating point, got {got}")
 
 
-def _check_init(op: str, init_output: bool) -> None:
-    if not init_output:
-        raise ParameterError(
-            f"{op}: init_output must be True, as an operator does not read what it writes; "
-            f"nd.{op} takes False together with `out`"
-        )
+def _check_finite(op: str) -> Callable[..., None]:
+    def check(*types: TensorType, num_arrays: int = 1, init_output: bool) -> None:
+        _check_floats(op, types, num_arrays)
+        if not init_output:
+            raise ParameterError(
+                f"{op}: init_output must be True, as an operator does not read what it writes; "
+                f"nd.{op} takes False together with `out`"
+            )
+
+    return check
 
 
 def _all_finite(*data: Any) -> Any:
-    finite = jnp.stack([jnp.isfinite(one).all() for one in data]).all()
+    finite = jnp.stack([jnp.isfinite(array).all() for array in data]).all()
     return finite.astype(np.float32).reshape(1)
-
-
-def _check_all_finite(data: TensorType, *, init_output: bool) -> None:
-    _check_floats("all_finite", (data,), None, "")
-    _check_init("all_finite", init_output)
 
 
 @operator(
     "all_finite",
-    check=_check_all_finite,
+    check=_check_finite("all_finite"),
     infer=lambda data, **_: (tensor_type((1,), FLOAT32),),
     no_gradient=_TRUTH,
 )
@@ -70,14 +73,9 @@ def all_finite(data: Any, *, init_output: bool = True) -> Any:
     return _all_finite(data)
 
 
-def _check_multi_all_finite(*types: TensorType, num_arrays: int, init_output: bool) -> None:
-    _check_floats("multi_all_finite", types, num_arrays, "num_arrays")
-    _check_init("multi_all_finite", init_output)
-
-
 @operator(
     "multi_all_finite",
-    check=_check_multi_all_finite,
+    check=_check_finite("multi_all_finite"),
     infer=lambda *types, **_: (tensor_type((1,), FLOAT32),),
     no_gradient=_TRUTH,
 )
@@ -93,7 +91,7 @@ def multi_all_finite(*data: Any, num_arrays: _Number = 1, init_output: bool = Tr
 
 
 def _check_sums(*types: TensorType, num_arrays: int) -> None:
-    _check_floats("multi_sum_sq", types, num_arrays, "num_arrays")
+    _check_floats("multi_sum_sq", types, num_arrays)
 
 
 @operator(
@@ -108,8 +106,8 @@ def multi_sum_sq(*data: Any, num_arrays: _Number) -> Any:
     Args:
         data: floating arrays of any shapes; they are summed in float32 at least.
     """
-    sums = [jnp.square(one.astype(wide(one.dtype))).sum() for one in data]
-    return jnp.stack([one.astype(np.float32) for one in sums])
+    sums = [jnp.square(array.astype(wide(array.dtype))).sum() for array in data]
+    return jnp.stack([total.astype(np.float32) for total in sums])
 
 
 def _check_lars(*types: TensorType, **_: Any) -> None:
@@ -152,26 +150,22 @@ def multi_lars(
 
 def _common(types: Sequence[Any], narrow: bool) -> np.dtype[Any] | None:
     """Returns the widest (or narrowest) floating dtype, or None where there is none."""
-    floats = [np.dtype(one.dtype) for one in types if is_float(np.dtype(one.dtype))]
+    floats = [np.dtype(array.dtype) for array in types if is_float(np.dtype(array.dtype))]
     if not floats:
         return None
-    ordered: list[np.dtype[Any]] = sorted(floats, key=lambda one: one.itemsize)
+    ordered: list[np.dtype[Any]] = sorted(floats, key=lambda dtype: dtype.itemsize)
     return ordered[0 if narrow else -1]
 
 
 def _check_multicast(*types: TensorType, num_outputs: int, cast_narrow: bool) -> None:
-    if num_outputs != len(types):
-        raise ParameterError(
-            f"amp_multicast: num_outputs must be the number of arrays, {len(types)}, got "
-            f"{num_outputs}"
-        )
+    _check_count("amp_multicast", types, num_outputs, "num_outputs")
 
 
 def _multicast_types(*types: TensorType, cast_narrow: bool, **_: Any) -> Sequence[TensorType]:
     dtype = _common(types, cast_narrow)
     return [
-        tensor_type(one.shape, dtype) if dtype is not None and is_float(one.dtype) else one
-        for one in types
+        tensor_type(array.shape, dtype) if dtype is not None and is_float(array.dtype) else array
+        for array in types
     ]
 
 
@@ -193,7 +187,9 @@ def amp_multicast(*data: Any, num_outputs: _Number, cast_narrow: bool = False) -
         As many arrays.
     """
     dtype = _common(data, cast_narrow)
-    return tuple(one.astype(dtype) if is_float(np.dtype(one.dtype)) else one for one in data)
+    return tuple(
+        array.astype(dtype) if is_float(np.dtype(array.dtype)) else array for array in data
+    )
 
 
 def _overwritten(*, num_arrays: int) -> Mapping[int, int]:
@@ -201,10 +197,7 @@ def _overwritten(*, num_arrays: int) -> Mapping[int, int]:
 
 
 def _check_reset(*types: TensorType, num_arrays: int) -> None:
-    if num_arrays != len(types):
-        raise ParameterError(
-            f"reset_arrays: num_arrays must be the number of arrays, {len(types)}, got {num_arrays}"
-        )
+    _check_count("reset_arrays", types, num_arrays, "num_arrays")
 
 
 @operator(
@@ -221,6 +214,5 @@ def reset_arrays(*data: Any, num_arrays: _Number) -> Any:
 
     Args:
         data: the arrays.
-        num_arrays: how many there are.
     """
-    return tuple(jnp.zeros_like(one) for one in data)
+    return tuple(jnp.zeros_like(array) for array in data)

@@ -137,7 +137,7 @@ def _several(name: str, of: str, *, preloaded: bool = False) -> None:
 
     def infer(*types: TensorType, num_weights: int, **_: Any) -> Sequence[TensorType]:
         groups = [types[each * i : each * (i + 1)] for i in range(num_weights)]
-        return [group[0] for group in groups] + [one for group in groups for one in group[2:]]
+        return [group[0] for group in groups] + [state for group in groups for state in group[2:]]
 
     def lowering(
         *data: Any, num_weights: int, lrs: Any = None, wds: Any = None, **params: Any

@@ -4,5 +4,4 @@ from . import candidates as candidates
 from . import choice as choice
 from . import densities as densities
 from . import distributions as distributions
-from . import standard as standard
 from . import state as state

@@ -53,7 +53,6 @@ def random_randint(
         low: the least number.
         high: one more than the greatest.
         shape: of the result; default (1,).
-        ctx: the device, as text.
         dtype: int32 (the default) or int64.
     """
     (like,) = _integers_type(shape=shape, dtype=dtype)

@@ -75,20 +75,20 @@ def _density(name: str, log_density: LogDensity, params: Sequence[str], doc: str
     op = f"_random_pdf_{name}"
     names = ("sample", *params)
 
-    def fits(sample: TensorType, one: TensorType) -> bool:
-        rank = len(one.shape) - vectors
-        same = not vectors or sample.shape[-1:] == one.shape[-1:]
+    def fits(sample: TensorType, param: TensorType) -> bool:
+        rank = len(param.shape) - vectors
+        same = not vectors or sample.shape[-1:] == param.shape[-1:]
         return (
             0 <= rank <= len(sample.shape) - vectors
             and same
-            and (sample.shape[:rank] == one.shape[:rank])
+            and (sample.shape[:rank] == param.shape[:rank])
         )
 
     def check(*types: TensorType, **_: Any) -> None:
         require_floats(op, names, types)
         require_one_dtype(op, names, types)
         sample, first, *others = types
-        if any(one.shape != first.shape for one in others) or not fits(sample, first):
+        if any(param.shape != first.shape for param in others) or not fits(sample, first):
             form = (
                 "(..., *samples, n) for parameters (..., n)"
                 if vectors
@@ -105,7 +105,8 @@ def _density(name: str, log_density: LogDensity, params: Sequence[str], doc: str
         apart = (1,) * (sample.ndim - values[0].ndim)
         last = values[0].ndim - vectors
         shaped = [
-            one.astype(kind).reshape(one.shape[:last] + apart + one.shape[last:]) for one in values
+            value.astype(kind).reshape(value.shape[:last] + apart + value.shape[last:])
+            for value in values
         ]
         logarithm = log_density(sample.astype(kind), *shaped)
         return (logarithm if is_log else jnp.exp(logarithm)).astype(sample.dtype)
@@ -117,7 +118,7 @@ def _density(name: str, log_density: LogDensity, params: Sequence[str], doc: str
         infer=infer,
         doc=f"{doc}\n\nArgs:\n"
         "    sample: the shape of the parameters, and then any number of axes of samples.\n"
-        + "".join(f"    {one}: parameters, one for each distribution.\n" for one in params)
+        + "".join(f"    {name}: parameters, one for each distribution.\n" for name in params)
         + "    is_log: return the logarithm.\n",
     )(signed(lowering, names, {"is_log": (bool, False)}))
 

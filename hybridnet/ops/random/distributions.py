@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -26,13 +26,16 @@ from ..core.registry import operator
 from ..core.rules import same_type
 from .state import children, next_key, normals, uniforms
 
-__all__ = ["gamma_samples"]
+__all__ = ["DRAWN", "check_float_dtype", "gamma_samples"]
 
-_DRAWN: Final = "samples are drawn, not computed from inputs"
+#: Why samples have no gradient.
+DRAWN: Final = "samples are drawn, not computed from inputs"
 
 # Draws samples: (key, shape, dtype, *parameters), where the parameters broadcast to the shape and
 # have the dtype to compute in; the result's dtype may be wider than the one asked for.
 Draw = Callable[..., Any]
+# Name -> annotation and default, for `signed`.
+Keywords = Mapping[str, tuple[Any, Any]]
 
 
 # Distributions ----------------------------------------------------------------------------------
@@ -122,8 +125,9 @@ def _family(
         arrays: names of the parameters of the third form; default those of `numbers`.
         aliases: more names of the first form.
     """
-    _of_shape(f"_random_{name}", draw, numbers, doc, (f"random_{name}", *aliases))
-    _of_like(f"_random_{name}_like", draw, numbers, doc)
+    params = {number: (Scalar, default) for number, default in numbers.items()}
+    _of_shape(f"_random_{name}", draw, params, doc, (f"random_{name}", *aliases))
+    _of_like(f"_random_{name}_like", draw, params, doc)
     _of_arrays(f"_sample_{name}", draw, tuple(arrays or numbers), doc)
 
 
@@ -131,7 +135,9 @@ _STATE: Final = {"state": (RandomState, inspect.Parameter.empty)}
 _DTYPE: Final = {"dtype": (DType | None, None)}
 
 
-def _check_dtype(name: str) -> Callable[..., None]:
+def check_float_dtype(name: str) -> Callable[..., None]:
+    """Returns the check that the dtype asked of an operator is floating point."""
+
     def check(*_: TensorType, dtype: str | None, **__: Any) -> None:
         if dtype is not None and not is_float(as_dtype(dtype)):
             raise DTypeError(f"{name}: dtype must be floating point, got {dtype}")
@@ -144,44 +150,40 @@ def _shape_type(*, shape: tuple[int, ...], dtype: str | None, **_: Any) -> Seque
     return (tensor_type(shape or (1,), as_dtype(dtype) if dtype else FLOAT32),)
 
 
-def _of_shape(
-    name: str, draw: Draw, numbers: Mapping[str, float], doc: str, aliases: Sequence[str]
-) -> None:
+def _of_shape(name: str, draw: Draw, numbers: Keywords, doc: str, aliases: Sequence[str]) -> None:
     def lowering(*, shape: Shape, ctx: str, dtype: str | None, state: Any, **given: Any) -> Any:
         (like,) = _shape_type(shape=shape, dtype=dtype)
         key, state = next_key(state)
-        values = (given[one].astype(wide(like.dtype)) for one in numbers)
+        values = (given[number].astype(wide(like.dtype)) for number in numbers)
         return draw(key, like.shape, like.dtype, *values).astype(like.dtype), state
 
-    keywords: dict[str, tuple[Any, Any]] = {one: (Scalar, numbers[one]) for one in numbers}
-    keywords |= {"shape": (Shape, ()), "ctx": (str, ""), **_DTYPE, **_STATE}
+    keywords: Keywords = {"shape": (Shape, ()), "ctx": (str, ""), **_DTYPE, **_STATE}
     operator(
         name,
         aliases=aliases,
-        check=_check_dtype(name),
+        check=check_float_dtype(name),
         infer=_shape_type,
-        no_gradient=_DRAWN,
+        no_gradient=DRAWN,
         doc=f"{doc}\n\nReturns:\n    An array of `shape` and `dtype`; default (1,) and float32.",
-    )(signed(lowering, (), keywords))
+    )(signed(lowering, (), {**numbers, **keywords}))
 
 
-def _of_like(name: str, draw: Draw, numbers: Mapping[str, float], doc: str) -> None:
+def _of_like(name: str, draw: Draw, numbers: Keywords, doc: str) -> None:
     def lowering(data: Any, *, state: Any, **given: Any) -> Any:
         key, state = next_key(state)
-        values = (given[one].astype(wide(data.dtype)) for one in numbers)
+        values = (given[number].astype(wide(data.dtype)) for number in numbers)
         return draw(key, data.shape, data.dtype, *values).astype(data.dtype), state
 
     def check(data: TensorType, **_: Any) -> None:
         require_floats(name, ("data",), (data,))
 
-    keywords: dict[str, tuple[Any, Any]] = {one: (Scalar, numbers[one]) for one in numbers}
     operator(
         name,
         check=check,
         infer=same_type,
-        no_gradient=_DRAWN,
+        no_gradient=DRAWN,
         doc=f"{doc}\n\nReturns:\n    An array of the shape and dtype of `data`.",
-    )(signed(lowering, ("data",), {**keywords, **_STATE}))
+    )(signed(lowering, ("data",), {**numbers, **_STATE}))
 
 
 def _of_arrays(name: str, draw: Draw, arrays: tuple[str, ...], doc: str) -> None:
@@ -191,8 +193,8 @@ def _of_arrays(name: str, draw: Draw, arrays: tuple[str, ...], doc: str) -> None
         return (tensor_type(types[0].shape + shape, as_dtype(dtype) if dtype else FLOAT32),)
 
     def check(*types: TensorType, dtype: str | None, **_: Any) -> None:
-        _check_dtype(name)(dtype=dtype)
-        if any(one.shape != types[0].shape for one in types):
+        check_float_dtype(name)(dtype=dtype)
+        if any(param.shape != types[0].shape for param in types):
             raise ShapeError(
                 f"{name}: {' and '.join(arrays)} must have equal shapes, got "
                 f"{describe(arrays, types)}"
@@ -202,7 +204,7 @@ def _of_arrays(name: str, draw: Draw, arrays: tuple[str, ...], doc: str) -> None
         result = as_dtype(dtype) if dtype else FLOAT32
         key, state = next_key(state)
         apart = (*values[0].shape, *(1,) * len(shape))
-        parameters = (one.astype(wide(result)).reshape(apart) for one in values)
+        parameters = (value.astype(wide(result)).reshape(apart) for value in values)
         samples = draw(key, values[0].shape + shape, result, *parameters)
         return samples.astype(result), state
 
@@ -211,7 +213,7 @@ def _of_arrays(name: str, draw: Draw, arrays: tuple[str, ...], doc: str) -> None
         aliases=(name[1:],),
         check=check,
         infer=infer,
-        no_gradient=_DRAWN,
+        no_gradient=DRAWN,
         doc=f"{doc}\n\nFor each element of {' and '.join(arrays)}, which have one shape, "
         "samples of `shape` are drawn.\n\nReturns:\n"
         "    An array of both shapes, one after the other, and `dtype`, by default float32.",
@@ -263,3 +265,43 @@ _family(
     {"mu": 1.0, "alpha": 1.0},
     "Draws counts of mean `mu` and variance ``mu + alpha * mu**2``, as floats.",
 )
+
+
+# Without parameters, for the graphs of other systems ---------------------------------------------
+
+#: The truncated normal distribution's bound, in standard deviations.
+_BOUND: Final = 2.0
+
+
+@operator(
+    "_standard_samples",
+    check=check_float_dtype("_standard_samples"),
+    infer=lambda *, shape, dtype, **_: (tensor_type(shape, as_dtype(dtype)),),
+    no_gradient=DRAWN,
+)
+def standard_samples(
+    *,
+    shape: Shape = (),
+    dtype: DType = "float32",
+    distribution: Literal["normal", "truncated_normal", "uniform"] = "normal",
+    state: RandomState,
+) -> Any:
+    """Independent samples of a distribution without parameters.
+
+    Args:
+        shape: of the result; () for a single number.
+        dtype: of the result, floating point.
+        distribution: 'normal' with mean 0 and deviation 1; 'truncated_normal', the same without
+            what lies beyond 2; 'uniform' from 0 to, not including, 1.
+    """
+    kind = as_dtype(dtype)
+    key, state = next_key(state)
+    if distribution == "uniform":
+        return uniforms(key, shape, kind), state
+    if distribution == "normal":
+        return normals(key, shape, wide(kind)).astype(kind), state
+    # The inverse of the distribution function, of a uniform number between its values at the ends.
+    end = lax.erf(jnp.asarray(_BOUND / np.sqrt(2.0), wide(kind)))
+    u = uniforms(key, shape, wide(kind)) * 2 - 1
+    found = np.sqrt(2.0).astype(wide(kind)) * lax.erf_inv(u * end)
+    return jnp.clip(found, -_BOUND, _BOUND).astype(kind), state

@@ -89,7 +89,6 @@ def uniforms(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
     Args:
         key: a key from `next_key`.
-        shape: of the result.
         dtype: a floating dtype; narrow ones are rounded from float32, but never up to 1.
 
     Returns:
@@ -111,7 +110,6 @@ def normals(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
     Args:
         key: a key from `next_key`.
-        shape: of the result.
         dtype: a floating dtype; narrow ones are rounded from float32.
 
     Returns:

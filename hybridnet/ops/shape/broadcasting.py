@@ -47,8 +47,8 @@ def _broadcast_to(data: Any, *, shape: Shape = ()) -> Any:
 
 def _axis_shape(data: Any, axis: Sequence[int], size: Sequence[int]) -> list[int]:
     shape = list(data.shape)
-    for one, wide in zip(axis, size, strict=True):
-        shape[one] = wide
+    for i, wide in zip(axis, size, strict=True):
+        shape[i] = wide
     return shape
 
 
@@ -59,7 +59,7 @@ def _axis_type(
         raise ParameterError(
             f"broadcast_axis: axis and size must have equal lengths, got {axis} and {size}"
         )
-    axes = [one_axis("broadcast_axis", one, data) for one in axis]
+    axes = [one_axis("broadcast_axis", i, data) for i in axis]
     shape = _widened("broadcast_axis", data, _axis_shape(data, axes, size))
     return (tensor_type(shape, data.dtype),)
 
@@ -69,7 +69,6 @@ def _broadcast_axis(data: Any, *, axis: Shape = (), size: Shape = ()) -> Any:
     """Copies along some axes, which must have size 1.
 
     Args:
-        data: the array.
         axis: the axes.
         size: the new size of each of them.
     """
@@ -81,7 +80,7 @@ def _like_shape(lhs: Any, rhs: Any, lhs_axes: Any, rhs_axes: Any) -> list[int]:
         return list(rhs.shape)
     lhs_axes = (lhs_axes,) if isinstance(lhs_axes, int) else lhs_axes
     rhs_axes = (rhs_axes,) if isinstance(rhs_axes, int) else rhs_axes
-    return _axis_shape(lhs, lhs_axes, [rhs.shape[one] for one in rhs_axes])
+    return _axis_shape(lhs, lhs_axes, [rhs.shape[i] for i in rhs_axes])
 
 
 def _like_type(
@@ -95,8 +94,8 @@ def _like_type(
             f"neither, got {lhs_axes} and {rhs_axes}"
         )
     if lhs_axes is not None:
-        lhs_axes = [one_axis("broadcast_like", one, lhs) for one in _tuple(lhs_axes)]
-        rhs_axes = [one_axis("broadcast_like", one, rhs) for one in _tuple(rhs_axes)]
+        lhs_axes = [one_axis("broadcast_like", i, lhs) for i in _tuple(lhs_axes)]
+        rhs_axes = [one_axis("broadcast_like", i, rhs) for i in _tuple(rhs_axes)]
     shape = _widened("broadcast_like", lhs, _like_shape(lhs, rhs, lhs_axes, rhs_axes))
     return (tensor_type(shape, lhs.dtype),)
 
@@ -110,7 +109,6 @@ def _broadcast_like(lhs: Any, rhs: Any, *, lhs_axes: Axis = None, rhs_axes: Axis
     """Copies `lhs` along axes of size 1 until it has the shape of `rhs`.
 
     Args:
-        lhs: the array.
         rhs: only its shape counts.
         lhs_axes: broadcast these axes only.
         rhs_axes: the axes of `rhs` that have their new sizes.

@@ -38,7 +38,6 @@ def _gather_nd(data: Any, indices: Any) -> Any:
     """Elements, or slices, of `data` at the given coordinates.
 
     Args:
-        data: the array.
         indices: (m, ...): row i holds positions along dimension i; negative ones count from the
             end.
     """
@@ -86,7 +85,6 @@ def _scatter_set_nd(lhs: Any, rhs: Any, indices: Any, *, shape: Shape) -> Any:
     """An array with some elements replaced, as assignment by coordinates does.
 
     Args:
-        lhs: the array.
         rhs: the elements, or slices, that replace others.
         indices: (m, ...): row i holds positions along dimension i.
         shape: the shape of `lhs`.

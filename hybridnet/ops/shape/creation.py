@@ -87,7 +87,6 @@ def _arange(
         step: the distance, not 0.
         repeat: how often each number comes, in a row.
         infer_range: must be False.
-        ctx: the device, as text.
         dtype: the element type; integer types use the whole parts of `start` and `step`.
     """
     if stop is None:
@@ -138,8 +137,6 @@ def _eye(
         N: rows.
         M: columns; 0 for as many as rows.
         k: which diagonal: above (positive) or below (negative) the main one.
-        ctx: the device, as text.
-        dtype: the element type.
     """
     return jnp.eye(N, M or N, k, dtype=as_dtype(dtype))
 
@@ -153,7 +150,9 @@ def _numbers(value: str, shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, 
     kind = as_dtype(dtype)
     read = float if is_float(kind) else int
     try:
-        found = np.array([read(one) for one in value.split()], FLOAT64 if is_float(kind) else INT64)
+        found = np.array(
+            [read(item) for item in value.split()], FLOAT64 if is_float(kind) else INT64
+        )
     except (ValueError, OverflowError) as error:
         raise ParameterError(
             f"_literal: value must be numbers of dtype {kind} with spaces between, got {value!r}"
@@ -178,7 +177,5 @@ def _literal(*, value: str, shape: Shape = (), ctx: str = "", dtype: DType = "fl
     Args:
         value: the elements in order, or one number for all of them, with spaces between.
         shape: of the array.
-        ctx: the device, as text.
-        dtype: the element type.
     """
     return jnp.asarray(_numbers(value, shape, dtype))

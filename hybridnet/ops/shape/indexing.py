@@ -55,9 +55,7 @@ def _take(
     """Slices of `a` at the given positions along an axis.
 
     Args:
-        a: the array.
         indices: positions, of any shape, which replaces the axis in the result.
-        axis: the axis.
         mode: what happens to positions outside: "clip" to the nearest, "wrap" around, or "raise":
             the result is NaN there (of integers, the least of the dtype), since a compiled program
             cannot raise.
@@ -114,9 +112,7 @@ def _pick(
     """One element along an axis for each place of the others: ``data[i, index[i]]``.
 
     Args:
-        data: the array.
         index: positions; the shape of `data` without the axis, or with size 1 there.
-        axis: the axis.
         keepdims: keep the axis with size 1.
         mode: positions outside are clipped or wrap around.
     """
@@ -183,7 +179,6 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
     Args:
         condition: of the shape of `x`, or of that of its first dimension, to choose whole rows.
-        x: an array.
         y: an array of the same shape.
     """
     x, y = promoted(x, y)

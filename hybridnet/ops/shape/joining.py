@@ -27,15 +27,15 @@ def _names(types: Sequence[TensorType]) -> list[str]:
 def _concat_type(*data: TensorType, dim: int, **_: Any) -> tuple[TensorType]:
     axis = one_axis("Concat", dim, data[0])
     first = data[0].shape
-    for one in data[1:]:
-        if len(one.shape) != len(first) or any(
-            a != b for i, (a, b) in enumerate(zip(first, one.shape, strict=True)) if i != axis
+    for other in data[1:]:
+        if len(other.shape) != len(first) or any(
+            a != b for i, (a, b) in enumerate(zip(first, other.shape, strict=True)) if i != axis
         ):
             raise ShapeError(
                 f"Concat: inputs must have equal shapes except along dim={dim}, got "
                 f"{describe(_names(data), data)}"
             )
-    size = sum(one.shape[axis] for one in data)
+    size = sum(array.shape[axis] for array in data)
     return (tensor_type((*first[:axis], size, *first[axis + 1 :]), promote_types(data)),)
 
 
@@ -45,7 +45,6 @@ def _concat(*data: Any, num_args: int = 0, dim: int = 1) -> Any:
 
     Args:
         data: arrays of equal shapes, except along `dim`.
-        num_args: how many there are; saved symbols hold it, calls need not give it.
         dim: the axis.
     """
     return jnp.concatenate(promoted(*data), axis=dim)
@@ -65,7 +64,6 @@ def _stack(*data: Any, axis: int = 0, num_args: int = 0) -> Any:
     Args:
         data: the arrays.
         axis: the position of the new axis in the result.
-        num_args: how many there are; saved symbols hold it, calls need not give it.
     """
     return jnp.stack(promoted(*data), axis=axis)
 
@@ -98,7 +96,6 @@ def _repeat(data: Any, *, repeats: Annotated[int, Range(0)], axis: int | None = 
     """Repeats each element, in place.
 
     Args:
-        data: the array.
         repeats: how often.
         axis: the axis; None for the flattened array.
     """
@@ -126,7 +123,6 @@ def _pad(
     """Widens the array at its borders. Any dimension can be padded; MXNet pads all but two.
 
     Args:
-        data: the array.
         mode: fill with a constant, with the border elements, or with a reflection about them.
         pad_width: how much before and after, for each dimension in turn.
         constant_value: the constant.

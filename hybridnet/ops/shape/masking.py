@@ -61,7 +61,6 @@ def boolean_mask(
     Args:
         data: any shape of 1 dimension or more.
         index: (data.shape[axis],), the mask.
-        axis: the axis.
         size: how many slices there are; measured on arrays. Where it is more than the mask has,
             zeros follow; where it is less, the first ones are taken.
 
@@ -106,18 +105,13 @@ def index_array(data: Any, *, axes: Shape | None = None) -> Any:
     return jnp.stack(positions, -1) if positions else jnp.zeros((*data.shape, 0), "int64")
 
 
-def _arange_like_check(data: TensorType, *, axis: int | None, **_: Any) -> None:
-    if axis is not None:
-        one_axis("arange_like", axis, data)
-
-
 def _arange_like_type(data: TensorType, *, axis: int | None, **_: Any) -> tuple[TensorType, ...]:
-    return (tensor_type(data.shape if axis is None else (data.shape[axis],), data.dtype),)
+    shape = data.shape if axis is None else (data.shape[one_axis("arange_like", axis, data)],)
+    return (tensor_type(shape, data.dtype),)
 
 
 @operator(
     "_contrib_arange_like",
-    check=_arange_like_check,
     infer=_arange_like_type,
     no_gradient="its result does not depend on the values of its input",
 )
@@ -167,7 +161,6 @@ def getnnz(data: Any, *, axis: int | None = None) -> Any:
     """The number of elements that are not zero (MXNet: of elements stored, in csr arrays alone).
 
     Args:
-        data: any shape.
         axis: count along this axis; None for all.
 
     Returns:
@@ -254,7 +247,6 @@ def quadratic(data: Any, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> A
     """Computes ``a * data**2 + b * data + c``.
 
     Args:
-        data: any shape.
         a: the coefficient of the square.
         b: of the first power.
         c: the constant.
@@ -275,7 +267,6 @@ def gradientmultiplier(data: Any, *, scalar: float = 1.0, is_int: bool = True) -
     backpropagation", 2015.
 
     Args:
-        data: any shape.
         is_int: without meaning here; read for MXNet's sake.
     """
     return data

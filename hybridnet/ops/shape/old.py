@@ -31,7 +31,7 @@ def _check_crop(
     *types: TensorType, offset: tuple[int, ...], h_w: tuple[int, ...], center_crop: bool, **_: Any
 ) -> None:
     got = describe(("data", "crop_like"), types)
-    if len(types) > 2 or any(len(one.shape) != 4 for one in types):
+    if len(types) > 2 or any(len(array.shape) != 4 for array in types):
         raise ShapeError(
             "Crop: requires data, and where h_w is not given an array to crop like, both (batch, "
             f"channel, height, width), got {got}"
@@ -65,7 +65,6 @@ def crop(
     Args:
         data: (batch, channel, height, width), and maybe an array of four dimensions, whose height
             and width the window gets.
-        num_args: how many there are; saved symbols hold it, calls need not give it.
         offset: its first row and column.
         h_w: its height and width, where no array gives them.
         center_crop: put it into the middle, whatever `offset` says.

@@ -38,7 +38,6 @@ def _sort(data: Any, *, axis: int | None = -1, is_ascend: bool = True) -> Any:
     """The elements in order.
 
     Args:
-        data: the array.
         axis: sort along this axis; None for the flattened array.
         is_ascend: the smallest first; otherwise the largest.
     """
@@ -63,7 +62,6 @@ def _argsort(
     """The positions of the elements in order.
 
     Args:
-        data: the array.
         axis: sort along this axis; None for the flattened array.
         is_ascend: the smallest first; otherwise the largest.
         dtype: the dtype of the positions.
@@ -107,7 +105,6 @@ def _topk(
     """The largest elements along an axis, in order.
 
     Args:
-        data: the array.
         axis: the axis; None for the flattened array.
         k: how many; less than 1 for all.
         ret_typ: what is returned: the positions ("indices"), the elements ("value"), the elements

@@ -79,7 +79,16 @@ def reshaped(
             position += 1
         else:
             raise ParameterError(f"{name}: sizes must be at least -4, got {asked}")
-    return _fill(name, shape, result, inferred, asked, reverse)
+    size = math.prod(shape)
+    rest = math.prod(result)
+    if inferred is not None and rest:
+        result[inferred] = size // rest
+    if math.prod(result) != size:
+        raise ShapeError(
+            f"{name}: the number of elements must stay the same, got {asked} and data of shape "
+            f"{tuple(shape)} ({size} elements)"
+        )
+    return tuple(reversed(result)) if reverse else tuple(result)
 
 
 def _split(name: str, size: int, parts: Sequence[int], asked: str) -> list[int]:
@@ -98,42 +107,14 @@ def _split(name: str, size: int, parts: Sequence[int], asked: str) -> list[int]:
     return [first, second]
 
 
-def _fill(
-    name: str,
-    shape: Sequence[int],
-    result: list[int],
-    inferred: int | None,
-    asked: str,
-    reverse: bool,
-) -> tuple[int, ...]:
-    """Finds the dimension that is -1, and checks the number of elements."""
-    size = math.prod(shape)
-    rest = math.prod(result)
-    if inferred is not None and rest:
-        result[inferred] = size // rest
-    if math.prod(result) != size:
-        raise ShapeError(
-            f"{name}: the number of elements must stay the same, got {asked} and data of shape "
-            f"{tuple(shape)} ({size} elements)"
-        )
-    return tuple(reversed(result)) if reverse else tuple(result)
-
-
-def _legacy_shape(
-    shape: Sequence[int], target_shape: Sequence[int], keep_highest: bool
-) -> tuple[int, ...]:
-    """The shape that `target_shape` of MXNet's first versions stands for: 0 is found."""
-    sizes = [size or -1 for size in target_shape]
-    if keep_highest:
-        sizes[0] = shape[0]
-    return reshaped(shape, sizes)
-
-
 def _new_shape(data: Any, shape: Any, reverse: bool, target_shape: Any, keep_highest: bool) -> Any:
     if shape:
         return reshaped(data.shape, shape, reverse)
-    if target_shape:
-        return _legacy_shape(data.shape, target_shape, keep_highest)
+    if target_shape:  # of MXNet's first versions: 0 is found
+        sizes = [size or -1 for size in target_shape]
+        if keep_highest:
+            sizes[0] = data.shape[0]
+        return reshaped(data.shape, sizes)
     raise ParameterError("Reshape: parameter shape (a tuple of integers) is required")
 
 
@@ -153,7 +134,6 @@ def _reshape(
     """The same elements in another shape.
 
     Args:
-        data: the array.
         shape: the new sizes; 0 copies a dimension, -1 is found, -2 copies all that remain, -3 joins
             two, -4 splits one into the two sizes that follow.
         reverse: read the codes from the right.
@@ -194,10 +174,10 @@ def _squeezed(data: TensorType, *, axis: Any) -> tuple[TensorType]:
         axes: tuple[int, ...] = tuple(i for i, size in enumerate(data.shape) if size == 1)
     else:
         axes = reduced_axes("squeeze", data, axis)
-    for one in axes:
-        if data.shape[one] != 1:
+    for i in axes:
+        if data.shape[i] != 1:
             raise ShapeError(
-                f"squeeze: axis must have size 1, got axis {one} of size {data.shape[one]} of "
+                f"squeeze: axis must have size 1, got axis {i} of size {data.shape[i]} of "
                 f"data {data}"
             )
     return (tensor_type(reduced_shape(data.shape, axes, False), data.dtype),)
@@ -246,7 +226,6 @@ def _reshape_like(
     """`lhs` in the shape of `rhs`.
 
     Args:
-        lhs: the array.
         rhs: only its shape counts.
         lhs_begin: the first dimension of `lhs` that is replaced; None for 0.
         lhs_end: the dimension of `lhs` after the last that is replaced; None for all.

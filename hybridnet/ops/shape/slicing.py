@@ -55,7 +55,6 @@ def _slice(data: Any, *, begin: Bounds, end: Bounds, step: Bounds = ()) -> Any:
     """A region of the array, as Python's ``data[begin0:end0:step0, begin1:end1:step1]``.
 
     Args:
-        data: the array.
         begin: where each slice begins; None for its natural begin, negative from the end.
         end: where each slice ends, not included.
         step: the step of each slice, may be negative; empty for 1.
@@ -88,8 +87,6 @@ def _slice_axis(data: Any, *, axis: int, begin: int, end: int | None) -> Any:
     """The part of the array from `begin` up to, not including, `end` along one axis.
 
     Args:
-        data: the array.
-        axis: the axis.
         begin: the first position, negative from the end.
         end: the position after the last, negative from the end; None for the end.
     """
@@ -128,7 +125,6 @@ def _slice_like(data: Any, shape_like: Any, *, axes: Shape = ()) -> Any:
     """The leading part of `data` that has the size of `shape_like` along some axes.
 
     Args:
-        data: the array.
         shape_like: only its shape counts.
         axes: the axes; empty for all.
     """
@@ -162,9 +158,7 @@ def _split(
     """Splits the array into equal parts along an axis.
 
     Args:
-        data: the array.
         num_outputs: how many parts.
-        axis: the axis.
     """
     parts = jnp.split(data, num_outputs, axis)
     return tuple(_squeezed(part, axis) for part in parts) if squeeze_axis else tuple(parts)
@@ -232,9 +226,7 @@ def _split_v2(
     """Splits the array along an axis into parts that begin at given positions.
 
     Args:
-        data: the array.
         indices: where the parts begin; the first is usually 0.
-        axis: the axis.
         sections: if not 0, so many equal parts instead.
     """
     parts = (

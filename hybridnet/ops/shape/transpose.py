@@ -18,7 +18,7 @@ __all__: list[str] = []
 
 
 def _transposed(data: TensorType, *, axes: tuple[int, ...]) -> tuple[TensorType]:
-    order = tuple(one_axis("transpose", one, data) for one in axes) or range(len(data.shape))[::-1]
+    order = tuple(one_axis("transpose", i, data) for i in axes) or range(len(data.shape))[::-1]
     if sorted(order) != list(range(len(data.shape))):
         raise ParameterError(
             f"transpose: axes must name each axis of data once, got {axes} for data {data}"
@@ -37,7 +37,6 @@ def _transpose(data: Any, *, axes: Shape = ()) -> Any:
     """Permutes the axes.
 
     Args:
-        data: the array.
         axes: which axis of the data each axis of the result is; empty to reverse the order.
     """
     return jnp.transpose(data, axes or None)
@@ -45,8 +44,8 @@ def _transpose(data: Any, *, axes: Shape = ()) -> Any:
 
 def _swapped(data: TensorType, *, dim1: int, dim2: int) -> tuple[TensorType]:
     shape = list(data.shape)
-    one, two = one_axis("SwapAxis", dim1, data), one_axis("SwapAxis", dim2, data)
-    shape[one], shape[two] = shape[two], shape[one]
+    first, second = one_axis("SwapAxis", dim1, data), one_axis("SwapAxis", dim2, data)
+    shape[first], shape[second] = shape[second], shape[first]
     return (tensor_type(tuple(shape), data.dtype),)
 
 
@@ -62,7 +61,7 @@ def _swap_axes(data: Any, *, dim1: int = 0, dim2: int = 0) -> Any:
 
 
 def _check_reverse(data: TensorType, *, axis: tuple[int, ...]) -> None:
-    axes = [one_axis("reverse", one, data) for one in axis]
+    axes = [one_axis("reverse", i, data) for i in axis]
     if len(set(axes)) < len(axes):
         raise ParameterError(f"reverse: axis must name each axis once, got {axis}")
 
@@ -99,7 +98,6 @@ def _diag(data: Any, *, k: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The diagonal of each matrix, or, of a vector, the matrix with it as diagonal.
 
     Args:
-        data: the array.
         k: which diagonal: above (positive) or below (negative) the main one.
         axis1: the axis of the rows.
         axis2: the axis of the columns; the diagonal becomes the last axis of the result.

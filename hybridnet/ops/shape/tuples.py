@@ -53,7 +53,6 @@ def gather_tuples(data: Any, indices: Any) -> Any:
     """The elements, or slices, of `data` at tuples of indices.
 
     Args:
-        data: the array.
         indices: (..., depth) whole numbers, for the first `depth` axes of `data`; those out of
             range are moved to the nearest that is not.
 
@@ -91,7 +90,6 @@ def dynamic_slice(data: Any, begin: Any, *, size: Shape) -> Any:
     """A block of `data` that begins where an array says.
 
     Args:
-        data: the array.
         begin: (rank,) where the block begins; moved so that the block lies within `data`.
         size: of the block; -1 for a whole axis.
     """
@@ -157,7 +155,6 @@ def update_tuples(
     """`data` with slices at tuples of indices replaced, or combined with others.
 
     Args:
-        data: the array.
         indices: (..., depth) whole numbers, as for `_scatter_tuples`.
         updates: (..., *rest).
         how: 'set' replaces (by which, where an index is there twice, is not said); 'add', 'sub',

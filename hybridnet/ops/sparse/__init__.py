@@ -1,4 +1,4 @@
-"""What sparse arrays are computed with: operators on the dense arrays that they are made of."""
+"""Operators that sparse arrays are computed with, on the dense arrays that they are made of."""
 
 from . import elements as elements
 from . import products as products

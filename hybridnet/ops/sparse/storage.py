@@ -107,7 +107,6 @@ def cast_storage(data: Any, *, stype: Literal["default", "row_sparse", "csr"]) -
     """The same array in another storage type; in a graph, where all storage is dense, itself.
 
     Args:
-        data: the array.
         stype: the storage type.
     """
     return data

@@ -1,4 +1,4 @@
-"""What a program keeps: the variables of graphs, and the parts of a Storage that views show."""
+"""Things a program keeps: the variables of graphs, and the parts of a Storage that views show."""
 
 from . import variables as variables
 from . import views as views
