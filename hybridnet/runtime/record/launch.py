@@ -211,8 +211,8 @@ def _dispatch(segment: Segment) -> OpError | None:
         outputs = _run(segment, code)
         if not segment.made:
             segment.made.append(outputs)
-    except OutOfMemoryError as error:
-        return error
+    except OutOfMemoryError as lack:
+        return lack
     except Exception as caught:
         if is_from_signal(caught):
             raise
