@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,8 +11,7 @@ from typing import Any, Final, NoReturn
 import hybridnet
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
-
-from .interrupt import interruptible
+from hybridnet.base.interrupts import defer_interrupts
 
 __all__ = ["main", "program"]
 
@@ -87,14 +85,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def program() -> NoReturn:
     """Runs the command of this process and ends it."""
-    status = main()
-    if status == _INTERRUPTED:
-        # XLA may be compiling still, in threads of its own that crash when a process ends in
-        # order. All files are in their places by now.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-    sys.exit(status)
+    sys.exit(main())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -104,9 +95,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: as on the command line; default the process's own.
     """
     options = _parser().parse_args(arguments)
+    defer_interrupts()
     try:
-        with interruptible():
-            _run(options)
+        _run(options)
     except (MXNetError, OSError) as error:
         print(f"hybridnet {options.command}: {_one_line(error)}", file=sys.stderr)
         return _USAGE

@@ -20,7 +20,6 @@ from hybridnet.io.mnist import load_mnist
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.platform.jax_devices import device_of
 
-from . import interrupt
 from .lenet import AbstractWay, Bound, Eager, Settings, Traced, initial_weights
 from .result import Result
 
@@ -100,7 +99,6 @@ def train(options: Namespace) -> None:
         model.save_checkpoint(str(prefix), options.epochs, bound.symbol, bound.weights(), {})
         accuracy = _score_checkpoint(prefix, options.epochs, digits, settings)
         report.plot_losses(results, files / "lenet-loss.png")
-        interrupt.check()
     print(f"checkpoint loaded back: test accuracy {accuracy:.2%}")
     for name in sorted(os.listdir(options.out)):
         if name.startswith("lenet"):
@@ -155,7 +153,6 @@ def run_way(
                 first_step = elapsed
             losses.extend(float(loss.mean().asscalar()) for loss in pending)
             advance(way.title, len(chunk), last)
-            interrupt.check()
         times = times_now or times
     steady = statistics.median(times) if times else first_step
     accuracy, test_loss = _score(way.predict, digits, settings)

@@ -25,7 +25,15 @@ __all__ = ["hook", "in_own_thread", "is_ending", "later"]
 
 #: Seconds at the end for what has begun, and for programs to be written.
 _PATIENCE: Final = 0.2
-_COMPUTING: Final = ("hybridnet", "jax", "jaxlib")
+#: Modules in which a thread waits, with no more than the interpreter below it.
+_WAITING: Final = (
+    "concurrent",
+    "hybridnet.engine",
+    "multiprocessing",
+    "queue",
+    "selectors",
+    "threading",
+)
 
 
 class _Exit:
@@ -151,13 +159,8 @@ def _leave_behind() -> None:
 
 
 def _is_computing(frame: FrameType | None) -> bool:
-    while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        # Idle threads of ours are in the engine alone.
-        if name.partition(".")[0] in _COMPUTING and not name.startswith("hybridnet.engine"):
-            return True
-        frame = frame.f_back
-    return False
+    """Whether a thread may be in XLA, whose calls leave no frame: it waits for nothing else."""
+    return frame is not None and not frame.f_globals.get("__name__", "").startswith(_WAITING)
 
 
 if hasattr(os, "register_at_fork"):
