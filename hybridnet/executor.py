@@ -25,7 +25,7 @@ from hybridnet.runtime.executor.partitioned import PartitionedCall
 from hybridnet.runtime.executor.placed import OnOneDevice, OnSeveralDevices
 from hybridnet.runtime.graphs.graph_programs import GraphPrograms, Run
 from hybridnet.runtime.record import generator, recorder
-from hybridnet.runtime.record.prepared import PreparedCall
+from hybridnet.runtime.record.prepared import Attempts, PreparedCall
 from hybridnet.runtime.segments.segment import Value
 
 __all__ = ["Executor"]
@@ -35,9 +35,6 @@ _DRAWS_ANEW: Final = (
     "computing it again would draw other random numbers (Dropout and the like); call "
     "forward(is_train=True) before each backward()"
 )
-
-# Forwards outside training after which the next are prepared; see `tracing.concrete`.
-_TRIES: Final = 8
 
 Monitor = Callable[[str, NDArray], Any]
 
@@ -111,8 +108,8 @@ class Executor:
         self._inputs = [held[name] for name in names]
         self._where: OnOneDevice | OnSeveralDevices = OnOneDevice(ctx)
         if devices is not None:
-            self._where = OnSeveralDevices(ctx, [one.context for one in self._inputs])
-        self._types = tuple(one.type for one in self._inputs)
+            self._where = OnSeveralDevices(ctx, [array.context for array in self._inputs])
+        self._types = tuple(array.type for array in self._inputs)
         # Whole numbers have no gradient: their arrays stay as they are.
         self._wanted = tuple(
             number
@@ -128,7 +125,7 @@ class Executor:
         self._monitor: tuple[Monitor, list[str]] | None = None
         # What repeats a forward outside training, once it has run twice.
         self._prepared: PreparedCall | None = None
-        self._tries = _TRIES
+        self._attempts = Attempts()
         self._programs.inference(self._types)  # raises now where the arrays do not fit
 
     # -- results -----------------------------------------------------------------------------
@@ -143,7 +140,7 @@ class Executor:
             trace = recorder.set_trace(None)  # they outlive a traced function that runs forward
             try:
                 self._outputs = [
-                    zeros(one.shape, ctx, one.dtype) for one, ctx in islice(kinds, shown)
+                    zeros(kind.shape, ctx, kind.dtype) for kind, ctx in islice(kinds, shown)
                 ]
             finally:
                 recorder.set_trace(trace)
@@ -197,24 +194,23 @@ class Executor:
                 callback(name, NDArray.from_value(made[number], places[number]))
         if not is_train:
             recorder.mark()  # a unit of work: what is predicted starts now
-            if self._tries and self._prepared is None:
-                self._tries -= 1
+            if self._prepared is None and self._attempts.left and self._attempts.is_due():
                 self._prepared = self._prepare(run)
         return self._outputs
 
     def _prepare(self, run: Run) -> PreparedCall | None:
         """Returns what repeats the forward that has just run; None where there is no such."""
         special = self._monitor is not None or recorder.current_trace() is not None
-        parts = any(one.offset is not None for one in (*self._inputs, *self._outputs))
+        parts = any(array.offset is not None for array in (*self._inputs, *self._outputs))
         # The first outputs are made by their forward; the others overwrite these.
-        if special or parts or self._devices is not None or self._tries == _TRIES - 1:
+        if special or parts or self._devices is not None:
             return None
-        sources = [one.storage for one in self._inputs]
+        sources = [array.storage for array in self._inputs]
         if run.draws:
             sources.append(generator.state_of(self._ctx))
         numbers = range(run.num_heads, run.num_results)
         writes = [(sources[i], number) for i, number in zip(run.writes, numbers, strict=True)]
-        writes += [(one.storage, number) for number, one in enumerate(self._outputs)]
+        writes += [(array.storage, number) for number, array in enumerate(self._outputs)]
         return PreparedCall.repeating(run.call, 0, sources, writes, ())
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
@@ -269,7 +265,7 @@ class Executor:
 
     def _compute(self, run: Run) -> tuple[list[Value], list[Value]]:
         """Has the forward call run; returns its inputs and outputs."""
-        values = [one.read() for one in self._inputs]
+        values = [array.read() for array in self._inputs]
         if run.draws:
             values.append(generator.state_of(self._ctx).read())
         return values, self._where.forward(run, values)

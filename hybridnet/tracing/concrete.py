@@ -16,7 +16,7 @@ from hybridnet.ndarray import NDArray
 from hybridnet.runtime.executor.partitioned import PartitionedCall
 from hybridnet.runtime.graphs.graph_call import shared_call
 from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.prepared import PreparedCall
+from hybridnet.runtime.record.prepared import Attempts, PreparedCall
 from hybridnet.runtime.record.storage import Storage, in_place
 from hybridnet.runtime.record.trace import host_scalars
 from hybridnet.runtime.segments.segment import Value
@@ -32,7 +32,6 @@ __all__ = ["ConcreteFunction"]
 
 # Runs after which a call is prepared for the next: there is none before it has a program, and for
 # many there is none at all.
-_TRIES: Final = 8
 # Stands for a number that only Python knows, such as a learning rate, where any will do.
 _ANY_NUMBER: Final = 0.5
 
@@ -63,6 +62,7 @@ class ConcreteFunction:
 
     __slots__ = (
         "__weakref__",
+        "_attempts",
         "_handles",
         "_is_dispatched",
         "_is_update",
@@ -79,7 +79,6 @@ class ConcreteFunction:
         "_results",
         "_single",
         "_sources",
-        "_tries",
         "_writes",
         "call",
         "captured",
@@ -126,28 +125,28 @@ class ConcreteFunction:
         self._num_tracked = plan.num_tracked
         self.ctx = plan.ctx
         outside = [x for x in plan.inputs if isinstance(x, Outside)]
-        outside += [one.target for one in plan.writes if isinstance(one.target, Outside)]
-        self._outside = {one.memory.storage: one.memory for one in outside}
+        outside += [write.target for write in plan.writes if isinstance(write.target, Outside)]
+        self._outside = {handle.memory.storage: handle.memory for handle in outside}
         self.captured = list(self._outside.values())
         # Arrays that were made and dropped while tracing are not expected back.
         self._handles = tuple(handle for handle in plan.handles if handle[0]() is not None)
         #: The arguments that it overwrites, by number, and the storages outside.
-        self.written = {one.target for one in plan.writes if isinstance(one.target, int)}
-        overwritten = (one.target for one in plan.writes if type(one.target) is Outside)
-        self._overwritten = frozenset(one.memory.storage for one in overwritten)
+        self.written = {write.target for write in plan.writes if isinstance(write.target, int)}
+        overwritten = (write.target for write in plan.writes if type(write.target) is Outside)
+        self._overwritten = frozenset(handle.memory.storage for handle in overwritten)
         #: What changes arrays, and is recorded in one go.
         self._is_update = bool(plan.writes) and not (self.call.on_host or self._placed)
         #: Whether its program can be dispatched as it is: gradients are none of its affair, it is
         #: on one device, and all that it changes is arrays outside, as a whole.
         self._is_dispatched = not (self._num_tracked or self._placed or self.call.on_host) and all(
-            type(one.target) is Outside
-            and one.target.memory.offset is None
-            and type(one.output) is Output
-            and not one.output.tracked
-            for one in plan.writes
+            type(write.target) is Outside
+            and write.target.memory.offset is None
+            and type(write.output) is Output
+            and not write.output.tracked
+            for write in plan.writes
         )
         self._prepared: PreparedCall | None = None
-        self._tries = _TRIES
+        self._attempts = Attempts()
         #: The outputs of its call that its results are made of.
         parts = [result for result in self._results if type(result) is ArrayResult]
         self.shown = [self._number(part.source) for part in parts if type(part.source) is Output]
@@ -201,13 +200,13 @@ class ConcreteFunction:
         """Returns what it takes and gives, in words: ``f(x: float32[2,3] on cpu(0)) -> ...``."""
         takes = ", ".join(f"{name}: {kind}" for name, kind in self._kinds)
         gives = []
-        for one in self._results:
-            if type(one) is not ArrayResult:
-                gives.append(described(one))
-            elif type(one.source) is Output:
-                gives.append(str(self.call.output_types[self._number(one.source)]))
-            elif isinstance(one.source, int):
-                gives.append(f"argument {one.source}")
+        for part in self._results:
+            if type(part) is not ArrayResult:
+                gives.append(described(part))
+            elif type(part.source) is Output:
+                gives.append(str(self.call.output_types[self._number(part.source)]))
+            elif isinstance(part.source, int):
+                gives.append(f"argument {part.source}")
             else:
                 gives.append("an array from outside")
         result = ", ".join(gives)
@@ -236,7 +235,7 @@ class ConcreteFunction:
                         if self._single is not None:
                             return self._single.from_value(values[0], prepared.ctx)
                         return self._returned(arrays, values)
-            elif self._tries:
+            elif self._attempts.left:
                 return self._prepare(arrays, scalars)
         return self._record(arrays, scalars)
 
@@ -251,17 +250,15 @@ class ConcreteFunction:
     def _prepare(self, arrays: Sequence[NDArray], scalars: Sequence[Any]) -> Any:
         """Does what `_record` does, and prepares the next calls, if that can be done by now."""
         result = self._record(arrays, scalars)
-        self._tries -= 1
-        # At the first call arrays are held that are made for it, and the program is another one.
-        sources = self._whole_sources() if self._tries < _TRIES - 1 else None
+        sources = self._whole_sources() if self._attempts.is_due() else None
         if sources is None or self.ctx is None or recorder.current_trace() is not None:
             return result
         count = len(arrays)
         if self._writes:
             writes = [
-                (one.target.memory.storage, one.output.index)
-                for one in self._writes
-                if type(one.target) is Outside and type(one.output) is Output
+                (write.target.memory.storage, write.output.index)
+                for write in self._writes
+                if type(write.target) is Outside and type(write.output) is Output
             ]
             self._prepared = PreparedCall.repeating(self.call, count, sources, writes, self.shown)
         else:
@@ -315,8 +312,8 @@ class ConcreteFunction:
         tape.state.recording = self._num_tracked > 0
         try:
             outputs = self._apply(operands, tuple(scalars))
-            for one in outputs[self._num_tracked :]:
-                one.set_edge(None)
+            for output in outputs[self._num_tracked :]:
+                output.set_edge(None)
             for write in self._writes:
                 target = write.target
                 array = arrays[target] if isinstance(target, int) else target.get()

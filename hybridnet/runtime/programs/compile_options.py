@@ -63,13 +63,13 @@ _BLOCK: Final = 24 << 20
 _LARGEST_BLOCK: Final = 60 << 20
 
 _CANDIDATES: Final[dict[str, tuple[Options, ...]]] = {
-    "cpu": (_NONE, *({_FUSION: one} for one in _TYPES), _ONEDNN),
+    "cpu": (_NONE, *({_FUSION: kind} for kind in _TYPES), _ONEDNN),
 }
 
 
 def candidates(platform: str) -> list[Options]:
     """Returns the options worth trying on a platform that this JAX knows; XLA's own come first."""
-    return [one for one in _CANDIDATES.get(platform, (_NONE,)) if _are_known(platform, one)]
+    return [x for x in _CANDIDATES.get(platform, (_NONE,)) if _are_known(platform, x)]
 
 
 def options_for(platform: str, sites: Iterable[Site]) -> Options:
@@ -133,8 +133,8 @@ def _sizes(jaxpr: Any) -> Iterator[int]:
 def _within(equation: Any) -> Iterator[Any]:
     """Yields the programs that an equation of one holds."""
     for value in equation.params.values():
-        for one in value if isinstance(value, (list, tuple)) else (value,):
-            inner = getattr(one, "jaxpr", one)
+        for part in value if isinstance(value, (list, tuple)) else (value,):
+            inner = getattr(part, "jaxpr", part)
             if hasattr(inner, "eqns"):
                 yield inner
 

@@ -219,7 +219,7 @@ def _quick(code: Code, device: Any, loaded: Any, outputs: list[TensorType]) -> E
             backend=device.client,
             input_avals=arguments,
             input_shardings=[sharding] * count,
-            output_avals=[abstract(one.shape, one.dtype) for one in outputs],
+            output_avals=[abstract(output.shape, output.dtype) for output in outputs],
             output_shardings=[sharding] * len(outputs),
             committed=True,
             name="program",

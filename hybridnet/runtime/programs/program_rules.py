@@ -37,11 +37,13 @@ def picks_for(sites: Mapping[Site, str]) -> dict[str, str]:
     Args:
         sites: where the program's operators have several lowerings, and what their rules chose.
     """
-    if any(_is_depthwise_gradient(one) and by != _BY_ONEDNN for one, by in sites.items()):
-        return _plain(one for one, by in sites.items() if by != PLAIN and _has_images(one))
+    if any(_is_depthwise_gradient(site) and by != _BY_ONEDNN for site, by in sites.items()):
+        return _plain(site for site, by in sites.items() if by != PLAIN and _has_images(site))
     if any(site.call.name == "Convolution" for site in sites):
         return {}
-    return _plain(one for one, by in sites.items() if by == _BY_ONEDNN and _is_small_product(one))
+    return _plain(
+        site for site, by in sites.items() if by == _BY_ONEDNN and _is_small_product(site)
+    )
 
 
 def _plain(sites: Iterable[Site]) -> dict[str, str]:

@@ -56,7 +56,7 @@ class Recipe:
             raise ValueError("picks must name lowerings by site")
         values = options.values() if isinstance(options, dict) else ()
         if options is not None and (
-            not isinstance(options, dict) or not all(isinstance(one, Option) for one in values)
+            not isinstance(options, dict) or not all(isinstance(value, Option) for value in values)
         ):
             raise ValueError("options must be None, or numbers and text by name")
         return cls(options, picks)

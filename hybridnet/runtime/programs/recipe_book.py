@@ -79,7 +79,7 @@ class Entry:
             ValueError, TypeError, KeyError: it is something else.
         """
         found: Mapping[str, Any] = json.loads(text)
-        trials = tuple(Trial(**one) for one in found["trials"])
+        trials = tuple(Trial(**trial) for trial in found["trials"])
         return cls(str(found["program"]), Recipe.from_json(found["recipe"]), trials)
 
 

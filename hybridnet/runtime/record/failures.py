@@ -70,8 +70,8 @@ def raise_kept(error: BaseException) -> None:
 def raise_first() -> None:
     """Raises the first error that no wait has raised, if there is one; the others it forgets."""
     unreported = [failure for failure in list(_unreported.values()) if not is_told(failure)]
-    for one in unreported:
-        note_told(one)
+    for failure in unreported:
+        note_told(failure)
     if unreported:
         raise_kept(unreported[0])
 

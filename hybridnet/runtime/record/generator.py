@@ -57,7 +57,7 @@ def seed(number: int, ctx: Context | None = None) -> None:
     with _lock:
         if ctx is None:
             _seed = number
-            for one, storage in _states.items():
-                storage.write(_fresh(one, number))
+            for context, storage in _states.items():
+                storage.write(_fresh(context, number))
             return
     state_of(ctx).write(_fresh(ctx, number))

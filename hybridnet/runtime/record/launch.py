@@ -137,9 +137,9 @@ def _launch(segment: Segment) -> None:
                 launch(value.segment)
         segment.find_live()
         pending = {
-            one.var
-            for one in segment.inputs
-            if type(one) is Value and one.array is None and one.error is None
+            held.var
+            for held in segment.inputs
+            if type(held) is Value and held.array is None and held.error is None
         }
         if pending:
             segment.task = engine.new_variable(), tuple(pending)

@@ -45,12 +45,13 @@ from . import recorder
 from .dispatched import note_dispatched
 from .storage import Storage, in_place
 
-__all__ = ["PreparedCall"]
+__all__ = ["Attempts", "PreparedCall"]
 
 _new: Final = object.__new__
 # References to what only one list of ours holds, as `sys.getrefcount` counts them: the list's, and
 # that of its own argument.
 _OURS: Final = 2
+_ATTEMPTS: Final = 8
 #: Programs are of the process that compiled them: how often this one was forked.
 _forks: Final = [0]
 
@@ -61,6 +62,28 @@ _LOST: Final = (
     "{failed}. It had been given the memory of arrays that it overwrites by then; these have no "
     "value any more until they are assigned one: {lost}"
 )
+
+
+@final
+class Attempts:
+    """Tells whoever records the same call again and again when to try to prepare it.
+
+    At the first time arrays are held that are made for it, and the program is another one; and what
+    could not be prepared a few times never will be.
+
+    Attributes:
+        left: how often the call may still be asked about.
+    """
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = _ATTEMPTS
+
+    def is_due(self) -> bool:
+        """Whether to try now; to be asked once for each time that the call was recorded."""
+        self.left -= 1
+        return 0 <= self.left < _ATTEMPTS - 1
 
 
 @final
@@ -116,7 +139,7 @@ class PreparedCall:
         #: How often it was dispatched.
         self.dispatched = 0
         # Those it reads, then those it overwrites unread.
-        read = [one for one in sources if isinstance(one, Storage)]
+        read = [source for source in sources if isinstance(source, Storage)]
         self._storages = list(dict.fromkeys([*read, *(storage for storage, _ in writes)]))
         place = {storage: number for number, storage in enumerate(self._storages)}
         #: What is overwritten, and the output it becomes.
@@ -124,7 +147,7 @@ class PreparedCall:
         self._places = [(output, place[storage]) for storage, output in writes]
         # The program's inputs, by number: the arguments, then the storages.
         first = num_arguments
-        order = [one if isinstance(one, int) else first + place[one] for one in sources]
+        order = [source if isinstance(source, int) else first + place[source] for source in sources]
         self._order = None if order == list(range(first + len(self._storages))) else order
         #: What is consumed: the number of the input, and that of its storage.
         self._donated = [(slot, order[slot] - first) for slot in code.donated]
@@ -165,7 +188,7 @@ class PreparedCall:
             num_arguments: how many arrays it is given at each call.
             sources: where its inputs come from: the number of an argument, or a storage.
         """
-        if call.on_host or any(type(one) is HostScalar for one in scalars or ()):
+        if call.on_host or any(type(scalar) is HostScalar for scalar in scalars or ()):
             return None
         outputs = tuple(range(call.num_outputs))
         operands = tuple(range(-1, ~len(types), -1))
@@ -214,7 +237,7 @@ class PreparedCall:
         overwriting = {number: storage for storage, number in writes}
         for slot in range(len(operands), len(slots)):
             slots[slot] = overwriting.get(heirs.get(slot, -1))
-        found = [one for one in slots if one is not None]
+        found = [source for source in slots if source is not None]
         written = {storage for storage, _ in writes}
         if len(found) < len(slots) or any(slots[slot] not in written for slot in code.donated):
             return None
@@ -257,7 +280,7 @@ class PreparedCall:
         if self._writes:
             return self._overwrite(arrays, scalars)
         if self._storages:
-            arrays = arrays + [one.value.array for one in self._storages]
+            arrays = arrays + [storage.value.array for storage in self._storages]
         if self._order is not None:
             arrays = [arrays[number] for number in self._order]
         launch = self._launch
@@ -299,8 +322,8 @@ class PreparedCall:
         with flight.lock:
             try:
                 with in_place:
-                    before = [one.value for one in self._storages]
-                    inputs = self._inputs(arrays, [one.array for one in before])
+                    before = [storage.value for storage in self._storages]
+                    inputs = self._inputs(arrays, [value.array for value in before])
                     if inputs is None:
                         return None
                     flight.before = before
@@ -382,12 +405,12 @@ class PreparedCall:
     def _failed(self, error: object, before: Sequence[Value] = ()) -> str:
         """Says why the program was not dispatched, and what was lost by that."""
         failed = f"{self._program.code.instructions[0][0].name} on {self.ctx} failed: {error}"
-        lost = [str(one.type) for one in before if one.array.is_deleted()]
+        lost = [str(value.type) for value in before if value.array.is_deleted()]
         return _LOST.format(failed=failed, lost=", ".join(lost)) if lost else failed
 
 
 def _is_consumed(values: Sequence[Value]) -> bool:
-    return any(one.array.is_deleted() for one in values)
+    return any(value.array.is_deleted() for value in values)
 
 
 def _after_fork_in_child() -> None:

@@ -149,7 +149,7 @@ class Trace:
     @property
     def spans_devices(self) -> bool:
         """Whether what was recorded is on several devices."""
-        return len({one for pair in self.where for one in pair}) > 1
+        return len({context for pair in self.where for context in pair}) > 1
 
     def context_of(self, value: Value) -> Context | None:
         """Returns where a recorded value is; None for one that was not recorded here."""
@@ -188,10 +188,10 @@ class Trace:
         found = [made[edge.node][edge.index] for edge in call.graph.outputs]
         copy = get("_copy").bind({})[0]
         return [
-            one
-            if self.context_of(one) in (None, ctx)
-            else self.append(ctx, copy, [one], (), (one.type,))[0]
-            for one, ctx in zip(found, contexts, strict=True)
+            value
+            if self.context_of(value) in (None, ctx)
+            else self.append(ctx, copy, [value], (), (value.type,))[0]
+            for value, ctx in zip(found, contexts, strict=True)
         ]
 
     def link(self, view: Any, base: Any) -> None:

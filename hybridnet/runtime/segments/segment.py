@@ -265,7 +265,7 @@ class Segment:
         """Whether it cannot be launched now: it, or one it depends on, is interrupted here."""
         if self.is_interrupted():
             return True
-        homes = [one.segment for one in self.inputs if type(one) is Value]
+        homes = [held.segment for held in self.inputs if type(held) is Value]
         return any(home is not None and home.is_held_up() for home in homes)
 
     def _cut(self) -> None:
@@ -324,12 +324,12 @@ class Segment:
             donated = sorted(heirs)
             first = [heirs[slot] for slot in donated]
             taken = set(first)
-            outputs[:] = first + [one for one in outputs if one not in taken]
+            outputs[:] = first + [value for value in outputs if value not in taken]
         return Code(
             self.ctx,
             tuple(self.instructions),
             tuple(self.input_types),
-            tuple([one.index for one in outputs]),
+            tuple([value.index for value in outputs]),
             tuple(donated),
         )
 
