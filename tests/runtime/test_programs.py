@@ -18,6 +18,7 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.registry import get
 from hybridnet.runtime.programs import making
 from hybridnet.runtime.programs.cache import ProgramCache
+from hybridnet.runtime.programs.compile_options import is_known, options_for_size
 from hybridnet.runtime.programs.steps import Failed, plan
 from hybridnet.runtime.segments.code import Code
 
@@ -271,3 +272,21 @@ def test_an_unknown_topic_is_refused(monkeypatch):
         config.log_topics()
     monkeypatch.setenv("HYBRIDNET_LOG", " programs ,")
     assert config.log_topics() == {"programs"}
+
+
+def test_programs_of_thousands_of_operators_are_compiled_in_a_hurry():
+    """XLA would take minutes for them; see `compile_options`."""
+
+    def jaxpr(count: int):
+        def f(x):
+            for _ in range(count):
+                x = jax.numpy.sin(x)
+            return x
+
+        return jax.make_jaxpr(f)(1.0).jaxpr
+
+    assert options_for_size("cpu", jaxpr(100)) == {}
+    options = options_for_size("cpu", jaxpr(4000))
+    assert options["xla_backend_optimization_level"] == 0
+    assert all(is_known("cpu", name, value) for name, value in options.items())
+    assert options_for_size("gpu", jaxpr(4000)) == {}

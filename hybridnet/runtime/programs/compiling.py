@@ -18,7 +18,7 @@ from hybridnet.ops.core.alternatives import Site, picking
 
 from ..platform.jax_devices import device_of, platform_of, sharding_of
 from ..segments.code import Code
-from .compile_options import options_for, options_for_memory
+from .compile_options import options_for, options_for_memory, options_for_size
 from .program_rules import picks_for
 from .recipe import BY_RULES, Options, Recipe
 
@@ -91,7 +91,11 @@ def compile_code(code: Code, recipe: Recipe = BY_RULES) -> Executable:
         Exception: whatever a lowering or XLA has against it.
     """
     traced, sites = _traced(code, recipe)
-    options = {**options_beside(code, traced.jaxpr), **_options(code, recipe, sites)}
+    options = {
+        **options_beside(code, traced.jaxpr),
+        **_options(code, recipe, sites),
+        **options_for_size(platform_of(code.ctx), traced.jaxpr.jaxpr),
+    }
     with jax.enable_x64(True):
         made: Executable = traced.lower().compile(compiler_options=options)
     return made
