@@ -131,7 +131,9 @@ def leaves_with(frame: FrameType) -> bool:
 def _ends_of_with(code: CodeType) -> frozenset[int]:
     steps = [x for x in dis.get_instructions(code) if x.opname not in ("CACHE", "NOP")]
     nothing = [x.opname == "LOAD_CONST" and x.argval is None for x in steps]
-    return frozenset(x.offset for i, x in enumerate(steps) if all(nothing[i : i + 3]))
+    ends = {i for i in range(len(steps)) if all(nothing[i : i + 3])}
+    ends |= {i - 1 for i in ends if steps[i - 1].opname == "SWAP"}  # with a value to return
+    return frozenset(steps[i].offset for i in ends)
 
 
 _noted: _Delivery | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -99,6 +100,17 @@ def traced_step() -> Loop:
 LOOPS = [function_in_place, eager_in_place, executor, eager, hybridized, traced_step]
 
 
+def _can_raise(frame: FrameType) -> bool:
+    """Whether an exception raised here is one that may come.
+
+    Python raises nothing as a `with` ends, before it calls `__exit__`; and what a tracer raises in a
+    comprehension, as it goes on to the next element, leaves a `with` around it without its end
+    (Python 3.12 and 3.13; a signal's handler does not).
+    """
+    step = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+    return not (leaves_with(frame) or step.startswith("JUMP_BACKWARD"))
+
+
 class Struck(Exception):
     """Out of nothing, as that of a signal handler."""
 
@@ -118,8 +130,7 @@ def lines_of(step: Callable[[], Any], strike: Callable[[FrameType], None], at: i
 
     def line(frame: FrameType, event: str, argument: Any) -> Any:
         nonlocal count
-        # Python raises nothing as a `with` ends, before it calls `__exit__`.
-        if event == "line" and not leaves_with(frame):
+        if event == "line" and _can_raise(frame):
             count += 1
             if count == at:
                 strike(frame)
