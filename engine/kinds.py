@@ -24,11 +24,6 @@ class NaiveEngine(Engine):
     def __init__(self) -> None:
         super().__init__(InlinePool())
 
-    @property
-    def kind(self) -> str:
-        """`NaiveEngine`."""
-        return "NaiveEngine"
-
 
 @final
 class ThreadedEngine(Engine):
@@ -45,8 +40,3 @@ class ThreadedEngine(Engine):
         if pool is not None and workers is not None:
             raise EngineError("ThreadedEngine requires a pool or workers, got both")
         super().__init__(pool or ThreadPool(workers))
-
-    @property
-    def kind(self) -> str:
-        """`ThreadedEngine`."""
-        return "ThreadedEngine"

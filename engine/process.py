@@ -109,19 +109,19 @@ def _at_exit() -> None:
             engine.close(EXIT_TIMEOUT)
         except KeyboardInterrupt:
             continue  # the user is tired of waiting
-        for failure in engine.take_failures():
+        for failure in engine.core.schedule.take_failures():
             print(f"hybridnet.engine: at exit, unreported: {failure.describe()}", file=sys.stderr)
 
 
 def _before_fork() -> None:
     for engine in list(live_engines):
-        if engine.hold(FORK_TIMEOUT):
+        if engine.core.hold(FORK_TIMEOUT):
             _process.at_fork.append(engine)
 
 
 def _after_fork_in_parent() -> None:
     while _process.at_fork:
-        _process.at_fork.pop().unhold()
+        _process.at_fork.pop().core.unhold()
 
 
 def _after_fork_in_child() -> None:
