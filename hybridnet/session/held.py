@@ -23,7 +23,7 @@ __all__ = ["IS_HELD", "VALUE_OR", "asking", "resolve_held"]
 class _Asking(HostOnlyCall):
     """A call whose first input is a variable that may have no value yet."""
 
-    refusal = "{name} stands in a graph that no session has settled"
+    refusal = "{name} stands in a graph that no session has resolved"
     __slots__ = ()
 
     def facts(self) -> Sequence[Any]:
