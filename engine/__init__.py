@@ -31,9 +31,8 @@ from .errors import (
     TaskError,
     VarError,
 )
-from .kinds import NaiveEngine, ThreadedEngine
 from .manual import ManualPool
-from .process import get, set_engine
+from .process import NaiveEngine, ThreadedEngine, get, set_engine
 from .task import LANES, Completion, Origin, Var, caller_origin, resolve_origin
 
 __all__ = [

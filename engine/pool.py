@@ -85,7 +85,7 @@ class AbstractPool(ABC):
         """Block until `latch` is released.
 
         Args:
-            latch: one of this pool's.
+            latch: from `new_latch` of this pool.
             lane: the lane whose task is waiting, or None outside of tasks.
             timeout: seconds, -1 for no limit.
 

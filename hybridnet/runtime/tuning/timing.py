@@ -60,11 +60,11 @@ class Comparison:
         return self.ratio < 1 - _LEAST_GAIN
 
 
-def compare(one: Run, other: Run, seconds: float, turn: Turn = nullcontext) -> Comparison:
+def compare(present: Run, other: Run, seconds: float, turn: Turn = nullcontext) -> Comparison:
     """Runs two ways by turns; a win has to be won twice.
 
     Args:
-        one: the way things are done now.
+        present: the way things are done now.
         other: the candidate.
         seconds: how long to go on, about; five rounds are made in any case, unless the candidate
             is out of the question after two.
@@ -73,22 +73,22 @@ def compare(one: Run, other: Run, seconds: float, turn: Turn = nullcontext) -> C
     Returns:
         What was measured, the second time where the first was a win.
     """
-    found = _compare(one, other, seconds, turn, _FEWEST)
-    return _compare(one, other, seconds, turn, 2 * _FEWEST) if found.is_win else found
+    found = _compare(present, other, seconds, turn, _FEWEST)
+    return _compare(present, other, seconds, turn, 2 * _FEWEST) if found.is_win else found
 
 
-def _compare(one: Run, other: Run, seconds: float, turn: Turn, fewest: int) -> Comparison:
+def _compare(present: Run, other: Run, seconds: float, turn: Turn, fewest: int) -> Comparison:
     end = perf_counter() + seconds
     times: list[tuple[float, float]] = []
     with turn():
-        one(), other()  # the first runs pay for what they find cold
+        present(), other()  # the first runs pay for what they find cold
     while len(times) < fewest or (perf_counter() < end and len(times) < _MOST):
         with turn():
             if len(times) % 2:  # the first of two finds the caches as the other left them
                 after = other()
-                before = one()
+                before = present()
             else:
-                before = one()
+                before = present()
                 after = other()
         times.append((before, after))
         if len(times) == 2 and all(b > _HOPELESS * a for a, b in times):
