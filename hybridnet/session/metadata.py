@@ -176,12 +176,7 @@ class RunMetadata:
 
 @final
 class Trace:
-    """Fills the metadata of one run.
-
-    Args:
-        options: what is asked for.
-        metadata: what is filled.
-    """
+    """Fills the metadata of one run with what its options ask for."""
 
     def __init__(self, options: RunOptions, metadata: RunMetadata) -> None:
         self._options = options

@@ -103,12 +103,10 @@ class Runner:
     def run(
         self, request: Request, feeds: Sequence[Any], trace: Trace | None = None
     ) -> list[NDArray]:
-        """Runs a request.
+        """Runs a request; `trace`, if given, notes what runs when.
 
         Args:
-            request: what is asked for.
             feeds: NumPy arrays or NDArrays, in the order of the request's feeds.
-            trace: notes what runs when, if given.
 
         Returns:
             The outputs; they may still be being computed.
@@ -166,10 +164,8 @@ class Runner:
         if found is not None:
             return found
         found = self._kept.get(node)
-        if found is None and node in self._constants:
-            found = self._kept[node] = array(
-                self._constants[node], self.ctx, self._constants[node].dtype
-            )
+        if found is None and (constant := self._constants.get(node)) is not None:
+            found = self._kept[node] = array(constant, self.ctx, constant.dtype)
         return found
 
     def _program(
@@ -248,7 +244,6 @@ def dispatch(
     as long as the dispatch.
 
     Args:
-        program: what runs.
         given: the inputs of its step, NumPy arrays and NDArrays.
         state: of the random generator, if it draws.
 

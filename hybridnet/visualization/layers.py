@@ -179,12 +179,10 @@ def layers_of_nodes(
     auxiliary: Collection[str],
     hide_weights: bool = True,
 ) -> list[Layer]:
-    """Returns the layers of some nodes.
+    """Returns the layers of some nodes, each after those it takes values from.
 
     Args:
-        nodes: each after those it takes values from.
-        shapes: of their outputs, as far as they are known.
-        dtypes: the same.
+        shapes, dtypes: of their outputs, as far as they are known.
         auxiliary: the names of auxiliary states.
         hide_weights: leave out the parameters and auxiliary states.
     """

@@ -114,7 +114,7 @@ def _measured_link(source: Device, target: Device, launch: float) -> LinkCost:
 def _program(
     device: Device, operator: str, shape: tuple[int, ...], *scalars: float
 ) -> Callable[[], Any]:
-    """Returns what runs an operator on an array and a number, or on two arrays."""
+    """Returns a function that runs an operator on an array and a number, or on two arrays."""
     call = get(operator).bind({"scalar": scalars[0]} if scalars else {})[0]
     count = 1 if scalars else 2
     kind = tensor_type(shape, np.dtype(np.float32))

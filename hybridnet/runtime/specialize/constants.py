@@ -206,13 +206,9 @@ class Specialized(ExecutableWrapper):
         return len(self._versions)
 
     def prepare(self, inputs: Sequence[Any]) -> bool:
-        """Runs the prologue on inputs that are expected to come again.
+        """Runs the prologue on the inputs of a launch, which are expected to come again.
 
-        Args:
-            inputs: JAX arrays, those of a launch.
-
-        Returns:
-            False where there is no room for what it makes.
+        False where there is no room for what it makes.
         """
         with self._lock:
             if not memory.has_room(self._nbytes):

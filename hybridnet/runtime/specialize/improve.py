@@ -45,15 +45,11 @@ class Watch:
         self._seen: list[Any] | None = None
 
     def look(self, launches: int, inputs: Sequence[Any], donated: Sequence[int]) -> tuple[int, ...]:
-        """Looks at a launch; returns the inputs, by number, that have been the same for a while.
-
-        Args:
-            launches: how many there were.
-            inputs: JAX arrays.
-            donated: those, by number, that the program consumes.
+        """Looks at a launch, after so many others; the program consumes the `donated` inputs.
 
         Returns:
-            None of them where they are small, or it is not known yet.
+            The inputs, by number, that have been the same for a while; none of them where they are
+            small, or it is not known yet.
         """
         seen = self._seen
         if seen is None or len(seen) != len(inputs):
@@ -76,11 +72,6 @@ class Watch:
 
 def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> int:
     """Looks at a program that runs once more; see `programs.cache.improvers`.
-
-    Args:
-        program: which.
-        inputs: what it runs on.
-        scalars: numbers, likewise.
 
     Returns:
         The number of runs at which it is to be asked again.

@@ -83,8 +83,7 @@ class Specializer:
         """Makes the program; does nothing where that is no gain, or the arrays have died.
 
         Args:
-            whole: the executable as it is.
-            narrow: see `Specialized`.
+            whole, narrow: see `Specialized`.
             turns: within it, launches can be held up.
             put: is given what is to stand in its place.
         """
@@ -132,9 +131,7 @@ def specialize(
 
     Args:
         code: the structure.
-        whole: its executable, for other inputs.
-        constant: the inputs, by number, that stay the same.
-        narrow: see `Specialized`.
+        whole, constant, narrow: see `Specialized`.
 
     Returns:
         None where nothing worth it follows from these inputs.

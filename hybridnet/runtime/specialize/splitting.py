@@ -189,15 +189,12 @@ def _run(
 
 
 def split(closed: Any, constant: Iterable[int], limit: int | None = None) -> Split | None:
-    """Splits a program.
+    """Splits a program; None where nothing worth it follows from these inputs.
 
     Args:
         closed: the program, a `jax.extend.core.ClosedJaxpr`.
         constant: inputs, by number, that stay the same.
         limit: bytes that the prologue may make, at most.
-
-    Returns:
-        None where nothing worth it follows from these inputs.
     """
     program = _Program(closed)
     fixed = {program.inputs[number] for number in constant}
@@ -257,10 +254,7 @@ def _frontier(
 ) -> tuple[list[int], set[_Equation]]:
     """Returns what the main part needs of an early part, and what of that is done again.
 
-    Args:
-        program: the whole.
-        makers: the early part: value -> what makes it.
-        redone: what of it is done again as views are.
+    `makers` is the early part: value -> what makes it; `redone` is done again as views are.
     """
     wanted = [
         number
