@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .bulking import bulk, bulk_size, follow, naive, set_bulk_size
-from .completion import Completion
 from .engine import Engine, Observer, Statistics
 from .errors import (
     CompletionError,
@@ -32,10 +31,9 @@ from .errors import (
     TaskError,
     VarError,
 )
-from .kinds import NaiveEngine, ThreadedEngine
 from .manual import ManualPool
-from .process import get, set_engine
-from .task import LANES, Origin, Var, caller_origin, resolve_origin
+from .process import NaiveEngine, ThreadedEngine, get, set_engine
+from .task import LANES, Completion, Origin, Var, caller_origin, resolve_origin
 
 __all__ = [
     "LANES",

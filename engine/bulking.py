@@ -15,8 +15,7 @@ from typing import Final
 
 from hybridnet.engine.engine import Engine
 from hybridnet.engine.errors import EngineError, TaskError
-from hybridnet.engine.kinds import NaiveEngine
-from hybridnet.engine.process import get, set_engine
+from hybridnet.engine.process import NaiveEngine, get, set_engine
 
 __all__ = ["bulk", "bulk_size", "follow", "naive", "set_bulk_size"]
 
@@ -172,9 +171,5 @@ def _leave() -> None:
             raise
 
 
-def _after_fork_in_child() -> None:
-    _naive.lock = threading.RLock()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+    os.register_at_fork(after_in_child=_naive.lock._at_fork_reinit)  # type: ignore[attr-defined]

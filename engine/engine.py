@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import time
 import weakref
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hybridnet.engine.completion import Completion
 from hybridnet.engine.coordinator import Coordinator
 from hybridnet.engine.errors import DeadlockError, EngineError, VarError
 from hybridnet.engine.pool import AbstractPool, InlinePool
@@ -27,7 +25,7 @@ from hybridnet.engine.task import (
     READY,
     RUNNING,
     WAIT_LANE,
-    Failure,
+    Completion,
     Origin,
     Task,
     Var,
@@ -69,7 +67,7 @@ class Statistics:
     threads: int
 
 
-class Engine(ABC):
+class Engine:
     """Runs tasks in an order that respects the Vars they read and write.
 
     Any two tasks without a conflict may run in parallel; per Var, writes run in push order and the
@@ -80,15 +78,16 @@ class Engine(ABC):
     """
 
     def __init__(self, pool: AbstractPool) -> None:
-        self._core = Coordinator(pool)
+        #: for process.py; nobody else's.
+        self.core = Coordinator(pool)
         self._observer: Observer | None = None
         pool.bind(self)
         live_engines.add(self)
 
     @property
-    @abstractmethod
     def kind(self) -> str:
         """The name that selects this kind in HYBRIDNET_ENGINE_TYPE."""
+        return type(self).__name__
 
     # Vars
 
@@ -104,7 +103,7 @@ class Engine(ABC):
         """
         self._admit("delete_variable", (var,))
         var.state = CLOSING
-        self._core.post(var)
+        self.core.post(var)
 
     # Tasks
 
@@ -175,13 +174,10 @@ class Engine(ABC):
             lane = task.lane
             if _holds(task, var):
                 return
-        failure = None
-        if self._core.inbox or not is_written(var):
-            wait = Task(None, (var,), lane=WAIT_LANE, latch=self._core.pool.new_latch())
-            self._core.wait(wait, lane)
-            failure = wait.failure
-            if failure is None and wait.state is DROPPED:
-                failure = var.failure
+        if self.core.inbox or not is_written(var):
+            wait = Task(None, (var,), lane=WAIT_LANE, latch=self.core.pool.new_latch())
+            self.core.wait(wait, lane)
+            failure = var.failure if wait.state is DROPPED else wait.failure
         else:
             failure = var.failure
         if failure is not None:
@@ -196,17 +192,17 @@ class Engine(ABC):
             DeadlockError: inside a task, which would wait for its own end.
         """
         self._refuse_in_task("wait_for_all")
-        if self._core.inbox or self._core.schedule.pending:
-            self._core.wait(Task(None, lane=IDLE_LANE, latch=self._core.pool.new_latch()), None)
-        if self._core.schedule.failures:
+        if self.core.inbox or self.core.schedule.pending:
+            self.core.wait(Task(None, lane=IDLE_LANE, latch=self.core.pool.new_latch()), None)
+        if self.core.schedule.failures:
             self._raise_failures()
 
     # State
 
     def statistics(self) -> Statistics:
         """Counts since the start. Each is right; together they may be one task apart."""
-        self._core.pump()
-        schedule = self._core.schedule
+        self.core.pump()
+        schedule = self.core.schedule
         pushed, completed = schedule.pushed, schedule.completed
         return Statistics(
             pushed=pushed,
@@ -214,7 +210,7 @@ class Engine(ABC):
             failed=schedule.failed,
             skipped=schedule.skipped,
             pending=max(pushed - completed, 0),
-            threads=self._core.pool.threads,
+            threads=self.core.pool.threads,
         )
 
     @property
@@ -242,12 +238,12 @@ class Engine(ABC):
             DeadlockError: inside a task, which would wait for its own end.
         """
         self._refuse_in_task("close")
-        idle = Task(None, lane=IDLE_LANE, latch=self._core.pool.new_latch())
-        ended = self._core.wait(idle, None, timeout)
+        idle = Task(None, lane=IDLE_LANE, latch=self.core.pool.new_latch())
+        ended = self.core.wait(idle, None, timeout)
         if not ended:
-            self._core.drop_all("the engine was closed")
-        pool, self._core.pool = self._core.pool, InlinePool()
-        self._core.pool.bind(self)
+            self.core.drop_all("the engine was closed")
+        pool, self.core.pool = self.core.pool, InlinePool()
+        self.core.pool.bind(self)
         pool.close()
         return ended
 
@@ -262,7 +258,7 @@ class Engine(ABC):
         """
         if task.state is not READY:
             return False
-        self._core.schedule.start(task)
+        self.core.schedule.start(task)
         current = _current
         task.outer = current.task
         if self._observer is not None:
@@ -288,7 +284,7 @@ class Engine(ABC):
         """Take note that the task has ended."""
         if self._observer is not None:
             self._observe(task)
-        self._core.post(task)
+        self.core.post(task)
 
     # Inside
 
@@ -317,11 +313,11 @@ class Engine(ABC):
         parent = _current.task
         if parent is not None:
             task.depth = parent.depth + 1
-        self._core.post(task)
+        self.core.post(task)
 
     def _admit(self, caller: str, variables: tuple[Var, ...]) -> None:
         """Refuse Vars that are deleted, or that another engine is still working on."""
-        schedule = self._core.schedule
+        schedule = self.core.schedule
         for var in variables:
             if not isinstance(var, Var):
                 raise TypeError(f"{caller} requires Vars, got {var!r}")
@@ -338,7 +334,7 @@ class Engine(ABC):
     def _refuse_in_task(self, caller: str) -> None:
         task = _current.task
         while task is not None:
-            if self._core.schedule.is_pending(task):
+            if self.core.schedule.is_pending(task):
                 raise DeadlockError(
                     f"{caller} requires a caller outside of tasks, got task {task.title!r}, "
                     f"which would wait for its own end; wait for single Vars instead"
@@ -351,7 +347,7 @@ class Engine(ABC):
             fn(completion)
         except BaseException as error:
             if not completion.claim():  # too late to fail the task, which has ended already
-                self._core.schedule.note_failure(task, error)
+                self.core.schedule.note_failure(task, error)
                 return
             self._end_async(task, error)
 
@@ -368,43 +364,31 @@ class Engine(ABC):
             end = time.perf_counter_ns()
             observer(event, task.title, task.lane, task.start_ns, end, task.origin)
         except Exception as error:
-            self._core.schedule.note_failure(task, error)
+            self.core.schedule.note_failure(task, error)
 
     def _raise_failures(self) -> None:
-        failures = self._core.schedule.take_failures()
+        failures = self.core.schedule.take_failures()
         if not failures:
             return
         first, *others = failures
         error = first.to_error()
         for other in others[:_MAX_NOTES]:
             error.add_note(f"also: {other.describe()}")
-        unlisted = len(others[_MAX_NOTES:]) + self._core.schedule.take_lost()
+        unlisted = len(others[_MAX_NOTES:]) + self.core.schedule.take_lost()
         if unlisted:
             error.add_note(f"and {unlisted} more tasks failed")
         raise error from first.error
 
     # For process.py
 
-    def hold(self, timeout: float) -> bool:
-        """Before a fork: keep other threads out of the schedule; False if not in `timeout` s."""
-        return self._core.hold(timeout)
-
-    def unhold(self) -> None:
-        """After a fork, in the parent: go on, with what came in meanwhile."""
-        self._core.unhold()
-
-    def take_failures(self) -> list[Failure]:
-        """Remove and return the failures that no wait has raised."""
-        return self._core.schedule.take_failures()
-
     def reset_after_fork(self) -> None:
         """In a forked child: forget the parent's tasks and threads, keep the Vars."""
-        self._core.reset_after_fork()
-        self._core.pool = self._core.pool.fresh()
-        self._core.pool.bind(self)
+        self.core.reset_after_fork()
+        self.core.pool = self.core.pool.fresh()
+        self.core.pool.bind(self)
         _current.task = None
-        self._core.drop_all("it was pending in the parent process when this one was forked")
-        self._core.schedule.take_failures()
+        self.core.drop_all("it was pending in the parent process when this one was forked")
+        self.core.schedule.take_failures()
 
 
 def _holds(task: Task | None, var: Var) -> bool:

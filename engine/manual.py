@@ -8,7 +8,7 @@ import threading
 from typing import final
 
 from hybridnet.engine.errors import EngineError
-from hybridnet.engine.pool import AbstractPool, Runner
+from hybridnet.engine.pool import AbstractPool
 from hybridnet.engine.task import Latch, Task
 
 __all__ = ["ManualPool"]
@@ -50,7 +50,6 @@ class ManualPool(AbstractPool):
         self._seed = seed
         self._random = None if seed is None else random.Random(seed)
         self._ready: list[Task] = []
-        self._runner: Runner | None = None
         # Those being waited for. Each hears of every ready task: another thread, or its
         # `on_complete`, may make one ready while this one waits.
         self._awaited: set[_ManualLatch] = set()
@@ -84,10 +83,6 @@ class ManualPool(AbstractPool):
         while (task := self._take()) is not None:
             names.append(self._run(task))
         return names
-
-    def bind(self, runner: Runner) -> None:
-        """Set who is called to run a task."""
-        self._runner = runner
 
     def submit(self, task: Task) -> None:
         """Keep the task until it is chosen."""

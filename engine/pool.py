@@ -67,30 +67,32 @@ class Runner(Protocol):
 class AbstractPool(ABC):
     """Runs ready tasks. Bound once, to one engine."""
 
-    @abstractmethod
+    _runner: Runner | None = None
+
     def bind(self, runner: Runner) -> None:
         """Set who is called to run a task; before the first `submit`."""
+        self._runner = runner
 
     @abstractmethod
     def submit(self, task: Task) -> None:
         """Run a ready task, now or later."""
 
-    @abstractmethod
     def new_latch(self) -> Latch:
-        """Something for one thread to sleep on in `wait`, until `release` is called."""
+        """A latch for one thread to sleep on in `wait`, until `release` is called."""
+        return _taken_lock()
 
-    @abstractmethod
     def wait(self, latch: Latch, lane: str | None, timeout: float = -1) -> bool:
         """Block until `latch` is released.
 
         Args:
-            latch: one of this pool's.
+            latch: from `new_latch` of this pool.
             lane: the lane whose task is waiting, or None outside of tasks.
             timeout: seconds, -1 for no limit.
 
         Returns:
             Whether it was released in time.
         """
+        return _acquire(latch, timeout)
 
     @abstractmethod
     def close(self) -> None:
@@ -136,11 +138,6 @@ class InlinePool(AbstractPool):
 
     def __init__(self) -> None:
         self._state = _InlineState()
-        self._runner: Runner | None = None
-
-    def bind(self, runner: Runner) -> None:
-        """Set who is called to run a task."""
-        self._runner = runner
 
     def submit(self, task: Task) -> None:
         """Run the task now, or at the end of the completion that freed it."""
@@ -172,19 +169,11 @@ class InlinePool(AbstractPool):
         if interrupt is not None:
             raise interrupt  # Ctrl-C is for the program, not only for the task it struck
 
-    def new_latch(self) -> Latch:
-        """A taken lock."""
-        return _taken_lock()
-
-    def wait(self, latch: Latch, lane: str | None, timeout: float = -1) -> bool:
-        """Block until `latch` is released, by another thread's `on_complete`."""
-        return _acquire(latch, timeout)
-
     def close(self) -> None:
         """Nothing to stop."""
 
     def fresh(self) -> InlinePool:
-        """Another pool like this one."""
+        """A new pool of this kind."""
         return InlinePool()
 
     @property
@@ -258,10 +247,6 @@ class ThreadPool(AbstractPool):
         lane = self._lanes[task.lane]
         heappush(lane.heap, (-task.priority, -task.depth, task.seq, task))
         self._wake(lane)
-
-    def new_latch(self) -> Latch:
-        """A taken lock."""
-        return _taken_lock()
 
     def wait(self, latch: Latch, lane: str | None, timeout: float = -1) -> bool:
         """Block until `latch` is released; the lane of a waiting task gets another worker."""

@@ -1,4 +1,4 @@
-"""The process-wide engine, and what happens to engines at fork and at interpreter exit.
+"""The kinds of engine, the process-wide one, and what happens at fork and at interpreter exit.
 
 Fork. The forking thread takes every engine's lock first, so no schedule is halfway through a
 change in the child. In the child there are no other threads; each engine forgets the tasks it had
@@ -20,13 +20,45 @@ import gc
 import os
 import sys
 import threading
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, final
 
 from hybridnet.engine.engine import Engine, live_engines
 from hybridnet.engine.errors import EngineError
-from hybridnet.engine.kinds import NaiveEngine, ThreadedEngine
+from hybridnet.engine.pool import AbstractPool, InlinePool, ThreadPool
 
-__all__ = ["KINDS", "get", "set_engine"]
+__all__ = ["KINDS", "NaiveEngine", "ThreadedEngine", "get", "set_engine"]
+
+
+@final
+class NaiveEngine(Engine):
+    """Runs every task in the pushing thread, before `push` returns, if its Vars allow.
+
+    They always do, except where a task pushes another that conflicts with itself (that one runs
+    right after it), and behind a `push_async` task that is not complete (those run when it is).
+    Errors surface at the waits, as with every engine.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(InlinePool())
+
+
+@final
+class ThreadedEngine(Engine):
+    """Runs tasks in a few threads per lane.
+
+    Args:
+        pool: what carries the tasks out; by default a `ThreadPool`.
+        workers: threads per lane of the default pool, e.g. `{"compute": 4}`.
+    """
+
+    def __init__(
+        self, pool: AbstractPool | None = None, workers: Mapping[str, int] | None = None
+    ) -> None:
+        if pool is not None and workers is not None:
+            raise EngineError("ThreadedEngine requires a pool or workers, got both")
+        super().__init__(pool or ThreadPool(workers))
+
 
 KINDS: Final[dict[str, type[NaiveEngine] | type[ThreadedEngine]]] = {
     "NaiveEngine": NaiveEngine,
@@ -109,19 +141,19 @@ def _at_exit() -> None:
             engine.close(EXIT_TIMEOUT)
         except KeyboardInterrupt:
             continue  # the user is tired of waiting
-        for failure in engine.take_failures():
+        for failure in engine.core.schedule.take_failures():
             print(f"hybridnet.engine: at exit, unreported: {failure.describe()}", file=sys.stderr)
 
 
 def _before_fork() -> None:
     for engine in list(live_engines):
-        if engine.hold(FORK_TIMEOUT):
+        if engine.core.hold(FORK_TIMEOUT):
             _process.at_fork.append(engine)
 
 
 def _after_fork_in_parent() -> None:
     while _process.at_fork:
-        _process.at_fork.pop().unhold()
+        _process.at_fork.pop().core.unhold()
 
 
 def _after_fork_in_child() -> None:

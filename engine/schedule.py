@@ -72,8 +72,6 @@ ALLOWED: Final[frozenset[tuple[str, str]]] = frozenset(
 # so a program that never waits must not collect them without end; beyond this they are counted.
 MAX_UNREPORTED: Final = 64
 
-_NONE: Final[tuple[Task, ...]] = ()
-
 
 def is_written(var: Var) -> bool:
     """Whether `var` has no pending write. May be called without the lock.
@@ -135,14 +133,18 @@ class Schedule:
         if task.state is not NEW:
             raise EngineBug(f"push requires a new task, got {task!r}")
         if task.lane is IDLE_LANE:
-            return self._push_idle(task)
+            self._move(task, WAITING if self._pending else READY)
+            if not self._pending:
+                return (task,)
+            self._idle.append(task)
+            return ()
         if task.latch is None:
             self.pushed += 1
         self._seq = task.seq = self._seq + 1
         self._pending[task] = None
         if self._request(task):
             task.state = WAITING
-            return _NONE
+            return ()
         for var in task.reads:
             if var.failure is not None:
                 return self._ready_or_skip([task])
@@ -159,11 +161,7 @@ class Schedule:
         task.state = RUNNING
 
     def complete(self, task: Task, error: BaseException | None = None) -> Sequence[Task]:
-        """Note that a running task has ended.
-
-        Args:
-            task: a task that was started.
-            error: what it failed with, or None.
+        """Note that a running task has ended, with an error or well.
 
         Returns:
             The tasks to act on, as `push` does, in the order in which they were freed.
@@ -180,7 +178,7 @@ class Schedule:
         self._release(task, freed)
         if freed or self._idle:
             return self._ready_or_skip(freed)
-        return _NONE
+        return ()
 
     def note_failure(self, task: Task, error: BaseException) -> None:
         """Keep an error that came too late to fail its task; `wait_for_all` raises it."""
@@ -300,14 +298,6 @@ class Schedule:
                 raise EngineBug(f"{var!r} has the wrong queue: {var.queue}")
             if var.held == 0 and var.queue:
                 raise EngineBug(f"{var!r} is free, but {len(var.queue)} tasks queue for it")
-
-    def _push_idle(self, task: Task) -> Sequence[Task]:
-        if self._pending:
-            self._move(task, WAITING)
-            self._idle.append(task)
-            return _NONE
-        self._move(task, READY)
-        return (task,)
 
     @staticmethod
     def _move(task: Task, state: str) -> None:

@@ -8,12 +8,13 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, final
 
-from hybridnet.engine.errors import TaskError
+from hybridnet.engine.errors import CompletionError, TaskError
 
 __all__ = [
     "LANES",
+    "Completion",
     "Failure",
     "Lane",
     "Origin",
@@ -184,6 +185,51 @@ class Task:
 
     def __repr__(self) -> str:
         return f"<Task {self.title} #{self.seq} {self.state}>"
+
+
+@final
+class Completion:
+    """`on_complete`: call it with no argument, or with the error that the task failed with.
+
+    It ends the task exactly once: whoever does must own its one ticket, and `list.pop` gives a
+    ticket to one thread only (a single C call under the GIL). The finalizer runs when no reference
+    is left, so it races with nobody.
+    """
+
+    __slots__ = ("_end", "_task", "_ticket")
+
+    def __init__(self, end: Callable[[Task, BaseException | None], None], task: Task) -> None:
+        self._end = end
+        self._task = task
+        self._ticket = [True]
+
+    def claim(self) -> bool:
+        """Take the right to end the task; False if it is taken."""
+        try:
+            return self._ticket.pop()
+        except IndexError:
+            return False
+
+    def __call__(self, error: BaseException | None = None) -> None:
+        """End the task.
+
+        Raises:
+            CompletionError: if it was called before.
+            TypeError: if `error` is neither None nor an exception.
+        """
+        if error is not None and not isinstance(error, BaseException):
+            raise TypeError(f"on_complete requires an exception or None, got {error!r}")
+        if not self.claim():
+            raise CompletionError(
+                f"on_complete requires one call per task, got a second one for task "
+                f"{self._task.title!r}"
+            )
+        self._end(self._task, error)
+
+    def __del__(self) -> None:
+        if self.claim():
+            message = "on_complete was dropped without a call; keep it and call it exactly once"
+            self._end(self._task, CompletionError(message))
 
 
 class _Current(threading.local):

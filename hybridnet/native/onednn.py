@@ -77,10 +77,9 @@ def _package() -> _Package | None:
 
 
 def _file_of(distribution: str, name: str) -> Path:
-    """Returns a file of an installed distribution."""
-    for one in metadata.files(distribution) or ():
-        if one.name == name:
-            found = Path(str(one.locate())).resolve()
+    for file in metadata.files(distribution) or ():
+        if file.name == name:
+            found = Path(str(file.locate())).resolve()
             if found.exists():
                 return found
     raise FileNotFoundError(name)
@@ -139,8 +138,8 @@ def _load() -> Any:
         library.HybridnetClose.argtypes = [ctypes.c_int64]
         library.HybridnetLeave.restype = None
         functions = {COMPUTE: library.HybridnetCompute, PACK: library.HybridnetPack}
-        for target, one in functions.items():
-            jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(one), platform="cpu")
+        for target, function in functions.items():
+            jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(function), platform="cpu")
     except (OSError, AttributeError, RuntimeError, ValueError) as error:
         # ValueError: CXX holds an open quote; RuntimeError: XLA will not have them.
         raise _Unusable(str(error)) from None
@@ -166,7 +165,7 @@ def _close(library: ctypes.CDLL) -> None:
 
 def _open(package: _Package) -> ctypes.CDLL:
     """Returns the compiled custom calls, from the cache folder where they are there."""
-    sources = [one.read_bytes() for one in (_SOURCE, *_INCLUDED)]
+    sources = [file.read_bytes() for file in (_SOURCE, *_INCLUDED)]
     # It is compiled for all that the processor can do, and other machines may have the same folder.
     facts = (sources, package, metadata.version("jaxlib"), jax.ffi.include_dir(), processor())
     digest = hashlib.blake2b(repr(facts).encode(), digest_size=16).hexdigest()
@@ -225,12 +224,12 @@ def clear() -> int:
     """Removes what was compiled, for any version of JAX; returns how many libraries."""
     folder = _folder()
     found = [] if folder is None else list(folder.glob("onednn-*"))
-    for one in found:
-        if one.is_dir():  # of somebody who was killed while compiling
-            shutil.rmtree(one, ignore_errors=True)
+    for path in found:
+        if path.is_dir():  # of somebody who was killed while compiling
+            shutil.rmtree(path, ignore_errors=True)
         else:
-            one.unlink(missing_ok=True)
-    return sum(one.suffix == ".so" for one in found)
+            path.unlink(missing_ok=True)
+    return sum(path.suffix == ".so" for path in found)
 
 
 def _compiled(package: _Package, file: Path) -> str:
@@ -304,7 +303,7 @@ def pack(spec: Sequence[int], weight: Any) -> Any:
 
 
 def _call(target: str, spec: Sequence[int], shapes: Sequence[Sequence[int]], *arrays: Any) -> Any:
-    results = [jax.ShapeDtypeStruct(tuple(one), np.float32) for one in shapes]
+    results = [jax.ShapeDtypeStruct(tuple(shape), np.float32) for shape in shapes]
     return jax.ffi.ffi_call(target, results, vmap_method="sequential")(
         *arrays, spec=np.array(spec, np.int64)
     )

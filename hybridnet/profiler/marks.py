@@ -54,16 +54,35 @@ class Domain:
         return Marker(self, name)
 
 
-class _Stretch:
-    """Something that begins and ends, and may do so again; also a ``with`` block."""
+class _Named:
+    """A mark with a name, in a group if it has one; recorded with both."""
 
     _kind = ""
 
-    def __init__(self, name: str, domain: Domain | None = None) -> None:
+    def __init__(self, domain: Domain | None, name: str) -> None:
         self.name = name
         self.domain = domain
-        self._start: int | None = None
-        self._origin: engine.Origin | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    def _facts(self, **facts: Any) -> dict[str, Any]:
+        domain = {} if self.domain is None else {"domain": self.domain.name}
+        return {"what": self._kind, **domain, **facts}
+
+    def _record(self, **facts: Any) -> None:
+        """Records it as of now, for the caller of its method."""
+        if profiler.listening:
+            now = perf_counter_ns()
+            origin = engine.caller_origin(2)
+            profiler.add(self._kind, self.name, now, now, self._facts(**facts), origin)
+
+
+class _Stretch(_Named):
+    """A mark that begins and ends, and may do so again; also a ``with`` block."""
+
+    _start: int | None = None
+    _origin: engine.Origin | None = None
 
     def start(self) -> None:
         """Begins it now."""
@@ -81,8 +100,8 @@ class _Stretch:
             raise MXNetError(f"{kind}.stop: {self.name!r} has not begun; call start() first")
         if profiler.listening:
             start = max(self._start, profiler.origin)
-            facts = _facts(self._kind, self.domain)
-            profiler.add("user", self.name, start, perf_counter_ns(), facts, self._origin)
+            end = perf_counter_ns()
+            profiler.add("user", self.name, start, end, self._facts(), self._origin)
         self._start = None
 
     def __enter__(self) -> Any:
@@ -91,9 +110,6 @@ class _Stretch:
 
     def __exit__(self, *exc: object) -> None:
         self.stop()
-
-    def __str__(self) -> str:
-        return self.name
 
 
 @final
@@ -107,9 +123,6 @@ class Task(_Stretch):
 
     _kind = "task"
 
-    def __init__(self, domain: Domain, name: str) -> None:
-        super().__init__(name, domain)
-
 
 @final
 class Frame(_Stretch):
@@ -121,9 +134,6 @@ class Frame(_Stretch):
     """
 
     _kind = "frame"
-
-    def __init__(self, domain: Domain, name: str) -> None:
-        super().__init__(name, domain)
 
 
 @final
@@ -137,11 +147,11 @@ class Event(_Stretch):
     _kind = "event"
 
     def __init__(self, name: str) -> None:
-        super().__init__(name)
+        super().__init__(None, name)
 
 
 @final
-class Counter:
+class Counter(_Named):
     """A number that is shown over time.
 
     Args:
@@ -150,9 +160,10 @@ class Counter:
         value: what it is set to at once; by default it is 0 and not shown until it is changed.
     """
 
+    _kind = "counter"
+
     def __init__(self, domain: Domain, name: str, value: float | None = None) -> None:
-        self.name = name
-        self.domain = domain
+        super().__init__(domain, name)
         self._lock = threading.RLock()
         self._value: float = 0
         if value is not None:
@@ -162,13 +173,13 @@ class Counter:
         """Sets it."""
         with self._lock:
             self._value = value
-            self._record()
+            self._record(value=value)
 
     def increment(self, delta: float = 1) -> None:
         """Adds to it."""
         with self._lock:
             self._value += delta
-            self._record()
+            self._record(value=self._value)
 
     def decrement(self, delta: float = 1) -> None:
         """Takes from it."""
@@ -182,18 +193,9 @@ class Counter:
         self.decrement(delta)
         return self
 
-    def __str__(self) -> str:
-        return self.name
-
-    def _record(self) -> None:
-        if profiler.listening:
-            now = perf_counter_ns()
-            facts = {**_facts("counter", self.domain), "value": self._value}
-            profiler.add("counter", self.name, now, now, facts, engine.caller_origin(2))
-
 
 @final
-class Marker:
+class Marker(_Named):
     """A moment that is worth a sign in the trace.
 
     Args:
@@ -201,9 +203,7 @@ class Marker:
         name: its name.
     """
 
-    def __init__(self, domain: Domain, name: str) -> None:
-        self.name = name
-        self.domain = domain
+    _kind = "marker"
 
     def mark(self, scope: str = "process") -> None:
         """Puts the sign here and now.
@@ -218,11 +218,4 @@ class Marker:
             raise ParameterError(
                 f"Marker.mark: scope must be one of {', '.join(_SCOPES)}, got {scope!r}"
             )
-        if profiler.listening:
-            now = perf_counter_ns()
-            facts = {**_facts("marker", self.domain), "scope": scope}
-            profiler.add("marker", self.name, now, now, facts, engine.caller_origin(2))
-
-
-def _facts(kind: str, domain: Domain | None) -> dict[str, Any]:
-    return {"what": kind} if domain is None else {"what": kind, "domain": domain.name}
+        self._record(scope=scope)

@@ -74,9 +74,7 @@ class Record(NamedTuple):
 def events_of(records: Sequence[Record], origin: int) -> list[Span]:
     """Returns the records as events, by start; of two that start together the longer comes first.
 
-    Args:
-        records: in any order.
-        origin: nanoseconds; the zero of the events' times.
+    The zero of the events' times is `origin`, in nanoseconds.
     """
     ordered = sorted(records, key=lambda record: (record.start, -record.end))
     lines = {record.origin: _line(record.origin) for record in ordered}

@@ -30,16 +30,11 @@ class _Profiler:
     def __init__(self) -> None:
         self.filename: str | os.PathLike[str] = _FILENAME
         self.records: deque[Record] = deque(maxlen=_CAPACITY)
-        # When it first ran: the zero of all times shown.
-        self.origin = 0
-        self.running = False
-        self.paused = False
-        # Whether launches wait for the end of their programs.
-        self.waits = False
-        # Whether it listens: it runs, and is not paused.
-        self.listening = False
-        # What is recorded has been written for good: the next run starts anew.
-        self.finished = False
+        self.origin = 0  # when it first ran: the zero of all times shown
+        self.running = self.paused = False
+        self.waits = False  # whether launches wait for the end of their programs
+        self.listening = False  # it runs, and is not paused
+        self.finished = False  # what is recorded has been written: the next run starts anew
 
     def set_running(self, running: bool) -> None:
         """Starts or ends recording."""

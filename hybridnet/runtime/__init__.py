@@ -1,4 +1,4 @@
-"""What runs: devices, values, segments, the program cache, and launches.
+"""The runtime: devices, values, segments, the program cache, and launches.
 
 An eager operator becomes an instruction of its thread's segment (`record.recorder`); a segment
 becomes a program (`programs`); a program is dispatched at once, or by the engine when one of its

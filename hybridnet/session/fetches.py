@@ -62,15 +62,15 @@ class Fetches:
     def _taken(self, fetches: Any) -> Callable[[Sequence[Any]], Any]:
         """Returns what makes the result of a part of the fetches from the values."""
         if isinstance(fetches, (list, tuple)):
-            made = [self._taken(one) for one in fetches]
+            made = [self._taken(part) for part in fetches]
             if hasattr(fetches, "_fields"):
                 several: Any = type(fetches)
                 return lambda values: several(*(part(values) for part in made))
             whole: Any = type(fetches)
             return lambda values: whole(part(values) for part in made)
         if isinstance(fetches, Mapping):
-            kind: Any = type(fetches) if type(fetches) is not dict else dict
-            parts = {key: self._taken(one) for key, one in fetches.items()}
+            kind: Any = type(fetches)
+            parts = {key: self._taken(part) for key, part in fetches.items()}
             return lambda values: kind((key, part(values)) for key, part in parts.items())
         return self._leaf(self._edges_of(fetches))
 
@@ -79,7 +79,7 @@ class Fetches:
             self._targets[found] = None
             return lambda values: None
         if isinstance(found, Joined):
-            made = [self._leaf(one) for one in found.parts]
+            made = [self._leaf(part) for part in found.parts]
             return lambda values: found.join([part(values) for part in made])
         if callable(found):
             return lambda values: found()

@@ -23,7 +23,7 @@ __all__ = ["IS_HELD", "VALUE_OR", "asking", "resolve_held"]
 class _Asking(HostOnlyCall):
     """A call whose first input is a variable that may have no value yet."""
 
-    refusal = "{name} stands in a graph that no session has settled"
+    refusal = "{name} stands in a graph that no session has resolved"
     __slots__ = ()
 
     def facts(self) -> Sequence[Any]:
@@ -77,12 +77,7 @@ def asking(graph: Graph) -> tuple[Node, ...]:
 
 
 def resolve_held(graph: Graph, is_held: Callable[[Node], bool]) -> Graph:
-    """Returns a graph with the answers in the place of the questions.
-
-    Args:
-        graph: what is to run.
-        is_held: says whether a variable has a value.
-    """
+    """Returns a graph with answers in the place of the questions whether a variable is held."""
 
     def change(node: Node, inputs: tuple[Edge, ...]) -> Node | Sequence[Edge]:
         if not isinstance(node.call, _Asking):

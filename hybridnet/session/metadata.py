@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from time import perf_counter_ns, time_ns
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
-from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
 from hybridnet.base.device_name import DEVICE
 from hybridnet.graph.node import Graph, Node
+from hybridnet.ops.core.call import Call
 from hybridnet.runtime.devices.device import full_name
 from hybridnet.runtime.observe import events
 from hybridnet.runtime.record import recorder
@@ -145,7 +145,7 @@ class PartitionGraph:
     @property
     def node(self) -> list[NodeDef]:
         """Its nodes, each after what it reads."""
-        return [_node_def(one) for one in (*self.graph.inputs, *self.graph.nodes)]
+        return [_node_def(node) for node in (*self.graph.inputs, *self.graph.nodes)]
 
     def __str__(self) -> str:
         return f"# {self.device}\n{self.graph}"
@@ -176,12 +176,7 @@ class RunMetadata:
 
 @final
 class Trace:
-    """Fills the metadata of one run.
-
-    Args:
-        options: what is asked for.
-        metadata: what is filled.
-    """
+    """Fills the metadata of one run with what its options ask for."""
 
     def __init__(self, options: RunOptions, metadata: RunMetadata) -> None:
         self._options = options
@@ -209,26 +204,20 @@ class Trace:
         return made
 
     def _one_by_one(self, program: SessionProgram, values: Sequence[Value]) -> list[Value]:
-        call, ctx = program.call, program.ctx
-        numbers = dict(zip(call.hosts, program.scalars, strict=True))
-        made: dict[Node, Sequence[Value]] = {
-            node: (value,) for node, value in zip(call.graph.inputs, values, strict=True)
-        }
-        for node in call.graph.nodes:
-            if node.call is None:
-                continue
-            operands = [made[edge.node][edge.index] for edge in node.inputs]
-            own = tuple(numbers[x] if type(x) is HostScalar else x for x in node.scalars)
-            types = node.call.infer(tuple(value.type for value in operands))
+        names = iter([node.name for node in program.call.graph.nodes if node.call is not None])
+
+        def timed(ctx: Context, call: Call, *rest: Any) -> list[Value]:
             # What only computes runs twice: the first time may be spent on compiling it.
-            for _ in range(1 if node.call.on_host else 2):
+            for _ in range(1 if call.on_host else 2):
                 start = perf_counter_ns()
-                made[node] = recorder.record(ctx, node.call, operands, own, types)
+                made = recorder.record(ctx, call, *rest)
                 recorder.flush()
-                for value in made[node]:
+                for value in made:
                     recorder.wait(value)
-            self._note(ctx, node.name, node.call.name, start, perf_counter_ns())
-        return [made[edge.node][edge.index] for edge in call.graph.outputs]
+            self._note(ctx, next(names), call.name, start, perf_counter_ns())
+            return made
+
+        return program.call.run_on_host(program.ctx, values, program.scalars, timed)
 
     def _observed(self, program: SessionProgram, values: Sequence[Value]) -> list[Value]:
         assert program.parts is not None

@@ -25,9 +25,9 @@ from hybridnet.ndarray.copies import put
 from hybridnet.ops.random.state import initial_state
 from hybridnet.runtime.record import generator, recorder
 from hybridnet.runtime.record.host_task import awaited
+from hybridnet.runtime.record.prepared import PreparedCall
 from hybridnet.runtime.segments.segment import Value
 
-from .dispatch import dispatch
 from .metadata import Trace
 from .step import Request, RunStep, SessionProgram, make_program, make_step, unwritten
 
@@ -37,6 +37,10 @@ __all__ = ["Runner"]
 _LIMIT: Final = 256
 #: How many runs that change variables may be under way while another one begins.
 _AHEAD: Final = 1
+#: Larger arrays are copied into memory that XLA takes as its own, bytes.
+_SMALL: Final = 1 << 20
+#: Dtypes that JAX narrows, unless it is told not to.
+_WIDE: Final = frozenset(map(np.dtype, ("float64", "int64")))
 
 
 @final
@@ -99,12 +103,10 @@ class Runner:
     def run(
         self, request: Request, feeds: Sequence[Any], trace: Trace | None = None
     ) -> list[NDArray]:
-        """Runs a request.
+        """Runs a request; `trace`, if given, notes what runs when.
 
         Args:
-            request: what is asked for.
             feeds: NumPy arrays or NDArrays, in the order of the request's feeds.
-            trace: notes what runs when, if given.
 
         Returns:
             The outputs; they may still be being computed.
@@ -162,23 +164,21 @@ class Runner:
         if found is not None:
             return found
         found = self._kept.get(node)
-        if found is None and node in self._constants:
-            found = self._kept[node] = array(
-                self._constants[node], self.ctx, self._constants[node].dtype
-            )
+        if found is None and (constant := self._constants.get(node)) is not None:
+            found = self._kept[node] = array(constant, self.ctx, constant.dtype)
         return found
 
     def _program(
         self, step: RunStep, given: Sequence[Any], held: Mapping[Node, NDArray]
     ) -> SessionProgram:
-        types = tuple([None if one is None else _type(one) for one in given])
+        types = tuple([None if value is None else _type(value) for value in given])
         key: Any = types
         values = {}
         if step.values:
             values = {
                 step.graph.inputs[i]: _host(given[i]) for i in step.values if given[i] is not None
             }
-            key = (types, *(one.tobytes() for one in values.values()))
+            key = (types, *(array.tobytes() for array in values.values()))
         found = step.programs.get(key)
         if found is None:
             known = dict(zip(step.graph.inputs, types, strict=True))
@@ -192,7 +192,7 @@ class Runner:
             def expected(node: Node) -> TensorType:
                 return known[node] or self._expected(node) or tensor_type((), np.dtype("float32"))
 
-            places = {node: one.context for node, one in held.items()}
+            places = {node: value.context for node, value in held.items()}
             try:
                 made = make_program(step, type_of, expected, values, places, self.ctx, self._soft)
             except MXNetError:
@@ -233,6 +233,61 @@ class Runner:
                 # Values that nobody will read take memory until their run has ended.
                 while len(self._under_way) > _AHEAD:
                     recorder.wait(self._under_way.popleft())
+
+
+def dispatch(
+    program: SessionProgram, given: Sequence[Any], state: Value | None
+) -> list[Value] | None:
+    """Dispatches a program that is compiled, without recording it.
+
+    Small arrays that are fed go to XLA as they are: making JAX arrays of them first takes ten times
+    as long as the dispatch.
+
+    Args:
+        given: the inputs of its step, NumPy arrays and NDArrays.
+        state: of the random generator, if it draws.
+
+    Returns:
+        Its outputs; None where it has to be recorded, or is on several devices.
+
+    Raises:
+        OpError: it failed.
+    """
+    if program.parts is not None:
+        return None
+    prepared = program.prepared or _prepare(program)
+    if prepared is None:
+        return None
+    recorder.mark()
+    arrays: list[Any] = []
+    hosts = wide = False
+    for number in program.reads:
+        value = given[number]
+        if type(value) is np.ndarray:
+            if program.takes_arrays_of_numpy and value.nbytes <= _SMALL:
+                arrays.append(value.copy())  # whose it is may change it at once
+                hosts = True
+                wide = wide or value.dtype in _WIDE
+                continue
+            value = array(value, program.ctx, value.dtype)
+        elif value.context is not program.ctx:
+            return None
+        arrays.append(value.read().array)
+    if state is not None:
+        arrays.append(state.array)
+    made = prepared(arrays, wide=wide)
+    if made is None and hosts:
+        program.takes_arrays_of_numpy = False
+    return made
+
+
+def _prepare(program: SessionProgram) -> PreparedCall | None:
+    call = program.call
+    count = len(call.input_types)
+    program.prepared = PreparedCall.pure(
+        program.ctx, call, call.input_types, program.scalars, count, range(count)
+    )
+    return program.prepared
 
 
 def _computed(program: SessionProgram, values: Sequence[Value], trace: Trace | None) -> list[Value]:

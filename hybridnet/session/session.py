@@ -131,7 +131,7 @@ class Session:
         if options is not None and run_metadata is not None:
             trace = Trace(options, run_metadata)
         made = self._runner.run(request, list(feeds.values()), trace)
-        return asked.nested([fetched(one) for one in made])
+        return asked.nested([fetched(output) for output in made])
 
     def close(self) -> None:
         """Forgets variables and programs; it cannot be used any more."""
@@ -200,7 +200,7 @@ def _declared_parts(node: Node) -> tuple[tuple[int, ...] | None, Any] | None:
 
 def _sizes(text: str) -> tuple[int, ...]:
     inner = text.strip("()[] ")
-    return tuple(int(one) for one in inner.split(",") if one.strip())
+    return tuple(int(size) for size in inner.split(",") if size.strip())
 
 
 def _declared(node: Node) -> TensorType | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
 from hybridnet.base.errors import MXNetError
@@ -19,6 +20,7 @@ _NODE_STYLE: Final = {
     "width": "1.7",
     "height": "0.8",
 }
+_ARROW: Final = {"dir": "back", "arrowtail": "open"}
 #: The colors of devices, in the order of their names: the ground of a frame and its line.
 _DEVICES: Final = (
     ("#eef3fb", "#4a78b8"),
@@ -31,13 +33,7 @@ _DEVICES: Final = (
 
 
 def new_digraph(function: str, title: str, save_format: str, **attrs: str) -> Any:
-    """Returns an empty picture.
-
-    Args:
-        function: whose picture it is, for messages.
-        title: its name.
-        save_format: of the file that ``render`` writes.
-        attrs: Graphviz attributes of the whole.
+    """Returns an empty picture with Graphviz attributes; `function` is for messages.
 
     Raises:
         ImportError: the package graphviz is not installed.
@@ -67,37 +63,30 @@ def add_layers(
     """
     style = {**_NODE_STYLE, **(node_attrs or {})}
     devices = sorted({layer.device for layer in layers} - {""}) if framed else []
-    for device in ["", *devices]:
-        inside = [layer for layer in layers if not framed or layer.device == device]
-        if not device:
-            _add_boxes(digraph, inside, style, marks or {}, prefix)
-            continue
-        with frame(digraph, device, devices.index(device)) as part:
-            _add_boxes(part, inside, style, marks or {}, prefix)
+    for number, device in enumerate(["", *devices], -1):
+        with frame(digraph, device, number) if device else nullcontext(digraph) as part:
+            for layer in layers:
+                if not framed or layer.device == device:
+                    attrs = {**style, "fillcolor": layer.color, "label": _label(layer)}
+                    if layer.operator == "null":
+                        attrs["shape"] = "oval"
+                    attrs |= (marks or {}).get(layer.name, {})
+                    part.node(prefix + layer.name, **attrs)
     for layer in layers:
         for link in layer.links:
             words = [link.dtype or "", "" if link.shape is None else dimensions(link.shape)]
             label = " ".join(word for word in words if word)
             ends = prefix + layer.name, prefix + link.source
-            digraph.edge(*ends, dir="back", arrowtail="open", label=label)
+            digraph.edge(*ends, **_ARROW, label=label)
         for before in layer.controls:
-            digraph.edge(
-                prefix + layer.name,
-                prefix + before,
-                dir="back",
-                arrowtail="open",
-                style="dashed",
-                color="#888888",
-            )
+            ends = prefix + layer.name, prefix + before
+            digraph.edge(*ends, **_ARROW, style="dashed", color="#888888")
 
 
 def frame(digraph: Any, device: str, number: int) -> Any:
     """Returns a context that gives the part of a picture in which a device's layers are drawn.
 
-    Args:
-        digraph: the picture.
-        device: its name.
-        number: which of the picture's devices it is, for its color.
+    `number` says which of the picture's devices it is, for its color.
     """
     ground, line = _DEVICES[number % len(_DEVICES)]
     return digraph.subgraph(
@@ -118,20 +107,6 @@ def dimensions(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape[1:]))
 
 
-def _add_boxes(
-    digraph: Any,
-    layers: Sequence[Layer],
-    style: Mapping[str, str],
-    marks: Mapping[str, Mapping[str, str]],
-    prefix: str,
-) -> None:
-    for layer in layers:
-        attrs = {**style, "fillcolor": layer.color, "label": _label(layer)}
-        if layer.operator == "null":
-            attrs["shape"] = "oval"
-        digraph.node(prefix + layer.name, **{**attrs, **marks.get(layer.name, {})})
-
-
 def _label(layer: Layer) -> str:
     if layer.operator == "null":
         return layer.name
@@ -144,30 +119,25 @@ def _digraph_type(graphviz: Any) -> type:
 
     class Digraph(graphviz.Digraph):
         def render(self, *args: Any, **kwargs: Any) -> str:
-            with _DotNeeded(graphviz):
+            with _dot_needed(graphviz):
                 path: str = super().render(*args, **kwargs)
                 return path
 
         def pipe(self, *args: Any, **kwargs: Any) -> Any:
-            with _DotNeeded(graphviz):
+            with _dot_needed(graphviz):
                 return super().pipe(*args, **kwargs)
 
     return Digraph
 
 
-class _DotNeeded:
+@contextmanager
+def _dot_needed(graphviz: Any) -> Iterator[None]:
     """Turns the error of a missing ``dot`` into one with the ways out."""
-
-    def __init__(self, graphviz: Any) -> None:
-        self._missing = graphviz.ExecutableNotFound
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if isinstance(error, self._missing):
-            raise MXNetError(
-                "plot_network: drawing needs the program dot of Graphviz, which is not on the "
-                "PATH; install Graphviz with your system's package manager, use draw_network, "
-                "which needs Matplotlib only, or take the text of the picture from .source"
-            ) from error
+    try:
+        yield
+    except graphviz.ExecutableNotFound as error:
+        raise MXNetError(
+            "plot_network: drawing needs the program dot of Graphviz, which is not on the "
+            "PATH; install Graphviz with your system's package manager, use draw_network, "
+            "which needs Matplotlib only, or take the text of the picture from .source"
+        ) from error

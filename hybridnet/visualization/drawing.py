@@ -17,12 +17,7 @@ from typing import Any, Final, final
 
 from hybridnet.symbol import Symbol
 
-from .layers import (
-    FAMILIES,
-    Layer,
-    import_extra,
-    layers_of,
-)
+from .layers import FAMILIES, Layer, import_extra, layers_of
 
 __all__ = ["draw_network"]
 

@@ -163,7 +163,11 @@ def layers_of(
             f"{function}: shape must be a dict of names and shapes, got {type(shape).__name__}"
         )
     shapes = _shapes(function, symbol, shape)
-    dtypes = {} if dtype is None else _dtypes(symbol, dtype)
+    dtypes = {}
+    if dtype is not None:
+        internals = symbol.get_internals()
+        outputs = zip(internals.edges, internals.infer_type_partial(**dtype)[1], strict=True)
+        dtypes = {edge: kind.__name__ for edge, kind in outputs if kind is not None}
     nodes = topological(symbol.edges)
     return layers_of_nodes(nodes, shapes, dtypes, symbol.list_auxiliary_states(), hide_weights)
 
@@ -175,12 +179,10 @@ def layers_of_nodes(
     auxiliary: Collection[str],
     hide_weights: bool = True,
 ) -> list[Layer]:
-    """Returns the layers of some nodes.
+    """Returns the layers of some nodes, each after those it takes values from.
 
     Args:
-        nodes: each after those it takes values from.
-        shapes: of their outputs, as far as they are known.
-        dtypes: the same.
+        shapes, dtypes: of their outputs, as far as they are known.
         auxiliary: the names of auxiliary states.
         hide_weights: leave out the parameters and auxiliary states.
     """
@@ -281,13 +283,6 @@ def _shapes(function: str, symbol: Symbol, given: Mapping[str, Shape] | None) ->
     pairs = zip(internals.edges, outputs, strict=True)
     # What is not known at all is (): such scalars are no values of MXNet's operators.
     return {edge: value for edge, value in pairs if value and is_known(value)}
-
-
-def _dtypes(symbol: Symbol, given: Mapping[str, Any]) -> dict[Edge, str]:
-    internals = symbol.get_internals()
-    _, outputs, _ = internals.infer_type_partial(**given)
-    pairs = zip(internals.edges, outputs, strict=True)
-    return {edge: dtype.__name__ for edge, dtype in pairs if dtype is not None}
 
 
 def _size(shape: Shape | None) -> int | None:

@@ -202,7 +202,7 @@ def test_ctrl_c_anywhere_leaves_the_engine_usable(kind: str):
         except engine.TaskError:
             pass
         signal.setitimer(signal.ITIMER_REAL, 0)
-        engine.get()._core.schedule.validate()
+        engine.get().core.schedule.validate()
         counts = engine.statistics()
         assert ran == sorted(ran) and len(ran) > 0.9 * i, (len(ran), i)
         engine.push(lambda: ran.append("end"), writes=[var])

@@ -57,8 +57,7 @@ from hybridnet.runtime.programs import cache as programs
 from hybridnet.runtime.programs import making
 from hybridnet.runtime.programs.compiling import executable_from
 from hybridnet.runtime.specialize import improve, specializing
-from hybridnet.runtime.specialize.constants import Specialized
-from hybridnet.runtime.specialize.versions import memory
+from hybridnet.runtime.specialize.constants import Specialized, memory
 from hybridnet.runtime.tuning.timing import Comparison
 
 NAME, PACKED = onednn_convolution.NAME, onednn_convolution.PACKED

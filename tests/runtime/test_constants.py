@@ -24,10 +24,9 @@ from hybridnet.ops.core.registry import get
 from hybridnet.runtime.programs import cache as programs
 from hybridnet.runtime.programs import making
 from hybridnet.runtime.specialize import improve, specializing
-from hybridnet.runtime.specialize.constants import Specialized
+from hybridnet.runtime.specialize.constants import Specialized, Version, memory
+from hybridnet.runtime.specialize.improve import Watch
 from hybridnet.runtime.specialize.splitting import split
-from hybridnet.runtime.specialize.versions import Version, memory
-from hybridnet.runtime.specialize.watch import Watch
 from hybridnet.runtime.tuning.timing import Comparison
 
 _WEIGHT = (64, 64, 3, 3)  # 147 KB

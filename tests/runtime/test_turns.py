@@ -14,8 +14,7 @@ from hybridnet import nd
 from hybridnet.runtime.programs import cache as programs
 from hybridnet.runtime.programs import making
 from hybridnet.runtime.specialize import improve, specializing
-from hybridnet.runtime.tuning.timing import Comparison, compare
-from hybridnet.runtime.tuning.turns import Turns
+from hybridnet.runtime.tuning.timing import Comparison, Turns, compare
 
 # Seconds that something which must not happen is waited for, and something that must.
 _NEVER, _SOON = 0.1, 60.0

@@ -39,12 +39,8 @@ _NODE_LATENCY: Final = 1e-6  # seconds
 _LEAST: Final = 1e-7  # seconds
 
 
-class _GivenCosts:
-    """The cost model that the user gave, if any."""
-
-    given: CostModel | None = None
-
-
+# The cost model that the user gave, if any.
+_given: CostModel | None = None
 _devices: Final[dict[str, tuple[DeviceCost, float]]] = {}
 _links: Final[dict[tuple[str, str], LinkCost]] = {}
 _lock: Final = threading.RLock()
@@ -60,7 +56,8 @@ def set_costs(model: CostModel | None) -> CostModel | None:
     """
     if model is not None and not isinstance(model, CostModel):
         raise ParameterError(f"set_costs: needs a CostModel or None, got {model!r}")
-    before, _GivenCosts.given = _GivenCosts.given, model
+    global _given
+    before, _given = _given, model
     return before
 
 
@@ -69,12 +66,12 @@ def costs_of(devices: Sequence[Device]) -> CostModel:
 
     A device that says what it costs is believed.
     """
-    if _GivenCosts.given is not None:
-        return _GivenCosts.given
+    if _given is not None:
+        return _given
     with _lock:
-        for one in devices:
-            if str(one.name) not in _devices:
-                _devices[str(one.name)] = _measured(one)
+        for device in devices:
+            if str(device.name) not in _devices:
+                _devices[str(device.name)] = _measured(device)
         for source in devices:
             for target in devices:
                 key = (str(source.name), str(target.name))
@@ -117,7 +114,7 @@ def _measured_link(source: Device, target: Device, launch: float) -> LinkCost:
 def _program(
     device: Device, operator: str, shape: tuple[int, ...], *scalars: float
 ) -> Callable[[], Any]:
-    """Returns what runs an operator on an array and a number, or on two arrays."""
+    """Returns a function that runs an operator on an array and a number, or on two arrays."""
     call = get(operator).bind({"scalar": scalars[0]} if scalars else {})[0]
     count = 1 if scalars else 2
     kind = tensor_type(shape, np.dtype(np.float32))

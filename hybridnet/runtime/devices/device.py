@@ -180,7 +180,7 @@ def device_at(context: Context) -> Device:
 def list_devices() -> list[Device]:
     """Returns the devices of this process: JAX's, and then those that were registered."""
     own = [Context(kind, i) for kind in _JAX_TYPES for i in range(num_devices(kind))]
-    return [device_at(one) for one in dict.fromkeys((*own, *_registered))]
+    return [device_at(context) for context in dict.fromkeys((*own, *_registered))]
 
 
 def find_device(name: str | Context | DeviceName) -> Device:
@@ -194,7 +194,7 @@ def find_device(name: str | Context | DeviceName) -> Device:
     for device in list_devices():
         if wanted.covers(device.name):
             return device
-    have = ", ".join(str(one.name) for one in list_devices())
+    have = ", ".join(str(device.name) for device in list_devices())
     raise MXNetError(f"device {name}: there is no such device; there are {have}")
 
 

@@ -28,7 +28,7 @@ from hybridnet.passes.flow import (
 )
 from hybridnet.passes.partition import Transfer
 
-from .device_plan import DevicePlan, DeviceProgram, FlowStep, FramePlan
+from .device_plan import DevicePlan, DeviceProgram, FlowStep, FramePlan, Step
 from .rendezvous import Received
 
 __all__ = ["Dataflow", "Iteration", "Todo"]
@@ -147,11 +147,7 @@ class Dataflow:
         self._outermost = _LoopRun(plan.frames[None], None)
 
     def start(self, feeds: Iterable[tuple[int, Received]]) -> Todo:
-        """Begins.
-
-        Args:
-            feeds: the slots of the inputs, and their tensors.
-        """
+        """Begins, with the tensors of the inputs by slot."""
         iteration = self._begin(self._outermost)
         iteration.left += 1  # it does not end before all this is done
         for number in self._plan.frames[None].starts:
@@ -161,13 +157,7 @@ class Dataflow:
     def put(
         self, iteration: Iteration, tensors: Iterable[tuple[int, Received]], ended: int = 0
     ) -> Todo:
-        """Takes tensors.
-
-        Args:
-            iteration: where they came.
-            tensors: with their slots.
-            ended: how many programs or receives of the iteration have ended by that.
-        """
+        """Takes tensors with their slots; `ended` programs or receives have ended by that."""
         for slot, tensor in tensors:
             self._arrive(iteration, slot, tensor)
         self._drain()
@@ -183,14 +173,14 @@ class Dataflow:
         self._drain()
         return self._done()
 
-    def take(self, iteration: Iteration, one: DeviceProgram | FlowStep) -> list[Received]:
+    def take(self, iteration: Iteration, step: Step) -> list[Received]:
         """Returns the tensors that a program or step reads, and then those of what it waited for.
 
         What nobody else reads is let go.
         """
         taken = []
         tensors, uses = iteration.tensors, iteration.uses
-        for slot in (*one.reads, *one.after):
+        for slot in (*step.reads, *step.after):
             taken.append(tensors[slot])
             uses[slot] -= 1
             if not uses[slot]:
@@ -242,24 +232,25 @@ class Dataflow:
     def _merge(self, iteration: Iteration, step: FlowStep, tensor: Received) -> None:
         """Gives a Merge one of its inputs: it hands on the live one, or a dead one after all."""
         left = iteration.waits[step.number] = iteration.waits[step.number] - 1
-        if left < 0:  # it has had its turn
+        if left < 0 or (tensor.dead and left):  # it has had its turn, or others may be alive
             return
-        if tensor.dead and left:
-            return
-        iteration.waits[step.number] = 0
-        self._finish(iteration, step, [tensor])
+        self._fill(iteration, step, tensor)
+
+    def _fill(self, iteration: Iteration, merge: FlowStep, tensor: Received) -> None:
+        """Gives a Merge the value that it hands on."""
+        iteration.waits[merge.number] = 0
+        self._finish(iteration, merge, [tensor])
 
     def _finish(self, iteration: Iteration, step: FlowStep, made: Sequence[Received]) -> None:
         """Hands on what a step gives in its own iteration."""
-        self._queue.extend((iteration, *one) for one in zip(step.makes, made, strict=True))
-        dead = all(one.dead for one in made)
-        ends = _DEAD if dead else Received()
+        self._queue.extend((iteration, *pair) for pair in zip(step.makes, made, strict=True))
+        ends = _DEAD if all(tensor.dead for tensor in made) else Received()
         self._queue.extend((iteration, slot, ends) for slot in step.ends)
         self._end(iteration, 1)
 
     def _step(self, iteration: Iteration, step: FlowStep) -> None:
         taken = self.take(iteration, step)
-        dead = any(one.dead for one in taken)
+        dead = any(tensor.dead for tensor in taken)
         tensor = _DEAD if dead else taken[0]
         call = step.call
         if type(call) is SwitchCall:
@@ -302,7 +293,7 @@ class Dataflow:
         (slot,) = step.makes
         if call.is_constant:
             found.constants[slot] = tensor
-            self._queue.extend((one, slot, tensor) for one in found.iterations.values())
+            self._queue.extend((inner, slot, tensor) for inner in found.iterations.values())
         else:
             self._queue.append((found.iterations[0], slot, tensor))
 
@@ -317,18 +308,13 @@ class Dataflow:
             target = self._begin(loop)
         self._fill(target, merge, tensor)
 
-    def _fill(self, iteration: Iteration, merge: FlowStep, tensor: Received) -> None:
-        """Gives a loop variable its value in an iteration that is not the first."""
-        iteration.waits[merge.number] = 0
-        self._finish(iteration, merge, [tensor])
-
     def _begin(self, loop: _LoopRun) -> Iteration:
         made = Iteration(loop, loop.begun)
         loop.iterations[loop.begun] = made
         loop.begun += 1
         self._todo.change += 1
         self._todo.receives += [(made, *receive) for receive in loop.plan.receives]
-        self._queue.extend((made, *one) for one in loop.constants.items())
+        self._queue.extend((made, *constant) for constant in loop.constants.items())
         return made
 
     def _end(self, iteration: Iteration, count: int) -> None:

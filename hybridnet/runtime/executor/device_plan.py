@@ -37,37 +37,46 @@ _HEAVY_OPERATIONS: Final = 3e7
 _HEAVY_BYTES: Final = 1 << 23
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Step:
+    """A part of a plan that waits for slots, and fills others.
+
+    Attributes:
+        number: its place in its plan; primitives come after the programs.
+        frame: in which it runs.
+        reads: the slots it takes, by programs each once.
+        after: further slots that it waits for, which hold no values: control edges.
+        makes: the slots it fills; of an Enter or Exit in another frame.
+        ends: those that it fills when it has run.
+    """
+
+    number: int
+    frame: FramePlan
+    reads: tuple[int, ...]
+    after: tuple[int, ...]
+    makes: tuple[int, ...]
+    ends: tuple[int, ...]
+
+
 @final
 @dataclass(frozen=True, eq=False, slots=True)
-class DeviceProgram:
+class DeviceProgram(Step):
     """A piece of a part, as a program of its device.
 
     Attributes:
-        number: its place in its plan.
-        frame: in which it runs.
         call: the piece as a call.
         code: the structure that runs it.
         scalars: the numbers it takes; or `HostScalar`s of the whole graph, to be given.
         graph: the piece itself, with its own names, where the call's are those of any graph of
             this structure.
-        reads: the slots it takes, each once.
-        after: further slots that it waits for, which hold no values: control edges.
-        makes: the slots it fills.
-        ends: those that it fills when it has run.
         urgency: microseconds from its start to the end of the run by the cost model, at the least.
         light: whether it takes no longer than handing it to another thread.
     """
 
-    number: int
-    frame: FramePlan
     call: GraphCall
     code: Code
     scalars: tuple[Any, ...]
     graph: Graph
-    reads: tuple[int, ...]
-    after: tuple[int, ...]
-    makes: tuple[int, ...]
-    ends: tuple[int, ...]
     urgency: int
     light: bool
 
@@ -79,33 +88,15 @@ class DeviceProgram:
     @property
     def title(self) -> str:
         """Its name in traces: its device and some of its nodes."""
-        names = [node.name for node in self.nodes]
-        rest = f" + {len(names) - 3} more" if len(names) > 3 else ""
-        return f"{self.code.ctx}: {', '.join(names[:3])}{rest}"
+        return f"{self.code.ctx}: {_some([node.name for node in self.nodes])}"
 
 
 @final
 @dataclass(frozen=True, eq=False, slots=True)
-class FlowStep:
-    """A primitive of control flow.
+class FlowStep(Step):
+    """A primitive of control flow, `call`."""
 
-    Attributes:
-        number: its place in its plan, where it comes after the programs.
-        frame: in which it runs.
-        call: which.
-        reads: the slots it takes.
-        after: further slots that it waits for: control edges.
-        makes: the slots it fills; of an Enter or Exit in another frame.
-        ends: those that it fills when it has run.
-    """
-
-    number: int
-    frame: FramePlan
     call: FlowCall
-    reads: tuple[int, ...]
-    after: tuple[int, ...]
-    makes: tuple[int, ...]
-    ends: tuple[int, ...]
 
 
 @final
@@ -182,20 +173,14 @@ class DevicePlan:
             for number, piece in enumerate(pieces_of(part, lambda n: _is_heavy(n, types)))
         ]
         self.steps = self._steps_of(part)
-        everything: list[DeviceProgram | FlowStep] = [*self.programs, *self.steps]
-        for each in everything:
-            self._wait(each)
+        for step in (*self.programs, *self.steps):
+            self._wait(step)
         for node in part.sends:
             assert isinstance(node.call, SendCall)
             source = node.inputs[0] if node.inputs else node.controls[0]
             self.sends.setdefault(self._slot(source), []).append(node.call.transfer)
         for number, edge in zip(part.results, part.graph.outputs, strict=False):
             self.results.setdefault(self._slot(edge), []).append(number)
-
-    @property
-    def num_slots(self) -> int:
-        """The number of tensors, iterations not counted."""
-        return len(self.readers)
 
     def is_quick(self, program: DeviceProgram) -> bool:
         """Whether starting a program takes no longer than handing it to another thread."""
@@ -222,17 +207,17 @@ class DevicePlan:
             self.readers.append([])
         return found
 
-    def _wait(self, one: DeviceProgram | FlowStep) -> None:
-        """Notes what a program or step waits for."""
-        slots = (*one.reads, *one.after)
-        one.frame.waits[one.number] = len(slots)
+    def _wait(self, step: Step) -> None:
+        """Notes what a program or primitive waits for."""
+        frame, slots = step.frame, (*step.reads, *step.after)
+        frame.waits[step.number] = len(slots)
         if not slots:
-            one.frame.starts.append(one.number)
-        takes = not isinstance(one, FlowStep) or not isinstance(one.call, MergeCall)
+            frame.starts.append(step.number)
+        takes = not isinstance(step, FlowStep) or not isinstance(step.call, MergeCall)
         for slot in slots:
-            self.readers[slot].append(one.number)
+            self.readers[slot].append(step.number)
             if takes:
-                one.frame.uses[slot] = one.frame.uses.get(slot, 0) + 1
+                frame.uses[slot] = frame.uses.get(slot, 0) + 1
 
     def _steps_of(self, part: DevicePart) -> list[FlowStep]:
         """Returns the primitives of a part."""
@@ -255,7 +240,7 @@ class DevicePlan:
             after = tuple(self._slot(control) for control in node.controls)
             ends = (self._slot(node),) if node in awaited else ()
             number = len(self.programs) + len(made)
-            made.append(FlowStep(number, frame, call, reads, after, makes, ends))
+            made.append(FlowStep(number, frame, reads, after, makes, ends, call))
             if isinstance(call, MergeCall) and call.frame is not None:
                 frame.merges[call.number] = made[-1]
         return made
@@ -276,14 +261,14 @@ class DevicePlan:
         return DeviceProgram(
             number,
             self._frame(part.frames[piece.nodes[0]]),
-            call,
-            code,
-            scalars,
-            piece.graph,
             tuple(map(self._slot, piece.reads)),
             tuple(map(self._slot, piece.after)),
             tuple(map(self._slot, piece.makes)),
             tuple(map(self._slot, piece.ends)),
+            call,
+            code,
+            scalars,
+            piece.graph,
             int(1e6 * rank),
             not call.on_host and _is_light(piece.nodes, types),
         )
@@ -291,7 +276,10 @@ class DevicePlan:
 
 def _name(piece: Piece) -> str:
     """Returns a name for a piece that all of its structure have: some of its operators."""
-    names = list(dict.fromkeys(node.call.name for node in piece.nodes if node.call is not None))
+    return _some(list(dict.fromkeys(node.call.name for node in piece.nodes if node.call)))
+
+
+def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" + {len(names) - 3} more" if len(names) > 3 else "")
 
 

@@ -25,7 +25,9 @@ from __future__ import annotations
 import atexit
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, final
 
 import numpy as np
@@ -37,7 +39,6 @@ from hybridnet.base.errors import GraphError, InternalError, MXNetError, OpError
 from ..record import waiting
 from .dataflow import Dataflow, Iteration, Todo
 from .device_plan import DevicePlan, DeviceProgram
-from .inline_queue import as_task, at_once, may_wait, start_soon
 from .program_run import error_of, run_program
 from .rendezvous import Key, Received, Rendezvous, died
 
@@ -45,6 +46,62 @@ __all__ = ["GraphRun"]
 
 #: Seconds in which threads see that a run has ended: longer than any step between programs.
 _MOMENT: Final = 0.2
+
+
+class _Inline(threading.local):
+    """This thread's queue of work that is ready, started when it is done with what it does now.
+
+    So long chains of small programs neither nest nor wait for other threads.
+
+    Attributes:
+        queue: what it has found ready and will start next; None outside of that.
+        may_wait: whether it is a thread of the engine, and no user's.
+    """
+
+    queue: deque[Callable[[], None]] | None = None
+    may_wait = False
+
+
+_thread: Final = _Inline()
+
+
+def _start_soon(work: Callable[[], None]) -> None:
+    """Has this thread do something when it is done with what it does now."""
+    if _thread.queue is not None:
+        _thread.queue.append(work)
+        return
+    queue = _thread.queue = deque([work])
+    try:
+        while queue:
+            queue.popleft()()
+    finally:
+        _thread.queue = None
+
+
+def _as_task(work: Callable[[], None]) -> Callable[[], None]:
+    """Returns a task of the engine that does something."""
+
+    def task() -> None:
+        was, _thread.may_wait = _thread.may_wait, True
+        try:
+            _start_soon(work)
+        finally:
+            _thread.may_wait = was
+
+    return task
+
+
+@contextmanager
+def _at_once() -> Iterator[None]:
+    """A block in which this thread starts at once what it finds ready.
+
+    An operator of the user's may run a graph in it, and wait for that.
+    """
+    queue, _thread.queue = _thread.queue, None
+    try:
+        yield
+    finally:
+        _thread.queue = queue
 
 
 @final
@@ -100,7 +157,7 @@ class GraphRun:
         """Begins, with a JAX array for each input of the whole graph."""
         if self._loops:
             waiting.loops[id(self)] = self
-        start_soon(lambda: self._start(feeds))
+        _start_soon(lambda: self._start(feeds))
 
     def _start(self, feeds: Sequence[Any]) -> None:
         for device in self._devices:
@@ -128,8 +185,10 @@ class GraphRun:
         if self._finish is not None:
             self._finish()
 
-    def fail(self, error: MXNetError | InternalError) -> None:
+    def fail(self, error: MXNetError | InternalError, cause: BaseException | None = None) -> None:
         """Ends the run, unless it has ended."""
+        if cause is not None:
+            error.__cause__ = cause
         with self._lock:
             if self.ended:
                 return
@@ -195,27 +254,24 @@ class _DeviceRun:
             for iteration, program in todo.ready:
                 self._schedule(iteration, program)
         except BaseException as caught:  # of ours, or Ctrl-C: nobody else would end the run
-            error = InternalError(f"the run failed on {self.plan.device.context}: {caught!r}")
-            error.__cause__ = caught
-            run.fail(error)
+            context = self.plan.device.context
+            run.fail(InternalError(f"the run failed on {context}: {caught!r}"), caught)
             raise
         if is_last:
             run.finish()
 
     def _expect(self, iteration: Iteration, slot: int, key: Key) -> None:
-        def take(one: Received) -> None:
-            if one.error is not None:
-                self.run.fail(died(key, one.error))
+        def take(tensor: Received) -> None:
+            if tensor.error is not None:
+                self.run.fail(died(key, tensor.error))
                 return
             try:
-                if one.value is not None:
-                    one = Received(self.plan.device.receive(one.value))
+                if tensor.value is not None:
+                    tensor = Received(self.plan.device.receive(tensor.value))
             except Exception as caught:
-                error = OpError(f"receive: {key} cannot be copied: {caught}")
-                error.__cause__ = caught
-                self.run.fail(error)
+                self.run.fail(OpError(f"receive: {key} cannot be copied: {caught}"), caught)
                 return
-            self._do(self._flow.put, iteration, ((slot, one),), 1)
+            self._do(self._flow.put, iteration, ((slot, tensor),), 1)
 
         self.run.rendezvous.receive_async(key, take)
 
@@ -227,7 +283,7 @@ class _DeviceRun:
         for transfer in plan.sends.get(slot, ()):
             key = Key(*transfer, loop, iteration.number)
             # What this makes ready on the other device must not keep this one waiting.
-            start_soon(
+            _start_soon(
                 lambda key=key: self.run.rendezvous.send(key, tensor.value, tensor.dead)  # type: ignore[misc]
             )
 
@@ -240,27 +296,25 @@ class _DeviceRun:
             try:
                 truth = bool(np.asarray(tensor.value).reshape(()) != 0)
             except Exception as caught:
-                error = OpError(f"the condition{iteration.title} failed: {caught}")
-                error.__cause__ = caught
-                self.run.fail(error)
+                self.run.fail(OpError(f"the condition{iteration.title} failed: {caught}"), caught)
                 return
             self._do(self._flow.decided, iteration, slot, tensor, truth)
 
-        if may_wait() or tensor.value.is_ready():
-            start_soon(tell)
+        if _thread.may_wait or tensor.value.is_ready():
+            _start_soon(tell)
         else:
             name = f"{self.plan.device.context}: condition"
-            engine.push(as_task(tell), name=name, origin=self.run.origin)
+            engine.push(_as_task(tell), name=name, origin=self.run.origin)
 
     def _schedule(self, iteration: Iteration, program: DeviceProgram) -> None:
         def work() -> None:
             self._execute(iteration, program)
 
         if self.plan.is_quick(program):
-            start_soon(work)
+            _start_soon(work)
         else:
             engine.push(
-                as_task(work),
+                _as_task(work),
                 priority=program.urgency,
                 name=program.title,
                 origin=self.run.origin,
@@ -277,7 +331,7 @@ class _DeviceRun:
             made = [Received(dead=True)] * len(program.makes)
         else:
             try:
-                with at_once():
+                with _at_once():
                     values = [tensor.value for tensor in taken[: len(program.reads)]]
                     taken.clear()  # so that the program may be the last to hold them
                     arrays = run_program(self.plan, program, values, run.numbers, run.origin)

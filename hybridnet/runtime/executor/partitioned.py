@@ -107,10 +107,11 @@ class PartitionedCall:
         ]
 
     def __str__(self) -> str:
-        return "\n".join(
-            f"# {name}\n{to_text(part.graph, _types_of(self.call, part))}"
-            for name, part in self.parts.items()
-        )
+        texts = []
+        for name, part in self.parts.items():
+            types = infer_types(part.graph, [self.call.input_types[i] for i in part.inputs])
+            texts.append(f"# {name}\n{to_text(part.graph, types)}")
+        return "\n".join(texts)
 
     def run(self, values: Sequence[Value], scalars: Sequence[Any]) -> list[Value]:
         """Runs it.
@@ -187,9 +188,7 @@ def _start(run: GraphRun, values: Sequence[Value]) -> None:
 def _deliver(run: GraphRun, made: Sequence[Value]) -> None:
     """Puts the outputs of a run that has ended, or its error, in their Values.
 
-    Args:
-        run: which.
-        made: the Values; one more stands for its end.
+    One more Value may stand for its end.
     """
     if run.interrupted:
         for value in made:
@@ -200,10 +199,6 @@ def _deliver(run: GraphRun, made: Sequence[Value]) -> None:
         return
     for value, array in zip(made, [*run.outputs, True], strict=False):
         value.array = array
-
-
-def _types_of(call: GraphCall, part: DevicePart) -> dict[Node, Types]:
-    return infer_types(part.graph, [call.input_types[number] for number in part.inputs])
 
 
 class _Devices:

@@ -33,13 +33,8 @@ class Where(Protocol):
     def backward(self, run: Run, values: Sequence[Value]) -> list[Value]:
         """Runs the gradient of a run.
 
-        Args:
-            run: whose.
-            values: its residuals, the inputs that its gradient uses, and the gradients of its
-                outputs, each where it is.
-
-        Returns:
-            The gradients of the wanted inputs, each where the input is.
+        From its residuals, the inputs that its gradient uses, and the gradients of its outputs,
+        each where it is, to the gradients of the wanted inputs, each where the input is.
         """
 
 
@@ -51,7 +46,7 @@ class OnOneDevice:
         self._ctx = ctx
 
     def contexts(self, run: Run) -> Sequence[Context]:
-        """All on one."""
+        """All are on the device."""
         return (self._ctx,) * run.call.num_outputs
 
     def forward(self, run: Run, values: Sequence[Value]) -> list[Value]:

@@ -40,11 +40,7 @@ def error_of(
 ) -> MXNetError:
     """Returns the error of a program that failed, which names the node where that can be told.
 
-    Args:
-        plan: whose program it is.
-        program: which.
-        caught: what was raised.
-        where: the iteration, where it is in a loop.
+    `where` says the iteration, in a loop.
     """
     if isinstance(caught, _Failed):
         nodes, cause = [caught.node], caught.cause
@@ -72,8 +68,7 @@ def run_program(
     """Runs a program on its device; returns its outputs.
 
     Args:
-        plan: whose program it is.
-        program: which.
+        plan, program: the program, and whose it is.
         arrays: its inputs, JAX arrays.
         numbers: the values of the `HostScalar`s.
         origin: the user's line, for traces.

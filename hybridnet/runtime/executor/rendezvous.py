@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple, final
 
 from hybridnet.base.errors import MXNetError, OpError
@@ -76,10 +77,8 @@ class Rendezvous(ABC):
     def send(self, key: Key, value: Any, dead: bool = False) -> None:
         """Hands a tensor over; returns at once. After an abort it is dropped.
 
-        Args:
-            key: what it is known by.
-            value: anything; the two sides agree on it.
-            dead: whether there is no value, since its branch was not taken.
+        The value is anything that the two sides agree on; a dead tensor has none, since its branch
+        was not taken.
         """
 
     @abstractmethod
@@ -106,8 +105,8 @@ class Rendezvous(ABC):
         found: list[Received] = []
         came = threading.Event()
 
-        def take(one: Received) -> None:
-            found.append(one)
+        def take(tensor: Received) -> None:
+            found.append(tensor)
             came.set()
 
         self.receive_async(key, take)
@@ -137,27 +136,27 @@ class LocalRendezvous(Rendezvous):
 
     def send(self, key: Key, value: Any, dead: bool = False) -> None:
         """See `Rendezvous.send`; the callback of who waits is called in this thread."""
-        one = Received(None if dead else value, dead)
+        tensor = Received(None if dead else value, dead)
         with self._lock:
             if self._error is not None:
                 return
             callback = _next(self._waiting, key)
             if callback is None:
-                self._sent.setdefault(key, deque()).append(one)
+                self._sent.setdefault(key, deque()).append(tensor)
         if callback is not None:
-            callback(one)
+            callback(tensor)
 
     def receive_async(self, key: Key, callback: Callback) -> None:
         """See `Rendezvous.receive_async`; what is there already is handed over in this thread."""
         with self._lock:
             if self._error is not None:
-                one: Received | None = Received(error=self._error)
+                found: Received | None = Received(error=self._error)
             else:
-                one = _next(self._sent, key)
-                if one is None:
+                found = _next(self._sent, key)
+                if found is None:
                     self._waiting.setdefault(key, deque()).append(callback)
-        if one is not None:
-            callback(one)
+        if found is not None:
+            callback(found)
 
     def abort(self, error: BaseException) -> None:
         """See `Rendezvous.abort`; those who wait are called in this thread."""
@@ -165,7 +164,7 @@ class LocalRendezvous(Rendezvous):
             if self._error is not None:
                 return
             self._error = error
-            waiting = [one for queue in self._waiting.values() for one in queue]
+            waiting = list(chain.from_iterable(self._waiting.values()))
             self._waiting.clear()
             self._sent.clear()
         for callback in waiting:
@@ -184,7 +183,7 @@ def _next(queues: dict[Key, deque[Any]], key: Key) -> Any:
     queue = queues.get(key)
     if queue is None:
         return None
-    one = queue.popleft()
+    oldest = queue.popleft()
     if not queue:
         del queues[key]
-    return one
+    return oldest

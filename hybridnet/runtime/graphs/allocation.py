@@ -32,12 +32,8 @@ def allocation_of(run: Run, input_types: Types, ctx: Context) -> Allocation:
     """Compiles a run, in training together with its gradient, as one program.
 
     The gradients of the outputs are arguments of it; arrays that the run overwrites are given up
-    to it, as they are when it runs.
-
-    Args:
-        run: from `GraphPrograms`.
-        input_types: of the graph's inputs and the random state, where one is taken.
-        ctx: for which device.
+    to it, as they are when it runs. The types are those of the graph's inputs and the random state,
+    where one is taken.
 
     Raises:
         MXNetError: a part of it runs on the host, so there is no such program.

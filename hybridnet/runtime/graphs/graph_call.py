@@ -15,7 +15,6 @@ from hybridnet.base import config
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.evaluate import evaluate, host_scalars_of, infer_types
 from hybridnet.graph.node import Graph
 from hybridnet.graph.recompute import renarrowed
@@ -117,7 +116,7 @@ class GraphCall(Call):
         structure, scalars = structure_of(self.graph)
         inputs, nodes, outputs, order = cast(tuple[Any, Any, Any, Any], structure)
         calls = [(call.fingerprint, edges) for call, edges in nodes]
-        if any(one is None for one, _ in calls):
+        if any(fingerprint is None for fingerprint, _ in calls):
             return None
         places = {host: number for number, host in enumerate(self.hosts)}
         numbers = [
@@ -181,10 +180,8 @@ class GraphCall(Call):
     def training(self, wanted: tuple[int, ...]) -> GraphCall:
         """Returns the call that also keeps what its gradient needs, as hidden outputs.
 
-        What it does not keep is computed again (`hybridnet.passes.mirror`).
-
-        Args:
-            wanted: the inputs whose gradients will be asked for, by number.
+        What it does not keep is computed again (`hybridnet.passes.mirror`). `wanted` are the
+        inputs whose gradients will be asked for, by number.
         """
         key = wanted, config.do_mirror()
         made = self._training.get(key)
@@ -228,17 +225,19 @@ class GraphCall(Call):
             assert split is not None
             if given != split.given:
                 split = renarrowed(split, given, infer_types(self.graph, self.input_types))
-            made = None if split is None else (self._make_backward(split), split)
+            made = None
+            if split is not None:
+                types = (
+                    *self.output_types[self.first_residual(split) :],
+                    *(self.input_types[i] for i in split.uses),
+                    *(self.output_types[i] for i in split.given),
+                )
+                made = self._gradient_call(split.backward, types), split
             self._backward.setdefault(given, made)
         return self._backward[given]
 
-    def _make_backward(self, split: GradientGraph) -> GraphCall:
-        types: list[TensorType] = list(self.output_types[self.first_residual(split) :])
-        types += [self.input_types[i] for i in split.uses]
-        types += [self.output_types[i] for i in split.given]
-        return GraphCall(
-            split.backward, tuple(types), f"_backward_{self.name}", optimized=self.optimized
-        )
+    def _gradient_call(self, graph: Graph, types: Types) -> GraphCall:
+        return GraphCall(graph, types, f"_backward_{self.name}", optimized=self.optimized)
 
     def first_residual(self, split: GradientGraph) -> int:
         """Returns the number of the first output that is kept for the gradient."""
@@ -253,7 +252,7 @@ class GraphCall(Call):
             known = infer_types(self.graph, self.input_types)
             graph, numbers = joint_gradient(self.graph, wanted, given, known)
             types = (*self.input_types, *(self.output_types[i] for i in given))
-            call = GraphCall(graph, types, f"_backward_{self.name}", optimized=self.optimized)
+            call = self._gradient_call(graph, types)
             made = self._joint.setdefault((wanted, given), (call, numbers))
         return made
 
@@ -263,7 +262,7 @@ class GraphCall(Call):
         Where it kept too little (the gradient of a gradient also reaches what was kept), the
         forward graph is computed again.
         """
-        given = tuple(i for i, one in enumerate(back.grads) if one is not None)
+        given = tuple(i for i, grad in enumerate(back.grads) if grad is not None)
         heads = [back.grads[i] for i in given]
         kept = None
         if self.split is not None and set(given) <= set(self.split.given):

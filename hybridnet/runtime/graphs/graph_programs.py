@@ -91,9 +91,7 @@ class GraphPrograms:
     def training(self, types: Types, wanted: tuple[int, ...]) -> Run:
         """Returns the run in training, whose call has a gradient.
 
-        Args:
-            types: of the inputs.
-            wanted: the inputs whose gradients will be asked for, by number.
+        `wanted` are the inputs whose gradients will be asked for, by number.
 
         Raises:
             ShapeError, DTypeError: they do not fit; the message names the node.

@@ -139,10 +139,7 @@ def _on_event(kind: str, what: Code | str, start: int, end: int) -> None:
 class Watching:
     """A block that is one launch: it says what is noted of it while somebody listens.
 
-    Args:
-        launch: what is noted.
-        lines: where its instructions were recorded.
-        compiled: whether it had a program before.
+    `lines` are where its instructions were recorded; `compiled`, whether it had a program before.
     """
 
     __slots__ = ("_compiled", "_launch", "_outer")

@@ -17,6 +17,7 @@ dies takes its entry along before its identity can be another's.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import weakref
@@ -24,11 +25,15 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, Final, final
 
-from ..programs.executable import ExecutableWrapper
-from .versions import Version, memory
-from .watch import LEAST_BYTES
+from hybridnet.base import config
 
-__all__ = ["Narrow", "Specialized"]
+from ..programs.executable import ExecutableWrapper
+from .splitting import Split
+
+__all__ = ["LEAST_BYTES", "Narrow", "Specialized", "Version", "memory"]
+
+#: Inputs that stay the same count from this size on, together.
+LEAST_BYTES: Final = 1 << 16
 
 # Launches with the same arrays, one after the other, after which something is made for them.
 _SAME: Final = 4
@@ -46,6 +51,80 @@ _Picker = Callable[[Sequence[Any]], tuple[Any, ...]]
 
 
 @final
+class Version:
+    """The results of the prologue for one version of the inputs.
+
+    Attributes:
+        kept: what the prologue made.
+        nbytes: of it.
+        uses: launches that it served.
+        seen: their number when room was last looked for.
+        refs: to the arrays that it was made of.
+        drop: forgets it.
+    """
+
+    __slots__ = ("__weakref__", "drop", "kept", "nbytes", "refs", "seen", "uses")
+
+    def __init__(self, kept: tuple[Any, ...]) -> None:
+        self.kept = kept
+        self.nbytes = sum(array.nbytes for array in kept)
+        self.uses = 0
+        self.seen = -1
+        self.refs: tuple[Any, ...] = ()
+        self.drop: Callable[[], None] = lambda: None
+
+
+class _VersionMemory:
+    """All versions that there are, within HYBRIDNET_CONSTANTS_SIZE."""
+
+    def __init__(self) -> None:
+        # Held while the set is gone through or added to, neither of which is one step. Re-entrant,
+        # like every lock here: a finalizer may compute with arrays.
+        self._lock = threading.RLock()
+        self._versions: weakref.WeakSet[Version] = weakref.WeakSet()
+
+    def nbytes(self) -> int:
+        """Returns what all versions take."""
+        return sum(version.nbytes for version in self._all())
+
+    def has_room(self, nbytes: int) -> bool:
+        """Whether there is room for so many bytes; drops what was not used since it was asked."""
+        limit = config.constants_size()
+        with self._lock:
+            if self.nbytes() + nbytes > limit:
+                for version in self._all():
+                    if version.uses == version.seen:
+                        version.drop()
+                    version.seen = version.uses
+            return self.nbytes() + nbytes <= limit
+
+    def add(self, version: Version) -> None:
+        """Counts a version for as long as it lives."""
+        with self._lock:
+            self._versions.add(version)
+
+    def clear(self) -> None:
+        """Gives everything back; it is made again where it is needed."""
+        for version in self._all():
+            version.drop()
+
+    def _all(self) -> list[Version]:
+        with self._lock:
+            return list(self._versions)
+
+    def reset_after_fork(self) -> None:
+        """In a forked child."""
+        self._lock = threading.RLock()
+        self._versions = weakref.WeakSet()
+
+
+memory: Final = _VersionMemory()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=memory.reset_after_fork)
+
+
+@final
 class Specialized(ExecutableWrapper):
     """An executable that makes what follows from some of its inputs once for each version of them.
 
@@ -53,12 +132,10 @@ class Specialized(ExecutableWrapper):
 
     Args:
         whole: the program as it is.
-        prologue: computes what follows from the inputs in `reads`.
-        main: computes the outputs, from the inputs in `takes` and then what the prologue made.
+        prologue: the executable of the prologue.
+        main: that of the main part.
         constant: the inputs, by number, that stay the same.
-        reads: see `prologue`.
-        takes: see `main`.
-        nbytes: of what the prologue makes.
+        parts: what each of the two takes.
         narrow: is told, once, where only some of the constant inputs turn out to be that: which,
             and the arguments of a launch.
     """
@@ -89,9 +166,7 @@ class Specialized(ExecutableWrapper):
         prologue: Any,
         main: Any,
         constant: Sequence[int],
-        reads: Sequence[int],
-        takes: Sequence[int],
-        nbytes: int,
+        parts: Split,
         narrow: Narrow,
     ) -> None:
         super().__init__(whole)
@@ -101,9 +176,9 @@ class Specialized(ExecutableWrapper):
         self._main = getattr(main, "_call", None) or main
         self._slots = tuple(constant)
         self._constant = _picker(constant)
-        self._reads = _picker(reads)
-        self._takes = _picker(takes)
-        self._nbytes = nbytes
+        self._reads = _picker(parts.reads)
+        self._takes = _picker(parts.takes)
+        self._nbytes = parts.nbytes
         # By the identities of the constant inputs, in order.
         self._versions: dict[tuple[int, ...], Version] = {}
         self._lock = threading.RLock()
@@ -131,13 +206,9 @@ class Specialized(ExecutableWrapper):
         return len(self._versions)
 
     def prepare(self, inputs: Sequence[Any]) -> bool:
-        """Runs the prologue on inputs that are expected to come again.
+        """Runs the prologue on the inputs of a launch, which are expected to come again.
 
-        Args:
-            inputs: JAX arrays, those of a launch.
-
-        Returns:
-            False where there is no room for what it makes.
+        False where there is no room for what it makes.
         """
         with self._lock:
             if not memory.has_room(self._nbytes):

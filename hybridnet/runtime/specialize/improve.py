@@ -3,30 +3,75 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import Any, Final, final
 
 from hybridnet.base import config
 
 from ..platform.background import later
 from ..programs.executable import innermost
 from ..programs.program import Program
-from ..tuning.turns import Turn, Turns
-from .constants import Specialized
+from ..tuning.timing import Turn, Turns
+from .constants import LEAST_BYTES
 from .specializing import Specializer
-from .watch import Watch
 
-__all__ = ["improve"]
+__all__ = ["Watch", "improve"]
+
+# Launches after which inputs are looked at first, and between the two looks that are compared; how
+# much later that is done again, and the last time.
+_BEGIN: Final = 8
+_RARER: Final = 8
+_LAST: Final = 4096
+
+
+@final
+class Watch:
+    """Compares the inputs of launches of one program, a few times in its life.
+
+    Networks are trained first and used later, so it looks again when there were many more.
+
+    Attributes:
+        next: the number of launches at which it looks next.
+    """
+
+    __slots__ = ("_begun", "_seen", "next")
+
+    def __init__(self) -> None:
+        self.next = _BEGIN
+        self._begun = _BEGIN
+        self._seen: list[Any] | None = None
+
+    def look(self, launches: int, inputs: Sequence[Any], donated: Sequence[int]) -> tuple[int, ...]:
+        """Looks at a launch, after so many others; the program consumes the `donated` inputs.
+
+        Returns:
+            The inputs, by number, that have been the same for a while; none of them where they are
+            small, or it is not known yet.
+        """
+        seen = self._seen
+        if seen is None or len(seen) != len(inputs):
+            self._seen = [weakref.ref(array) for array in inputs]
+            self.next = launches + _BEGIN
+            return ()
+        self._seen = None
+        self._begun *= _RARER
+        self.next = self._begun if self._begun <= _LAST else sys.maxsize
+        slots = tuple(
+            slot
+            for slot, (ref, array) in enumerate(zip(seen, inputs, strict=True))
+            if ref() is array and slot not in donated
+        )
+        if sum(inputs[slot].nbytes for slot in slots) < LEAST_BYTES:
+            return ()
+        self.next = sys.maxsize
+        return slots
 
 
 def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> int:
     """Looks at a program that runs once more; see `programs.cache.improvers`.
-
-    Args:
-        program: which.
-        inputs: what it runs on.
-        scalars: numbers, likewise.
 
     Returns:
         The number of runs at which it is to be asked again.
@@ -57,11 +102,9 @@ def _specialize(
         finally:
             program.unwrap(held)
 
-    def put(made: Specialized) -> None:
-        program.wrap(made, alone=True)
-
     def narrow(fewer: Sequence[int], arguments: Sequence[Any]) -> None:
         _specialize(program, arguments[:-1], scalars, fewer)
 
+    put = partial(program.wrap, alone=True)
     specializer = Specializer(program.code, inputs, scalars, constant)
     later(lambda: specializer.run(innermost(program.compiled), narrow, turns, put), "specialize")

@@ -35,13 +35,8 @@ _NOT_ON_CPUS: Final = [rewrite for rewrite in _WITHOUT_ONEDNN if rewrite.name !=
 def lower_specialized(code: Code, constant: Iterable[int]) -> Callable[..., tuple[Any, ...]] | None:
     """Returns the JAX function of a structure: (*inputs, scalars) -> outputs.
 
-    Args:
-        code: the structure.
-        constant: the inputs, by slot, that stay the same.
-
-    Returns:
-        None where it is none of inference, or no operator's weight is among these inputs: then it
-        is lowered as any.
+    None where it is none of inference, or no operator's weight is among the inputs, by slot, that
+    stay the same: then it is lowered as any.
     """
     platform = platform_of(code.ctx)
     fixed = frozenset(constant)

@@ -27,11 +27,10 @@ from ..programs.compiling import lower, options_beside, options_of, shapes_of
 from ..programs.recipe_book import book
 from ..segments.code import Code
 from ..tuning.launches import CapturedLaunch
-from ..tuning.timing import compare
-from ..tuning.turns import Turn
+from ..tuning.timing import Turn, compare
 from .constants import Narrow, Specialized
 from .specialized_code import lower_specialized
-from .splitting import Split, split
+from .splitting import split
 
 __all__ = ["Specializer", "specialize"]
 
@@ -84,8 +83,7 @@ class Specializer:
         """Makes the program; does nothing where that is no gain, or the arrays have died.
 
         Args:
-            whole: the executable as it is.
-            narrow: see `Specialized`.
+            whole, narrow: see `Specialized`.
             turns: within it, launches can be held up.
             put: is given what is to stand in its place.
         """
@@ -133,9 +131,7 @@ def specialize(
 
     Args:
         code: the structure.
-        whole: its executable, for other inputs.
-        constant: the inputs, by number, that stay the same.
-        narrow: see `Specialized`.
+        whole, constant, narrow: see `Specialized`.
 
     Returns:
         None where nothing worth it follows from these inputs.
@@ -162,22 +158,16 @@ def specialize(
             keep_unused=True,
             out_shardings=sharding,
         ).trace(*(shapes[slot] for slot in parts.takes), *made)
+        prologue = jax.jit(parts.prologue, keep_unused=True, out_shardings=sharding)
         options = {**options_beside(code, main.jaxpr), **options_of(code, recipe)}
         return Specialized(
             whole,
-            _prologue(parts, shapes, sharding),
+            prologue.lower(*(shapes[slot] for slot in parts.reads)).compile(),
             main.lower().compile(compiler_options=options),
             constant,
-            parts.reads,
-            parts.takes,
-            parts.nbytes,
+            parts,
             narrow,
         )
-
-
-def _prologue(parts: Split, shapes: Sequence[Any], sharding: Any) -> Any:
-    jitted = jax.jit(parts.prologue, keep_unused=True, out_shardings=sharding)
-    return jitted.lower(*(shapes[slot] for slot in parts.reads)).compile()
 
 
 def _agree(first: Sequence[Any], other: Sequence[Any]) -> bool:

@@ -66,7 +66,7 @@ class _Equation:
     @property
     def values(self) -> list[int]:
         """The variables that it reads, without literals."""
-        return [one for one in self.inputs if type(one) is int]
+        return [atom for atom in self.inputs if type(atom) is int]
 
 
 class _Program:
@@ -86,7 +86,7 @@ class _Program:
             equation.outputs[0] not in self._effects
             and name not in _WORK
             and not name.startswith(_DRAWS)
-            and (_is_pack(equation) or not any(one in name for one in _FOREIGN))
+            and (_is_pack(equation) or not any(word in name for word in _FOREIGN))
             and not any(map(_is_program, equation.params.values()))
         )
 
@@ -158,7 +158,7 @@ class Split:
     @property
     def types(self) -> list[Any]:
         """Shapes and dtypes of what the prologue makes."""
-        return [self._program.types[one] for one in self._kept]
+        return [self._program.types[number] for number in self._kept]
 
     def prologue(self, *arrays: Any) -> tuple[Any, ...]:
         """Computes what the main part takes, from the inputs in `reads`."""
@@ -176,8 +176,8 @@ class Split:
 def _run(
     equations: Iterable[_Equation], known: dict[int, Any], outputs: Sequence[_Atom]
 ) -> tuple[Any, ...]:
-    def read(one: _Atom) -> Any:
-        return one.value if type(one) is _Literal else known[one]  # type: ignore[index]
+    def read(atom: _Atom) -> Any:
+        return atom.value if type(atom) is _Literal else known[atom]  # type: ignore[index]
 
     for equation in equations:
         primitive = equation.primitive
@@ -189,18 +189,15 @@ def _run(
 
 
 def split(closed: Any, constant: Iterable[int], limit: int | None = None) -> Split | None:
-    """Splits a program.
+    """Splits a program; None where nothing worth it follows from these inputs.
 
     Args:
         closed: the program, a `jax.extend.core.ClosedJaxpr`.
         constant: inputs, by number, that stay the same.
         limit: bytes that the prologue may make, at most.
-
-    Returns:
-        None where nothing worth it follows from these inputs.
     """
     program = _Program(closed)
-    fixed = {program.inputs[one] for one in constant}
+    fixed = {program.inputs[number] for number in constant}
     given = sum(map(program.nbytes, fixed))
     early = _following(program, fixed)
     makers = {number: equation for equation in early for number in equation.outputs}
@@ -211,8 +208,9 @@ def split(closed: Any, constant: Iterable[int], limit: int | None = None) -> Spl
         made, counted = (sum(map(program.nbytes, values)) for values in (kept, sources))
         return counted > given or (limit is not None and made > limit)
 
+    results = [atom for atom in program.outputs if type(atom) is int]
     # What the program gives away must not be what is kept.
-    redone = {makers[one] for one in program.outputs if type(one) is int and one in makers}
+    redone = {makers[atom] for atom in results if atom in makers}
     kept, again = _frontier(program, makers, redone)
     # Whatever grows most is done again first.
     while kept and is_much(kept):
@@ -226,12 +224,11 @@ def split(closed: Any, constant: Iterable[int], limit: int | None = None) -> Spl
         for equation in program.equations
         if equation.outputs[0] not in makers or equation in again
     ]
-    read_late = {number for one in late for number in one.values}
-    read_late.update(one for one in program.outputs if type(one) is int)
+    read_late = {number for equation in late for number in equation.values}.union(results)
     reads = {number for equation in needed for number in equation.values} & fixed
     return Split(
         tuple(sorted(reads)),
-        tuple(one for one in program.inputs if one not in fixed or one in read_late),
+        tuple(i for i in program.inputs if i not in fixed or i in read_late),
         sum(map(program.nbytes, kept)),
         program,
         tuple(needed),
@@ -257,10 +254,7 @@ def _frontier(
 ) -> tuple[list[int], set[_Equation]]:
     """Returns what the main part needs of an early part, and what of that is done again.
 
-    Args:
-        program: the whole.
-        makers: the early part: value -> what makes it.
-        redone: what of it is done again as views are.
+    `makers` is the early part: value -> what makes it; `redone` is done again as views are.
     """
     wanted = [
         number
@@ -268,7 +262,7 @@ def _frontier(
         if equation.outputs[0] not in makers
         for number in equation.values
     ]
-    wanted += [one for one in program.outputs if type(one) is int]
+    wanted += [atom for atom in program.outputs if type(atom) is int]
     kept: dict[int, None] = {}
     again: set[_Equation] = set()
     while wanted:
@@ -284,12 +278,12 @@ def _frontier(
     return sorted(kept), again
 
 
-def _is_view(program: _Program, one: _Equation) -> bool:
+def _is_view(program: _Program, equation: _Equation) -> bool:
     """Whether XLA does something for nothing, or while it reads an operand."""
-    name = one.primitive.name
+    name = equation.primitive.name
     if name == "transpose":  # moving axes of length 1 moves nothing
-        shape = program.types[one.values[0]].shape
-        moved = [axis for axis in one.params["permutation"] if shape[axis] != 1]
+        shape = program.types[equation.values[0]].shape
+        moved = [axis for axis in equation.params["permutation"] if shape[axis] != 1]
         return moved == sorted(moved)
     return name in _VIEWS
 
@@ -305,7 +299,7 @@ def _needed(kept: Iterable[int], early: Sequence[_Equation]) -> list[_Equation]:
     return found[::-1]
 
 
-def _growth(program: _Program, one: _Equation) -> float:
+def _growth(program: _Program, equation: _Equation) -> float:
     """Returns how many times larger what an equation makes is than what it reads."""
-    given = sum(program.nbytes(number) for number in set(one.values))
-    return sum(map(program.nbytes, one.outputs)) / max(given, 1)
+    given = sum(map(program.nbytes, set(equation.values)))
+    return sum(map(program.nbytes, equation.outputs)) / max(given, 1)

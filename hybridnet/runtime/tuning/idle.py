@@ -24,7 +24,7 @@ from ..programs.program import Program
 from ..programs.recipe_book import book
 from ..segments.code import Code
 from .launches import CapturedLaunch
-from .search import Search
+from .search import Quiet, Search
 
 __all__ = ["Idleness", "improve", "tune_when_idle"]
 
@@ -41,7 +41,7 @@ _BUDGET: Final = 60.0
 
 
 @final
-class Idleness:
+class Idleness(Quiet):
     """Whether the process does nothing but tune."""
 
     def __init__(self) -> None:
@@ -86,11 +86,6 @@ if hasattr(os, "register_at_fork"):
 def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> int:
     """Has a program tuned once it is hot; see `programs.cache.improvers`.
 
-    Args:
-        program: which.
-        inputs: what it is about to be run on.
-        scalars: numbers, likewise.
-
     Returns:
         The number of runs at which it is to be asked again.
     """
@@ -103,13 +98,7 @@ def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> 
 
 
 def tune_when_idle(code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
-    """Has a program tuned in some idle moment.
-
-    Args:
-        code: its structure.
-        inputs: what it is about to be run on.
-        scalars: numbers, likewise.
-    """
+    """Has a program tuned in some idle moment, on what it is about to be run on."""
     if book.entry(code) is not None:
         return
     with _queue.lock:

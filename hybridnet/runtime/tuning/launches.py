@@ -64,7 +64,7 @@ class CapturedLaunch:
     def outputs(self, compiled: Any) -> list[np.ndarray[Any, Any]]:
         """Returns what a program makes of the inputs."""
         made = dispatch(self.code.ctx, compiled, self._fresh(), self._scalars)
-        return [np.asarray(one) for one in made]
+        return [np.asarray(array) for array in made]
 
     def timer(self, compiled: Any) -> Callable[[], float]:
         """Returns what runs a program and tells the seconds of one run."""
@@ -81,8 +81,8 @@ class CapturedLaunch:
     def _seconds(self, compiled: Any, runs: int) -> float:
         inputs = [self._fresh() for _ in range(runs)]
         started = perf_counter()
-        for one in inputs:
-            made = dispatch(self.code.ctx, compiled, one, self._scalars)
+        for arrays in inputs:
+            made = dispatch(self.code.ctx, compiled, arrays, self._scalars)
         jax.block_until_ready(made)
         return (perf_counter() - started) / runs
 
@@ -99,11 +99,7 @@ class CapturedLaunch:
 def captured(
     wanted: Callable[[Code], bool] = lambda code: True,
 ) -> Iterator[dict[Code, CapturedLaunch]]:
-    """Keeps what is launched within, each structure with what it was given first.
-
-    Args:
-        wanted: which structures.
-    """
+    """Keeps what is launched within of the structures `wanted`, with what each was given first."""
     found: dict[Code, CapturedLaunch] = {}
 
     def take(code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
@@ -127,15 +123,7 @@ def captured(
 
 
 def launch_at(site: Site, ctx: Context) -> CapturedLaunch | None:
-    """Returns a launch of what is lowered at a site, alone.
-
-    Args:
-        site: the site.
-        ctx: where.
-
-    Returns:
-        None where that cannot be made up.
-    """
+    """Returns a launch of what is lowered at a site, alone; None where that cannot be made up."""
     types = tuple(tensor_type(operand.shape, np.dtype(operand.dtype)) for operand in site.operands)
     call: Any = site.call
     if not isinstance(call, Call) or call.takes_state:
@@ -143,7 +131,7 @@ def launch_at(site: Site, ctx: Context) -> CapturedLaunch | None:
     if site.wanted is not None:
         outputs = call.infer(types)[: call.num_visible]
         wanted = tuple(i for i in site.wanted if is_float(types[i].dtype))
-        given = tuple(i for i, one in enumerate(outputs) if is_float(one.dtype))
+        given = tuple(i for i, kind in enumerate(outputs) if is_float(kind.dtype))
         if not wanted or not given:
             return None
         types += tuple(outputs[i] for i in given)
@@ -154,12 +142,12 @@ def launch_at(site: Site, ctx: Context) -> CapturedLaunch | None:
     # Whole numbers are positions as a rule: in the shortest axis that they can be meant for.
     bound = min((kind.shape[0] for kind in types if is_float(kind.dtype) and kind.shape), default=2)
     inputs = []
-    for one in types:
+    for kind in types:
         made = (
-            rng.standard_normal(one.shape)
-            if is_float(one.dtype)
-            else rng.integers(0, max(1, min(bound, 100)), one.shape)
+            rng.standard_normal(kind.shape)
+            if is_float(kind.dtype)
+            else rng.integers(0, max(1, min(bound, 100)), kind.shape)
         )
         with jax.enable_x64(True):
-            inputs.append(jax.device_put(np.asarray(made).astype(one.dtype), sharding_of(ctx)))
+            inputs.append(jax.device_put(np.asarray(made).astype(kind.dtype), sharding_of(ctx)))
     return CapturedLaunch(code, inputs, [0.5] * call.num_scalars)

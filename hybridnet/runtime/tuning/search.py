@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from time import perf_counter
-from typing import Any, Final, Protocol, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -42,23 +42,15 @@ _DISTURBED: Final = "not measured: something else ran"
 _RETRIES: Final = 3
 
 
-class Quiet(Protocol):
-    """Tells a search when it may measure."""
+class Quiet:
+    """Tells a search when it may measure; as it is here, always."""
 
     def wait(self) -> bool:
         """Returns when nothing else runs; False: it is to give up."""
-        ...
-
-    def held(self) -> bool:
-        """Whether nothing else has run since."""
-        ...
-
-
-class _Always:
-    def wait(self) -> bool:
         return True
 
     def held(self) -> bool:
+        """Whether nothing else has run since."""
         return True
 
 
@@ -81,7 +73,7 @@ class Search:
         self._code = launch.code
         self._platform = platform_of(launch.code.ctx)
         self._end = perf_counter() + budget
-        self._quiet = quiet or _Always()
+        self._quiet = quiet or Quiet()
         self._name = name_of(launch.code)
         # What an earlier search found is where this one begins.
         self._recipe = self._known = book.recipe(launch.code)
@@ -148,7 +140,7 @@ class Search:
         key = site.key
         if of is None or launch is None or key is None:
             return chosen
-        others = [one for one in of.applying(site) if one.name != chosen]
+        others = [other for other in of.applying(site) if other.name != chosen]
         tolerances = {other.name: other.tolerance for other in others}
         names = [*([PLAIN] if chosen != PLAIN else []), *tolerances]
         if not names:
@@ -178,14 +170,14 @@ class Search:
         return best
 
     def _compare(
-        self, launch: CapturedLaunch, one: Any, other: Any, seconds: float
+        self, launch: CapturedLaunch, present: Any, other: Any, seconds: float
     ) -> Comparison | None:
         """Compares two programs; None where something else ran at the same time, each time."""
         for _ in range(_RETRIES):
             if not self._quiet.wait():
                 self.gave_up = True
                 return None
-            found = compare(launch.timer(one), launch.timer(other), seconds)
+            found = compare(launch.timer(present), launch.timer(other), seconds)
             if self._quiet.held():
                 return found
         return None
@@ -219,12 +211,12 @@ def _agree(
     made: Sequence[np.ndarray[Any, Any]], wanted: Sequence[np.ndarray[Any, Any]], tolerance: float
 ) -> bool:
     """Whether outputs differ by no more than a share of the greatest magnitude in each."""
-    for one, other in zip(made, wanted, strict=True):
-        if one.dtype.kind not in "fV" or not other.size:
-            if not np.array_equal(one, other):
+    for array, other in zip(made, wanted, strict=True):
+        if array.dtype.kind not in "fV" or not other.size:
+            if not np.array_equal(array, other):
                 return False
             continue
-        a, b = one.astype(np.float64), other.astype(np.float64)
+        a, b = array.astype(np.float64), other.astype(np.float64)
         finite = np.isfinite(b)
         # What is not finite must be the same thing at the same place.
         if not np.array_equal(a[~finite], b[~finite], equal_nan=True):

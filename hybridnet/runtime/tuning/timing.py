@@ -6,19 +6,24 @@ neighbours that are looked at. A win has to exceed their spread.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from statistics import median, quantiles
 from time import perf_counter
-from typing import Final
+from typing import Any, Final, final
 
-from .turns import Turn
+from hybridnet.base.lazy import jax
 
-__all__ = ["Comparison", "compare"]
+from ..programs.executable import ExecutableWrapper
+
+__all__ = ["Comparison", "Turn", "Turns", "compare"]
 
 #: Runs something once, to its end; returns the seconds that it took, preparations not counted.
 Run = Callable[[], float]
+#: Keeps others from computing, within.
+Turn = Callable[[], AbstractContextManager[None]]
 
 _FEWEST: Final = 5
 _MOST: Final = 25
@@ -55,11 +60,11 @@ class Comparison:
         return self.ratio < 1 - _LEAST_GAIN
 
 
-def compare(one: Run, other: Run, seconds: float, turn: Turn = nullcontext) -> Comparison:
+def compare(present: Run, other: Run, seconds: float, turn: Turn = nullcontext) -> Comparison:
     """Runs two ways by turns; a win has to be won twice.
 
     Args:
-        one: the way things are done now.
+        present: the way things are done now.
         other: the candidate.
         seconds: how long to go on, about; five rounds are made in any case, unless the candidate
             is out of the question after two.
@@ -68,22 +73,22 @@ def compare(one: Run, other: Run, seconds: float, turn: Turn = nullcontext) -> C
     Returns:
         What was measured, the second time where the first was a win.
     """
-    found = _compare(one, other, seconds, turn, _FEWEST)
-    return _compare(one, other, seconds, turn, 2 * _FEWEST) if found.is_win else found
+    found = _compare(present, other, seconds, turn, _FEWEST)
+    return _compare(present, other, seconds, turn, 2 * _FEWEST) if found.is_win else found
 
 
-def _compare(one: Run, other: Run, seconds: float, turn: Turn, fewest: int) -> Comparison:
+def _compare(present: Run, other: Run, seconds: float, turn: Turn, fewest: int) -> Comparison:
     end = perf_counter() + seconds
     times: list[tuple[float, float]] = []
     with turn():
-        one(), other()  # the first runs pay for what they find cold
+        present(), other()  # the first runs pay for what they find cold
     while len(times) < fewest or (perf_counter() < end and len(times) < _MOST):
         with turn():
             if len(times) % 2:  # the first of two finds the caches as the other left them
                 after = other()
-                before = one()
+                before = present()
             else:
-                before = one()
+                before = present()
                 after = other()
         times.append((before, after))
         if len(times) == 2 and all(b > _HOPELESS * a for a, b in times):
@@ -96,3 +101,54 @@ def _compare(one: Run, other: Run, seconds: float, turn: Turn, fewest: int) -> C
         ratio=median(ratios),
         spread=(high - low) / 2,
     )
+
+
+# Seconds that a launch waits at most, should who measures be stuck.
+_LONGEST: Final = 10.0
+# Seconds that are waited for a launch after each turn: there need not be one.
+_PAUSE: Final = 0.01
+
+
+@final
+class Turns(ExecutableWrapper):
+    """An executable that goes on being launched, and stands still while somebody has a turn.
+
+    A loop never pauses, and two programs that share the cores take as long as the scheduler
+    pleases. So launches are held up while something is measured, for two runs at a time, and one is
+    let through in between: the loop is slower for as long as measuring takes, as it would be if
+    both ran at once, and never stands still.
+
+    Args:
+        whole: the executable.
+    """
+
+    __slots__ = ("_last", "_open", "_passed")
+
+    def __init__(self, whole: Any) -> None:
+        super().__init__(whole)
+        self._open = threading.Event()
+        self._open.set()
+        self._passed = threading.Event()
+        self._last: Sequence[Any] = ()
+
+    def __call__(self, *arguments: Any) -> Sequence[Any]:
+        """Starts the program once nobody has a turn; arguments and outputs are those of `whole`."""
+        self._open.wait(_LONGEST)
+        outputs: Sequence[Any] = self.whole(*arguments)
+        self._last = outputs
+        self._passed.set()
+        return outputs
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Holds up launches, once what was launched has ended; lets one through afterwards."""
+        self._open.clear()
+        try:
+            with suppress(RuntimeError):  # somebody consumed it: then it had ended, too
+                jax.block_until_ready(self._last)
+            yield
+        finally:
+            self._last = ()
+            self._passed.clear()
+            self._open.set()
+        self._passed.wait(_PAUSE)
