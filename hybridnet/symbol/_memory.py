@@ -1,4 +1,4 @@
-"""What memory a symbol would take, told before anything runs."""
+"""Estimates of the memory that a symbol takes, made before anything runs."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def _with_shapes(
         The outputs of a graph whose variables know them.
     """
     pairs = zip(before.inputs, context.input_types, strict=True)
-    types = {node.name: one for node, one in pairs}
+    types = {node.name: type_ for node, type_ in pairs}
     dtypes = _infer.inferred_dtypes(graph, {name: type_.dtype for name, type_ in types.items()})
     known = _infer.inferred_shapes(graph, given, dtypes)
     place: dict[Edge, Edge] = {}

@@ -410,7 +410,7 @@ class Symbol(ArraysOnly, FluentMethods):
         if all(is_known(output) for output in (*args_found, *outputs, *aux)):
             return args_found, outputs, aux
         pairs = zip(self.list_arguments(), args_found, strict=True)
-        _infer.warn_unknown("shape", {name: one for name, one in pairs if not is_known(one)})
+        _infer.warn_unknown("shape", {name: shape for name, shape in pairs if not is_known(shape)})
         return None, None, None
 
     def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
@@ -434,7 +434,7 @@ class Symbol(ArraysOnly, FluentMethods):
         if all(output is not None for output in (*args_found, *outputs, *aux)):
             return args_found, outputs, aux
         pairs = zip(self.list_arguments(), args_found, strict=True)
-        _infer.warn_unknown("type", {name: one for name, one in pairs if one is None})
+        _infer.warn_unknown("type", {name: dtype for name, dtype in pairs if dtype is None})
         return None, None, None
 
     def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
