@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copyreg
+import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -368,12 +369,7 @@ class Symbol(ArraysOnly, FluentMethods):
         Raises:
             ShapeError: shapes contradict one another; the message names the node.
         """
-        args_found, outputs, aux = self.infer_shape_partial(*args, **kwargs)
-        if all(is_known(output) for output in (*args_found, *outputs, *aux)):
-            return args_found, outputs, aux
-        pairs = zip(self.list_arguments(), args_found, strict=True)
-        _infer.warn_unknown("shape", {name: shape for name, shape in pairs if not is_known(shape)})
-        return None, None, None
+        return self._complete("shape", self.infer_shape_partial(*args, **kwargs), is_known)
 
     def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Infers what can be told, as `infer_shape`; () is a shape of which nothing is known."""
@@ -392,12 +388,8 @@ class Symbol(ArraysOnly, FluentMethods):
         Raises:
             DTypeError: an operator cannot take these dtypes; the message names the node.
         """
-        args_found, outputs, aux = self.infer_type_partial(*args, **kwargs)
-        if all(output is not None for output in (*args_found, *outputs, *aux)):
-            return args_found, outputs, aux
-        pairs = zip(self.list_arguments(), args_found, strict=True)
-        _infer.warn_unknown("type", {name: dtype for name, dtype in pairs if dtype is None})
-        return None, None, None
+        found = self.infer_type_partial(*args, **kwargs)
+        return self._complete("type", found, lambda dtype: dtype is not None)
 
     def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Infers what can be told, as `infer_type`; None is a dtype that is not known."""
@@ -407,6 +399,16 @@ class Symbol(ArraysOnly, FluentMethods):
         return self._in_three(
             {edge: None if dtype is None else dtype.type for edge, dtype in dtypes.items()}
         )
+
+    def _complete(
+        self, what: str, found: tuple[Any, Any, Any], known: Callable[[Any], bool]
+    ) -> tuple[Any, Any, Any]:
+        """Returns what was found, or warns and returns three times None where some is unknown."""
+        if all(map(known, itertools.chain(*found))):
+            return found
+        pairs = zip(self.list_arguments(), found[0], strict=True)
+        _infer.warn_unknown(what, {name: value for name, value in pairs if not known(value)})
+        return None, None, None
 
     def _in_three(self, found: Mapping[Edge, Any]) -> tuple[list[Any], list[Any], list[Any]]:
         """Returns what was found for arguments, outputs and auxiliary states."""
