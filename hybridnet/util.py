@@ -42,7 +42,7 @@ _Wrapped = TypeVar("_Wrapped", bound=Callable[..., Any])
 
 
 class _Scope:
-    """Sets one part of the mode for a while; may be entered several times."""
+    """Sets a part of the mode for a while; may be entered several times."""
 
     def __init__(self, part: Literal["array", "shape"], active: bool) -> None:
         self._part = part

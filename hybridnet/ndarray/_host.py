@@ -1,4 +1,4 @@
-"""What an array tells the host: its facts, its value as NumPy, Python, DLPack and JAX objects."""
+"""The host's view of an array: its facts, its value as NumPy, Python, DLPack and JAX objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What applying an operator to arrays is made of: changed inputs, ``out=``, and its refusals."""
+"""Parts of applying an operator to arrays: changed inputs, ``out=``, and its refusals."""
 
 from __future__ import annotations
 

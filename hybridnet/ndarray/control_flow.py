@@ -54,12 +54,12 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
     stacked: list[list[NDArray]] = []
     out_layout: Layout = None
     for number in range(lengths.pop()):
-        one = nested(data_layout, [array[number] for array in rows])
-        result = body(one, nested(state_layout, states))
+        step = nested(data_layout, [array[number] for array in rows])
+        result = body(step, nested(state_layout, states))
         outs, states, layouts = unpacked("foreach: body", result, len(states), NDArray)
         out_layout, state_layout = layouts
         stacked.append(outs)
-    return nested(out_layout, [_stack(one) for one in zip(*stacked, strict=True)]), nested(
+    return nested(out_layout, [_stack(steps) for steps in zip(*stacked, strict=True)]), nested(
         state_layout, states
     )
 
@@ -108,7 +108,9 @@ def while_loop(
     if not stacked:
         return [], nested(layout, variables)
     missing = limit - len(stacked)
-    made = [_stack([*one, *[one[0].zeros_like()] * missing]) for one in zip(*stacked, strict=True)]
+    made = [
+        _stack([*steps, *[steps[0].zeros_like()] * missing]) for steps in zip(*stacked, strict=True)
+    ]
     return nested(out_layout, made), nested(layout, variables)
 
 

@@ -164,15 +164,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
 
 def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
     """Moves axes to other positions; the rest keep their order."""
-    order = np.moveaxis(np.empty((0,) * tensor.ndim), source, destination)
-    del order  # raises NumPy's own error for axes that do not exist
-    axes = list(range(tensor.ndim))
-    sources = [source] if isinstance(source, int) else list(source)
-    targets = [destination] if isinstance(destination, int) else list(destination)
-    sources = [one % tensor.ndim for one in sources]
-    targets = [one % tensor.ndim for one in targets]
-    axes = [axis for axis in axes if axis not in sources]
-    for target, one in sorted(zip(targets, sources, strict=True)):
-        axes.insert(target, one)
-    moved: NDArray = tensor.transpose(axes)
+    # An array whose sizes are the numbers of its axes: NumPy moves them, and checks them.
+    numbered = np.broadcast_to(np.empty(()), range(tensor.ndim))
+    moved: NDArray = tensor.transpose(np.moveaxis(numbered, source, destination).shape)
     return moved

@@ -145,7 +145,7 @@ def _task(
                 NDArray.from_value(put(np.zeros(type_.shape, type_.dtype), ctx), ctx)
                 for type_ in types
             ]
-            return [recorder.wait(one.read()) for one in run(inputs, filled)]
+            return [recorder.wait(output.read()) for output in run(inputs, filled)]
         finally:
             tape.state.recording, tape.state.training = before
 

@@ -60,106 +60,66 @@ def _with_number(data: Any, number: Any, name: str, scalar: str, swap: bool = Fa
     return NDArray.apply_operator(registry.get(scalar), (data,), {"scalar": number})  # raises
 
 
-def add(lhs: Any, rhs: Any) -> Any:
-    """Returns lhs + rhs, broadcasting; either may be a number."""
-    return _either(lhs, rhs, "broadcast_add", "_plus_scalar", "_plus_scalar", operator.add)
+def _truth(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], int]:
+    return lambda a, b: int(compare(a, b))
 
 
-def subtract(lhs: Any, rhs: Any) -> Any:
-    """Returns lhs - rhs, broadcasting; either may be a number."""
-    return _either(lhs, rhs, "broadcast_sub", "_minus_scalar", "_rminus_scalar", operator.sub)
+def _pairwise(
+    public: str,
+    returns: str,
+    stem: str,
+    plain: Callable[[Any, Any], Any],
+    reverse: str | None = None,
+    scalar: str | None = None,
+) -> Callable[[Any, Any], Any]:
+    """Makes a function of two arrays, or of an array and a number.
+
+    Args:
+        public: its name.
+        returns: the result in words.
+        stem: the operator's name without ``broadcast_``.
+        plain: the function of two numbers.
+        reverse: the stem of the scalar form for a number in front; default that of `scalar`.
+        scalar: the stem of the scalar form; default `stem`.
+    """
+    name, scalar = f"broadcast_{stem}", f"_{scalar or stem}_scalar"
+    swapped = scalar if reverse is None else f"_{reverse}_scalar"
+
+    def function(lhs: Any, rhs: Any) -> Any:
+        return _either(lhs, rhs, name, scalar, swapped, plain)
+
+    function.__name__ = function.__qualname__ = public
+    function.__doc__ = f"Returns {returns}, broadcasting; either may be a number."
+    return function
 
 
-def multiply(lhs: Any, rhs: Any) -> Any:
-    """Returns lhs * rhs, broadcasting; either may be a number."""
-    return _either(lhs, rhs, "broadcast_mul", "_mul_scalar", "_mul_scalar", operator.mul)
+def _indicator(
+    public: str, condition: str, compare: Callable[[Any, Any], bool], reverse: str | None = None
+) -> Callable[[Any, Any], Any]:
+    return _pairwise(public, f"1 where {condition}, else 0", public, _truth(compare), reverse)
 
 
-def divide(lhs: Any, rhs: Any) -> Any:
-    """Returns lhs / rhs, broadcasting; either may be a number."""
-    return _either(lhs, rhs, "broadcast_div", "_div_scalar", "_rdiv_scalar", operator.truediv)
-
-
-true_divide = divide
-
-
-def modulo(lhs: Any, rhs: Any) -> Any:
-    """Returns lhs mod rhs with the sign of rhs, broadcasting; either may be a number."""
-    return _either(lhs, rhs, "broadcast_mod", "_mod_scalar", "_rmod_scalar", operator.mod)
+add = _pairwise("add", "lhs + rhs", "add", operator.add, scalar="plus")
+subtract = _pairwise("subtract", "lhs - rhs", "sub", operator.sub, "rminus", "minus")
+multiply = _pairwise("multiply", "lhs * rhs", "mul", operator.mul)
+divide = true_divide = _pairwise("divide", "lhs / rhs", "div", operator.truediv, "rdiv")
+modulo = _pairwise("modulo", "lhs mod rhs with the sign of rhs", "mod", operator.mod, "rmod")
+maximum = _pairwise("maximum", "the larger of each pair", "maximum", max)
+minimum = _pairwise("minimum", "the smaller of each pair", "minimum", min)
+equal = _indicator("equal", "lhs equals rhs", operator.eq)
+not_equal = _indicator("not_equal", "lhs differs from rhs", operator.ne)
+greater = _indicator("greater", "lhs > rhs", operator.gt, "lesser")
+greater_equal = _indicator("greater_equal", "lhs >= rhs", operator.ge, "lesser_equal")
+lesser = _indicator("lesser", "lhs < rhs", operator.lt, "greater")
+lesser_equal = _indicator("lesser_equal", "lhs <= rhs", operator.le, "greater_equal")
+logical_and = _indicator("logical_and", "both are non-zero", lambda a, b: bool(a) and bool(b))
+logical_or = _indicator("logical_or", "either is non-zero", lambda a, b: bool(a) or bool(b))
+logical_xor = _indicator("logical_xor", "exactly one is non-zero", lambda a, b: bool(a) != bool(b))
 
 
 def power(base: Any, exp: Any) -> Any:
     """Returns base to the power of exp, broadcasting; either may be a number."""
     return _either(base, exp, "broadcast_power", "_power_scalar", "_rpower_scalar", operator.pow)
-
-
-def maximum(lhs: Any, rhs: Any) -> Any:
-    """Returns the larger of each pair, broadcasting; either may be a number."""
-    return _either(lhs, rhs, "broadcast_maximum", "_maximum_scalar", "_maximum_scalar", max)
-
-
-def minimum(lhs: Any, rhs: Any) -> Any:
-    """Returns the smaller of each pair, broadcasting; either may be a number."""
-    return _either(lhs, rhs, "broadcast_minimum", "_minimum_scalar", "_minimum_scalar", min)
-
-
-def equal(lhs: Any, rhs: Any) -> Any:
-    """Returns 1 where lhs equals rhs, else 0, broadcasting; either may be a number."""
-    return _either(
-        lhs, rhs, "broadcast_equal", "_equal_scalar", "_equal_scalar", _truth(operator.eq)
-    )
-
-
-def not_equal(lhs: Any, rhs: Any) -> Any:
-    """Returns 1 where lhs differs from rhs, else 0, broadcasting; either may be a number."""
-    scalar = "_not_equal_scalar"
-    return _either(lhs, rhs, "broadcast_not_equal", scalar, scalar, _truth(operator.ne))
-
-
-def greater(lhs: Any, rhs: Any) -> Any:
-    """Returns 1 where lhs > rhs, else 0, broadcasting; either may be a number."""
-    forms = ("broadcast_greater", "_greater_scalar", "_lesser_scalar")
-    return _either(lhs, rhs, *forms, _truth(operator.gt))
-
-
-def greater_equal(lhs: Any, rhs: Any) -> Any:
-    """Returns 1 where lhs >= rhs, else 0, broadcasting; either may be a number."""
-    forms = ("broadcast_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar")
-    return _either(lhs, rhs, *forms, _truth(operator.ge))
-
-
-def lesser(lhs: Any, rhs: Any) -> Any:
-    """Returns 1 where lhs < rhs, else 0, broadcasting; either may be a number."""
-    forms = ("broadcast_lesser", "_lesser_scalar", "_greater_scalar")
-    return _either(lhs, rhs, *forms, _truth(operator.lt))
-
-
-def lesser_equal(lhs: Any, rhs: Any) -> Any:
-    """Returns 1 where lhs <= rhs, else 0, broadcasting; either may be a number."""
-    forms = ("broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar")
-    return _either(lhs, rhs, *forms, _truth(operator.le))
-
-
-def logical_and(lhs: Any, rhs: Any) -> Any:
-    """Returns 1 where both are non-zero, else 0, broadcasting; either may be a number."""
-    forms = ("broadcast_logical_and", "_logical_and_scalar", "_logical_and_scalar")
-    return _either(lhs, rhs, *forms, _truth(lambda a, b: bool(a) and bool(b)))
-
-
-def logical_or(lhs: Any, rhs: Any) -> Any:
-    """Returns 1 where either is non-zero, else 0, broadcasting; either may be a number."""
-    forms = ("broadcast_logical_or", "_logical_or_scalar", "_logical_or_scalar")
-    return _either(lhs, rhs, *forms, _truth(lambda a, b: bool(a) or bool(b)))
-
-
-def logical_xor(lhs: Any, rhs: Any) -> Any:
-    """Returns 1 where exactly one is non-zero, else 0, broadcasting; either may be a number."""
-    forms = ("broadcast_logical_xor", "_logical_xor_scalar", "_logical_xor_scalar")
-    return _either(lhs, rhs, *forms, _truth(lambda a, b: bool(a) != bool(b)))
-
-
-def _truth(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], int]:
-    return lambda a, b: int(compare(a, b))
 
 
 def cast_storage(data: NDArray, stype: str, out: Any = None, name: str | None = None) -> NDArray:

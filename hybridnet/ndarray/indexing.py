@@ -131,8 +131,8 @@ def _operand(x: Any, value: Any) -> Any:
     if isinstance(value, type(x)):
         return value.detach().as_in_context(x.context)
     if _is_number(value):
-        one = tensor_type((1,), x.type.dtype)
-        return type(x).from_value(_filled(one, x.context, value), x.context)
+        scalar = tensor_type((1,), x.type.dtype)
+        return type(x).from_value(_filled(scalar, x.context, value), x.context)
     host = host_array(value, x.inferred_dtype, "x[...] = value")
     return type(x).from_value(put(host, x.context), x.context)
 

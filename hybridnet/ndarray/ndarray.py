@@ -210,10 +210,10 @@ class NDArray(AbstractArray):
             and lhs._offset is rhs._offset is None
             and recorder_thread.trace is None
         ):
-            one, other = lhs._storage, rhs._storage
-            ctx = one.ctx
-            if ctx is other.ctx:
-                values = (one.value, other.value)
+            left, right = lhs._storage, rhs._storage
+            ctx = left.ctx
+            if ctx is right.ctx:
+                values = (left.value, right.value)
                 types = call.infer((lhs._type, rhs._type))
                 made = recorder.record_one(ctx, call, values, (), types[0])
                 out = cls.from_value(made, ctx)
@@ -559,7 +559,7 @@ class NDArray(AbstractArray):
     def slice_assign(self, rhs: Any, begin: Any, end: Any, step: Any = None) -> NDArray:
         """Writes `rhs` to ``self[begin:end:step]``, which have a number for each axis."""
         steps = step or (None,) * len(begin)
-        self[tuple(slice(*one) for one in zip(begin, end, steps, strict=True))] = rhs
+        self[tuple(slice(*bounds) for bounds in zip(begin, end, steps, strict=True))] = rhs
         return self
 
     def slice_assign_scalar(self, value: float, begin: Any, end: Any, step: Any = None) -> NDArray:

@@ -43,7 +43,7 @@ def _form(base: TensorType, part: TensorType) -> _Form:
     stride, length, room = 1, 1, -1
     lengths = block_lengths(base.shape, part.size) if 0 < part.size < base.size else None
     if lengths is not None:
-        axis = next((i for i, one in enumerate(lengths) if one > 1), len(lengths) - 1)
+        axis = next((i for i, length in enumerate(lengths) if length > 1), len(lengths) - 1)
         stride = part.size // lengths[axis]
         length = base.shape[axis]
         room = length - lengths[axis]

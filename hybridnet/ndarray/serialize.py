@@ -80,8 +80,8 @@ def _on_device(loaded: Any, ctx: Context) -> NDArray:
 
 
 def _check_arrays(items: Iterable[tuple[Any, Any]]) -> None:
-    for key, one in items:
-        if not isinstance(one, NDArray):
+    for key, value in items:
+        if not isinstance(value, NDArray):
             raise ParameterError(
-                f"nd.save: every value must be an NDArray, got {type(one).__name__} for {key!r}"
+                f"nd.save: every value must be an NDArray, got {type(value).__name__} for {key!r}"
             )

@@ -15,7 +15,7 @@ __all__ = ["STORAGE_TYPES", "StorageType", "sparse_kind", "storage_type"]
 
 
 class StorageType(NamedTuple):
-    """What can be done to get an array of a storage type.
+    """The ways to get an array of a storage type.
 
     Attributes:
         cast: makes one of a dense array.

@@ -1,4 +1,4 @@
-"""What arrays can do and symbols cannot: methods that say so."""
+"""Methods of arrays that symbols refuse."""
 
 from __future__ import annotations
 

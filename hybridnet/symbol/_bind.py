@@ -1,4 +1,4 @@
-"""Binding: from the arguments of `Symbol.bind` and `simple_bind` to an executor."""
+"""Binding: `Symbol.bind` and `Symbol.simple_bind`."""
 
 from __future__ import annotations
 
@@ -30,14 +30,33 @@ _REQUESTS = ("write", "add", "null")
 
 def bind(
     symbol: Symbol,
+    /,
     ctx: Contexts,
     args: Any,
-    args_grad: Any,
-    grad_req: Any,
-    aux_states: Any,
-    group2ctx: Mapping[str, Context] | None,
+    args_grad: Any = None,
+    grad_req: Any = "write",
+    aux_states: Any = None,
+    group2ctx: Mapping[str, Context] | None = None,
+    shared_exec: Executor | None = None,
 ) -> Executor:
-    """Makes an executor from arrays; see `Symbol.bind`."""
+    """Returns an executor that computes with these arrays.
+
+    Args:
+        ctx: where; several contexts are those among which nodes are placed by their cost.
+        args: the arguments: NDArrays in order, or by name.
+        args_grad: arrays that `backward` writes gradients to: in order, or by name, where
+            some may be missing.
+        grad_req: 'write', 'add' or 'null', for all, for each in order, or by name.
+        aux_states: the auxiliary states, as `args`.
+        group2ctx: ``ctx_group`` -> context, where the nodes with this attribute run and the
+            arrays of variables with it must be. `hn.device` scopes win over it.
+        shared_exec: without meaning here: memory is XLA's affair.
+
+    Raises:
+        ParameterError: an array is missing, or on another context.
+        GraphError: a node is to run on a device that is not there, or has no kernel for it.
+        ShapeError, DTypeError: the arrays do not fit; the message names the node.
+    """
     check_contexts("bind", ctx, group2ctx)
     names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
     _check_names("bind", symbol.list_inputs())
@@ -74,17 +93,37 @@ def bind(
 
 def simple_bind(
     symbol: Symbol,
+    /,
     ctx: Contexts,
-    grad_req: Any,
-    type_dict: Mapping[str, Any] | None,
-    stype_dict: Mapping[str, str] | None,
-    group2ctx: Mapping[str, Context] | None,
-    shared_arg_names: Sequence[str] | None,
-    shared_exec: Executor | None,
-    shared_buffer: dict[str, Any] | None,
-    shapes: Mapping[str, Any],
+    grad_req: Any = "write",
+    type_dict: Mapping[str, Any] | None = None,
+    stype_dict: Mapping[str, str] | None = None,
+    group2ctx: Mapping[str, Context] | None = None,
+    shared_arg_names: Sequence[str] | None = None,
+    shared_exec: Executor | None = None,
+    shared_buffer: dict[str, Any] | None = None,
+    **kwargs: Any,
 ) -> Executor:
-    """Makes an executor with arrays of its own; see `Symbol.simple_bind`."""
+    """Returns an executor with arrays of its own, of the shapes that follow from some.
+
+    All arrays are zeros at first. Shapes of names that the symbol does not have are ignored,
+    as in MXNet, so that labels can be given to a network without loss.
+
+    Args:
+        ctx: as for `bind`.
+        grad_req: as for `bind`; names left out of a dict get 'null'.
+        type_dict: dtypes by name; the rest follow, or are float32.
+        stype_dict: storage types by name; all must be 'default'.
+        group2ctx: as for `bind`.
+        shared_arg_names: arguments whose arrays are those of `shared_exec`.
+        shared_exec: where they, and auxiliary states of the same type, come from.
+        shared_buffer: arrays by name to use for the other arguments where they fit; new
+            arrays are added to it.
+        kwargs: shapes by name.
+
+    Raises:
+        MXNetError: the shapes do not tell all others, or contradict one another.
+    """
     check_contexts("simple_bind", ctx, group2ctx)
     for name, stype in (stype_dict or {}).items():
         if stype != "default":
@@ -94,7 +133,7 @@ def simple_bind(
     names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
     _check_names("simple_bind", symbol.list_inputs())
     requests = requests_of("simple_bind", names, grad_req)
-    types = all_types("simple_bind", symbol, shapes, type_dict or {})
+    types = all_types("simple_bind", symbol, kwargs, type_dict or {})
     graph = symbol.graph
     places = places_of(
         graph,

@@ -82,7 +82,7 @@ def warn_unknown(what: str, values: Mapping[str, Any]) -> None:
     warnings.warn(
         f"Cannot decide {what} for the following arguments (0s in a shape are unknown "
         f"dimensions). Consider providing them as input:{listed}",
-        stacklevel=3,
+        stacklevel=4,
     )
 
 

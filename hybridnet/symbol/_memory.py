@@ -1,4 +1,4 @@
-"""What memory a symbol would take, told before anything runs."""
+"""Estimates of the memory that a symbol takes, made before anything runs."""
 
 from __future__ import annotations
 
@@ -69,9 +69,31 @@ def estimate_memory(
     strategy: str = "both",
     type_dict: Mapping[str, Any] | None = None,
     grad_req: Any = "write",
-    **shapes: Any,
+    **kwargs: Any,
 ) -> MemoryEstimate:
-    """Tells how much memory a symbol takes to run once; see `Symbol.estimate_memory`."""
+    """Tells how much memory it takes to run once, before anything is allocated or run.
+
+    What is computed on the way is planned as an engine would that runs node by node:
+    'naive' gives each result memory of its own, 'inplace' lets operators write over inputs
+    that nobody needs any more, 'co-share' gives the memory of dead results to later ones,
+    'both' does both. 'xla' compiles the program, which may take minutes, and tells what XLA
+    allocates. ``MXNET_BACKWARD_DO_MIRROR=1`` counts as it does in training.
+
+    Args:
+        is_train: whether gradients are computed too.
+        strategy: how memory is shared.
+        type_dict: dtypes by name; the rest follow, or are float32.
+        grad_req: which gradients are computed in training, as for `simple_bind`.
+        kwargs: shapes by name, as for `simple_bind`.
+
+    Returns:
+        Bytes of arguments, auxiliary states, gradients, outputs and internal results;
+        ``print`` shows them.
+
+    Raises:
+        ParameterError: there is no such strategy.
+        MXNetError: the shapes do not tell all others, or contradict one another.
+    """
     what = "estimate_memory"
     if strategy not in (*STRATEGIES, _XLA):
         raise ParameterError(
@@ -79,7 +101,7 @@ def estimate_memory(
             f"{strategy!r}"
         )
     requests = requests_of(what, symbol.list_arguments(), grad_req)
-    known = all_types(what, symbol, shapes, type_dict or {})
+    known = all_types(what, symbol, kwargs, type_dict or {})
     by_name = {name: tensor_type(*value) for name, value in known.items()}
     names = symbol.list_inputs()
     types = tuple(by_name[name] for name in names)

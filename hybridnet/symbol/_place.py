@@ -78,10 +78,12 @@ def places_of(
     groups = dict(group2ctx or {})
     if not several and not _asks(graph, groups, home):
         return Places(home, {node.name: home for node in graph.inputs}, None)
-    choice = [device_at(one) for one in dict.fromkeys([home] if isinstance(ctx, Context) else ctx)]
+    choice = [
+        device_at(place) for place in dict.fromkeys([home] if isinstance(ctx, Context) else ctx)
+    ]
     # Several contexts are all there is to choose from; one is where nodes run that ask for none.
     devices = choice if several else list(dict.fromkeys([*choice, *list_devices()]))
-    names = {one: device_name(place) for one, place in groups.items()}
+    names = {group: device_name(place) for group, place in groups.items()}
     held = given or {}
     fixed = {node: str(full_name(held[node.name])) for node in graph.inputs if node.name in held}
     found = place(
@@ -110,7 +112,7 @@ def _places(graph: Graph, home: Context, found: Placement, devices: Sequence[Dev
 
 def _asks(graph: Graph, groups: Mapping[str, Context], home: Context) -> bool:
     """Whether a node asks for a device, maybe inside another, or is in a group elsewhere."""
-    away = {group for group, one in groups.items() if one is not home}
+    away = {group for group, place in groups.items() if place is not home}
     return names_devices(graph) or any(
         DEVICE in node.attrs or node.attrs.get(_GROUP) in away
         for node in (*graph.inputs, *graph.nodes)

@@ -54,13 +54,13 @@ def Custom(
     origin = engine.caller_origin(1)
     edges = []
     for key in names:
-        one = given.get(key)
-        if one is None:
+        value = given.get(key)
+        if value is None:
             copied = {**call.params, "op_type": op_type, **attrs}
             edges.append(Edge(variable(f"{named}_{key}", copied, origin), 0))
             continue
-        if not isinstance(one, Symbol) or len(one) != 1:
-            raise ParameterError(f"{call!r}: {key} must be a Symbol of one output, got {one!r}")
-        edges.append(one.edges[0])
+        if not isinstance(value, Symbol) or len(value) != 1:
+            raise ParameterError(f"{call!r}: {key} must be a Symbol of one output, got {value!r}")
+        edges.append(value.edges[0])
     node = Node(call, tuple(edges), named, (), attrs, origin)
     return Symbol([Edge(node, index) for index in range(call.num_visible)])

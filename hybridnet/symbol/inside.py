@@ -122,9 +122,11 @@ class Inside:
             inputs = tuple(self._moved(edge, place, outside) for edge in node.inputs)
             # What is outside runs before all that is inside.
             self.after |= dict.fromkeys(
-                one for one in node.controls if one not in again and not one.is_variable
+                control
+                for control in node.controls
+                if control not in again and not control.is_variable
             )
-            controls = tuple(again[one] for one in node.controls if one in again)
+            controls = tuple(again[control] for control in node.controls if control in again)
             made = again[node] = node.with_inputs(inputs).with_controls(controls)
             place.update((Edge(node, i), Edge(made, i)) for i in range(node.num_outputs))
         moved = [[self._moved(edge, place, outside) for edge in edges] for edges in groups]
@@ -132,7 +134,7 @@ class Inside:
         read = [node for node in outside if node in used]
         variables = (*self.variables, *read)
         edges = [*self.sources, *(outside[node] for node in read)]
-        return [Graph(variables, tuple(one)) for one in moved], edges
+        return [Graph(variables, tuple(outputs)) for outputs in moved], edges
 
     def _owns(self, node: Node) -> bool:
         mark = node.attrs.get(_INSIDE, "")

@@ -36,7 +36,29 @@ def optimize(
     report: bool = False,
     **kwargs: Any,
 ) -> Symbol:
-    """Returns a symbol that computes the same with less; see `Symbol.optimize`."""
+    """Returns a symbol that computes the same with fewer or faster operators.
+
+    ``hn.passes.pipeline`` lists the passes, ``docs/passes.md`` what they do. Outputs have the
+    names that they had; nodes inside may be gone, and so may variables that turned out not to
+    matter. The symbol is made for these shapes and dtypes, and for this mode.
+
+    Args:
+        passes: names of passes, to run these and in this order; default all but 'layout',
+            which is no gain everywhere.
+        unsafe: apply rules too that are not exact in floating point, or differ at zero,
+            infinity or NaN.
+        train: whether it will be trained; otherwise, operators that matter in training only
+            (Dropout, BlockGrad, make_loss) are taken out.
+        tolerance: by how much results may change, relatively; 0 for not at all.
+        keep: names of nodes to keep, with the values that they have.
+        type_dict: dtypes by name; the rest follow, or are float32.
+        report: print what was done.
+        kwargs: shapes by name, as for `simple_bind`.
+
+    Raises:
+        ParameterError: there is no such pass.
+        MXNetError: the shapes do not tell all others, or contradict one another.
+    """
     made, done = optimize_with_report(
         symbol, passes, unsafe, train, tolerance, keep, type_dict, **kwargs
     )
@@ -102,7 +124,7 @@ def _with_shapes(
         The outputs of a graph whose variables know them.
     """
     pairs = zip(before.inputs, context.input_types, strict=True)
-    types = {node.name: one for node, one in pairs}
+    types = {node.name: type_ for node, type_ in pairs}
     dtypes = _infer.inferred_dtypes(graph, {name: type_.dtype for name, type_ in types.items()})
     known = _infer.inferred_shapes(graph, given, dtypes)
     place: dict[Edge, Edge] = {}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copyreg
+import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -14,7 +15,6 @@ from hybridnet.base import modules
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.files import atomic_write
-from hybridnet.executor import Executor
 from hybridnet.graph import json
 from hybridnet.graph.attributes import attributes_of, stored_name, with_short_names
 from hybridnet.graph.node import Edge, Graph, Node, topological
@@ -25,14 +25,11 @@ from hybridnet.ops.core.custom import CustomCall
 from hybridnet.ops.core.methods import FluentMethods
 from hybridnet.ops.core.operator import OpCall, Operator
 
-from . import _infer
+from . import _bind, _infer, _memory, optimization
 from ._arrays_only import ArraysOnly
-from ._bind import bind, simple_bind
 from ._debug import debug_string
 from ._gradient import gradient_edges
-from ._memory import MemoryEstimate, estimate_memory
 from .composition import annotate, make_node, substitute
-from .optimization import optimize
 
 __all__ = ["Group", "Symbol"]
 
@@ -326,41 +323,7 @@ class Symbol(ArraysOnly, FluentMethods):
         """
         return Symbol(self._edges)
 
-    def optimize(
-        self,
-        passes: Sequence[str] | None = None,
-        unsafe: bool = False,
-        train: bool = False,
-        tolerance: float = 1e-5,
-        keep: Sequence[str] = (),
-        type_dict: Mapping[str, Any] | None = None,
-        report: bool = False,
-        **kwargs: Any,
-    ) -> Symbol:
-        """Returns a symbol that computes the same with fewer or faster operators.
-
-        ``hn.passes.pipeline`` lists the passes, ``docs/passes.md`` what they do. Outputs have the
-        names that they had; nodes inside may be gone, and so may variables that turned out not to
-        matter. The symbol is made for these shapes and dtypes, and for this mode.
-
-        Args:
-            passes: names of passes, to run these and in this order; default all but 'layout',
-                which is no gain everywhere.
-            unsafe: apply rules too that are not exact in floating point, or differ at zero,
-                infinity or NaN.
-            train: whether it will be trained; otherwise, operators that matter in training only
-                (Dropout, BlockGrad, make_loss) are taken out.
-            tolerance: by how much results may change, relatively; 0 for not at all.
-            keep: names of nodes to keep, with the values that they have.
-            type_dict: dtypes by name; the rest follow, or are float32.
-            report: print what was done.
-            kwargs: shapes by name, as for `simple_bind`.
-
-        Raises:
-            ParameterError: there is no such pass.
-            MXNetError: the shapes do not tell all others, or contradict one another.
-        """
-        return optimize(self, passes, unsafe, train, tolerance, keep, type_dict, report, **kwargs)
+    optimize = optimization.optimize
 
     def __bool__(self) -> NoReturn:
         raise MXNetError(
@@ -406,12 +369,7 @@ class Symbol(ArraysOnly, FluentMethods):
         Raises:
             ShapeError: shapes contradict one another; the message names the node.
         """
-        args_found, outputs, aux = self.infer_shape_partial(*args, **kwargs)
-        if all(is_known(output) for output in (*args_found, *outputs, *aux)):
-            return args_found, outputs, aux
-        pairs = zip(self.list_arguments(), args_found, strict=True)
-        _infer.warn_unknown("shape", {name: one for name, one in pairs if not is_known(one)})
-        return None, None, None
+        return self._complete("shape", self.infer_shape_partial(*args, **kwargs), is_known)
 
     def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Infers what can be told, as `infer_shape`; () is a shape of which nothing is known."""
@@ -430,12 +388,8 @@ class Symbol(ArraysOnly, FluentMethods):
         Raises:
             DTypeError: an operator cannot take these dtypes; the message names the node.
         """
-        args_found, outputs, aux = self.infer_type_partial(*args, **kwargs)
-        if all(output is not None for output in (*args_found, *outputs, *aux)):
-            return args_found, outputs, aux
-        pairs = zip(self.list_arguments(), args_found, strict=True)
-        _infer.warn_unknown("type", {name: one for name, one in pairs if one is None})
-        return None, None, None
+        found = self.infer_type_partial(*args, **kwargs)
+        return self._complete("type", found, lambda dtype: dtype is not None)
 
     def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Infers what can be told, as `infer_type`; None is a dtype that is not known."""
@@ -445,6 +399,16 @@ class Symbol(ArraysOnly, FluentMethods):
         return self._in_three(
             {edge: None if dtype is None else dtype.type for edge, dtype in dtypes.items()}
         )
+
+    def _complete(
+        self, what: str, found: tuple[Any, Any, Any], known: Callable[[Any], bool]
+    ) -> tuple[Any, Any, Any]:
+        """Returns what was found, or warns and returns three times None where some is unknown."""
+        if all(map(known, itertools.chain(*found))):
+            return found
+        pairs = zip(self.list_arguments(), found[0], strict=True)
+        _infer.warn_unknown(what, {name: value for name, value in pairs if not known(value)})
+        return None, None, None
 
     def _in_three(self, found: Mapping[Edge, Any]) -> tuple[list[Any], list[Any], list[Any]]:
         """Returns what was found for arguments, outputs and auxiliary states."""
@@ -506,113 +470,9 @@ class Symbol(ArraysOnly, FluentMethods):
                 )
         return Symbol(gradient_edges(graph, [by_name[name] for name in names]))
 
-    def bind(
-        self,
-        ctx: Context | Sequence[Context],
-        args: Any,
-        args_grad: Any = None,
-        grad_req: Any = "write",
-        aux_states: Any = None,
-        group2ctx: Mapping[str, Context] | None = None,
-        shared_exec: Executor | None = None,
-    ) -> Executor:
-        """Returns an executor that computes with these arrays.
-
-        Args:
-            ctx: where; several contexts are those among which nodes are placed by their cost.
-            args: the arguments: NDArrays in order, or by name.
-            args_grad: arrays that `backward` writes gradients to: in order, or by name, where
-                some may be missing.
-            grad_req: 'write', 'add' or 'null', for all, for each in order, or by name.
-            aux_states: the auxiliary states, as `args`.
-            group2ctx: ``ctx_group`` -> context, where the nodes with this attribute run and the
-                arrays of variables with it must be. `hn.device` scopes win over it.
-            shared_exec: without meaning here: memory is XLA's affair.
-
-        Raises:
-            ParameterError: an array is missing, or on another context.
-            GraphError: a node is to run on a device that is not there, or has no kernel for it.
-            ShapeError, DTypeError: the arrays do not fit; the message names the node.
-        """
-        return bind(self, ctx, args, args_grad, grad_req, aux_states, group2ctx)
-
-    def simple_bind(
-        self,
-        ctx: Context | Sequence[Context],
-        grad_req: Any = "write",
-        type_dict: Mapping[str, Any] | None = None,
-        stype_dict: Mapping[str, str] | None = None,
-        group2ctx: Mapping[str, Context] | None = None,
-        shared_arg_names: Sequence[str] | None = None,
-        shared_exec: Executor | None = None,
-        shared_buffer: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> Executor:
-        """Returns an executor with arrays of its own, of the shapes that follow from some.
-
-        All arrays are zeros at first. Shapes of names that the symbol does not have are ignored,
-        as in MXNet, so that labels can be given to a network without loss.
-
-        Args:
-            ctx: as for `bind`.
-            grad_req: as for `bind`; names left out of a dict get 'null'.
-            type_dict: dtypes by name; the rest follow, or are float32.
-            stype_dict: storage types by name; all must be 'default'.
-            group2ctx: as for `bind`.
-            shared_arg_names: arguments whose arrays are those of `shared_exec`.
-            shared_exec: where they, and auxiliary states of the same type, come from.
-            shared_buffer: arrays by name to use for the other arguments where they fit; new
-                arrays are added to it.
-            kwargs: shapes by name.
-
-        Raises:
-            MXNetError: the shapes do not tell all others, or contradict one another.
-        """
-        return simple_bind(
-            self,
-            ctx,
-            grad_req,
-            type_dict,
-            stype_dict,
-            group2ctx,
-            shared_arg_names,
-            shared_exec,
-            shared_buffer,
-            kwargs,
-        )
-
-    def estimate_memory(
-        self,
-        is_train: bool = False,
-        strategy: str = "both",
-        type_dict: Mapping[str, Any] | None = None,
-        grad_req: Any = "write",
-        **kwargs: Any,
-    ) -> MemoryEstimate:
-        """Tells how much memory it takes to run once, before anything is allocated or run.
-
-        What is computed on the way is planned as an engine would that runs node by node:
-        'naive' gives each result memory of its own, 'inplace' lets operators write over inputs
-        that nobody needs any more, 'co-share' gives the memory of dead results to later ones,
-        'both' does both. 'xla' compiles the program, which may take minutes, and tells what XLA
-        allocates. ``MXNET_BACKWARD_DO_MIRROR=1`` counts as it does in training.
-
-        Args:
-            is_train: whether gradients are computed too.
-            strategy: how memory is shared.
-            type_dict: dtypes by name; the rest follow, or are float32.
-            grad_req: which gradients are computed in training, as for `simple_bind`.
-            kwargs: shapes by name, as for `simple_bind`.
-
-        Returns:
-            Bytes of arguments, auxiliary states, gradients, outputs and internal results;
-            ``print`` shows them.
-
-        Raises:
-            ParameterError: there is no such strategy.
-            MXNetError: the shapes do not tell all others, or contradict one another.
-        """
-        return estimate_memory(self, is_train, strategy, type_dict, grad_req, **kwargs)
+    bind = _bind.bind
+    simple_bind = _bind.simple_bind
+    estimate_memory = _memory.estimate_memory
 
     def eval(self, ctx: Context | None = None, **kwargs: Any) -> list[Any]:
         """Computes the outputs for these arrays.

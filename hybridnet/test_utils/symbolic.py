@@ -81,6 +81,14 @@ def _as_array(value: Any, ctx: Context, dtype: Any) -> NDArray:
     return array(host, ctx, host.dtype if isinstance(dtype, str) else dtype)
 
 
+def _bindable(
+    where: str, sym: Symbol, location: Any, aux_states: Any, ctx: Context, dtype: Any
+) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+    """Returns a symbol's arguments and its auxiliary states, by name."""
+    arrays = _by_name(where, sym.list_arguments(), location, ctx, dtype)
+    return arrays, _by_name(where, sym.list_auxiliary_states(), aux_states or {}, ctx, dtype)
+
+
 def _expected_by_name(names: Sequence[str], expected: Any) -> dict[str, Any]:
     if isinstance(expected, Mapping):
         return dict(expected)
@@ -179,13 +187,11 @@ def check_numeric_gradient(
     where = "check_numeric_gradient"
     _check_dtype(where, dtype)
     ctx = ctx or default_context()
-    names = sym.list_arguments()
-    arrays = _by_name(where, names, location, ctx, dtype)
-    states = _by_name(where, sym.list_auxiliary_states(), aux_states or {}, ctx, dtype)
+    arrays, states = _bindable(where, sym, location, aux_states, ctx, dtype)
     requests = (
         dict(grad_nodes)
         if isinstance(grad_nodes, Mapping)
-        else dict.fromkeys(names if grad_nodes is None else grad_nodes, "write")
+        else dict.fromkeys(sym.list_arguments() if grad_nodes is None else grad_nodes, "write")
     )
     host = {name: value.asnumpy() for name, value in arrays.items()}
     _, (shape, *_), _ = sym.infer_shape(**{name: value.shape for name, value in arrays.items()})
@@ -265,8 +271,7 @@ def check_symbolic_forward(
     where = "check_symbolic_forward"
     _check_dtype(where, dtype, numpy_too=True)
     ctx = ctx or default_context()
-    arrays = _by_name(where, sym.list_arguments(), location, ctx, dtype)
-    states = _by_name(where, sym.list_auxiliary_states(), aux_states or {}, ctx, dtype)
+    arrays, states = _bindable(where, sym, location, aux_states, ctx, dtype)
     executor = sym.bind(ctx, arrays, aux_states=states)
     executor.forward(is_train=False)
     names = sym.list_outputs()
@@ -316,8 +321,7 @@ def check_symbolic_backward(
     _check_dtype(where, dtype, numpy_too=True)
     ctx = ctx or default_context()
     names = sym.list_arguments()
-    arrays = _by_name(where, names, location, ctx, dtype)
-    states = _by_name(where, sym.list_auxiliary_states(), aux_states or {}, ctx, dtype)
+    arrays, states = _bindable(where, sym, location, aux_states, ctx, dtype)
     wanted = _expected_by_name(names, expected)
     grads = {}
     for name, value in wanted.items():

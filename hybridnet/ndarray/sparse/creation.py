@@ -219,7 +219,7 @@ def _csr_from_parts(
     if (np.diff(order) < 0).any():
         columns = columns[order]
         values = apply("take", values, upload(order, values.context))
-    aux = [upload(one, values.context) for one in (columns, ends)]
+    aux = [upload(host, values.context) for host in (columns, ends)]
     return CSRNDArray.of(values, aux, (rows, width))
 
 
@@ -247,7 +247,8 @@ def _csr_from_positions(
         target = upload(place.reshape(-1), values.context)
         values = apply("_rows_sum", values, target, rows=len(keys))
     ends = np.searchsorted(keys, np.arange(rows + 1) * width)
-    aux = [upload(one.astype(np.int64), values.context) for one in (keys % max(width, 1), ends)]
+    positions = (keys % max(width, 1), ends)
+    aux = [upload(host.astype(np.int64), values.context) for host in positions]
     return CSRNDArray.of(values, aux, (rows, width))
 
 
@@ -330,13 +331,13 @@ def _of_rows(values: NDArray, indices: NDArray, rows: int) -> RowSparseNDArray:
 def _parts_of(source: BaseSparseNDArray) -> SparseParts:
     source.trimmed()
     # A file has a CSR matrix' row ends before its columns.
-    aux = [one.asnumpy() for one in reversed(source._aux)]
+    aux = [array.asnumpy() for array in reversed(source._aux)]
     return SparseParts(source.stype, source.shape, source._data.asnumpy(), aux)
 
 
 def _from_parts(parts: SparseParts, ctx: Context) -> BaseSparseNDArray:
     kind = CSRNDArray if parts.stype == "csr" else RowSparseNDArray
-    aux = [upload(one, ctx) for one in reversed(parts.aux)]
+    aux = [upload(host, ctx) for host in reversed(parts.aux)]
     return kind.of(upload(parts.data, ctx), aux, parts.shape)
 
 

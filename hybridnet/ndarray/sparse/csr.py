@@ -82,7 +82,7 @@ class CSRNDArray(BaseSparseNDArray):
         kept = (self._aux[0] >= begin) * (self._aux[0] < end)
         size = int(np.count_nonzero(kept.asnumpy()))
         data, keys = (
-            apply("_contrib_boolean_mask", one, kept, size=size) for one in (self._data, keys)
+            apply("_contrib_boolean_mask", array, kept, size=size) for array in (self._data, keys)
         )
         indices, indptr = apply("_keys_csr", keys, rows=self.shape[0], columns=width)
         shape = (self.shape[0], max(end - begin, 0))

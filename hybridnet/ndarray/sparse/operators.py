@@ -1,4 +1,4 @@
-"""What operators do with sparse arrays without making them dense: a rule for each.
+"""Rules of operators for sparse arrays, which do without making them dense.
 
 The storage of a result is that of MXNet; an operator, or a mixture of storages, that has no rule
 here is computed on dense arrays, and gives a dense one.
@@ -204,7 +204,7 @@ def _retain(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[
 def _slice(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
     (x,) = inputs
     begin, end, step = (call.attrs[name] or () for name in ("begin", "end", "step"))
-    if type(x) is not CSRNDArray or len(begin) > 2 or any(one not in (None, 1) for one in step):
+    if type(x) is not CSRNDArray or len(begin) > 2 or any(size not in (None, 1) for size in step):
         return None
     spans = [slice(a, b).indices(size)[:2] for a, b, size in zip(begin, end, x.shape, strict=False)]
     made = x.rows(*spans[0])

@@ -86,18 +86,18 @@ def _total(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[A
     attrs = call.attrs
     axis = attrs["axis"]
     axes = range(x.ndim) if axis in (None, ()) else (axis,) if isinstance(axis, int) else axis
-    if attrs["exclude"] or not all(-x.ndim <= one < x.ndim for one in axes):
+    if attrs["exclude"] or not all(-x.ndim <= number < x.ndim for number in axes):
         return None
-    summed = sorted({one % x.ndim for one in axes})
+    summed = sorted({number % x.ndim for number in axes})
     if type(x) is CSRNDArray:
-        one = None if len(summed) == 2 else summed[0]
-        made = apply("_csr_sum", x._data, *x._aux, columns=x.shape[1], axis=one)
+        along = None if len(summed) == 2 else summed[0]
+        made = apply("_csr_sum", x._data, *x._aux, columns=x.shape[1], axis=along)
     elif summed[0] == 0:
         made = apply("sum", x._data, axis=tuple(summed))
     else:
         return None
     if call.name == "mean":
-        made = made / math.prod(x.shape[one] for one in summed)
+        made = made / math.prod(x.shape[number] for number in summed)
     kept = tuple(1 if i in summed else size for i, size in enumerate(x.shape))
     dropped = tuple(size for i, size in enumerate(x.shape) if i not in summed) or (1,)
     return [made.reshape(kept if attrs["keepdims"] else dropped)]
