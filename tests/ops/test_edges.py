@@ -1,9 +1,9 @@
 """Every operator at the edges of its dtypes: no hang, no crash, NumPy's answer or an error.
 
-Calls are made in processes that are watched (`edge_watch`), on the least and greatest whole numbers,
-zeros of either sign, NaN, infinities, shifts too far, and axes without elements; types alone are
-inferred for sizes above 2**31. The table "At the edges of dtypes" in `docs/differences.md` is read
-here: a difference from NumPy that no row explains fails.
+Calls are made in processes that are watched (`edge_watch`), on the least and greatest whole
+numbers, zeros of either sign, NaN, infinities, shifts too far, and axes without elements; types
+alone are inferred for sizes above 2**31. A table in `docs/differences.md`, "At the edges of
+dtypes", is read here: a difference from NumPy that no row explains fails.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def test_a_hang_and_a_crash_are_found_and_the_rest_goes_on(tmp_path):
         "    print(json.dumps(['begin', name, name + ' of int8']), flush=True)\n"
         "    if name == 'slow': time.sleep(1000)\n"
         "    if name == 'bad': os.abort()\n"
-        "    if name == 'wrong': print(json.dumps(['found', name, 'it', 'result', 'x']), flush=True)\n"
+        "    if name == 'wrong':\n"
+        "        print(json.dumps(['found', name, 'it', 'result', 'x']), flush=True)\n"
         "print(json.dumps(['end']), flush=True)\n"
     )
     names = ["good", "slow", "bad", "wrong", "good"]
@@ -149,6 +150,16 @@ def test_nothing_is_the_largest_of_nothing(call):
     with pytest.raises(ShapeError, match="needs at least one element along axis"):
         call(nd.zeros((2, 0)), axis=1)
     assert call(nd.zeros((0, 3)), axis=1).shape == (0,)  # of no row there is no question
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_singular_values_of_what_is_not_finite_are_nan(dtype):
+    a = np.array([[[np.nan, 1], [2, 3]], [[1, np.inf], [0, 1]], [[2, 0], [0, 1]]], dtype)
+    parts = mnp.linalg.svd(mnp.array(a, dtype=dtype))
+    for part in (*parts, mnp.linalg.pinv(mnp.array(a, dtype=dtype))):
+        assert np.isnan(part.asnumpy()[:2]).all()
+        assert np.isfinite(part.asnumpy()[2]).all()
+    np.testing.assert_allclose(parts[1].asnumpy()[2], [2, 1])
 
 
 def test_regions_without_end_are_pooled():
