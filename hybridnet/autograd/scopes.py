@@ -156,6 +156,9 @@ def backward(
 
     Raises:
         MXNetError: a head was not computed while recording.
+
+    Warns:
+        UserWarning: a head is of whole numbers or bool: so are its gradients.
     """
     run_backward(
         _listed(heads),

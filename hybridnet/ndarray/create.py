@@ -9,7 +9,8 @@ import numpy as np
 
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import FLOAT32, as_dtype
-from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.base.errors import ParameterError
+from hybridnet.base.shape_arguments import size_of, sizes_of
 from hybridnet.ops.core import registry
 
 from .copies import host_array, put
@@ -57,13 +58,6 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     return NDArray.from_value(put(host_array(source_array, wanted, "nd.array"), ctx), ctx)
 
 
-def _shape(shape: Dims, name: str) -> tuple[int, ...]:
-    dims = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    if any(int(size) < 0 for size in dims):
-        raise ShapeError(f"nd.{name}: the dimensions must be >= 0, got {dims}")
-    return tuple(int(size) for size in dims)
-
-
 def _create(name: str, attrs: dict[str, Any], ctx: Context | None) -> NDArray:
     made: NDArray = NDArray.apply_operator(registry.get(name), (), attrs, ctx=ctx)
     return made
@@ -75,15 +69,15 @@ def zeros(
     """Returns an array of zeros (float32 by default), in the storage type `stype`."""
     if stype not in (None, "default"):
         kind = storage_type(stype, "nd.zeros")
-        made: NDArray = kind.zeros(_shape(shape, "zeros"), ctx or current_context(), dtype)
+        made: NDArray = kind.zeros(sizes_of("nd.zeros", shape), ctx or current_context(), dtype)
         return made
-    attrs = {"shape": _shape(shape, "zeros"), "dtype": as_dtype(dtype or FLOAT32).name}
+    attrs = {"shape": sizes_of("nd.zeros", shape), "dtype": as_dtype(dtype or FLOAT32).name}
     return _create("_zeros", attrs, ctx)
 
 
 def ones(shape: Dims, ctx: Context | None = None, dtype: Any = None) -> NDArray:
     """Returns an array of ones (float32 by default)."""
-    attrs = {"shape": _shape(shape, "ones"), "dtype": as_dtype(dtype or FLOAT32).name}
+    attrs = {"shape": sizes_of("nd.ones", shape), "dtype": as_dtype(dtype or FLOAT32).name}
     return _create("_ones", attrs, ctx)
 
 
@@ -142,6 +136,7 @@ def linspace(
     dtype: Any = FLOAT32,
 ) -> NDArray:
     """Returns `num` evenly spaced numbers from `start` to `stop` (included with `endpoint`)."""
+    num = size_of("nd.linspace", num)
     step = (stop - start) / max(num - 1 if endpoint else num, 1)
     host = start + step * np.arange(num, dtype=np.float64)
     if endpoint and num > 1:
@@ -151,7 +146,8 @@ def linspace(
 
 def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any = None) -> NDArray:
     """Returns an (N, M or N) array with ones on the k-th diagonal and zeros elsewhere."""
-    return array(np.eye(N, M or None, k), ctx, as_dtype(dtype or FLOAT32))
+    rows, columns = size_of("nd.eye", N), size_of("nd.eye", M or N)
+    return array(np.eye(rows, columns, k), ctx, as_dtype(dtype or FLOAT32))
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:

@@ -16,6 +16,7 @@ import numpy as np
 
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.base.shape_arguments import size_of
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.shape.reshape import reshaped
 from hybridnet.runtime.record import recorder
@@ -91,7 +92,7 @@ def reshape(x: Any, shape: tuple[Any, ...], options: dict[str, Any]) -> Any:
         raise ParameterError(f"reshape: takes shape and reverse, got {', '.join(options)}")
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
-    wanted = tuple(int(size) for size in shape)
+    wanted = tuple([size if type(size) is int else size_of("reshape", size) for size in shape])
     return x.view(0, reshaped(x.shape, wanted, reverse))
 
 

@@ -666,6 +666,9 @@ class NDArray(AbstractArray):
 
         Raises:
             MXNetError: this array was not computed while recording.
+
+        Warns:
+            UserWarning: it is of whole numbers or bool: so are its gradients.
         """
         backward(
             [self],

@@ -11,20 +11,14 @@ import numpy as onp
 
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import FLOAT32
-from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.base.errors import ParameterError
+from hybridnet.base.shape_arguments import sizes_of
 from hybridnet.ops.core import registry
 
 from .calls import apply, dtype_name
 from .multiarray import ndarray
 
 __all__ = ["NAMES", "Creation"]
-
-
-def _dims(name: str, shape: Any) -> tuple[int, ...]:
-    dims = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
-    if any(int(size) < 0 for size in dims):
-        raise ShapeError(f"np.{name}: the dimensions must be >= 0, got {dims}")
-    return tuple(int(size) for size in dims)
 
 
 class Creation:
@@ -53,7 +47,7 @@ class Creation:
             ctx: where; default the current context.
         """
         _check_order("zeros", order)
-        shape = _dims("zeros", shape)
+        shape = sizes_of("np.zeros", shape)
         return self._make("_npi_zeros", ctx, shape=shape, dtype=dtype_name(dtype, "float32"))
 
     def ones(
@@ -61,7 +55,7 @@ class Creation:
     ) -> Any:
         """Returns an array of ones; the arguments are those of `zeros`."""
         _check_order("ones", order)
-        shape = _dims("ones", shape)
+        shape = sizes_of("np.ones", shape)
         return self._make("_npi_ones", ctx, shape=shape, dtype=dtype_name(dtype, "float32"))
 
     def empty(
@@ -90,7 +84,7 @@ class Creation:
             out: an array for the result.
         """
         _check_order("full", order)
-        shape = _dims("full", shape)
+        shape = sizes_of("np.full", shape)
         if hasattr(fill_value, "as_np_ndarray") or isinstance(fill_value, onp.ndarray):
             made = apply("_npi_broadcast_to", fill_value, shape=shape, out=out)
             return made if dtype is None else made.astype(dtype)
@@ -196,7 +190,7 @@ class Creation:
 
     def indices(self, dimensions: Any, dtype: Any = onp.int32, ctx: Context | None = None) -> Any:
         """Returns the position along each axis of every element of an array of these dimensions."""
-        dimensions = _dims("indices", dimensions)
+        dimensions = sizes_of("np.indices", dimensions)
         return self._make(
             "_npi_indices", ctx, dimensions=dimensions, dtype=dtype_name(dtype, "int32")
         )

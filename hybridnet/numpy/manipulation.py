@@ -8,6 +8,7 @@ from typing import Any
 import numpy as onp
 
 from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.base.shape_arguments import sizes_of
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.handle import Operand
 
@@ -309,7 +310,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 def resize(a: Any, new_shape: Any) -> Any:
     """Returns an array of a shape, filled with the elements over and over."""
     a = ravel(a)
-    shape = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
+    shape = sizes_of("np.resize", new_shape)
     count, size = int(onp.prod(shape, dtype=int)), shape_of("resize", a)[0]
     if not size:
         return apply("_npi_full_like", broadcast_to(operand(0.0), shape), fill_value=0.0)

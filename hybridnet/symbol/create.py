@@ -10,6 +10,7 @@ from typing import Any
 from hybridnet import engine
 from hybridnet.base.dtype import CODE_OF, FLOAT32, as_dtype
 from hybridnet.base.errors import FormatError, ParameterError
+from hybridnet.base.shape_arguments import listed_sizes
 from hybridnet.graph import json
 from hybridnet.graph.attributes import stored_name
 from hybridnet.graph.node import Edge, variable
@@ -74,7 +75,7 @@ def var(
         if multiplier is not None:
             attrs[stored_name(key)] = str(multiplier)
     if shape is not None:
-        attrs["__shape__"] = str((shape,) if isinstance(shape, int) else tuple(shape))
+        attrs["__shape__"] = str(listed_sizes(f"var {name!r}", shape))
     if dtype is not None:
         attrs["__dtype__"] = str(CODE_OF[as_dtype(dtype)])
     if init is not None:

@@ -7,10 +7,12 @@ recorded: the gradient joins the segment of the forward pass, and both become on
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
+from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.storage import in_place
@@ -24,6 +26,11 @@ __all__ = ["backward"]
 _NOT_RECORDED: Final = (
     "backward: this array was not computed inside `with autograd.record():` from an array with "
     "attach_grad(), so nothing has a gradient"
+)
+_WHOLE: Final = (
+    "backward: requires an array of floats, got one of {}: gradients of whole numbers are whole "
+    "numbers, without their fractions; compute it from x.astype('float32') inside "
+    "`with autograd.record():`"
 )
 _BEFORE_TRACE: Final = (
     "backward: a traced function (hn.function or hybridize()) cannot take gradients back through "
@@ -103,6 +110,9 @@ def backward(
     Raises:
         MXNetError: a head was not computed while recording, or its tape is used up.
         ShapeError, DTypeError: a head's gradient has another shape or dtype.
+
+    Warns:
+        UserWarning: a head is of whole numbers or bool; its gradients are computed, as in MXNet.
     """
     if not heads:
         raise ParameterError("backward: needs at least one array to differentiate, got none")
@@ -116,6 +126,8 @@ def backward(
             if head.edge is None or not head.edge.node.wanted:
                 used = head.edge is not None and type(head.edge.node) is TapeNode
                 raise MXNetError(_USED_UP if used else _NOT_RECORDED)
+            if not is_float(head.inferred_dtype):
+                warnings.warn(_WHOLE.format(head.inferred_dtype), stacklevel=3)
         # Rules are written for the semantics of `nd`, whatever the heads have.
         seeds = [_seed(head, grad).as_nd_ndarray() for head, grad in zip(heads, given, strict=True)]
         ends = [head.edge for head in heads]

@@ -244,9 +244,16 @@ def test_whole_number_variables():
     x = variable([1, 2], "int32")
     with autograd.record():
         y = x * 3
-    y.backward()
+    with pytest.warns(UserWarning, match=r"got one of int32: .*compute it from x.astype") as told:
+        y.backward()
+    assert told[0].filename == __file__
     assert x.grad.dtype is np.int32
     np.testing.assert_array_equal(x.grad.asnumpy(), [3, 3])
+    with autograd.record():
+        y = x * 3
+    with pytest.warns(UserWarning, match="got one of int32") as told:
+        autograd.backward([y])
+    assert told[0].filename == __file__
 
 
 # Backward

@@ -103,9 +103,9 @@ LOOPS = [function_in_place, eager_in_place, executor, eager, hybridized, traced_
 def _can_raise(frame: FrameType) -> bool:
     """Whether an exception raised here is one that may come.
 
-    Python raises nothing as a `with` ends, before it calls `__exit__`; and what a tracer raises in a
-    comprehension, as it goes on to the next element, leaves a `with` around it without its end
-    (Python 3.12 and 3.13; a signal's handler does not).
+    Python raises nothing as a `with` ends, before it calls `__exit__`. And what a tracer raises in
+    a comprehension, as it goes on to the next element, leaves a `with` around it without its end
+    (Python 3.12 and 3.13; what a signal's handler raises does not).
     """
     step = dis.opname[frame.f_code.co_code[frame.f_lasti]]
     return not (leaves_with(frame) or step.startswith("JUMP_BACKWARD"))

@@ -6,6 +6,7 @@ from typing import Any
 
 from hybridnet import initializer
 from hybridnet.base.errors import ParameterError
+from hybridnet.ops.core import registry
 
 from ..block import HybridBlock
 
@@ -22,7 +23,7 @@ class Activation(HybridBlock):
     """
 
     def __init__(self, activation: str, **kwargs: Any) -> None:
-        self._activation = activation
+        self._activation = known_activation(type(self).__name__, activation)
         super().__init__(**kwargs)
 
     def _alias(self) -> str:
@@ -36,10 +37,25 @@ class Activation(HybridBlock):
         return F.Activation(x, act_type=self._activation, name="fwd")
 
 
+def known_activation(where: str, name: str) -> str:
+    """Returns the name of an activation.
+
+    Raises:
+        ParameterError: there is none of this name; `where` begins the message.
+    """
+    param = registry.get("Activation").params["act_type"]
+    try:
+        found: str = param.read(name)
+        return found
+    except ValueError:
+        raise ParameterError(f"{where}: activation must be {param.kind}, got {name!r}") from None
+
+
 def activation_of(block: HybridBlock, name: str | None) -> Activation | None:
     """Returns the activation inside a layer, called after the layer; None for None."""
     if name is None:
         return None
+    known_activation(type(block).__name__, name)
     with block.name_scope():
         return Activation(name, prefix=name + "_")
 

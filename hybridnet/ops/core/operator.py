@@ -326,7 +326,7 @@ class OpCall(Call):
                 outputs = jax.eval_shape(evaluate, operands, scalars)
         except MXNetError:
             raise
-        except (TypeError, ValueError, IndexError, ZeroDivisionError) as error:
+        except (TypeError, ValueError, IndexError, ArithmeticError) as error:
             raise _refusal(self, shown, error) from error
         return tuple(tensor_type(tuple(array.shape), np.dtype(array.dtype)) for array in outputs)
 

@@ -36,6 +36,7 @@ def _reduction(
     doc: str,
     *,
     aliases: Sequence[str] = (),
+    of_some: bool = False,
 ) -> None:
     """Registers a reduction.
 
@@ -44,6 +45,7 @@ def _reduction(
         function: computes it: of (array, axes), with the reduced axes kept as size 1.
         doc: the first line of the documentation.
         aliases: other names.
+        of_some: whether there is no result of no elements.
     """
 
     def lowering(
@@ -57,9 +59,14 @@ def _reduction(
         axes = reduced_axes(name, data, axis, exclude)
         return (tensor_type(reduced_shape(data.shape, axes, keepdims), data.dtype),)
 
+    def check(data: TensorType, *, axis: Any, exclude: bool, **_: Any) -> None:
+        if of_some:
+            _some(name, data, reduced_axes(name, data, axis, exclude))
+
     operator(
         name,
         aliases=aliases,
+        check=check,
         infer=infer,
         cost=lambda data, **_: float(data.size),
         doc=f"{doc}\n\n{_AXES_DOC}",
@@ -130,12 +137,14 @@ _reduction(
     extreme(lambda *args, **keywords: jnp.max(*args, **keywords)),
     "Largest element over axes; the gradient goes to every element that equals it.",
     aliases=("max_axis",),
+    of_some=True,
 )
 _reduction(
     "min",
     extreme(lambda *args, **keywords: jnp.min(*args, **keywords)),
     "Smallest element over axes; the gradient goes to every element that equals it.",
     aliases=("min_axis",),
+    of_some=True,
 )
 
 
@@ -171,6 +180,12 @@ def _norm(
     return convert(_norm_of(x, axes, ord).reshape(shape), dtype)
 
 
+def _some(name: str, data: TensorType, axes: Sequence[int]) -> None:
+    """Raises ShapeError where there is nothing to choose from, although there are results."""
+    if not all(data.shape[axis] for axis in axes):
+        raise ShapeError(f"{name}: needs at least one element along axis {tuple(axes)}, got {data}")
+
+
 def _arg_extreme(name: str, finder: Callable[..., Any], doc: str) -> None:
     """Registers argmax or argmin."""
 
@@ -183,10 +198,14 @@ def _arg_extreme(name: str, finder: Callable[..., Any], doc: str) -> None:
         axes = reduced_axes(name, data, axis)
         return (tensor_type(reduced_shape(data.shape, axes, keepdims), data.dtype),)
 
+    def check(data: TensorType, *, axis: int | None, **_: Any) -> None:
+        refuse_bool(name)(data)
+        _some(name, data, reduced_axes(name, data, axis))
+
     operator(
         name,
         infer=infer,
-        check=refuse_bool(name),
+        check=check,
         no_gradient=f"its result is a position; {STEP}",
         doc=f"""{doc}
 

@@ -60,7 +60,8 @@ def _parts(data: Any, heads: int, parts: int) -> list[Any]:
 def _scores(queries: Any, keys: Any) -> Any:
     scale = 1 / queries.shape[-1] ** 0.5
     scores = jnp.einsum("qbhd,kbhd->bhqk", queries * scale, keys)
-    return scores.reshape(-1, *scores.shape[2:])
+    batch, heads, *rest = scores.shape
+    return scores.reshape(batch * heads, *rest)
 
 
 def _mixed(attention: Any, values: Any) -> Any:

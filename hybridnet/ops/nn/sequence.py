@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from hybridnet.base.attrs import Range
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp
+from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from ..core.checks import fill
@@ -94,6 +94,12 @@ def sequence_mask(
     return jnp.where(steps < lengths, data, convert(jnp.asarray(value), data.dtype))
 
 
+def _check_last(data: TensorType, *lengths: TensorType, axis: int, **options: Any) -> None:
+    _check("SequenceLast")(data, *lengths, axis=axis, **options)
+    if not data.shape[axis]:
+        raise ShapeError(f"SequenceLast: needs at least one step, on axis {axis}, got data {data}")
+
+
 def _last_type(data: TensorType, *_: TensorType, axis: int, **__: Any) -> tuple[TensorType]:
     shape = data.shape[:axis] + data.shape[axis + 1 :]
     return (tensor_type(shape, data.dtype),)
@@ -102,7 +108,7 @@ def _last_type(data: TensorType, *_: TensorType, axis: int, **__: Any) -> tuple[
 @operator(
     "SequenceLast",
     takes=_takes,
-    check=_check("SequenceLast"),
+    check=_check_last,
     infer=_last_type,
     complete=_complete,
 )
@@ -126,7 +132,7 @@ def sequence_last(
         (batch, ...), of the dtype of `data`.
     """
     if sequence_length is None:
-        return jnp.take(data, -1, axis=axis)
+        return lax.index_in_dim(data, -1, axis, keepdims=False)
     lengths = _steps_and_lengths(data, sequence_length, axis)[1]
     last = jnp.clip(lengths, 1, data.shape[axis]) - 1
     return jnp.take_along_axis(data, last, axis=axis).squeeze(axis)

@@ -45,6 +45,8 @@ def fft(data: Any, *, compute_size: int = 128) -> Any:
     Returns:
         The shape of `data` with 2 * d: the real and the imaginary part of each number in turn.
     """
+    if not data.size:  # which the transform refuses
+        return data.reshape(*data.shape[:-1], data.shape[-1] * 2)
     found = jnp.fft.fft(data.astype(wide(data.dtype)))
     parts = jnp.stack([found.real, found.imag], -1)
     return parts.reshape(*data.shape[:-1], -1).astype(data.dtype)
@@ -65,6 +67,8 @@ def ifft(data: Any, *, compute_size: int = 128) -> Any:
     Returns:
         The shape of `data` with d.
     """
+    if not data.size:
+        return data.reshape(*data.shape[:-1], data.shape[-1] // 2)
     parts = data.astype(wide(data.dtype)).reshape(*data.shape[:-1], -1, 2)
     found = jnp.fft.ifft(parts[..., 0] + 1j * parts[..., 1])
     return (found.real * found.shape[-1]).astype(data.dtype)

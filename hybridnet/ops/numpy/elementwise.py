@@ -190,7 +190,16 @@ def _bits(name: str, function: Callable[[Any, Any], Any], doc: str) -> None:
 
 
 def _lcm(a: Any, b: Any) -> Any:
-    return jnp.lcm(a, b) if a.dtype != BOOL else a & b
+    if a.dtype == BOOL:
+        return a & b
+    # Of sizes, which the unsigned dtype holds: the least whole number has none in its own, and
+    # Euclid's algorithm would never end on it.
+    unsigned = np.dtype(f"uint{8 * a.dtype.itemsize}")
+    return jnp.lcm(_size(a, unsigned), _size(b, unsigned)).astype(a.dtype)
+
+
+def _size(x: Any, unsigned: np.dtype[Any]) -> Any:
+    return jnp.where(x < 0, -x, x).astype(unsigned)
 
 
 _bits("_npi_bitwise_and", lambda a, b: a & b, "Bits that are set in both; of bool, logical and.")

@@ -41,6 +41,19 @@ def _wide(a: Any) -> Any:
     return a if a.dtype in (np.float32, np.float64) else a.astype(np.float32)
 
 
+def _where_finite(a: Any, function: Callable[[Any], tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Applies a function of finite matrices; the results of others are NaN.
+
+    LAPACK's singular value decomposition of a matrix with NaN or infinity may never end.
+    """
+    finite = jnp.isfinite(a).all((-2, -1))
+    made = function(jnp.where(finite[..., None, None], a, 0))
+    return tuple(
+        jnp.where(finite.reshape(*finite.shape, *(1,) * (part.ndim - finite.ndim)), part, jnp.nan)
+        for part in made
+    )
+
+
 def _of_matrix(
     name: str, function: Callable[..., Any], doc: str, outputs: int = 1, square: bool = True
 ) -> None:
@@ -69,7 +82,7 @@ _of_matrix(
 )
 _of_matrix(
     "_npi_svd",
-    lambda a: tuple(jnp.linalg.svd(a, full_matrices=False)),
+    lambda a: _where_finite(a, lambda a: tuple(jnp.linalg.svd(a, full_matrices=False))),
     "Singular value decomposition: a = u @ diag(s) @ vt, with as many columns as the shorter side.",
     outputs=3,
     square=False,
@@ -126,7 +139,7 @@ def _pinv_scalar_rcond(a: Any, *, rcond: float = 1e-15, hermitian: bool = False)
 
 
 def _pseudo_inverse(a: Any, rcond: Any) -> Any:
-    return jnp.linalg.pinv(a, rtol=rcond.astype(a.dtype))
+    return _where_finite(a, lambda a: (jnp.linalg.pinv(a, rtol=rcond.astype(a.dtype)),))[0]
 
 
 @operator("_npi_tensorinv")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from hybridnet.base.attrs import Shape
 from hybridnet.base.dtype import BOOL, INT64
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp
+from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from ..core.families import promoted
@@ -117,7 +117,12 @@ def _diag(data: Any, *, k: int = 0) -> Any:
     return jnp.diag(data, k)
 
 
-@operator("_np_diagflat")
+def _diagflat_type(data: TensorType, *, k: int) -> tuple[TensorType]:
+    side = data.size + abs(k)
+    return (tensor_type((side, side), data.dtype),)
+
+
+@operator("_np_diagflat", infer=_diagflat_type)
 def _diagflat(data: Any, *, k: int = 0) -> Any:
     """A matrix with the flattened array on the k-th diagonal."""
     return jnp.diagflat(data, k)
@@ -137,11 +142,23 @@ def _triu(data: Any, *, k: int = 0) -> Any:
     return jnp.triu(data, k)
 
 
-@operator("_npi_polyval")
+# Coefficients that are written out one by one; more are gone through in a loop.
+_WRITTEN_OUT: Final = 64
+
+
+def _polyval_type(p: TensorType, x: TensorType) -> tuple[TensorType]:
+    if len(p.shape) != 1:
+        raise ShapeError(f"_npi_polyval: p must have 1 dimension, got p {p}")
+    return (tensor_type(x.shape, promote_types((p, x))),)
+
+
+@operator("_npi_polyval", infer=_polyval_type)
 def _polyval(p: Any, x: Any) -> Any:
     """A polynomial at points: p holds its coefficients, the highest power first."""
     p, x = promoted(p, x)
     value = jnp.zeros(x.shape, x.dtype)
+    if p.shape[0] > _WRITTEN_OUT:
+        return lax.scan(lambda value, factor: (value * x + factor, None), value, p)[0]
     for i in range(p.shape[0]):
         value = value * x + p[i]
     return value

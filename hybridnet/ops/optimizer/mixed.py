@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
 from hybridnet.base.attrs import REQUIRED, Count, Range, Scalars
-from hybridnet.base.errors import ParameterError
+from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
 
@@ -134,6 +134,12 @@ def _several(name: str, of: str, *, preloaded: bool = False) -> None:
             )
         for i in range(num_weights):
             check_update(name, row.inputs, types[each * i : each * (i + 1)])
+        for rates in types[each * num_weights :]:
+            if rates.shape != (num_weights,):
+                raise ShapeError(
+                    f"{name}: the learning rates and the weight decays must have shape "
+                    f"({num_weights},), one for each weight, got {rates}"
+                )
 
     def infer(*types: TensorType, num_weights: int, **_: Any) -> Sequence[TensorType]:
         groups = [types[each * i : each * (i + 1)] for i in range(num_weights)]

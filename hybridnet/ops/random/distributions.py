@@ -75,10 +75,11 @@ def gamma_samples(key: Any, shape: Shape, dtype: Any, alpha: Any, beta: Any) -> 
         fits = (cube > 0) & (jnp.log1p(-uniforms(second, shape, kind)) < bound)
         return key, jnp.where(accepted, samples, d * cube), accepted | fits
 
-    # NaN parameters fit nothing; they are accepted from the start.
-    unusable = jnp.broadcast_to(~(d > 0), shape)
+    # NaN and infinite parameters fit nothing; they are accepted from the start, as NaN and inf.
+    unusable = jnp.broadcast_to(~(d > 0) | (d == jnp.inf), shape)
     key, last = children(key, 2)
-    start = (key, jnp.full(shape, jnp.nan, kind), unusable)
+    first = jnp.where(d == jnp.inf, d, jnp.nan)
+    start = (key, jnp.broadcast_to(first, shape).astype(kind), unusable)
     _, samples, _ = lax.while_loop(lambda carry: ~carry[2].all(), attempt, start)
     power = (1 - uniforms(last, shape, kind)) ** (1 / jnp.where(small, alpha, 1))
     return beta * jnp.where(small, samples * power, samples)
@@ -87,7 +88,9 @@ def gamma_samples(key: Any, shape: Shape, dtype: Any, alpha: Any, beta: Any) -> 
 def _poisson(key: Any, shape: Shape, dtype: Any, rate: Any) -> Any:
     rate = jnp.broadcast_to(rate, shape)
     with jax.threefry_partitionable(True):
-        return jax.random.poisson(key, rate, shape, np.int64)
+        counts = jax.random.poisson(key, rate, shape, np.int64).astype(rate.dtype)
+    # A count for a rate; infinity has itself, and what is no rate (NaN, below 0) NaN.
+    return jnp.where((rate >= 0) & (rate < jnp.inf), counts, jnp.where(rate > 0, rate, jnp.nan))
 
 
 def _negative_binomial(key: Any, shape: Shape, dtype: Any, k: Any, p: Any) -> Any:

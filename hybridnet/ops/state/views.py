@@ -11,6 +11,7 @@ from typing import Any
 
 from hybridnet.base.attrs import DType, Index, Scalar, Shape
 from hybridnet.base.dtype import as_dtype
+from hybridnet.base.errors import ShapeError
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
@@ -55,7 +56,13 @@ def _starts(shape: tuple[int, ...], lengths: tuple[int, ...], offset: Any) -> li
     return starts
 
 
-@operator("_view", infer=lambda base, *, shape, **_: [tensor_type(shape, base.dtype)])
+def _view_type(base: TensorType, *, shape: tuple[int, ...], **_: Any) -> list[TensorType]:
+    if math.prod(shape) > base.size:
+        raise ShapeError(f"_view: base must have the elements of shape {shape}, got {base}")
+    return [tensor_type(shape, base.dtype)]
+
+
+@operator("_view", infer=_view_type)
 def view(base: Any, *, offset: Index, shape: Shape, block: bool = False) -> Any:
     """Reads ``prod(shape)`` elements of `base`, taken as one row, from `offset` on.
 
@@ -98,7 +105,17 @@ def _given_type(*_: TensorType, shape: tuple[int, ...], dtype: str) -> list[Tens
     return [tensor_type(shape, as_dtype(dtype))]
 
 
-@operator("_assign_cast", infer=_given_type)
+def _assigned_type(value: TensorType, *, shape: tuple[int, ...], dtype: str) -> list[TensorType]:
+    surplus = len(shape) - len(value.shape)
+    fits = surplus >= 0 and all(
+        size in (1, wanted) for size, wanted in zip(value.shape, shape[surplus:], strict=True)
+    )
+    if not fits:
+        raise ShapeError(f"_assign_cast: value must broadcast to shape {shape}, got {value}")
+    return [tensor_type(shape, as_dtype(dtype))]
+
+
+@operator("_assign_cast", infer=_assigned_type)
 def assign_cast(value: Any, *, shape: Shape, dtype: DType) -> Any:
     """Broadcasts `value` to a shape, in another dtype: ``x[:] = value``."""
     return jnp.broadcast_to(convert(value, as_dtype(dtype)), shape)

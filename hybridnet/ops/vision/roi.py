@@ -67,6 +67,9 @@ def _pool(data: Any, rois: Any, pooled: tuple[int, int], scale: float) -> tuple[
     (regions, rows, columns, channels).
     """
     batch, channels, height, width = data.shape
+    shape = (rois.shape[0], *pooled, channels)
+    if not data.size or not rois.size:  # no part has a pixel, or there is none
+        return jnp.zeros(shape, data.dtype), jnp.full(shape, -1, "int32")
     left, top, right, bottom = _round(rois[:, 1:] * scale).T
     row_start, row_stop = _bins(top, bottom, pooled[0], height)
     column_start, column_stop = _bins(left, right, pooled[1], width)
@@ -87,7 +90,6 @@ def _pool(data: Any, rois: Any, pooled: tuple[int, int], scale: float) -> tuple[
         better = inside[..., None] & (values > best)
         return jnp.where(better, values, best), jnp.where(better, place[..., None], index)
 
-    shape = (rois.shape[0], *pooled, channels)
     start = (jnp.full(shape, -jnp.inf, data.dtype), jnp.full(shape, -1, "int32"))
     best, index = lax.fori_loop(0, tallest * widest, step, start)
     return jnp.where(index < 0, 0, best), index

@@ -33,20 +33,27 @@ class _Regions(NamedTuple):
 
 
 def _regions(
-    rois: Any, images: int, pooled: tuple[int, int], scale: float, ratio: int, aligned: bool
+    rois: Any,
+    data: tuple[int, ...],
+    pooled: tuple[int, int],
+    scale: float,
+    ratio: int,
+    aligned: bool,
 ) -> _Regions:
     offset = 0.5 if aligned else 0.0
     image, left, top, right, bottom = rois.T
     start = (top * scale - offset, left * scale - offset)
     stop = (bottom * scale - offset, right * scale - offset)
     part, samples = [], []
-    for low, high, count in zip(start, stop, pooled, strict=True):
+    for low, high, count, size in zip(start, stop, pooled, data[2:], strict=True):
         length = high - low if aligned else jnp.maximum(high - low, 1)
         part.append(length / count)
-        adaptive = jnp.maximum(jnp.ceil(length / count), 0).astype("int32")
+        wanted = jnp.maximum(jnp.ceil(length / count), 0)
+        # A part larger than two maps is no region of one: infinite ones would be sampled for ever.
+        adaptive = jnp.where(wanted < 2 * size, wanted, 2 * size).astype("int32")
         samples.append(jnp.full(len(rois), ratio, "int32") if ratio > 0 else adaptive)
     number = image.astype("int32")
-    there = (number >= 0) & (number < images)
+    there = (number >= 0) & (number < data[0])
     return _Regions(number, there, start, (part[0], part[1]), (samples[0], samples[1]))
 
 
@@ -164,9 +171,14 @@ def roi_align(
         parts with `position_sensitive`.
     """
     dtype, pooled = wide(data.dtype), grid_of(pooled_size)
-    batch, channels, height, width = data.shape
+    _, channels, height, width = data.shape
     places = rois.astype(dtype)
-    regions = _regions(places, batch, pooled, spatial_scale, sample_ratio, aligned)
+    if not data.size or not rois.size:  # there is nothing to sample, or for nothing
+        (made,) = _align_type(
+            data, rois, pooled_size=pooled_size, position_sensitive=position_sensitive
+        )
+        return jnp.zeros(made.shape, data.dtype)
+    regions = _regions(places, data.shape, pooled, spatial_scale, sample_ratio, aligned)
     # Channels last, so that a pixel is one run of memory.
     pixels = jnp.moveaxis(data, 1, 3).reshape(-1, channels).astype(dtype)
     total = _each_sample(
@@ -221,7 +233,9 @@ def backward_roi_align(
     dtype, pooled = wide(data.dtype), grid_of(pooled_size)
     batch, channels, height, width = data.shape
     places = rois.astype(dtype)
-    regions = _regions(places, batch, pooled, spatial_scale, sample_ratio, aligned)
+    if not data.size or not rois.size:
+        return jnp.zeros(data.shape, data.dtype)
+    regions = _regions(places, data.shape, pooled, spatial_scale, sample_ratio, aligned)
     spread = jnp.moveaxis(grad.astype(dtype), 1, 3)
     if position_sensitive:
         own = (

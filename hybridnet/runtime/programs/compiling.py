@@ -21,6 +21,7 @@ from ..segments.code import Code
 from .compile_options import options_for, options_for_memory, options_for_size
 from .program_rules import picks_for
 from .recipe import BY_RULES, Options, Recipe
+from .room import check_extents
 
 __all__ = [
     "compile_code",
@@ -91,6 +92,7 @@ def compile_code(code: Code, recipe: Recipe = BY_RULES) -> Executable:
         Exception: whatever a lowering or XLA has against it.
     """
     traced, sites = _traced(code, recipe)
+    check_extents(code, traced.jaxpr)
     options = {
         **options_beside(code, traced.jaxpr),
         **_options(code, recipe, sites),

@@ -16,10 +16,12 @@ from hybridnet.base.errors import OutOfMemoryError
 from ..segments.code import Code
 from .executable import innermost
 
-__all__ = ["look_for_room", "memory_of"]
+__all__ = ["check_extents", "look_for_room", "memory_of"]
 
 #: Programs that make less do without: a look takes some microseconds, which these have not.
 _LARGE: Final = 32 << 20
+# XLA counts bytes in 64 bits, and ends the process where an array has more.
+_COUNTED: Final = 1 << 63
 # Operators that an error names.
 _NAMED: Final = 6
 
@@ -36,6 +38,32 @@ def memory_of(code: Code, compiled: Any) -> int:
     return int(size) if size >= _LARGE else 0
 
 
+def check_extents(code: Code, closed: Any) -> None:
+    """Sees that XLA can count the bytes of every array of a program, axes of size 0 left out.
+
+    Args:
+        code: the program.
+        closed: what it was traced to.
+
+    Raises:
+        OutOfMemoryError: it cannot.
+    """
+    for equation in closed.jaxpr.eqns:
+        for variable in equation.outvars:
+            shape = getattr(variable.aval, "shape", ())
+            if shape and math.prod(filter(None, shape)) * variable.aval.dtype.itemsize >= _COUNTED:
+                raise OutOfMemoryError(
+                    f"{_named(code)} on {code.ctx}: an array must take fewer than 2**63 bytes, got "
+                    f"shape {shape} of {variable.aval.dtype.name}"
+                )
+
+
+def _named(code: Code) -> str:
+    names = list(dict.fromkeys(call.name for call, _ in code.instructions))
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
+
+
 def look_for_room(code: Code, size: int) -> None:
     """Sees that a program's memory can be allocated.
 
@@ -43,11 +71,9 @@ def look_for_room(code: Code, size: int) -> None:
         OutOfMemoryError: it cannot; nothing has happened.
     """
     if not has_room(size):
-        names = list(dict.fromkeys(call.name for call, _ in code.instructions))
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         needs, results = (f"{n / 2**20:,.0f} MiB" for n in (size, _result_bytes(code)))
         raise OutOfMemoryError(
-            f"{', '.join(names[:_NAMED])}{more} on {code.ctx}: needs {needs} beside its inputs "
+            f"{_named(code)} on {code.ctx}: needs {needs} beside its inputs "
             f"({results} of it for results), which the process cannot get; no array was changed: "
             "go on with smaller batches, or drop arrays"
         )
