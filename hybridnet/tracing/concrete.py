@@ -312,8 +312,8 @@ class ConcreteFunction:
         tape.state.recording = self._num_tracked > 0
         try:
             outputs = self._apply(operands, tuple(scalars))
-            for output in outputs[self._num_tracked :]:
-                output.set_edge(None)
+            for untracked in outputs[self._num_tracked :]:
+                untracked.set_edge(None)
             for write in self._writes:
                 target = write.target
                 array = arrays[target] if isinstance(target, int) else target.get()
