@@ -6,6 +6,7 @@ caller's segment like any operator; so a training step made of them can still be
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Sequence
 from contextlib import nullcontext
 from typing import Any, Final, cast, final
@@ -49,6 +50,9 @@ class GraphCall(Call):
         split: how it was made from a graph to be differentiated; None for any other.
         weight: the number of its operators.
         optimized: whether passes are run over the graph before it becomes a part of a program.
+        origin: the call that made this one for its training or its gradient. A program that runs
+            this one keeps it alive, and with it what the next graph of this structure finds
+            (`shared_call`): else that would make everything of its training anew.
     """
 
     __slots__ = (
@@ -62,6 +66,7 @@ class GraphCall(Call):
         "input_types",
         "on_host",
         "optimized",
+        "origin",
         "output_types",
         "replays",
         "split",
@@ -76,8 +81,10 @@ class GraphCall(Call):
         num_visible: int | None = None,
         split: GradientGraph | None = None,
         optimized: bool | None = None,
+        origin: GraphCall | None = None,
     ) -> None:
         self.graph = graph
+        self.origin = origin
         self.input_types = input_types
         self._name = name
         self.hosts = host_scalars_of(graph)
@@ -197,6 +204,7 @@ class GraphCall(Call):
                 self.num_visible,
                 split,
                 self.optimized,
+                self,
             )
             made = self._training.setdefault(key, made)
         return made
@@ -237,7 +245,8 @@ class GraphCall(Call):
         return self._backward[given]
 
     def _gradient_call(self, graph: Graph, types: Types) -> GraphCall:
-        return GraphCall(graph, types, f"_backward_{self.name}", optimized=self.optimized)
+        name = f"_backward_{self.name}"
+        return GraphCall(graph, types, name, optimized=self.optimized, origin=self)
 
     def first_residual(self, split: GradientGraph) -> int:
         """Returns the number of the first output that is kept for the gradient."""
@@ -295,6 +304,8 @@ class GraphCall(Call):
 
 
 _shared: Final[WeakValueDictionary[Any, GraphCall]] = WeakValueDictionary()
+# The numbers of blocks and symbols in a name.
+_COUNTER: Final = re.compile(r"(?<=[a-z])[0-9]+(?=_|$)")
 
 
 def shared_call(
@@ -304,13 +315,16 @@ def shared_call(
 
     Programs are found by the identity of their calls, so a function that is traced again, or each
     instance's method, runs the programs that are there. What the call keeps alive holds neither
-    arrays nor what is asked for numbers.
+    arrays nor what is asked for numbers. Names may differ in the numbers that count blocks and
+    symbols of one kind, as in ``dense0`` and ``dense7``: the call has that of the first.
 
     Returns:
         The call, and the graph's scalars in the order in which the call takes them.
     """
     structure, scalars = structure_of(graph)
-    key = (name, num_visible, input_types, structure, mirror_marks(graph), passes_enabled())
+    # Blocks and symbols that are given no name are numbered through: that tells nothing of them.
+    kind = _COUNTER.sub("", name)
+    key = (kind, num_visible, input_types, structure, mirror_marks(graph), passes_enabled())
     made = _shared.get(key)
     if made is None:
         call = GraphCall(with_open_scalars(graph), input_types, name, num_visible)
