@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["atomic_write", "is_own", "read_own"]
 
@@ -20,22 +26,59 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Readers see the old file or the new one, never a part: the bytes go to a temporary file in the
     same folder, are forced to the disk, and the file is renamed. After an error `path` is untouched
     and the temporary file is gone. A symbolic link stays, and what it points to is replaced.
+    What a writer of the same file that was killed has left in the folder is removed.
     """
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
-    # Mode "x" obeys the umask as a plain open does; tempfile's files are for their owner alone.
+    file, temporary = _temporary(target)
     try:
-        with open(temporary, "xb") as file:
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, target)
+            if fcntl is not None:  # before the file is closed, which ends the lock
+                os.replace(temporary, target)
+        if fcntl is None:
+            os.replace(temporary, target)
     except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
         if isinstance(error, OSError) and error.filename == str(temporary):
             error.filename = os.fspath(path)  # the name that the user gave
         raise
+
+
+def _temporary(target: Path) -> tuple[BinaryIO, Path]:
+    """Opens a new file beside `target`, locked: whoever finds it unlocked may remove it."""
+    key = hashlib.blake2b(os.fsencode(target.name), digest_size=6).hexdigest()
+    _remove_abandoned(target.parent, key)
+    while True:
+        path = target.with_name(f".{key}-{secrets.token_hex(8)}.tmp")
+        # Mode "x" obeys the umask as a plain open does; tempfile's files are for their owner alone.
+        try:
+            file = open(path, "xb")  # noqa: SIM115 - the caller closes it
+        except OSError as error:
+            error.filename = os.fspath(target)
+            raise
+        if fcntl is None:
+            return file, path
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.stat(path), os.fstat(file.fileno())):
+                return file, path
+        file.close()  # another writer removed it before it was locked
+
+
+def _remove_abandoned(folder: Path, key: str) -> None:
+    """Removes temporary files whose writers were killed: nobody has them locked any more."""
+    with contextlib.suppress(OSError):
+        names = os.listdir(folder) if fcntl is not None else []
+        for name in names:
+            if not (name.startswith(f".{key}-") and name.endswith(".tmp")):
+                continue
+            with contextlib.suppress(OSError), open(folder / name, "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(folder / name)
 
 
 def is_own(facts: os.stat_result) -> bool:
