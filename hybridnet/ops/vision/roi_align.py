@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from hybridnet.base.attrs import Shape
 from hybridnet.base.errors import ShapeError
@@ -16,6 +16,10 @@ from ..core.registry import get, operator
 from .roi import grid_of, require_regions
 
 __all__: list[str] = []
+
+
+# Of a part of a region along an axis, on maps that have fewer pixels.
+_MOST_SAMPLES: Final = 256
 
 
 class _Regions(NamedTuple):
@@ -49,8 +53,9 @@ def _regions(
         length = high - low if aligned else jnp.maximum(high - low, 1)
         part.append(length / count)
         wanted = jnp.maximum(jnp.ceil(length / count), 0)
-        # A part larger than two maps is no region of one: infinite ones would be sampled for ever.
-        adaptive = jnp.where(wanted < 2 * size, wanted, 2 * size).astype("int32")
+        # A part much larger than the map is no region of it: infinite ones had no end.
+        most = max(2 * size, _MOST_SAMPLES)
+        adaptive = jnp.where(wanted < most, wanted, most).astype("int32")
         samples.append(jnp.full(len(rois), ratio, "int32") if ratio > 0 else adaptive)
     number = image.astype("int32")
     there = (number >= 0) & (number < data[0])
