@@ -370,7 +370,7 @@ class ConcreteFunction:
 
     @property
     def partitioned(self) -> PartitionedCall | None:
-        """What each device does, if it runs on several; None if on one."""
+        """The part of each device, if it runs on several; None if on one."""
         return None if self._placed is None else self._placed.partitioned
 
     @property

@@ -1,1 +1,1 @@
-"""What all operators stand on: the registry, calls, gradients, alternatives, shared rules."""
+"""The ground of all operators: the registry, calls, gradients, alternatives, shared rules."""

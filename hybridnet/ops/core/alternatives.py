@@ -51,14 +51,14 @@ Lowering = Callable[..., Any]
 
 
 class OperandType(NamedTuple):
-    """What is known of an operand: in an exported program, a dimension may be no number."""
+    """The known facts of an operand: in an exported program, a dimension may be no number."""
 
     shape: tuple[Any, ...]
     dtype: np.dtype[Any]
 
 
 class _OperatorCall(Protocol):
-    """What is asked of a call here; it is an `OpCall`, whose module imports this one."""
+    """The questions that a call is asked here; it is an `OpCall`, whose module imports this one."""
 
     @property
     def attrs(self) -> Mapping[str, Any]: ...
@@ -158,7 +158,7 @@ _table: Final[dict[str, Alternatives]] = {}
 
 
 class _Building(threading.local):
-    """What the thread that traces a program has been told about choices."""
+    """The choices that the thread that traces a program has been told."""
 
     #: Site key -> name.
     picks: Mapping[str, str] = {}

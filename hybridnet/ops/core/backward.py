@@ -46,7 +46,7 @@ class BackwardCall(Call):
         return f"_backward_{self.of.name}"
 
     def facts(self) -> Sequence[Any] | None:
-        """What it is the gradient of, and which."""
+        """The call that it is the gradient of, and which gradient."""
         of = self.of.fingerprint
         return None if of is None else (of, self.wanted, self.given)
 

@@ -61,7 +61,7 @@ def only(made: MutableMapping[Any, Any], key: tuple[Any, ...], make: Callable[..
 
 
 class Call(ABC):
-    """What recorder, graph and tape know of an operation.
+    """An operation, as recorder, graph and tape know it.
 
     Attributes:
         name: the operator's name, for messages and printed graphs.
@@ -119,17 +119,17 @@ class Call(ABC):
 
     @property
     def updates(self) -> Mapping[int, int]:
-        """What it really overwrites, as `mutates`: some change their states in training only."""
+        """The inputs that it really overwrites: some calls change their states in training only."""
         return self.mutates
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What makes an equal call with its maker in `MAKERS`: literals of Python; or nothing."""
+        """Literals of Python from which its maker in `MAKERS` makes an equal call; or nothing."""
         return {}
 
     @property
     def alike(self) -> Hashable:
-        """What is equal for calls that do the same on arrays of other shapes."""
+        """A key that calls share which do the same on arrays of other shapes."""
         return self.name
 
     @property
@@ -139,7 +139,7 @@ class Call(ABC):
 
     @property
     def fingerprint(self) -> bytes | None:
-        """What it computes, the same in every process; None where that cannot be told."""
+        """A key of what it computes, the same in every process; None where there is none."""
         try:
             return self._fingerprint
         except AttributeError:
@@ -237,7 +237,7 @@ MAKERS: Final[dict[str, Callable[..., Call]]] = {}
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Backward:
-    """What a gradient rule is given: one applied call and the gradients of its outputs.
+    """The argument of a gradient rule: one applied call and the gradients of its outputs.
 
     The inputs, outputs and gradients are handles (arrays when the tape runs, graph edges when a
     graph is differentiated), so that one rule serves both.

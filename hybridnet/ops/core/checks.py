@@ -1,4 +1,4 @@
-"""What the layers share: parts of shape and type rules, statistics along axes."""
+"""Shared by the layers: parts of shape and type rules, statistics along axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What help() shows of an operator: its signature, and its documentation as one docstring.
+"""The help() of an operator: its signature, and its documentation as one docstring.
 
 An operator's docstring says what its formulas do not; types and defaults come from its parameters.
 """

@@ -1,4 +1,4 @@
-"""What an operator is: one row of the registry, with every rule about it in one place."""
+"""`Operator`: one row of the registry, with every rule about it in one place."""
 
 from __future__ import annotations
 

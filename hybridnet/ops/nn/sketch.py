@@ -1,4 +1,4 @@
-"""What compact bilinear pooling is made of: count sketches, and Fourier transforms of rows.
+"""The parts of compact bilinear pooling: count sketches, and Fourier transforms of rows.
 
 Gao et al., "Compact bilinear pooling", 2016. (MXNet has these on GPUs alone.)
 """

@@ -1,4 +1,4 @@
-"""What detection operators share: formats of boxes, overlaps, suppression, greedy matching.
+"""Shared by detection operators: formats of boxes, overlaps, suppression, greedy matching.
 
 All of it is for one image; `jax.vmap` makes it one for a batch. The loops are over boxes in order
 and do whole rows of overlaps at a time; no gradient goes through them.

@@ -226,7 +226,7 @@ def multibox_target(
     minimum_negative_samples: Annotated[int, Range(0)] = 0,
     variances: Floats = _VARIANCES,
 ) -> Any:
-    """What anchors are to predict, given the boxes in the images.
+    """The targets that anchors are to predict, given the boxes in the images.
 
     Each box is matched with the anchor that overlaps it most, the best pair first; then each
     anchor that overlaps a box by more than `overlap_threshold` with the one it overlaps most.

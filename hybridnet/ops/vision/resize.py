@@ -160,7 +160,7 @@ def _resize_type(*types: TensorType, align_corners: bool, **params: Any) -> tupl
 
 
 def _bilinear_weights(size: int, count: int, align_corners: bool) -> np.ndarray[Any, Any]:
-    """What each old element is worth in each of `count` new ones, (count, size)."""
+    """The weight of each old element in each of `count` new ones, (count, size)."""
     if align_corners:
         place = np.arange(count) * ((size - 1) / (count - 1) if count > 1 else 0.0)
     else:

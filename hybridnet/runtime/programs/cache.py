@@ -131,7 +131,7 @@ class ProgramCache:
 
     def launches(self) -> int:
         """Returns how often programs were dispatched: the same number means that nothing ran."""
-        return self._cold + sum([one.runs for one in self._shelf.all()])
+        return self._cold + sum([program.runs for program in self._shelf.all()])
 
     def statistics(self) -> CacheStatistics:
         """Returns how full the cache is and how often it was hit."""

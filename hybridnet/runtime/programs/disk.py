@@ -174,15 +174,15 @@ class ProgramFolder:
                 with contextlib.suppress(OSError):
                     os.unlink(path)
         found = sorted(self._entries())
-        size = sum(one for _, one, _ in found)
+        size = sum(length for _, length, _ in found)
         dropped = 0
         if size > self.limit:
-            for _, one, path in found:
+            for _, length, path in found:
                 if size <= _KEPT * self.limit:
                     break
                 with contextlib.suppress(OSError):
                     os.unlink(path)
-                size -= one
+                size -= length
                 dropped += 1
             _log.info("dropped %d programs from %s, which was full", dropped, self.path)
         self._size = size

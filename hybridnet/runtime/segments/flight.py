@@ -15,7 +15,7 @@ __all__ = ["Flight"]
 
 @final
 class Flight:
-    """What the Values of a prepared call have for their segment until it has landed.
+    """The segment of a prepared call's Values until the call has landed.
 
     It is a segment in the midst of its launch, as far as anybody else can tell. Whoever is
     interrupted in between (Ctrl-C) leaves here what there was to do, and `land` does it.

@@ -55,7 +55,7 @@ _WEIGHT_GRADIENT: Final = 2
 
 
 class Window(NamedTuple):
-    """What is convolved, all but the numbers; see `onednn.cc`.
+    """A convolution, all but the numbers; see `onednn.cc`.
 
     Attributes:
         groups: of channels.

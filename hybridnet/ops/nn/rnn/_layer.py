@@ -46,7 +46,7 @@ SCANNED: Final = Way()
 
 
 class Layer(NamedTuple):
-    """What a layer does, apart from its arrays.
+    """The settings of a layer: all but its arrays.
 
     Attributes:
         mode: the cell: 'rnn_relu', 'rnn_tanh', 'lstm' or 'gru'.
