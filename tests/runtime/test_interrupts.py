@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import random
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import traceback
 
 import numpy as np
 import pytest
@@ -47,10 +49,21 @@ def moments(step, tries: int) -> list[int]:
 def test_ctrl_c_at_any_line_is_raised_between_the_users_statements(make):
     step, weights = make()
     for at in moments(step, TRIES):
-        with pytest.raises(KeyboardInterrupt) as raised:
-            lines_of(step, lambda frame: interrupts._handle(signal.SIGINT, frame), at)
-        inside = [entry.frame.f_globals["__name__"] for entry in raised.traceback]
-        assert not [name for name in inside if name.startswith("hybridnet.runtime")]
+        struck = []
+
+        def press(frame, struck=struck):
+            struck.append(frame)
+            interrupts._handle(signal.SIGINT, frame)
+
+        try:
+            lines_of(step, press, at)
+        except KeyboardInterrupt as error:
+            inside = [
+                frame.f_globals["__name__"] for frame, _ in traceback.walk_tb(error.__traceback__)
+            ]
+            assert not [name for name in inside if name.startswith("hybridnet.runtime")]
+        else:
+            assert not struck  # a step may take fewer lines than those that were counted
         check(step, weights)
 
 
@@ -63,7 +76,7 @@ def test_an_exception_at_any_line_loses_no_array(make):
 
     step, weights = make()
     for at in moments(step, TRIES):
-        with pytest.raises(KeyboardInterrupt):
+        with contextlib.suppress(KeyboardInterrupt):
             lines_of(step, strike, at)
         autograd.set_recording(False)  # this may be left on: scopes are ended by code, too
         autograd.set_training(False)
@@ -87,7 +100,7 @@ def test_the_exception_of_a_handler_is_not_taken_for_a_failure_of_the_program():
     before = signal.signal(signal.SIGALRM, limit)
     try:
         for at in moments(step, TRIES):
-            with pytest.raises(Struck):
+            with contextlib.suppress(Struck):
                 lines_of(step, strike, at)
             check(step, [total])
     finally:
