@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from . import config
 
-__all__ = ["has_room", "keep_memory", "release_memory"]
+__all__ = ["free_memory", "has_room", "keep_memory", "release_memory"]
 
 # Parameters of mallopt, from malloc.h.
 _M_TRIM_THRESHOLD: Final = -1
@@ -73,6 +73,27 @@ def release_memory() -> None:
     library = _glibc()
     if library is not None:
         library.malloc_trim(0)
+
+
+# Of the ten numbers of mallinfo2(3), the one that says the bytes of free blocks.
+_FREE: Final = 8
+
+
+class _MallocInfo(ctypes.Structure):
+    _fields_ = (("numbers", ctypes.c_size_t * 10),)
+
+
+def free_memory() -> int:
+    """Returns the bytes that are free and stay with the process; 0 where it cannot be told."""
+    library = _glibc()
+    try:
+        told = library.mallinfo2 if library is not None else None
+    except AttributeError:  # glibc before 2.33
+        return 0
+    if told is None:
+        return 0
+    told.restype = _MallocInfo
+    return int(told().numbers[_FREE])
 
 
 @cache

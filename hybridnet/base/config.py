@@ -160,6 +160,16 @@ def cache_size() -> int:
     return _bytes("HYBRIDNET_CACHE_SIZE", 1 << 30)
 
 
+def programs_size() -> int:
+    """HYBRIDNET_PROGRAMS_SIZE: bytes of compiled programs to keep in memory (default 1G).
+
+    Written as HYBRIDNET_CACHE_SIZE is. The programs used least recently are dropped, and compiled
+    or read from disk again when they are needed; what is being used stays, whatever it takes. It is
+    read when the first program is made.
+    """
+    return _bytes("HYBRIDNET_PROGRAMS_SIZE", 1 << 30)
+
+
 def constants_size() -> int:
     """HYBRIDNET_CONSTANTS_SIZE: bytes of what is made once of weights that stay (default 1G).
 

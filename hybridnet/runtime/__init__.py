@@ -21,6 +21,10 @@ For users: what ran, as text with their own lines.
         train_step()
     hn.runtime.explain()
 
+What the memory of the process is used for:
+
+    print(hn.runtime.memory())
+
 And the devices: those there are, what nodes and transfers cost on them, and devices of your own.
 
     hn.runtime.list_devices()
@@ -43,6 +47,8 @@ from .explain import Explanation as Explanation
 from .explain import Launch as Launch
 from .explain import explain as explain
 from .explain import explaining as explaining
+from .memory import Memory as Memory
+from .memory import memory as memory
 from .programs.cache import improvers as _improvers
 from .specialize.improve import improve as _specialize
 from .tuning.idle import improve as _tune
@@ -54,10 +60,12 @@ __all__ = [
     "Explanation",
     "Launch",
     "LinkCost",
+    "Memory",
     "explain",
     "explaining",
     "find_device",
     "list_devices",
+    "memory",
     "register_device",
     "set_costs",
 ]

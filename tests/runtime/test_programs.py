@@ -19,6 +19,7 @@ from hybridnet.ops.core.registry import get
 from hybridnet.runtime.programs import making
 from hybridnet.runtime.programs.cache import ProgramCache
 from hybridnet.runtime.programs.compile_options import is_known, options_for_size
+from hybridnet.runtime.programs.program import Program
 from hybridnet.runtime.programs.steps import Failed, plan
 from hybridnet.runtime.segments.code import Code
 
@@ -290,3 +291,49 @@ def test_programs_of_thousands_of_operators_are_compiled_in_a_hurry():
     assert options["xla_backend_optimization_level"] == 0
     assert all(is_known("cpu", name, value) for name, value in options.items())
     assert options_for_size("gpu", jaxpr(4000)) == {}
+
+
+# What programs take in memory, and the bound on it
+
+
+def compiled_in(programs: ProgramCache) -> list[Program]:
+    return [program for program in programs.programs() if program.compiled is not None]
+
+
+def test_programs_stay_within_their_bytes():
+    bounded = ProgramCache(size=1)
+    run(bounded, UNARY[:3])
+    alone = bounded.statistics().nbytes
+    assert alone > 1 and len(compiled_in(bounded)) == 1  # what is being used stays
+
+    bounded = ProgramCache(size=4 * alone)
+    for size in range(2, 14):
+        run(bounded, UNARY[:3], size)
+        assert bounded.statistics().nbytes <= 4 * alone
+    assert 2 <= len(compiled_in(bounded)) <= 4
+
+
+def test_the_program_used_least_recently_is_dropped_first():
+    alone = ProgramCache()
+    run(alone, UNARY[:3])
+    bounded = ProgramCache(size=3 * alone.statistics().nbytes + 1000)
+    for size in range(11, 31):
+        run(bounded, UNARY[:3])
+        run(bounded, UNARY[:3], size)
+    sizes = [program.code.input_types[0].shape[0] for program in compiled_in(bounded)]
+    assert 3 in sizes and 11 not in sizes  # the one that was used in between, and the first
+    # By age alone, what is used all the time would be dropped and compiled again every third time.
+    assert bounded.statistics().compilations <= 1 + 20 + 1
+
+
+def test_a_dropped_program_counts_no_more():
+    bounded = ProgramCache()
+    run(bounded, UNARY[:3])
+    bounded.clear()
+    assert bounded.statistics().nbytes == 0
+
+
+def test_the_bound_must_be_a_size(monkeypatch):
+    monkeypatch.setenv("HYBRIDNET_PROGRAMS_SIZE", "much")
+    with pytest.raises(ParameterError, match="HYBRIDNET_PROGRAMS_SIZE"):
+        run(ProgramCache(), UNARY[:2])

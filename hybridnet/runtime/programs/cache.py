@@ -50,6 +50,8 @@ class CacheStatistics:
     cold: int
     #: Programs read from disk.
     loaded: int
+    #: Bytes of host memory that the programs take, about.
+    nbytes: int
 
 
 class ProgramCache:
@@ -59,6 +61,7 @@ class ProgramCache:
         capacity: structures kept.
         instructions: in all of them together.
         store: programs on disk; default those in HYBRIDNET_CACHE_DIR.
+        size: bytes of host memory for them; default HYBRIDNET_PROGRAMS_SIZE.
 
     Attributes:
         watchers: told of every launch before it, while somebody observes.
@@ -70,11 +73,12 @@ class ProgramCache:
         capacity: int = _CAPACITY,
         instructions: int = _INSTRUCTIONS,
         store: ProgramStore | None = None,
+        size: int | None = None,
     ) -> None:
         self.watchers: list[Watcher] = []
         self.dispatched = 0
         self._cold = 0
-        self._shelf = Shelf(self, capacity, instructions)
+        self._shelf = Shelf(self, capacity, instructions, size)
         self._maker = Maker(self._shelf, store or ProgramStore())
 
     def run(
@@ -135,9 +139,9 @@ class ProgramCache:
 
     def statistics(self) -> CacheStatistics:
         """Returns how full the cache is and how often it was hit."""
-        maker = self._maker
+        shelf, maker = self._shelf, self._maker
         return CacheStatistics(
-            len(self._shelf), maker.compilations, self.dispatched, self._cold, maker.loaded
+            len(shelf), maker.compilations, self.dispatched, self._cold, maker.loaded, shelf.size
         )
 
     def programs(self) -> list[Program]:

@@ -1,10 +1,16 @@
-"""Executables, and wrappers of them."""
+"""Executables, wrappers of them, and the memory that they take."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-__all__ = ["ExecutableWrapper", "innermost", "last_wrapper"]
+__all__ = ["ExecutableWrapper", "innermost", "last_wrapper", "size_of"]
+
+# Host memory of a program of XLA:CPU, measured with mallinfo(3): some of its own, and so many bytes
+# for each byte of its optimized HLO as a protocol buffer. (20 to 30 in programs of 3 to 133
+# operators; machine code, thunks, buffer assignment, and the HLO itself, which XLA keeps.)
+_FIXED: Final = 1 << 17
+_PER_BYTE: Final = 24
 
 
 class ExecutableWrapper:
@@ -34,3 +40,12 @@ def innermost(compiled: Any) -> Any:
     """Returns the executable itself, without its wrappers."""
     found = last_wrapper(compiled)
     return compiled if found is None else found.whole
+
+
+def size_of(compiled: Any) -> int:
+    """Returns about how many bytes of host memory an executable takes for itself."""
+    try:
+        modules = innermost(compiled).runtime_executable().hlo_modules()
+        return _FIXED + _PER_BYTE * sum(len(m.as_serialized_hlo_module_proto()) for m in modules)
+    except (AttributeError, RuntimeError, NotImplementedError):  # one that does not tell
+        return _FIXED

@@ -157,6 +157,7 @@ class Maker:
         program.compiled = self._store.load(program.code)
         if program.compiled is None:
             return False
+        self._shelf.note_made(program)
         self.loaded += 1
         if explaining():
             say("%s: read from disk in %s", describe(program.code), _since(started))
@@ -180,6 +181,7 @@ class Maker:
         recipe = book.recipe(code)
         with events.span("compile", code):
             program.compiled = compiled = compile_code(code, recipe)
+        self._shelf.note_made(program)
         self.compilations += 1
         if _weight(code) > 1:
             self._advice.note(code)
@@ -198,6 +200,7 @@ class Maker:
             executable: what `compile_code` made.
         """
         program.replace(executable)
+        self._shelf.note_made(program)
         self._store.save(program.code, recipe, executable)
 
     def reset_after_fork(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol, final
 
@@ -18,7 +19,7 @@ from .executable import ExecutableWrapper, innermost, last_wrapper
 from .room import look_for_room, memory_of
 from .steps import InstructionStep
 
-__all__ = ["FIRST_LOOK", "Owner", "Program", "ProgramState", "Watcher", "replaced"]
+__all__ = ["FIRST_LOOK", "Holder", "Owner", "Program", "ProgramState", "Watcher", "replaced"]
 
 #: Is told of a launch before it, while somebody observes: (structure, inputs, scalars).
 Watcher = Callable[[Code, list[Any], list[Any]], None]
@@ -65,6 +66,13 @@ class Owner(Protocol):
         """Looks at a program whose runs have reached `Program.look`, and sets the next number."""
 
 
+class Holder(Protocol):
+    """Who keeps a program's executable, to run it without asking the cache."""
+
+    def release(self) -> None:
+        """Lets go of the executable, which was dropped from the cache."""
+
+
 @final
 class Program:
     """One structure, and what has been made of it so far.
@@ -82,6 +90,7 @@ class Program:
         then: the program that the same thread launched next, last time.
         launches: launches while it was not compiled.
         runs: dispatches of what was compiled.
+        size: about how many bytes of host memory the executable takes; 0: there is none.
         look: the number of runs at which it is looked at next.
         watch: what who specializes programs has noted of its inputs; None: nothing yet.
         tune: the number of runs at which it is worth tuning; 0: not known yet.
@@ -92,6 +101,7 @@ class Program:
     """
 
     __slots__ = (
+        "_holders",
         "_owner",
         "code",
         "compiled",
@@ -102,6 +112,7 @@ class Program:
         "missed",
         "on_disk",
         "runs",
+        "size",
         "steps",
         "submitted",
         "then",
@@ -112,6 +123,7 @@ class Program:
 
     def __init__(self, code: Code, owner: Owner) -> None:
         self._owner = owner
+        self._holders: weakref.WeakSet[Holder] | None = None
         self.code = code
         self.compiled: Any = None
         self.kept = True
@@ -119,6 +131,7 @@ class Program:
         self.then: Program | None = None
         self.launches = 0
         self.runs = 0
+        self.size = 0
         self.look = FIRST_LOOK
         self.memory: int | None = None
         self.watch: Any = None
@@ -180,7 +193,8 @@ class Program:
             inputs: what it runs on.
             scalars: numbers, likewise.
         """
-        self.used = True
+        if self.runs:  # the run that it was made for is none that it was kept for
+            self.used = True
         self._owner.dispatched += 1
         self.runs += 1
         if self.runs >= self.look:
@@ -220,9 +234,24 @@ class Program:
             self.compiled = wrapper.whole
             replaced[0] += 1
 
+    def hold(self, holder: Holder) -> None:
+        """Notes who keeps the executable; it is told when the program is dropped."""
+        with _replacing:
+            if self._holders is None:
+                self._holders = weakref.WeakSet()
+            self._holders.add(holder)
+
+    def without_executable(self) -> Program:
+        """Returns one of the same structure that is in no cache and has no executable."""
+        return Program(self.code, self._owner)
+
     def forget(self) -> None:
-        """Notes that it is in the cache no more."""
+        """Notes that it is in the cache no more, and has who keeps it let go of it."""
         self.kept, self.then = False, None
+        with _replacing:
+            holders, self._holders = self._holders, None
+            for holder in holders or ():
+                holder.release()
 
 
 def _observed(code: Code, compiled: Any, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:

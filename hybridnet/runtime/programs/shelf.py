@@ -6,8 +6,11 @@ import threading
 from collections import OrderedDict
 from typing import final
 
+from hybridnet.base import config
+
 from ..observe.program_log import describe, explaining, say
 from ..segments.code import Code
+from .executable import size_of
 from .program import Owner, Program
 
 __all__ = ["Shelf", "say_runs"]
@@ -27,13 +30,19 @@ class Shelf:
         owner: the cache that they are of.
         capacity: structures kept.
         instructions: in all of them together.
+        size: bytes of host memory that they may take; default what HYBRIDNET_PROGRAMS_SIZE says.
 
     Attributes:
         capacity: as given.
+        size: bytes that they take, about.
     """
 
-    def __init__(self, owner: Owner, capacity: int, instructions: int) -> None:
+    def __init__(
+        self, owner: Owner, capacity: int, instructions: int, size: int | None = None
+    ) -> None:
         self.capacity = capacity
+        self.size = 0
+        self._max_size = size
         self._owner = owner
         self._programs: OrderedDict[Code, Program] = OrderedDict()
         # Re-entrant, like every lock here: a finalizer may compute with arrays.
@@ -83,6 +92,8 @@ class Shelf:
             if program is not None:
                 program.used = True
                 return program
+            if self._max_size is None:
+                self._max_size = config.programs_size()
             program = self._programs[code] = Program(code, self._owner)
             self._instructions += len(code.instructions)
             while len(self._programs) > 1 and (
@@ -91,19 +102,35 @@ class Shelf:
                 self._drop_one(program)
             return program
 
-    def _drop_one(self, new: Program) -> None:
+    def note_made(self, program: Program) -> None:
+        """Takes notice that a program has got an executable, or another; others may go for it."""
+        size = size_of(program.compiled)
+        with self._lock:
+            if not program.kept:
+                return
+            self.size += size - program.size
+            program.size = size
+            while self.size > max(self._max_size or 0, program.size):
+                self._drop_one(program, compiled=True)
+
+    def _drop_one(self, new: Program, *, compiled: bool = False) -> None:
         """Drops the oldest program that was not used since it was looked at here (second chance).
 
         The order is that of a clock: whatever is spared goes to the end.
+
+        Args:
+            new: a program that stays.
+            compiled: whether those without an executable stay, too.
         """
         while True:
             code, program = self._programs.popitem(last=False)
-            if program is new or program.used:
+            if program is new or program.used or (compiled and not program.size):
                 program.used = False
                 self._programs[code] = program
                 continue
             program.forget()
             self._instructions -= len(code.instructions)
+            self.size -= program.size
             say_runs(program)
             return
 
@@ -113,7 +140,7 @@ class Shelf:
             for program in self._programs.values():
                 program.forget()
             self._programs.clear()
-            self._instructions = 0
+            self._instructions = self.size = 0
 
     def reset_after_fork(self) -> None:
         """In a forked child: forgets the programs, which belong to the parent's devices."""

@@ -102,6 +102,7 @@ class PreparedCall:
     """
 
     __slots__ = (
+        "__weakref__",
         "_compiled",
         "_donated",
         "_forks",
@@ -131,6 +132,7 @@ class PreparedCall:
         code = program.code
         self.ctx = code.ctx
         self._program = program
+        program.hold(self)
         self._forks = _forks[0]
         call, operands = code.instructions[0]
         types = call.infer(code.input_types[: len(operands)])
@@ -157,14 +159,34 @@ class PreparedCall:
         self._take()
 
     def _take(self) -> bool:
-        """Takes the program's executable as it is now; False if it is another process's."""
+        """Takes the program's executable as it is now; False if it is another process's, or none.
+
+        A program that was dropped from the cache may be there again, made for who recorded the call
+        in the meantime.
+        """
         if self._forks != _forks[0]:
             return False
+        program = self._program
+        if program.compiled is None:
+            found = cache.compiled(program.code)
+            if found is None:
+                return False
+            self._program = program = found
+            program.hold(self)
         self._replaced = replaced[0]
-        compiled = self._program.compiled
+        compiled = program.compiled
         # What JAX's own object hands on to, once it has been called, is called without it.
         self._compiled = getattr(compiled, "_call", None) or compiled
         return True
+
+    def release(self) -> None:
+        """Lets go of an executable that was dropped from the cache.
+
+        Another thread may be about to call it: then that call is recorded.
+        """
+        self._program = self._program.without_executable()
+        self._compiled = None
+        self._replaced = -1
 
     # -- preparing ---------------------------------------------------------------------------
 

@@ -1,0 +1,87 @@
+"""`memory`: what the host memory of this process is used for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from hybridnet.base.allocator import free_memory
+from hybridnet.base.lazy import jax
+
+from .platform.jax_devices import context_of
+from .programs.cache import cache
+from .specialize.constants import memory as constants
+
+__all__ = ["Memory", "memory"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What memory is used for, in bytes; printed, it is a table.
+
+    Attributes:
+        arrays: of each context the arrays that are alive, JAX's own included.
+        programs: what compiled programs take, about; at most HYBRIDNET_PROGRAMS_SIZE.
+        num_programs: how many are compiled.
+        constants: what was made once of weights that stay the same (part of `arrays`); at most
+            HYBRIDNET_CONSTANTS_SIZE.
+        free: freed, and kept by the C library for what is allocated next; at most
+            HYBRIDNET_KEEP_MEMORY for each of its heaps. The system need not have given pages to it.
+        resident: pages of this process in the machine's memory; 0 where it cannot be told.
+        peak: the most that this ever was; likewise.
+    """
+
+    arrays: Mapping[str, int]
+    programs: int
+    num_programs: int
+    constants: int
+    free: int
+    resident: int
+    peak: int
+
+    def __str__(self) -> str:
+        rows = [(f"arrays on {name}", size) for name, size in self.arrays.items()]
+        rows += [
+            (f"{self.num_programs} programs", self.programs),
+            ("constants, among the arrays", self.constants),
+            ("free, kept for what comes next", self.free),
+            ("resident, all in all", self.resident),
+            ("resident at the most", self.peak),
+        ]
+        return "\n".join(f"{name:<32}{size / 2**20:12.2f} MiB" for name, size in rows)
+
+
+def memory() -> Memory:
+    """Returns what the memory of this process is used for.
+
+    It waits for nothing: arrays that are still being computed count, and operators that are
+    recorded and not launched yet have none.
+    """
+    arrays = dict[str, int]()
+    for array in jax.live_arrays():
+        for shard in array.addressable_shards:
+            name = str(context_of(shard.device))
+            arrays[name] = arrays.get(name, 0) + shard.data.nbytes
+    compiled = [program for program in cache.programs() if program.compiled is not None]
+    return Memory(
+        arrays=dict(sorted(arrays.items())),
+        programs=cache.statistics().nbytes,
+        num_programs=len(compiled),
+        constants=constants.nbytes(),
+        free=free_memory(),
+        resident=_of_process("VmRSS"),
+        peak=_of_process("VmHWM"),
+    )
+
+
+def _of_process(field: str) -> int:
+    """Returns a number of bytes that Linux tells of this process; 0 on other systems."""
+    try:
+        found = re.search(rf"^{field}:\s*(\d+) kB$", Path("/proc/self/status").read_text(), re.M)
+    except OSError:
+        return 0
+    return 1024 * int(found[1]) if found else 0
