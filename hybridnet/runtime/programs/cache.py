@@ -107,7 +107,9 @@ class ProgramCache:
         if (alone or program.compiled is not None) and Failed not in map(type, inputs):
             return program.run(inputs, scalars, made)
         self._cold += 1
-        steps = program.steps or plan(code, self._shelf.find)
+        steps = program.steps
+        if steps is None or not all(step.program.kept for step in steps):
+            steps = plan(code, self._shelf.find)
         program.steps = steps if program.launches > 1 and program.compiled is None else None
         with events.span("steps", code):
             return run_steps(code, steps, inputs, scalars)

@@ -252,6 +252,8 @@ class Program:
             holders, self._holders = self._holders, None
             for holder in holders or ():
                 holder.release()
+        if len(self.code.instructions) == 1:
+            self.compiled = None  # steps of larger programs keep it; who runs it makes it again
 
 
 def _observed(code: Code, compiled: Any, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
