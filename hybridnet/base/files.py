@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["atomic_write", "is_own", "read_own"]
+__all__ = ["NotOwnError", "OwnFolder", "atomic_write", "read_own"]
+
+# All that a mode allows to others than the owner.
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 @contextlib.contextmanager
@@ -81,22 +86,147 @@ def _remove_abandoned(folder: Path, key: str) -> None:
                 os.unlink(folder / name)
 
 
-def is_own(facts: os.stat_result) -> bool:
-    """Whether a file or folder is this user's, and nobody else may write to it."""
-    if not hasattr(os, "geteuid"):
-        return True  # Windows keeps a user's folders by other means
-    return facts.st_uid == os.geteuid() and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+class NotOwnError(PermissionError):
+    """A file or folder whose content is run, and which this user is not alone to write and read."""
 
 
-def read_own(path: str | os.PathLike[str]) -> bytes | None:
-    """Reads a plain file of this user; None where it is something else, such as a link.
+class OwnFolder:
+    """A folder of this user alone, open. What is in it is found through the open folder.
+
+    So nobody can put another folder in its place between the check and the use; symbolic links are
+    not followed, neither in place of the folder nor of a file in it. Folders above it may be links.
+
+    Args:
+        path: of the folder.
+        make: whether to make it, and the folders above it, where there is none.
 
     Raises:
+        FileNotFoundError: there is none.
+        NotOwnError: it is a link, or no folder, or somebody else owns it or may write to it.
+        OSError: it cannot be opened or made.
+    """
+
+    def __init__(self, path: Path, make: bool = False) -> None:
+        self._path = path
+        self._fd: int | None = None
+        if make:
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.open not in os.supports_dir_fd:  # Windows, which keeps a user's folders by itself
+            if not path.is_dir():
+                raise FileNotFoundError(f"there is no folder {path}")
+            return
+        try:
+            self._fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                raise NotOwnError(f"{path} is a symbolic link, or no folder") from error
+            raise
+        try:
+            facts = os.fstat(self._fd)
+            if not _is_own(facts, _WRITE):
+                raise NotOwnError(f"another user owns {path} or may write to it")
+            if facts.st_mode & _OTHERS:
+                os.fchmod(self._fd, 0o700)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __enter__(self) -> OwnFolder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            os.close(fd)
+
+    def exists(self, name: str) -> bool:
+        """Whether there is such a file, which may still be one that is not read."""
+        try:
+            os.stat(self._at(name), dir_fd=self._fd, follow_symlinks=False)
+        except OSError:
+            return False
+        return True
+
+    def entries(self, suffix: str) -> list[tuple[float, int, str]]:
+        """Returns (last use, bytes, name) of each file whose name ends so, in no order."""
+        found = []
+        with (
+            contextlib.suppress(OSError),
+            os.scandir(self._path if self._fd is None else self._fd) as listing,
+        ):
+            for entry in listing:
+                if entry.name.endswith(suffix):
+                    with contextlib.suppress(OSError):
+                        facts = entry.stat(follow_symlinks=False)
+                        found.append((facts.st_mtime, facts.st_size, entry.name))
+        return found
+
+    def read(self, name: str) -> bytes:
+        """Returns the content of a file, and notes that it was used now.
+
+        Raises:
+            NotOwnError: it is a link, or no plain file, or others own it, or may read or write it.
+            OSError: it cannot be read.
+        """
+        data = read_own(self._at(name), self._fd)
+        with contextlib.suppress(OSError):
+            os.utime(self._at(name), dir_fd=self._fd, follow_symlinks=False)
+        return data
+
+    def write(self, name: str, data: bytes, partial: str) -> None:
+        """Writes a file, which appears whole or not at all.
+
+        Args:
+            name: of the file.
+            data: its content.
+            partial: a name nobody else uses, under which it is written first.
+        """
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        try:
+            with open(os.open(self._at(partial), flags, 0o600, dir_fd=self._fd), "wb") as stream:
+                stream.write(data)
+            os.replace(self._at(partial), self._at(name), src_dir_fd=self._fd, dst_dir_fd=self._fd)
+        except BaseException:
+            self.remove(partial)
+            raise
+
+    def remove(self, name: str) -> None:
+        """Removes a file, if it is there."""
+        with contextlib.suppress(OSError):
+            os.unlink(self._at(name), dir_fd=self._fd)
+
+    def _at(self, name: str) -> str:
+        """Returns the name that belongs to ``dir_fd``."""
+        return name if self._fd is not None else os.path.join(self._path, name)
+
+
+def _is_own(facts: os.stat_result, refused: int) -> bool:
+    """Whether a file or folder is this user's, and others have none of the refused rights."""
+    if not hasattr(os, "geteuid"):
+        return True  # Windows keeps a user's folders by other means
+    return facts.st_uid == os.geteuid() and not facts.st_mode & refused
+
+
+def read_own(path: str | os.PathLike[str], dir_fd: int | None = None) -> bytes:
+    """Reads a plain file that this user alone may read and write.
+
+    Args:
+        path: of the file.
+        dir_fd: an open folder to find it from.
+
+    Raises:
+        NotOwnError: it is a link, or no plain file, or others own it, or may read or write it.
         OSError: it cannot be opened or read.
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    with open(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as stream:
-        facts = os.fstat(stream.fileno())
-        if not stat.S_ISREG(facts.st_mode) or not is_own(facts):
-            return None
+    try:
+        fd = os.open(path, flags | getattr(os, "O_BINARY", 0), dir_fd=dir_fd)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise NotOwnError(f"{os.fspath(path)} is a symbolic link") from error
+        raise
+    with open(fd, "rb") as stream:
+        facts = os.fstat(fd)
+        if not stat.S_ISREG(facts.st_mode) or not _is_own(facts, _OTHERS):
+            raise NotOwnError(f"{os.fspath(path)} is not this user's alone to read and write")
         return stream.read()

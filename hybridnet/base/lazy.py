@@ -11,7 +11,7 @@ import importlib
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["jax", "jax_core", "jnp", "lax"]
+__all__ = ["jax", "jax_core", "jnp", "lax", "mlir"]
 
 
 class _LazyModule(ModuleType):
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     import jax.numpy as jnp
     from jax import lax
     from jax.extend import core as jax_core
+    from jax.interpreters import mlir
 else:
     jax = _LazyModule("jax")
     jax_core = _LazyModule("jax.extend.core")
     jnp = _LazyModule("jax.numpy")
     lax = _LazyModule("jax.lax")
+    mlir = _LazyModule("jax.interpreters.mlir")

@@ -9,18 +9,34 @@ and there, with the same types.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from hybridnet.base.errors import FormatError
-from hybridnet.base.lazy import jax, jnp
+from hybridnet.base.lazy import jax, jnp, mlir
 from hybridnet.ops.core.call import Types
 
 from .manifest import Argument, Manifest
 
 __all__ = ["arguments_of", "check_sizes", "program_of", "stable_hlo"]
+
+# What a program may consist of: MLIR's dialects of computations and functions ...
+_DIALECTS: Final = frozenset({"builtin", "chlo", "func", "stablehlo"})
+# ... less the operators that reach outside of it: StableHLO's specification has no others.
+_OUTSIDE: Final = frozenset({"infeed", "outfeed", "recv", "send"})
+# Custom calls run code of the process by its name. These are what JAX itself calls for linear
+# algebra, random numbers and open sizes; any other could be a function of Python or of C.
+_CUSTOM_CALL: Final = re.compile(
+    r"lapack_[sdcz](gees|geev|gehrd|geqrf|gesdd|getrf|gtsv|heevd|hetrd|orgqr|potrf|syevd|sytrd|trsm"
+    r"|ungqr)_ffi"
+    r"|(cusolver|hipsolver)_(geqrf|gesdd|gesvdj?|getrf|orgqr|potrf|syevd|sytrd)_ffi"
+    r"|cusparse_gtsv2_ffi|(cu|hip)_(lu_pivots_to_permutation|threefry2x32_ffi)"
+    r"|ApproxTopK|Eigh|LuDecomposition|ProductOfElementaryHouseholderReflectors|Qr"
+    r"|shape_assertion|stablehlo\.dynamic_(approx_top_k|reduce_window|rng_bit_generator|top_k)"
+)
 
 
 def _structs(arrays: Sequence[Argument], scope: Any) -> list[Any]:
@@ -74,10 +90,10 @@ def arguments_of(exported: Any) -> tuple[Argument, ...]:
 
 
 def program_of(manifest: Manifest, data: bytes) -> Any:
-    """Returns the program of a file, a `jax.export.Exported`.
+    """Returns the program of a file, a `jax.export.Exported`, which does nothing but compute.
 
     Raises:
-        FormatError: this JAX cannot run it.
+        FormatError: this JAX cannot run it, or it holds what could do something else.
     """
     export = jax.export
     oldest = export.minimum_supported_calling_convention_version
@@ -103,8 +119,48 @@ def program_of(manifest: Manifest, data: bytes) -> Any:
         raise FormatError(
             f"hn.load: the manifest is damaged: types that JAX has none of: {error}"
         ) from error
-    return dataclasses.replace(
+    program = dataclasses.replace(
         exported,
         mlir_module_serialized=data,
         calling_convention_version=manifest.calling_convention,
     )
+    _check_operators(program)
+    return program
+
+
+def _check_operators(program: Any) -> None:
+    """Raises if a program holds what is no computation; reads it, and compiles nothing.
+
+    Raises:
+        FormatError: it does, or is no program at all.
+    """
+    with mlir.make_ir_context():
+        try:
+            module = program.mlir_module(serialized=False)
+        except Exception as error:  # of jaxlib's own kinds
+            raise FormatError(f"hn.load: the program cannot be read: {error}") from error
+        for operation in _operations(module.operation):
+            dialect, _, kind = operation.name.rpartition(".")
+            what = operation.name
+            if what == "stablehlo.custom_call":
+                target = operation.attributes["call_target_name"].value
+                if _CUSTOM_CALL.fullmatch(target):
+                    continue
+                what = f"a custom call of {target!r}"
+            elif dialect in _DIALECTS and kind not in _OUTSIDE:
+                continue
+            raise FormatError(
+                f"hn.load: the program must only compute, and holds {what}, which may do anything "
+                "else; hn.export writes no such program: do not use this file"
+            )
+
+
+def _operations(operation: Any) -> Iterator[Any]:
+    """Yields an operation of MLIR and all inside it."""
+    inside = [operation]
+    while inside:
+        found = inside.pop()
+        yield found
+        inside += [
+            within.operation for region in found.regions for block in region for within in block
+        ]

@@ -27,7 +27,7 @@ import numpy as np
 
 from hybridnet.base import config
 from hybridnet.base.errors import MXNetError
-from hybridnet.base.files import atomic_write, is_own, read_own
+from hybridnet.base.files import OwnFolder, atomic_write, read_own
 from hybridnet.base.lazy import jax
 from hybridnet.base.processor import processor
 
@@ -195,7 +195,7 @@ def _kept(package: _Package, file: Path) -> str:
 def _read(file: Path) -> bytes:
     """Reads a plain file that nobody else can have written; b'' where it is none."""
     try:
-        return read_own(file) or b""
+        return read_own(file)
     except OSError:
         return b""
 
@@ -214,8 +214,8 @@ def _folder() -> Path | None:
         return None
     folder = cache_folder / "native"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return folder if is_own(folder.stat()) else None
+        with OwnFolder(folder, make=True):
+            return folder
     except OSError:
         return None
 

@@ -1,5 +1,7 @@
 """`hn.export` and `hn.load`: files that run with NumPy and JAX alone; bad ones are refused."""
 
+import dataclasses
+import hashlib
 import json
 import re
 import subprocess
@@ -8,11 +10,15 @@ import zipfile
 
 import numpy as np
 import pytest
+from jax.interpreters import mlir
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
 from places import ROOT
 
 import hybridnet as hn
 from hybridnet import gluon, nd
 from hybridnet.base.errors import DTypeError, FormatError, MXNetError, ParameterError, ShapeError
+from hybridnet.exported import archive, program
 
 RNG = np.random.default_rng(0)
 
@@ -335,3 +341,104 @@ def test_a_file_that_holds_a_pickle_is_not_unpickled(exported, tmp_path):
     change = lambda parts: parts.update({"parameter0.npy": made.getvalue()})  # noqa: E731
     with pytest.raises(FormatError, match="and not Argument"):
         hn.load(rewritten(exported[1], tmp_path / "bad.hnx", change))
+
+
+def hostile(body: str) -> bytes:
+    """A program of StableHLO that nobody exported, of %x and %y, float32[2], as a file has it."""
+    text = f"""
+        func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
+          {body}
+          return %y : tensor<2xf32>
+        }}"""
+    with mlir.make_ir_context():
+        module = ir.Module.parse(text)
+        version = stablehlo.get_current_version()
+        return bytes(stablehlo.serialize_portable_artifact(module, version))
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        (f"%y = stablehlo.custom_call @{target}(%x) : (tensor<2xf32>) -> tensor<2xf32>", target)
+        for target in (
+            "system",
+            "xla_ffi_python_cpu_callback",
+            "hybridnet_onednn_compute",
+            "lapack_spotrf_ffi_",
+            "tf.call_tf_function",
+            "tpu_custom_call",
+        )
+    ]
+    + [
+        (
+            """%t = stablehlo.create_token : !stablehlo.token
+            %u = "stablehlo.outfeed"(%x, %t) {outfeed_config = ""} :
+                (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
+            %y = stablehlo.add %x, %x : tensor<2xf32>""",
+            "stablehlo.outfeed",
+        ),
+        (
+            """%y = "stablehlo.if"(%p) ({
+              %t = stablehlo.create_token : !stablehlo.token
+              %r:2 = "stablehlo.infeed"(%t) {infeed_config = ""} :
+                  (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)
+              stablehlo.return %r#0 : tensor<2xf32>
+            }, { stablehlo.return %x : tensor<2xf32> }) : (tensor<i1>) -> tensor<2xf32>""",
+            "stablehlo.infeed",
+        ),
+    ],
+)
+def test_a_program_that_does_more_than_compute_is_refused(body, named, tmp_path):
+    path = tmp_path / "file.hnx"
+    hn.export(lambda x: x * 2, path, nd.ones((2,)), platforms=("cpu",), batch=False)
+    found = archive.read(path)
+    if "%p" in body:
+        body = "%p = stablehlo.constant dense<true> : tensor<i1>\n" + body
+    for data, refused in (
+        (hostile("%y = stablehlo.add %x, %x : tensor<2xf32>"), False),
+        (hostile(body), True),
+        (b"no program", True),
+    ):
+        digest = hashlib.sha256(data).hexdigest()
+        manifest = dataclasses.replace(found.manifest, digest=digest)
+        archive.write(path, archive.Archive(manifest, data, found.parameters))
+        if not refused:
+            assert hn.load(path)(nd.ones((2,))).asnumpy().tolist() == [2, 2]
+            continue
+        with pytest.raises(FormatError, match="read" if data == b"no program" else named):
+            hn.load(path)
+
+
+def test_every_custom_call_that_jax_promises_to_keep_is_known():
+    """None of a newer JAX is missed; the others are kernels and functions that files can bring."""
+    from jax._src.export._export import _CUSTOM_CALL_TARGETS_GUARANTEED_STABLE as kept
+
+    not_taken = {name for name in kept if not program._CUSTOM_CALL.fullmatch(name)}
+    assert not_taken <= {
+        "AllocateBuffer",
+        "SPMDFullToShardShape",
+        "SPMDShardToFullShape",
+        "Sharding",
+        "annotate_device_placement",
+        "mosaic_gpu_v2",
+        "tf.call_tf_function",
+        "tpu_custom_call",
+    }
+
+
+@pytest.mark.parametrize("platform", ["cpu", "cuda", "rocm", "tpu"])
+def test_linear_algebra_and_random_numbers_are_loaded(platform, tmp_path):
+    def model(x):
+        a = nd.linalg.potrf(x)
+        q, lower = nd.linalg.gelqf(x)
+        vectors, values = nd.linalg.syevd(x)
+        top = nd.topk(x, k=2, ret_typ="value")
+        return a, q, lower, vectors * vectors, values, nd.linalg.det(x), top, nd.random.normal(0, x)
+
+    x = nd.array(np.eye(3, dtype="f") * [2, 3, 4])
+    path = tmp_path / "file.hnx"
+    hn.export(model, path, x, platforms=[platform], batch=False)
+    loaded = hn.load(path)
+    if platform == "cpu":
+        for got, expected in zip(loaded(x)[:-1], model(x)[:-1], strict=True):
+            same(got, expected)

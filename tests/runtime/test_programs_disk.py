@@ -523,7 +523,7 @@ def test_two_processes_write_at_once(tmp_path):
 
 
 def test_a_process_killed_while_writing_harms_nobody(tmp_path):
-    killed = start(tmp_path, "import os; os.replace = lambda *_: os.kill(os.getpid(), 9)")
+    killed = start(tmp_path, "import os; os.replace = lambda *_, **__: os.kill(os.getpid(), 9)")
     killed.communicate(timeout=120)
     assert killed.returncode == -9
     (partial, *_) = (tmp_path / "programs").iterdir()
@@ -627,6 +627,50 @@ def test_only_the_user_may_write(folder, caplog):
     assert counts.loaded == 0
     assert_same_bits(outputs, wanted(code))
     assert "another user" in caplog.text
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="has no users")
+def test_what_is_not_the_users_alone_is_not_read_and_not_touched(folder, tmp_path, caplog):
+    code = make_code()
+    fill(folder, code)
+    file = file_of(folder, code)
+    (name,) = folder.names()
+    planted = tmp_path / "planted"
+    file.rename(planted)
+    with caplog.at_level(logging.WARNING, "hybridnet.programs"):
+        file.symlink_to(planted)
+        assert folder.read(name) is None
+        assert "is a symbolic link" in caplog.messages[-1]
+        assert file.is_symlink() and planted.exists()
+        file.unlink()
+        file.write_bytes(planted.read_bytes())
+        file.chmod(0o640)
+        assert folder.read(name) is None
+        assert "alone to read and write" in caplog.messages[-1]
+    assert file.exists()
+    file.chmod(0o600)
+    assert folder.read(name) is not None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="has no users")
+def test_the_folder_is_asked_at_each_use(tmp_path, caplog):
+    path = tmp_path / "programs"
+    path.mkdir(mode=0o755)
+    folder = ProgramFolder(path, LIMIT)
+    assert folder.write("a", b"1")
+    assert path.stat().st_mode & 0o777 == 0o700
+    assert folder.read("a") == b"1"
+    # Somebody puts a link in the folder's place after it was found to be good.
+    path.rename(tmp_path / "other")
+    path.symlink_to(tmp_path / "other")
+    with caplog.at_level(logging.WARNING, "hybridnet.programs"):
+        assert folder.read("a") is None
+        assert not folder.write("b", b"2")
+        assert not folder.has("a")
+        assert folder.names() == set()
+    (said,) = caplog.messages
+    assert "is a symbolic link" in said
+    assert sorted(os.listdir(tmp_path / "other")) == ["a.program"]
 
 
 def test_a_context_without_device_is_refused_as_ever(folder):

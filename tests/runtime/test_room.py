@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 
+import numpy as np
 import pytest
 from helpers import run_script
 
+from hybridnet import nd
 from hybridnet.base.allocator import has_room
+from hybridnet.base.params_file import save_params
+from hybridnet.base.sparse_parts import SparseParts
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of address space")
 
@@ -88,6 +92,21 @@ def test_an_array_without_room_is_an_error_where_it_is_read():
         """,
         HYBRIDNET_CACHE_DIR="off",
     )
+
+
+@pytest.mark.parametrize("stype", ["row_sparse", "csr"])
+def test_a_file_can_claim_any_size_and_harms_nobody(stype, tmp_path):
+    far = np.array([1, 1 << 49])
+    aux = [far] if stype == "row_sparse" else [np.array([0, 1, 2]), far]
+    shape = (1 << 50, 4) if stype == "row_sparse" else (2, 1 << 50)
+    stored = np.ones((2, 4) if stype == "row_sparse" else 2, np.float32)
+    save_params(tmp_path / "x.params", {"x": SparseParts(stype, shape, stored, aux)})
+    x = nd.load(str(tmp_path / "x.params"))["x"]
+    assert x.shape == shape
+    np.testing.assert_array_equal(x.data.asnumpy(), stored)
+    for ask in (x.asnumpy, lambda: x.tostype("default").asnumpy(), lambda: (x + 1).asnumpy()):
+        with pytest.raises(MemoryError, match="go on with smaller batches"):
+            ask()
 
 
 def test_room():

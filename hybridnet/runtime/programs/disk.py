@@ -1,7 +1,8 @@
 """Programs on disk: a folder of files that processes share, each written once and read often.
 
 Who may write. What is in an entry is run, so the folder must be the user's own: it is made for
-the user alone, and a folder or a file that somebody else owns or may write is not used.
+the user alone, and a folder or a file that somebody else owns or may write is not used. That is
+asked whenever the folder or a file is opened, and no symbolic links are followed: see `OwnFolder`.
 
 Many processes. An entry is written under a name of its own and then renamed, so a reader sees all
 of it or nothing, and of two writers either wins. A file that was cut off, damaged or renamed fails
@@ -13,18 +14,17 @@ recently go. Nothing here raises: without its folder a process compiles as if it
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import logging
 import os
-import stat
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from hybridnet.base.files import is_own, read_own
+from hybridnet.base.files import NotOwnError, OwnFolder
 
 __all__ = ["FolderInfo", "ProgramFolder"]
 
@@ -68,70 +68,66 @@ class ProgramFolder:
         self._written = 0
         # Bytes in the folder, as far as this process knows; None before the first write.
         self._size: int | None = None
-        self._trusted: bool | None = None
+        self._is_refused = False
 
     def has(self, name: str) -> bool:
         """Whether there is an entry, which may still turn out to be damaged."""
-        return self._is_trusted() and os.path.exists(self._file(name))
+        folder = self._open()
+        if folder is None:
+            return False
+        with folder:
+            return folder.exists(name + _SUFFIX)
 
     def names(self) -> set[str]:
         """Returns the names of all entries there are now."""
-        if not self._is_trusted():
-            return set()
-        paths = [path for _, _, path in self._entries()]
-        return {os.path.basename(path).removesuffix(_SUFFIX) for path in paths}
+        return {name.removesuffix(_SUFFIX) for _, _, name in self._entries()}
 
     def read(self, name: str) -> bytes | None:
         """Returns an entry, or None; removes a damaged one."""
-        if not self._is_trusted():
+        folder = self._open()
+        if folder is None:
             return None
-        file = self._file(name)
-        try:
-            data = read_own(file)
-        except OSError:
-            return None
-        body = None if data is None else _opened(name, data)
-        if body is None:
-            self.remove(name)
-            return None
-        with contextlib.suppress(OSError):
-            os.utime(file)
-        return body
+        with folder:
+            try:
+                body = _body(name, folder.read(name + _SUFFIX))
+            except NotOwnError as error:
+                _log.warning("a program in %s is not used: %s", self.path, error)
+                return None
+            except OSError:
+                return None
+            if body is None:
+                _log.info("removed a damaged program, %s, from %s", name, self.path)
+                folder.remove(name + _SUFFIX)
+            return body
 
     def write(self, name: str, body: bytes) -> bool:
         """Writes an entry, and drops others where there are too many; returns whether it did."""
         data = _sealed(name, body)
-        if len(data) > self.limit or not self._is_trusted(make=True):
+        folder = None if len(data) > self.limit else self._open(make=True)
+        if folder is None:
             return False
         with self._lock:
             self._written += 1
-            partial = f"{self._file(name)}.{os.getpid()}-{self._written}{_PARTIAL}"
-        try:
+            partial = f"{name}{_SUFFIX}.{os.getpid()}-{self._written}{_PARTIAL}"
+        with folder:
             try:
-                _write_own(partial, data)
-            except FileNotFoundError:  # somebody removed the folder: begin a new one
-                self._trusted = None
-                if not self._is_trusted(make=True):
-                    return False
-                _write_own(partial, data)
-            os.replace(partial, self._file(name))
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                os.unlink(partial)
-            self._refuse(f"cannot be written: {error}")
-            return False
-        with self._lock:
-            if self._size is not None:
-                self._size += len(data)
-            # Other processes write, too, so what is known grows old.
-            if self._size is None or self._size > self.limit or self._written % _RECOUNT == 0:
-                self._shrink()
+                folder.write(name + _SUFFIX, data, partial)
+            except FileNotFoundError:  # somebody removed the folder meanwhile: the next one is kept
+                return False
+            except OSError as error:  # the disk is full, say
+                self._refuse(error)
+                return False
+            with self._lock:
+                if self._size is not None:
+                    self._size += len(data)
+                # Other processes write, too, so what is known grows old.
+                if self._size is None or self._size > self.limit or self._written % _RECOUNT == 0:
+                    self._shrink(folder)
         return True
 
     def remove(self, name: str) -> None:
         """Removes an entry, if it is there."""
-        with contextlib.suppress(OSError):
-            os.unlink(self._file(name))
+        self._remove((name + _SUFFIX,))
 
     def info(self) -> FolderInfo:
         """Counts the entries."""
@@ -141,10 +137,7 @@ class ProgramFolder:
     def clear(self) -> FolderInfo:
         """Removes every entry, and what writers left behind; returns what there was."""
         before = self.info()
-        for suffix in (_SUFFIX, _PARTIAL):
-            for _, _, path in self._entries(suffix):
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
+        self._remove(name for suffix in (_SUFFIX, _PARTIAL) for _, _, name in self._entries(suffix))
         with self._lock:
             self._size = None
         return before
@@ -153,74 +146,61 @@ class ProgramFolder:
         """In a forked child: frees the lock, which another thread of the parent may have held."""
         self._lock._at_fork_reinit()  # type: ignore[attr-defined]
 
-    def _file(self, name: str) -> str:
-        return os.path.join(self.path, name + _SUFFIX)
-
     def _entries(self, suffix: str = _SUFFIX) -> list[tuple[float, int, str]]:
-        """Returns (last use, bytes, path) of each entry, in no order."""
-        found = []
-        with contextlib.suppress(OSError), os.scandir(self.path) as listing:
-            for entry in listing:
-                if entry.name.endswith(suffix):
-                    with contextlib.suppress(OSError):
-                        facts = entry.stat(follow_symlinks=False)
-                        found.append((facts.st_mtime, facts.st_size, entry.path))
-        return found
+        """Returns (last use, bytes, file name) of each entry, in no order."""
+        folder = self._open()
+        if folder is None:
+            return []
+        with folder:
+            return folder.entries(suffix)
 
-    def _shrink(self) -> None:
+    def _remove(self, names: Iterable[str]) -> None:
+        folder = self._open()
+        if folder is not None:
+            with folder:
+                for name in names:
+                    folder.remove(name)
+
+    def _shrink(self, folder: OwnFolder) -> None:
         """Counts the folder's bytes and drops the entries used least recently; lock is held."""
-        for last_use, _, path in self._entries(_PARTIAL):
+        for last_use, _, name in folder.entries(_PARTIAL):
             if last_use < time.time() - _ABANDONED:
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
-        found = sorted(self._entries())
+                folder.remove(name)
+        found = sorted(folder.entries(_SUFFIX))
         size = sum(length for _, length, _ in found)
         dropped = 0
         if size > self.limit:
-            for _, length, path in found:
+            for _, length, name in found:
                 if size <= _KEPT * self.limit:
                     break
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
+                folder.remove(name)
                 size -= length
                 dropped += 1
             _log.info("dropped %d programs from %s, which was full", dropped, self.path)
         self._size = size
 
-    def _is_trusted(self, make: bool = False) -> bool:
-        """Whether the folder is there (or can be made) and only this user can write to it."""
-        if self._trusted is None:
-            try:
-                if make:
-                    self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-                facts = os.stat(self.path)
-            except FileNotFoundError:
-                return False
-            except OSError as error:
-                self._refuse(f"cannot be used: {error}")
-                return False
-            if not stat.S_ISDIR(facts.st_mode) or not is_own(facts):
-                self._refuse("another user owns it or may write to it, and programs are run")
-                return False
-            self._trusted = True
-        return self._trusted
+    def _open(self, make: bool = False) -> OwnFolder | None:
+        """Opens the folder, if it is there (or can be made) and this user's alone."""
+        if self._is_refused:
+            return None
+        try:
+            return OwnFolder(self.path, make)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._refuse(error)
+            return None
 
-    def _refuse(self, why: str) -> None:
+    def _refuse(self, why: OSError) -> None:
         """Does without the folder from now on; says so once."""
-        if self._trusted is not False:
-            self._trusted = False
+        if not self._is_refused:
+            self._is_refused = True
             _log.warning(
-                "programs are not kept on disk: %s %s (HYBRIDNET_CACHE_DIR names another folder, "
-                "or 'off')",
+                "programs are not kept on disk: %s cannot be used: %s "
+                "(HYBRIDNET_CACHE_DIR names another folder, or 'off')",
                 self.path,
                 why,
             )
-
-
-def _write_own(file: str, data: bytes) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    with open(os.open(file, flags, 0o600), "wb") as stream:
-        stream.write(data)
 
 
 def _checksum(name: str, body: bytes) -> bytes:
@@ -233,7 +213,7 @@ def _sealed(name: str, body: bytes) -> bytes:
     return _MAGIC + _checksum(name, body) + body
 
 
-def _opened(name: str, data: bytes) -> bytes | None:
+def _body(name: str, data: bytes) -> bytes | None:
     """Returns what `_sealed` was given; None where it was not made by it, or not for this name."""
     body = data[_HEADER:]
     if data[: len(_MAGIC)] != _MAGIC or data[len(_MAGIC) : _HEADER] != _checksum(name, body):
