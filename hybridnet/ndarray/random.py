@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import FLOAT32, as_dtype
 from hybridnet.ops.core import registry
+from hybridnet.ops.random.draws import drawing_function as _function
 
 from .functions import operator_functions as _operator_functions
 from .ndarray import NDArray
@@ -39,10 +40,10 @@ __all__ = [
 def _draw(
     name: str,
     params: Mapping[str, Any],
-    shape: Any,
-    dtype: Any,
-    ctx: Context | None,
-    out: NDArray | None,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Context | None = None,
+    out: NDArray | None = None,
 ) -> Any:
     """Draws from a distribution whose parameters are numbers, or arrays of them."""
     arrays = [param for param in params.values() if isinstance(param, NDArray)]
@@ -63,114 +64,22 @@ def _draw(
     return NDArray.apply_operator(registry.get(f"_random_{name}"), (), attrs, out=out, ctx=ctx)
 
 
-def uniform(
-    low: Any = 0,
-    high: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Context | None = None,
-    out: NDArray | None = None,
-) -> Any:
-    """Draws from the uniform distribution on [low, high).
+_ARGUMENTS: Final = """Args:
+    low, high, loc, ...: numbers, or arrays of one shape: then `shape` numbers are drawn for
+        each set of parameters.
+    shape: of the result; default (1,).
+    dtype: float32 by default.
+    ctx: where; default the current context.
+    out: an array to fill instead.
+"""
 
-    Args:
-        low, high: numbers, or arrays of one shape: then `shape` numbers are drawn for each pair.
-        shape: of the result; default (1,).
-        dtype: float32 by default.
-        ctx: where; default the current context.
-        out: an array to fill instead.
-    """
-    return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
-
-
-def normal(
-    loc: Any = 0,
-    scale: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Context | None = None,
-    out: NDArray | None = None,
-) -> Any:
-    """Draws from the normal distribution with mean `loc` and standard deviation `scale`.
-
-    The arguments are as for `uniform`.
-    """
-    return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
-
-
-def exponential(
-    scale: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Context | None = None,
-    out: NDArray | None = None,
-) -> Any:
-    """Draws from the exponential distribution with mean `scale`.
-
-    The other arguments are as for `uniform`; parameters may be arrays.
-    """
-    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out)
-
-
-def gamma(
-    alpha: Any = 1,
-    beta: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Context | None = None,
-    out: NDArray | None = None,
-) -> Any:
-    """Draws from the gamma distribution with shape `alpha` and scale `beta`.
-
-    The other arguments are as for `uniform`; parameters may be arrays.
-    """
-    return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
-
-
-def poisson(
-    lam: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Context | None = None,
-    out: NDArray | None = None,
-) -> Any:
-    """Draws counts, as floats, from the Poisson distribution with mean `lam`.
-
-    The other arguments are as for `uniform`; parameters may be arrays.
-    """
-    return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
-
-
-def negative_binomial(
-    k: Any = 1,
-    p: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Context | None = None,
-    out: NDArray | None = None,
-) -> Any:
-    """Draws the number of failures before `k` successes, each of probability `p`, as floats.
-
-    The other arguments are as for `uniform`; parameters may be arrays.
-    """
-    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
-
-
-def generalized_negative_binomial(
-    mu: Any = 1,
-    alpha: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Context | None = None,
-    out: NDArray | None = None,
-) -> Any:
-    """Draws counts of mean `mu` and variance ``mu + alpha * mu**2``, as floats.
-
-    The other arguments are as for `uniform`; parameters may be arrays.
-    """
-    return _draw(
-        "generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out
-    )
+uniform = _function("uniform", _draw, _ARGUMENTS)
+normal = _function("normal", _draw, _ARGUMENTS)
+exponential = _function("exponential", _draw, _ARGUMENTS)
+gamma = _function("gamma", _draw, _ARGUMENTS)
+poisson = _function("poisson", _draw, _ARGUMENTS)
+negative_binomial = _function("negative_binomial", _draw, _ARGUMENTS)
+generalized_negative_binomial = _function("generalized_negative_binomial", _draw, _ARGUMENTS)
 
 
 def multinomial(

@@ -159,7 +159,7 @@ class NumpyMethods(Operand):
     def mean(
         self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
     ) -> Any:
-        """Returns the mean over axes."""
+        """Returns the mean over axes; of integers in float32."""
         return _apply(self, "_npi_mean", out=out, axis=axis, dtype=_name(dtype), keepdims=keepdims)
 
     def std(
@@ -170,7 +170,7 @@ class NumpyMethods(Operand):
         ddof: int = 0,
         keepdims: bool = False,
     ) -> Any:
-        """Returns the standard deviation over axes."""
+        """Returns the standard deviation over axes, with n - ddof in the divisor."""
         options = {"axis": axis, "dtype": _name(dtype), "ddof": ddof, "keepdims": keepdims}
         return _apply(self, "_npi_std", out=out, **options)
 
@@ -182,7 +182,7 @@ class NumpyMethods(Operand):
         ddof: int = 0,
         keepdims: bool = False,
     ) -> Any:
-        """Returns the variance over axes."""
+        """Returns the variance over axes, with n - ddof in the divisor."""
         options = {"axis": axis, "dtype": _name(dtype), "ddof": ddof, "keepdims": keepdims}
         return _apply(self, "_npi_var", out=out, **options)
 
@@ -203,11 +203,11 @@ class NumpyMethods(Operand):
         return _apply(self, "_np_all", out=out, axis=axis, keepdims=keepdims)
 
     def argmax(self, axis: int | None = None, out: Any = None) -> Any:
-        """Returns the position of the largest element."""
+        """Returns the position of the largest element, the first of equal ones, as int64."""
         return _apply(self, "_npi_argmax", out=out, axis=axis)
 
     def argmin(self, axis: int | None = None, out: Any = None) -> Any:
-        """Returns the position of the smallest element."""
+        """Returns the position of the smallest element, the first of equal ones, as int64."""
         return _apply(self, "_npi_argmin", out=out, axis=axis)
 
     def cumsum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:

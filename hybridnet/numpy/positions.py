@@ -9,13 +9,7 @@ import numpy as onp
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 
-from .calls import (
-    apply,
-    apply_all,
-    dtype_name,
-    operand,
-    shape_of,
-)
+from .calls import apply, apply_all, dtype_name, operand, shape_of
 from .fallback import on_host
 from .manipulation import ravel
 from .multiarray import array

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 from hybridnet.base.dtype import BOOL
@@ -9,13 +11,8 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.handle import Operand
 
-from .calls import (
-    apply,
-    apply_all,
-    dtype_name,
-    operand,
-    shape_of,
-)
+from .calls import apply, apply_all, dtype_name, operand, shape_of
+from .methods import NumpyMethods
 
 __all__ = [
     "all",
@@ -127,51 +124,29 @@ def min(
 amax, amin = max, min
 
 
-def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Returns whether any element over axes is not 0."""
-    return apply("_np_any", a, out=out, axis=axis, keepdims=keepdims)
+def _function(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes the function that calls a method of arrays and symbols on its first argument, `a`."""
+    name = method.__name__
+    first, *others = inspect.signature(method).parameters.values()
+
+    def function(a: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(operand(a), name)(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = method.__doc__
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [first.replace(name="a"), *others]
+    )
+    return function
 
 
-sometrue = any
-
-
-def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Returns whether no element over axes is 0."""
-    return apply("_np_all", a, out=out, axis=axis, keepdims=keepdims)
-
-
-def mean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
-) -> Any:
-    """Returns the mean over axes; of integers in float32."""
-    options = {"axis": axis, "dtype": dtype_name(dtype), "keepdims": keepdims}
-    return apply("_npi_mean", a, out=out, **options)
-
-
-def std(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: int = 0,
-    keepdims: bool = False,
-) -> Any:
-    """Returns the standard deviation over axes, with n - ddof in the divisor."""
-    options = {"axis": axis, "dtype": dtype_name(dtype), "ddof": ddof, "keepdims": keepdims}
-    return apply("_npi_std", a, out=out, **options)
-
-
-def var(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: int = 0,
-    keepdims: bool = False,
-) -> Any:
-    """Returns the variance over axes, with n - ddof in the divisor."""
-    options = {"axis": axis, "dtype": dtype_name(dtype), "ddof": ddof, "keepdims": keepdims}
-    return apply("_npi_var", a, out=out, **options)
+any = sometrue = _function(NumpyMethods.any)
+all = _function(NumpyMethods.all)
+mean = _function(NumpyMethods.mean)
+std = _function(NumpyMethods.std)
+var = _function(NumpyMethods.var)
+argmax = _function(NumpyMethods.argmax)
+argmin = _function(NumpyMethods.argmin)
 
 
 def average(
@@ -190,16 +165,6 @@ def average(
     options = {"axis": axis, "returned": returned, "weighted": weights is not None}
     made = apply_all("_npi_average", *inputs, out=out, **options)
     return made if returned else made[0]
-
-
-def argmax(a: Any, axis: int | None = None, out: Any = None) -> Any:
-    """Returns the position of the largest element, the first of equal ones, as int64."""
-    return apply("_npi_argmax", a, out=out, axis=axis)
-
-
-def argmin(a: Any, axis: int | None = None, out: Any = None) -> Any:
-    """Returns the position of the smallest element, the first of equal ones, as int64."""
-    return apply("_npi_argmin", a, out=out, axis=axis)
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
 from hybridnet.ops.core import registry
+from hybridnet.ops.random.draws import drawing_function as _function
 
 from .functions import operator_functions as _operator_functions
 from .symbol import Symbol
@@ -39,9 +40,10 @@ __all__ = [
 def _draw(
     name: str,
     params: Mapping[str, Any],
-    shape: Any,
-    dtype: Any,
-    kwargs: Mapping[str, Any],
+    /,
+    shape: Any = None,
+    dtype: Any = None,
+    **kwargs: Any,
 ) -> Symbol:
     """Draws from a distribution whose parameters are numbers, or all symbols of them."""
     attrs: dict[str, Any] = {}
@@ -60,77 +62,21 @@ def _draw(
     return Symbol.apply_operator(registry.get(f"_random_{name}"), (), {**params, **attrs}, **kwargs)
 
 
-def uniform(
-    low: Any = 0, high: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any
-) -> Symbol:
-    """Draws from the uniform distribution on [low, high).
+_ARGUMENTS: Final = """Args:
+    low, high, loc, ...: numbers, or all symbols: then `shape` numbers are drawn for each set of
+        their elements.
+    shape: of the result; default (1,).
+    dtype: float32 by default.
+    kwargs: ``name`` and ``attr`` of the node.
+"""
 
-    Args:
-        low: a number, or a symbol: then `shape` numbers are drawn for each of its elements.
-        high: likewise, of the same kind.
-        shape: of the result; default (1,).
-        dtype: float32 by default.
-        kwargs: ``name`` and ``attr`` of the node.
-    """
-    params = {"low": low, "high": high}
-    return _draw("uniform", params, shape, dtype, kwargs)
-
-
-def normal(
-    loc: Any = 0, scale: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any
-) -> Symbol:
-    """Draws from the normal distribution with mean `loc` and standard deviation `scale`.
-
-    The arguments are as for `uniform`.
-    """
-    params = {"loc": loc, "scale": scale}
-    return _draw("normal", params, shape, dtype, kwargs)
-
-
-def exponential(scale: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any) -> Symbol:
-    """Draws from the exponential distribution with mean `scale`.
-
-    The other arguments are as for `uniform`; parameters may be symbols.
-    """
-    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, kwargs)
-
-
-def gamma(
-    alpha: Any = 1, beta: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any
-) -> Symbol:
-    """Draws from the gamma distribution with shape `alpha` and scale `beta`.
-
-    The other arguments are as for `uniform`; parameters may be symbols.
-    """
-    return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, kwargs)
-
-
-def poisson(lam: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any) -> Symbol:
-    """Draws counts, as floats, from the Poisson distribution with mean `lam`.
-
-    The other arguments are as for `uniform`; parameters may be symbols.
-    """
-    return _draw("poisson", {"lam": lam}, shape, dtype, kwargs)
-
-
-def negative_binomial(
-    k: Any = 1, p: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any
-) -> Symbol:
-    """Draws the number of failures before `k` successes, each of probability `p`, as floats.
-
-    The other arguments are as for `uniform`; parameters may be symbols.
-    """
-    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, kwargs)
-
-
-def generalized_negative_binomial(
-    mu: Any = 1, alpha: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any
-) -> Symbol:
-    """Draws counts of mean `mu` and variance ``mu + alpha * mu**2``, as floats.
-
-    The other arguments are as for `uniform`; parameters may be symbols.
-    """
-    return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, kwargs)
+uniform = _function("uniform", _draw, _ARGUMENTS)
+normal = _function("normal", _draw, _ARGUMENTS)
+exponential = _function("exponential", _draw, _ARGUMENTS)
+gamma = _function("gamma", _draw, _ARGUMENTS)
+poisson = _function("poisson", _draw, _ARGUMENTS)
+negative_binomial = _function("negative_binomial", _draw, _ARGUMENTS)
+generalized_negative_binomial = _function("generalized_negative_binomial", _draw, _ARGUMENTS)
 
 
 def multinomial(
