@@ -73,32 +73,18 @@ class CondCall(ControlCall):
         """Fixes the mode of the graphs."""
         made = [closed(part, train, self.written, self.draws) for part in self.parts]
         mutated = {place for _, places in made for place in places}
-        parts = (made[0][0], made[1][0])
-        return shared(
-            CondCall(
-                parts,
-                self.num_visible,
-                self.num_scalars,
-                False,
-                self.written,
-                sorted(mutated),
-                self.draws,
-            )
-        )
+        return self._remade((made[0][0], made[1][0]), sorted(mutated))
 
     def with_parts(self, parts: tuple[Subgraph, ...], limit: int | None = None) -> CondCall:
         """Returns the choice between two other graphs."""
-        mutated = [place - 1 for place in self.mutates]
-        made = CondCall(
-            parts,
-            self.num_visible,
-            self.num_scalars,
-            self.is_open,
-            self.written,
-            mutated,
-            self.draws,
-        )
-        return made if self.is_open else shared(made)
+        return self._remade(parts, [place - 1 for place in self.mutates], self.is_open)
+
+    def _remade(
+        self, parts: tuple[Subgraph, ...], mutated: Sequence[int], is_open: bool = False
+    ) -> CondCall:
+        shown, written = self.num_visible, self.written
+        made = CondCall(parts, shown, self.num_scalars, is_open, written, mutated, self.draws)
+        return made if is_open else shared(made)
 
     def infer(self, types: Types) -> Types:
         """Returns the types of the outputs.

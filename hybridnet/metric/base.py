@@ -194,24 +194,24 @@ class TalliedMetric(EvalMetric):
     Args:
         name, output_names, label_names: see `EvalMetric`.
         average: 'macro' or 'micro'.
-        num_tallies: how many sums there are.
 
     Raises:
         ParameterError: `average` is something else.
     """
 
+    _num_tallies: int  # how many sums there are
+
     def __init__(
         self,
-        name: str,
-        output_names: Sequence[str] | None,
-        label_names: Sequence[str] | None,
-        average: str,
-        num_tallies: int,
+        name: str = "tallied",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        average: str = "macro",
     ) -> None:
         if average not in ("macro", "micro"):
             raise ParameterError(f"{name}: average must be 'macro' or 'micro', got {average!r}")
-        self._tallies = tuple(Tally() for _ in range(num_tallies))
-        self._global_tallies = tuple(Tally() for _ in range(num_tallies))
+        self._tallies = tuple(Tally() for _ in range(self._num_tallies))
+        self._global_tallies = tuple(Tally() for _ in range(self._num_tallies))
         super().__init__(name, output_names, label_names, average=average, has_global_stats=True)
         self.average = average
 

@@ -20,14 +20,7 @@ class _BinaryMetric(TalliedMetric):
     Class 1 is positive, any other label negative; predictions are scores (batch, 2).
     """
 
-    def __init__(
-        self,
-        name: str = "binary",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-        average: str = "macro",
-    ) -> None:
-        super().__init__(name, output_names, label_names, average, num_tallies=4)
+    _num_tallies = 4
 
     def _score(self, counts: Sequence[Any], at_least_one: Callable[[Any], Any]) -> Any:
         """Returns the score of the counts, which are numbers or arrays.

@@ -103,6 +103,7 @@ class RMSE(_ErrorMetric):
 
 @alias("pearsonr")
 @register
+@with_defaults(name="pearsonr")
 class PearsonCorrelation(TalliedMetric):
     """The correlation coefficient of all elements of predictions and labels.
 
@@ -111,14 +112,7 @@ class PearsonCorrelation(TalliedMetric):
         average: 'macro' for the mean of each update's value, 'micro' for the value of all.
     """
 
-    def __init__(
-        self,
-        name: str = "pearsonr",
-        output_names: Names = None,
-        label_names: Names = None,
-        average: str = "macro",
-    ) -> None:
-        super().__init__(name, output_names, label_names, average, num_tallies=5)
+    _num_tallies = 5  # of x, y, their squares and their product
 
     def update(self, labels: Any, preds: Any) -> None:
         """Takes in a batch; see `EvalMetric.update`."""

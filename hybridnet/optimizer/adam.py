@@ -60,13 +60,7 @@ class Adam(ListOptimizer):
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
-        fixed = {
-            "beta1": float(self.beta1),
-            "beta2": float(self.beta2),
-            "epsilon": float(self.epsilon),
-            "clip_gradient": self._clip_parameter(),
-            "lazy_update": self.lazy_update,
-        }
+        fixed = {**self._numbers("beta1", "beta2", "epsilon"), "lazy_update": self.lazy_update}
         for w, g, (mean, var), scalars in self.steps(index, weight, grad, state):
             nd.adam_update(w, g, mean, var, out=w, **fixed, **scalars)
 

@@ -117,12 +117,8 @@ class RMSProp(ListOptimizer):
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
-        fixed = {
-            "gamma1": float(self.gamma1),
-            "epsilon": float(self.epsilon),
-            "clip_gradient": self._clip_parameter(),
-            "clip_weights": float(self.clip_weights or -1.0),
-        }
+        fixed = self._numbers("gamma1", "epsilon")
+        fixed["clip_weights"] = float(self.clip_weights or -1.0)
         for w, g, s, scalars in self.steps(index, weight, grad, state):
             if self.centered:
                 gamma2 = float(self.gamma2)
@@ -157,11 +153,7 @@ class Ftrl(ListOptimizer):
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
-        fixed = {
-            "lamda1": float(self.lamda1),
-            "beta": float(self.beta),
-            "clip_gradient": self._clip_parameter(),
-        }
+        fixed = self._numbers("lamda1", "beta")
         for w, g, (z, n), scalars in self.steps(index, weight, grad, state):
             nd.ftrl_update(w, g, z, n, out=w, **fixed, **scalars)
 

@@ -56,13 +56,8 @@ class LAMB(ListOptimizer):
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
-        fixed = {
-            "beta1": float(self.beta1),
-            "beta2": float(self.beta2),
-            "epsilon": float(self.epsilon),
-            "bias_correction": self.bias_correction,
-            "clip_gradient": self._clip_parameter(),
-        }
+        fixed = self._numbers("beta1", "beta2", "epsilon")
+        fixed["bias_correction"] = self.bias_correction
         bounds = {
             "lower_bound": -1.0 if self.lower_bound is None else float(self.lower_bound),
             "upper_bound": -1.0 if self.upper_bound is None else float(self.upper_bound),

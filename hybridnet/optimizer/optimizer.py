@@ -405,6 +405,11 @@ class Optimizer:
         """Returns `clip_gradient` as the operators want it: negative for no limit."""
         return float(self.clip_gradient) if self.clip_gradient else -1.0
 
+    def _numbers(self, *names: str) -> dict[str, Any]:
+        """Returns attributes as an operator's parameters of the same names, with the limit."""
+        numbers = {name: float(getattr(self, name)) for name in names}
+        return {**numbers, "clip_gradient": self._clip_parameter()}
+
     # -- copies ------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
