@@ -8,7 +8,8 @@ and arrays among the loop's variables, and these calls. Others count turns for g
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any, Final, final
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -76,7 +77,7 @@ class RowCall(Call):
         raise InternalError(f"the gradient of {self.name}")
 
 
-_made: dict[tuple[Any, ...], RowCall] = {}
+_made: Final[WeakValueDictionary[tuple[Any, ...], RowCall]] = WeakValueDictionary()
 
 
 def _call(name: str, infer: Any, lower: Any, *facts: Any) -> Call:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import final
+from typing import Final, final
 
 from hybridnet.base import config
+from hybridnet.base.allocator import release_memory
 
 from ..observe.program_log import describe, explaining, say
+from ..platform.background import later
 from ..segments.code import Code
 from .executable import size_of
 from .program import Owner, Program
 
 __all__ = ["Shelf", "say_runs"]
+
+# Bytes of dropped programs after which the C library gives back what is free. A compilation takes
+# many small blocks, between which those of others stay: without this, pages that are mostly free
+# pile up. It takes some milliseconds.
+_GIVE_BACK: Final = 64 << 20
 
 
 class _Last(threading.local):
@@ -50,6 +57,7 @@ class Shelf:
         self._thread = _Last()
         self._max_instructions = instructions
         self._instructions = 0
+        self._dropped = 0  # bytes, since memory was given back
 
     def __len__(self) -> int:
         return len(self._programs)
@@ -112,6 +120,11 @@ class Shelf:
             program.size = size
             while self.size > max(self._max_size or 0, program.size):
                 self._drop_one(program, compiled=True)
+            enough = self._dropped >= _GIVE_BACK
+            if enough:
+                self._dropped = 0
+        if enough:
+            later(release_memory, "release memory")
 
     def _drop_one(self, new: Program, *, compiled: bool = False) -> None:
         """Drops the oldest program that was not used since it was looked at here (second chance).
@@ -131,6 +144,7 @@ class Shelf:
             program.forget()
             self._instructions -= len(code.instructions)
             self.size -= program.size
+            self._dropped += program.size
             say_runs(program)
             return
 

@@ -1,0 +1,115 @@
+"""Scripts for the end of a process: what goes on, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+__all__ = ["ENDS", "WORK", "run_to_the_end"]
+
+_SETUP = """
+import atexit, concurrent.futures, multiprocessing, signal, sys, threading, time
+import hybridnet as hn
+from hybridnet import autograd, engine, nd
+x = nd.ones((200, 200))
+(x + 1).wait_to_read()
+
+def forever(work):
+    def loop():
+        turn = 0
+        while True:
+            turn += 1
+            work(turn)
+    threading.Thread(target=loop, daemon=True).start()
+    time.sleep({pause})
+
+"""
+
+# What is called in another process is found by its name there, and has no main module to import.
+_POOL = """
+        pool = multiprocessing.get_context("{}").Pool(1)
+        assert pool.apply(nd.ones, ((2,),)).asnumpy().sum() == 2
+        """
+#: What goes on as the process ends.
+WORK = {
+    "nothing": "",
+    "recorded work": "y = x\nfor _ in range(50): y = nd.dot(y, x) * 0.001",
+    "a program that runs": "y = nd.dot(nd.ones((900, 900)), nd.ones((900, 900)))\nnd.waitall",
+    "a daemon thread that computes": "forever(lambda turn: (nd.dot(x, x) * 0.1).asnumpy())",
+    "a daemon thread that compiles": "forever(lambda n: nd.softmax(nd.ones((n, 3))).asnumpy())",
+    "a daemon thread that trains": """
+        weight = nd.ones((200, 200)); weight.attach_grad()
+        def train(turn):
+            with autograd.record(): y = (nd.dot(x, weight) ** 2).mean()
+            y.backward()
+            weight[:] -= 0.01 * weight.grad
+        forever(train)
+        """,
+    "JAX in a daemon thread": """
+        import jax
+        f = jax.jit(lambda x: (x @ x).sum())
+        forever(lambda turn: f(jax.numpy.ones((200, 200))).block_until_ready())
+        """,
+    "a compilation in the background": """
+        def f(x):
+            for k in range(60): x = nd.dot(nd.tanh(x) * k - x, x).sort(axis=k % 2)
+            return x
+        f(x).asnumpy(); f(x).asnumpy()
+        """,
+    "a pool of threads": """
+        pool = concurrent.futures.ThreadPoolExecutor(2)
+        found = [pool.submit(lambda: nd.dot(x, x).asnumpy()) for _ in range(4)]
+        """,
+    "a task of asyncio in a thread": """
+        import asyncio
+        async def main(): return await asyncio.to_thread(lambda: nd.dot(x, x).asnumpy())
+        asyncio.run(main())
+        """,
+    "a forked process": """
+        import warnings
+        warnings.simplefilter("ignore")  # JAX warns of os.fork()
+        child = multiprocessing.get_context("fork").Process(
+            target=lambda: x.asnumpy().sum()
+        )
+        child.start()
+        """,
+    "a process of a fork server": _POOL.format("forkserver"),
+    "a spawned process": _POOL.format("spawn"),
+    "a finalizer that reads an array": """
+        class Finalized:
+            def __init__(self): self.me, self.array = self, x * 2
+            def __del__(self):
+                try: self.array.asnumpy()
+                except Exception: pass
+        held = Finalized()
+        """,
+}
+#: How it ends, and the status that Python gives it.
+ENDS = {
+    "the last line": ("", 0),
+    "sys.exit(3)": ("sys.exit(3)", 3),
+    "an exception": ("raise ValueError('meant')", 1),
+    "Ctrl-C": ("signal.raise_signal(signal.SIGINT); x + 1; time.sleep(9)", -2),
+}
+
+
+def run_to_the_end(work: str, end: str, pause: float) -> subprocess.CompletedProcess[str]:
+    """Runs a script, whose last line prints the time just before its end.
+
+    Args:
+        work: of `WORK`.
+        end: of `ENDS`.
+        pause: seconds that daemon threads have before that.
+    """
+    script = _SETUP.format(pause=pause) + textwrap.dedent(WORK[work])
+    script += f"\nprint(time.time(), flush=True)\n{ENDS[end][0]}"
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=60,  # a hang, and not the half second that it should be: see benchmarks/exits.py
+        env={**os.environ, "HYBRIDNET_CACHE_DIR": "off"},
+        check=False,
+    )
