@@ -19,6 +19,7 @@ __all__ = [
     "keep_memory",
     "log_topics",
     "num_cpu_devices",
+    "num_threads",
     "onednn",
     "passes",
     "soft_placement",
@@ -97,6 +98,14 @@ def onednn() -> bool:
     It is with ``pip install 'hybridnet[onednn]'``; convolutions on CPUs are computed by it then.
     """
     return _flag("HYBRIDNET_ONEDNN", True)
+
+
+def num_threads() -> int:
+    """HYBRIDNET_NUM_THREADS: with how many threads programs compute on CPUs (default: by itself).
+
+    By itself it is OMP_NUM_THREADS, or the processors that the process may use.
+    """
+    return _integer("HYBRIDNET_NUM_THREADS", 0, 1)
 
 
 def num_cpu_devices() -> int:

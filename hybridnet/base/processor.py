@@ -1,12 +1,18 @@
-"""The kind of processor of this machine."""
+"""The processors of this machine: of what kind they are, and how many of them to compute with."""
 
 from __future__ import annotations
 
+import contextlib
+import math
+import os
 import platform
+from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-__all__ = ["processor"]
+from . import config
+
+__all__ = ["environment", "num_threads", "processor"]
 
 
 @cache
@@ -18,3 +24,68 @@ def processor() -> str:
         return platform.processor()
     wanted = ("flags", "Features", "model name", "CPU part")
     return "\n".join(sorted({line for line in lines if line.startswith(wanted)}))
+
+
+@cache
+def num_threads() -> int:
+    """Returns with how many threads XLA and oneDNN compute, each.
+
+    HYBRIDNET_NUM_THREADS or OMP_NUM_THREADS say so; else it is the number of processors that this
+    process may use (its affinity), or that the time which its control groups may use comes to,
+    which containers limit. More threads than that would wait for each other to be scheduled.
+    """
+    asked = config.num_threads() or os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if str(asked).isdecimal() and int(asked):
+        return int(asked)
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    limit = cgroup_quota(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))
+    return max(1, min(usable or 1, math.ceil(limit)) if limit else usable or 1)
+
+
+def cgroup_quota(membership: Path, root: Path) -> float | None:
+    """Returns how many processors' time the control groups of a process allow it; None: no limit.
+
+    Args:
+        membership: the file that names its groups, see cgroups(7).
+        root: where the groups' folders are mounted.
+    """
+    found = []
+    with contextlib.suppress(OSError):
+        for line in membership.read_text().splitlines():
+            _, controllers, name = line.split(":", 2)
+            mount = root if not controllers else root / controllers
+            if controllers and "cpu" not in controllers.split(","):
+                continue
+            # A limit of a group holds for those in it. What a container cannot see is not there.
+            group = PurePosixPath(name.lstrip("/"))
+            for folder in (mount / group, *(mount / parent for parent in group.parents)):
+                found += _limit(folder)
+    return min(found, default=None)
+
+
+def _limit(folder: Path) -> list[float]:
+    """Returns the limit of one group, in processors, if it has one."""
+    with contextlib.suppress(OSError, ValueError):  # of version 2; the quota may be 'max'
+        quota, period = (folder / "cpu.max").read_text().split()
+        return [int(quota) / int(period)]
+    with contextlib.suppress(OSError, ValueError):  # of version 1; -1 where there is none
+        quota, period = (
+            (folder / f"cpu.cfs_{what}_us").read_text() for what in ("quota", "period")
+        )
+        return [int(quota) / int(period)] if int(quota) > 0 else []
+    return []
+
+
+@contextlib.contextmanager
+def environment(**variables: str) -> Iterator[None]:
+    """Has the environment hold variables meanwhile, for libraries that read them as they begin."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -11,6 +11,7 @@ import numpy as np
 import hybridnet
 from hybridnet.base import config
 from hybridnet.base.context import Context
+from hybridnet.base.processor import num_threads
 from hybridnet.native import onednn
 from hybridnet.runtime.platform.jax_devices import device_of, num_devices
 
@@ -27,6 +28,7 @@ def print_info() -> None:
         for number in range(num_devices(kind)):
             device = device_of(Context(kind, number))
             print(f"device     {kind}({number}): {device.device_kind}")
+    print(f"threads    {num_threads()}")
     print(f"oneDNN     {onednn.state()}")
     print(f"engine     {config.engine_type()}")
     print(f"cache      {config.cache_dir() or 'off'}")

@@ -11,6 +11,7 @@ from hybridnet.base.allocator import keep_memory
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.lazy import jax
+from hybridnet.base.processor import environment, num_threads
 
 from . import background
 
@@ -78,8 +79,11 @@ def _configure_cpus() -> None:
 
 
 def _available(platform: str) -> list[Any]:
+    threads = str(num_threads())
     try:
-        return list(jax.local_devices(backend=platform))
+        # XLA asks for the number of its threads as it begins, which may be now.
+        with environment(NPROC=threads):
+            return list(jax.local_devices(backend=platform))
     except RuntimeError:
         return []
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 from hybridnet.base.config import tuning
 from hybridnet.base.context import Context
 from hybridnet.base.lazy import jax
-from hybridnet.base.processor import processor
+from hybridnet.base.processor import num_threads, processor
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
 from hybridnet.ops.core.fingerprint import SIZE, fingerprint
@@ -135,11 +135,8 @@ def source_digest() -> bytes:
 
 @cache
 def _host() -> tuple[str, str, int]:
-    """The processor's kind and features, and how many of it this process may use.
+    """The processor's kind and features, and how many threads XLA has.
 
     XLA compiles for all features of the processor, and splits work by the number.
     """
-    features = processor()
-    if hasattr(os, "sched_getaffinity"):
-        return platform.machine(), features, len(os.sched_getaffinity(0))
-    return platform.machine(), features, os.cpu_count() or 1
+    return platform.machine(), processor(), num_threads()

@@ -1,0 +1,104 @@
+"""How many threads compute: what was asked for, the affinity, the control groups' limits."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+from helpers import run_script
+
+from hybridnet.base.processor import cgroup_quota, environment
+
+THREADS = """
+import os
+from hybridnet import nd
+nd.ones((2,)).asnumpy()
+names = [open(f"/proc/self/task/{task}/comm").read() for task in os.listdir("/proc/self/task")]
+print(sum("XLAEigen" in name for name in names), "NPROC" in os.environ)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the tasks of Linux")
+@pytest.mark.parametrize(
+    ("asked", "threads"),
+    [
+        ({"HYBRIDNET_NUM_THREADS": "3"}, 3),
+        ({"HYBRIDNET_NUM_THREADS": "1", "OMP_NUM_THREADS": "4"}, 1),
+        ({"OMP_NUM_THREADS": "4,2"}, 4),
+        ({}, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0),
+    ],
+)
+def test_xla_has_as_many_threads_as_were_asked_for(asked, threads):
+    if not asked and cgroup_quota_here() is not None:
+        pytest.skip("this machine's control groups limit the processors")
+    # Each device has a thread at least.
+    one = {"HYBRIDNET_NUM_CPU_DEVICES": "1", "JAX_NUM_CPU_DEVICES": "1"}
+    environ = {"HYBRIDNET_NUM_THREADS": "", "OMP_NUM_THREADS": "", **one, **asked}
+    assert run_script(THREADS, **environ).split() == [str(threads), "False"]
+
+
+def cgroup_quota_here():
+    from pathlib import Path
+
+    return cgroup_quota(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))
+
+
+def test_a_number_of_threads_must_be_one():
+    told = run_script(
+        """
+        from hybridnet import nd
+        try:
+            nd.ones((2,)).asnumpy()
+        except ValueError as error:
+            print(error)
+        """,
+        HYBRIDNET_NUM_THREADS="many",
+    )
+    assert "HYBRIDNET_NUM_THREADS must be an integer >= 1, got 'many'" in told
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "expected"),
+    [
+        ("0::/", {}, None),
+        ("0::/", {"cpu.max": "max 100000"}, None),
+        ("0::/", {"cpu.max": "150000 100000"}, 1.5),
+        ("0::/a/b", {"a/b/cpu.max": "max 100000", "a/cpu.max": "50000 100000"}, 0.5),
+        ("0::/a/b", {"a/b/cpu.max": "200000 100000", "a/cpu.max": "300000 100000"}, 2),
+        ("0::/not/seen/here", {"cpu.max": "400000 100000"}, 4),
+        ("0::/", {"cpu.max": "nonsense"}, None),
+        (
+            "4:memory:/m\n2:cpu,cpuacct:/c\n0::/",
+            {
+                "cpu,cpuacct/c/cpu.cfs_quota_us": "250000",
+                "cpu,cpuacct/c/cpu.cfs_period_us": "100000",
+            },
+            2.5,
+        ),
+        (
+            "2:cpu:/",
+            {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"},
+            None,
+        ),
+    ],
+)
+def test_limits_of_control_groups(membership, files, expected, tmp_path):
+    """As cgroups(7) and the kernel's documentation of both versions describe them."""
+    (tmp_path / "membership").write_text(membership)
+    for name, content in files.items():
+        path = tmp_path / "root" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    assert cgroup_quota(tmp_path / "membership", tmp_path / "root") == expected
+    assert cgroup_quota(tmp_path / "missing", tmp_path / "root") is None
+
+
+def test_the_environment_is_as_it_was(monkeypatch):
+    monkeypatch.setenv("HYBRIDNET_A", "1")
+    monkeypatch.delenv("HYBRIDNET_B", raising=False)
+    with pytest.raises(ValueError), environment(HYBRIDNET_A="2", HYBRIDNET_B="3"):
+        assert (os.environ["HYBRIDNET_A"], os.environ["HYBRIDNET_B"]) == ("2", "3")
+        raise ValueError
+    assert os.environ["HYBRIDNET_A"] == "1"
+    assert "HYBRIDNET_B" not in os.environ
