@@ -100,7 +100,8 @@ def multinomial(
 
 def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, **kwargs: Any) -> Symbol:
     """Draws an array of the given dimensions from the normal distribution."""
-    return normal(loc, scale, shape or None, dtype, **kwargs)
+    drawn: Symbol = normal(loc, scale, shape or None, dtype, **kwargs)
+    return drawn
 
 
 def randint(low: int, high: int, shape: Any = None, dtype: Any = "int32", **kwargs: Any) -> Symbol:
