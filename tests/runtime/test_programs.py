@@ -275,21 +275,22 @@ def test_an_unknown_topic_is_refused(monkeypatch):
     assert config.log_topics() == {"programs"}
 
 
-def test_programs_of_thousands_of_operators_are_compiled_in_a_hurry():
+def test_programs_of_thousands_of_small_operators_are_compiled_in_a_hurry():
     """XLA would take minutes for them; see `compile_options`."""
 
-    def jaxpr(count: int):
+    def jaxpr(count: int, size: int = 1):
         def f(x):
             for _ in range(count):
                 x = jax.numpy.sin(x)
             return x
 
-        return jax.make_jaxpr(f)(1.0).jaxpr
+        return jax.make_jaxpr(f)(np.ones(size, "f")).jaxpr
 
     assert options_for_size("cpu", jaxpr(100)) == {}
     options = options_for_size("cpu", jaxpr(4000))
     assert options["xla_backend_optimization_level"] == 0
     assert all(is_known("cpu", name, value) for name, value in options.items())
+    assert options_for_size("cpu", jaxpr(4000, 1 << 16)) == {}  # large ones need XLA's fusions
     assert options_for_size("gpu", jaxpr(4000)) == {}
 
 
