@@ -43,6 +43,8 @@ class _Exit:
         self.begun: float | None = None
         self.hooked = False
         self._running: set[engine.Completion] = set()
+        #: Those of `_running` that are waited for: what may still begin now is done in a moment.
+        self._short: set[engine.Completion] = set()
         self._ended = threading.Condition()
 
     def run(self, work: Callable[[], None], grace: float, on_complete: engine.Completion) -> None:
@@ -51,6 +53,8 @@ class _Exit:
             late = self.begun is not None and monotonic() - self.begun >= grace
             if not late:
                 self._running.add(on_complete)
+                if grace:
+                    self._short.add(on_complete)
         error = None
         try:
             if not late:
@@ -61,6 +65,7 @@ class _Exit:
             with self._ended:
                 left = not late and on_complete not in self._running
                 self._running.discard(on_complete)
+                self._short.discard(on_complete)
                 self._ended.notify_all()
             if not left:
                 on_complete(error)
@@ -70,7 +75,7 @@ class _Exit:
         with self._ended:
             if self.begun is None:
                 self.begun = monotonic()
-            self._ended.wait_for(lambda: not self._running, _PATIENCE)
+            self._ended.wait_for(lambda: not self._running & self._short, _PATIENCE)
             self._running, left = set(), self._running
         atexit.register(_leave_behind)
         for on_complete in left:
@@ -79,6 +84,7 @@ class _Exit:
     def reset_after_fork(self) -> None:
         """In a forked child, where nothing runs."""
         self._running = set()
+        self._short = set()
         self._ended = threading.Condition()
 
 
