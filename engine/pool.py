@@ -36,6 +36,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
 from heapq import heappop, heappush
+from time import monotonic
 from typing import Final, Protocol, final
 
 from hybridnet.engine.errors import EngineError
@@ -51,7 +52,7 @@ _Entry = tuple[int, int, int, Task]
 # looked for one and before the thread sleeps does not wake it, so it must look again: else a Ctrl-C
 # at that moment would be lost.
 _NAP: Final = 0.5
-JOIN_TIMEOUT: Final = 0.1  # seconds to wait for a worker at close; idle ones leave in microseconds
+JOIN_TIMEOUT: Final = 0.02  # seconds to wait for workers at close; idle ones leave in microseconds
 
 
 class Runner(Protocol):
@@ -269,9 +270,10 @@ class ThreadPool(AbstractPool):
         for lane in self._lanes.values():
             while lane.idle:
                 self._wake(lane)
+        end = monotonic() + JOIN_TIMEOUT
         for thread in list(self._threads):
             if thread is not threading.current_thread():
-                thread.join(JOIN_TIMEOUT)
+                thread.join(max(0.0, end - monotonic()))
 
     def fresh(self) -> ThreadPool:
         """A pool of the same sizes; a worker of this one ends after its task."""

@@ -14,8 +14,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from time import monotonic
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from time import monotonic, sleep
 from types import FrameType
 from typing import Final
 
@@ -36,13 +37,18 @@ _WAITING: Final = (
 )
 
 
+class _Left(SystemExit):
+    """Ends the Python part of work that is left behind; `threading` says nothing of this kind."""
+
+
 class _Exit:
     """Whether the process is ending, since when (`time.monotonic`), and what is running."""
 
     def __init__(self) -> None:
         self.begun: float | None = None
         self.hooked = False
-        self._running: set[engine.Completion] = set()
+        #: What runs, and the threads that run it.
+        self._running: dict[engine.Completion, int] = {}
         #: Those of `_running` that are waited for: what may still begin now is done in a moment.
         self._short: set[engine.Completion] = set()
         self._ended = threading.Condition()
@@ -52,7 +58,7 @@ class _Exit:
         with self._ended:
             late = self.begun is not None and monotonic() - self.begun >= grace
             if not late:
-                self._running.add(on_complete)
+                self._running[on_complete] = threading.get_ident()
                 if grace:
                     self._short.add(on_complete)
         error = None
@@ -61,10 +67,12 @@ class _Exit:
                 work()
         except Exception as caught:
             error = caught
+        except _Left:  # at the next lines `begin` has forgotten it, and called `on_complete`
+            pass
         finally:
             with self._ended:
                 left = not late and on_complete not in self._running
-                self._running.discard(on_complete)
+                self._running.pop(on_complete, None)
                 self._short.discard(on_complete)
                 self._ended.notify_all()
             if not left:
@@ -75,15 +83,18 @@ class _Exit:
         with self._ended:
             if self.begun is None:
                 self.begun = monotonic()
-            self._ended.wait_for(lambda: not self._running & self._short, _PATIENCE)
-            self._running, left = set(), self._running
+            self._ended.wait_for(lambda: self._short.isdisjoint(self._running), _PATIENCE)
+            self._running, left = {}, self._running
+        if left:
+            _yield_processors()
+            _stop(left.values())
         atexit.register(_leave_behind)
         for on_complete in left:
             on_complete()
 
     def reset_after_fork(self) -> None:
         """In a forked child, where nothing runs."""
-        self._running = set()
+        self._running = {}
         self._short = set()
         self._ended = threading.Condition()
 
@@ -133,6 +144,38 @@ def hook() -> None:
         register(_exit.begin)
     except RuntimeError:  # the interpreter is going down already
         _exit.begin()
+
+
+def _yield_processors() -> None:
+    """Has all other threads, those of XLA's compiler included, leave the processors to this one.
+
+    Python's end is some tenths of a second of its own work, twice as long beside a compilation.
+    """
+    own = threading.get_native_id()
+    with suppress(OSError):  # where there is no such folder, or a thread has just ended
+        for thread in map(int, os.listdir("/proc/self/task")):
+            if thread != own:
+                os.setpriority(os.PRIO_PROCESS, thread, 19)
+
+
+def _stop(threads: Iterable[int]) -> None:
+    """Ends the Python code of threads, or sees them in XLA's compiler, where they may stay.
+
+    Python ends a thread that wants to go on after the interpreter by unwinding its frames, those of
+    JAX's C++ library included, which then drops Python's objects and crashes.
+    """
+    running = set(threads)
+    for thread in running:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_Left))
+    end = monotonic() + _PATIENCE
+    while running and monotonic() < end:
+        sleep(0.002)  # for these threads to run; nobody tells when they have come to XLA
+        frames = sys._current_frames()
+        running = {each for each in running if each in frames and not _is_compiling(frames[each])}
+
+
+def _is_compiling(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__") == "jax._src.compiler"
 
 
 def _leave_behind() -> None:

@@ -116,10 +116,12 @@ class Shelf:
         with self._lock:
             if not program.kept:
                 return
-            self.size += size - program.size
-            program.size = size
-            while self.size > max(self._max_size or 0, program.size):
+            # Before it counts, so that nobody ever sees more than the bound.
+            grown = size - program.size
+            while self.size + grown > max(self._max_size or 0, size):
                 self._drop_one(program, compiled=True)
+            self.size += grown
+            program.size = size
             enough = self._dropped >= _GIVE_BACK
             if enough:
                 self._dropped = 0
