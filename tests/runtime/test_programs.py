@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 from helpers import run_script
 
-from hybridnet import cpu, engine
+import hybridnet as hn
+from hybridnet import cpu, engine, nd
 from hybridnet.base import config
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.registry import get
+from hybridnet.runtime.graphs import graph_call
 from hybridnet.runtime.programs import making
-from hybridnet.runtime.programs.cache import ProgramCache
+from hybridnet.runtime.programs.cache import ProgramCache, cache
 from hybridnet.runtime.programs.compile_options import is_known, options_for_size
 from hybridnet.runtime.programs.program import Program
 from hybridnet.runtime.programs.steps import Failed, plan
@@ -166,7 +168,7 @@ def test_a_plan_says_when_values_die():
         (1,),
         (),
     )
-    steps = plan(code, lambda part: None)
+    steps = plan(code, lambda part: None).steps
     assert [step.operands for step in steps] == [(~0, ~0), (0, ~1), (0, 0), (2,)]
     assert [step.needed for step in steps] == [(True,), (True,), (True,), (False,)]
     assert [step.dead for step in steps] == [(), (), (0,), (2,)]
@@ -338,3 +340,58 @@ def test_the_bound_must_be_a_size(monkeypatch):
     monkeypatch.setenv("HYBRIDNET_PROGRAMS_SIZE", "much")
     with pytest.raises(ParameterError, match="HYBRIDNET_PROGRAMS_SIZE"):
         run(ProgramCache(), UNARY[:2])
+
+
+# ----------------------------------------------------------------------------------------------
+# Large graphs
+
+
+def test_a_large_graph_runs_node_by_node_until_it_is_compiled(monkeypatch):
+    """One with a graph in it, that overwrites an array, and returns a result twice and an input."""
+    monkeypatch.setattr(graph_call, "_MANY", 4)
+    x, y = (np.random.default_rng(n).standard_normal((3, 7)).astype("float32") for n in (0, 1))
+    nd.broadcast_add(nd.negative(nd.tanh(nd.sin(nd.array(x) * 2))), nd.array(y)).asnumpy()
+    inner = hn.function(lambda value: nd.negative(nd.tanh(nd.sin(value * 0.5))))
+    total = nd.zeros((3, 7))
+
+    @hn.function
+    def f(x, y):
+        made = inner(x + y)
+        for k in range(6):
+            made = inner(made) * (0.25 + k)
+        total[:] = total + made
+        return made, made, x
+
+    expected = -np.tanh(np.sin((x + y) * 0.5))
+    for k in range(6):
+        expected = -np.tanh(np.sin(expected * 0.5)) * (0.25 + k)
+    given = nd.array(x), nd.array(y)
+    ran, before = [], cache.statistics()
+    for times in range(1, 7):
+        made = f(*given)
+        for got, wanted in zip(made, (expected, expected, x), strict=True):
+            np.testing.assert_allclose(got.asnumpy(), wanted, rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(given[0].asnumpy(), x)
+        np.testing.assert_allclose(total.asnumpy(), times * expected, rtol=1e-4, atol=1e-5)
+        ran.append(cache.statistics().cold - before.cold)
+        engine.wait_for_all()
+    assert ran[:3] == [1, 2, 2]  # the third call and all later ones were one program
+
+
+def test_an_operator_that_fails_in_a_large_graph_fails_the_call(monkeypatch):
+    monkeypatch.setattr(graph_call, "_MANY", 3)
+
+    @hn.function
+    def f(x):
+        return nd.sin(nd.tanh(nd.cos(x) + 1))
+
+    def refuse(code, recipe):
+        raise RuntimeError(f"no program for {code.instructions[0][0].name}")
+
+    x = nd.ones((3, 11))
+    x.wait_to_read()
+    with monkeypatch.context() as broken:
+        broken.setattr(making, "compile_code", refuse)
+        with pytest.raises(hn.MXNetError, match=r"no program for cos"):
+            f(x).asnumpy()
+    np.testing.assert_allclose(f(x).asnumpy(), np.sin(np.tanh(np.cos(x.asnumpy()) + 1)), rtol=1e-5)

@@ -10,7 +10,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from hybridnet.base.errors import InternalError
 from hybridnet.base.tensor_type import TensorType
@@ -24,6 +24,7 @@ __all__ = [
     "Backward",
     "Call",
     "HostOnlyCall",
+    "Parts",
     "Scalars",
     "Types",
     "only",
@@ -60,6 +61,22 @@ def only(made: MutableMapping[Any, Any], key: tuple[Any, ...], make: Callable[..
     return call
 
 
+class Parts(NamedTuple):
+    """The calls that one call stands for.
+
+    Attributes:
+        instructions: in order, each a call and its operands: the numbers of earlier results (>= 0),
+            or ``~i`` for input ``i``.
+        outputs: of all, likewise.
+        scalars: where the numbers come from that the calls take: from the number given at that
+            place (an int), or they are what they are (a float).
+    """
+
+    instructions: tuple[tuple[Call, tuple[int, ...]], ...]
+    outputs: tuple[int, ...]
+    scalars: tuple[int | float, ...]
+
+
 class Call(ABC):
     """An operation, as recorder, graph and tape know it.
 
@@ -78,6 +95,8 @@ class Call(ABC):
         replays: the passes back that have run over it, by their structure, where they go when it
             does; None where they are kept with those of the operators.
         weight: how many operators compiling it is like compiling.
+        has_parts: whether it stands for so many calls that they are run one by one until it is
+            compiled.
         may_keep: whether `keeping` may return another call.
         on_host: whether it runs Python code on the host, and so by `run_on_host`.
         one_dtype: whether its inputs have one dtype where nothing says otherwise.
@@ -97,6 +116,7 @@ class Call(ABC):
     symbolic_rule: bool = True
     replays: dict[Any, Any] | None = None
     weight: int = 1
+    has_parts: bool = False
     may_keep: bool = False
     on_host: bool = False
     one_dtype: bool = True
@@ -131,6 +151,10 @@ class Call(ABC):
     def alike(self) -> Hashable:
         """A key that calls share which do the same on arrays of other shapes."""
         return self.name
+
+    def lay_open(self, platform: str) -> Parts:
+        """Returns the calls that it stands for, where it `has_parts`."""
+        raise InternalError(f"{self.name} has no parts")
 
     @property
     def no_gradient(self) -> str:

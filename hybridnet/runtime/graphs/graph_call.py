@@ -7,8 +7,9 @@ caller's segment like any operator; so a training step made of them can still be
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any, Final, cast, final
 from weakref import WeakValueDictionary
 
@@ -17,11 +18,11 @@ from hybridnet.base.attrs import HostScalar
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ShapeError
 from hybridnet.graph.evaluate import evaluate, host_scalars_of, infer_types
-from hybridnet.graph.node import Graph
+from hybridnet.graph.node import Graph, Node
 from hybridnet.graph.recompute import renarrowed
 from hybridnet.graph.split import GradientGraph, differentiate, joint_gradient
 from hybridnet.graph.structure import structure_of, with_open_scalars
-from hybridnet.ops.core.call import MAKING, Backward, Call, Types
+from hybridnet.ops.core.call import MAKING, Backward, Call, Parts, Types
 from hybridnet.passes.context import PassContext
 from hybridnet.passes.mirror import mirror, mirror_marks
 from hybridnet.passes.pipeline import optimize
@@ -31,6 +32,10 @@ from ..record.host_task import awaited
 from ..record.waiting import ready_array
 
 __all__ = ["GraphCall", "shared_call"]
+
+# Operators in a graph from which it takes XLA seconds to compile it: an LSTM of 60 steps and its
+# gradient, 2,300 operators, 8 s, which take 0.1 s one by one.
+_MANY: Final = 500
 
 #: For each wanted input the number of the output that is its gradient, or None.
 _Numbers = tuple[int | None, ...]
@@ -62,6 +67,7 @@ class GraphCall(Call):
         "_name",
         "_training",
         "graph",
+        "has_parts",
         "hosts",
         "input_types",
         "on_host",
@@ -90,6 +96,7 @@ class GraphCall(Call):
         self.hosts = host_scalars_of(graph)
         self.split = split
         self.weight = sum(node.call.weight for node in graph.nodes if node.call is not None)
+        self.has_parts = self.weight >= _MANY
         self.on_host = any(node.call is not None and node.call.on_host for node in graph.nodes)
         self.num_outputs = len(graph.outputs)
         self.num_visible = self.num_outputs if num_visible is None else num_visible
@@ -159,6 +166,17 @@ class GraphCall(Call):
             context = PassContext(self.input_types, platform, tolerance=0)
             self._lowered.setdefault(platform, optimize(self.graph, context)[0])
         return self._lowered[platform]
+
+    def lay_open(self, platform: str) -> Parts:
+        """Returns the nodes that the passes leave of the graph, those of its large calls laid open.
+
+        It is made for each run, of which there are few, since it is as large as the graph.
+        """
+        places = {host: place for place, host in enumerate(self.hosts)}
+        inputs = tuple(range(-1, ~len(self.input_types), -1))
+        laid = _LaidOpen(platform, [], [], 0)
+        outputs = laid.add(self.lowered(platform), inputs, places)
+        return Parts(tuple(laid.instructions), tuple(outputs), tuple(laid.scalars))
 
     def run_on_host(
         self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
@@ -301,6 +319,44 @@ class GraphCall(Call):
 
     def __repr__(self) -> str:
         return f"{self.name}[{len(self.graph.nodes)} nodes]"
+
+
+@dataclass
+class _LaidOpen:
+    """Nodes of graphs as instructions, and where their numbers come from: see `Parts`."""
+
+    platform: str
+    instructions: list[tuple[Call, tuple[int, ...]]]
+    scalars: list[int | float]
+    count: int  # of results
+
+    def add(
+        self, graph: Graph, inputs: Sequence[int], numbers: Mapping[HostScalar, int | float]
+    ) -> list[int]:
+        """Adds a graph's nodes; returns its outputs.
+
+        Args:
+            graph: which.
+            inputs: its inputs, as operands of instructions.
+            numbers: what stands for the numbers it asks for.
+        """
+        known: dict[Node, Sequence[int]] = {
+            node: (number,) for node, number in zip(graph.inputs, inputs, strict=True)
+        }
+        for node in graph.nodes:
+            if node.call is None:
+                continue
+            operands = tuple([known[edge.node][edge.index] for edge in node.inputs])
+            own = [numbers[x] if type(x) is HostScalar else float(x) for x in node.scalars]
+            if isinstance(node.call, GraphCall) and node.call.has_parts:
+                within = dict(zip(node.call.hosts, own, strict=True))
+                known[node] = self.add(node.call.lowered(self.platform), operands, within)
+                continue
+            self.instructions.append((node.call, operands))
+            self.scalars += own
+            known[node] = range(self.count, self.count + node.num_outputs)
+            self.count += node.num_outputs
+        return [known[edge.node][edge.index] for edge in graph.outputs]
 
 
 _shared: Final[WeakValueDictionary[Any, GraphCall]] = WeakValueDictionary()

@@ -101,18 +101,23 @@ class ProgramCache:
             Arrays; `Failed` for what could not be computed, where the rest could.
         """
         program = self._shelf.next(code)
-        alone = len(code.instructions) == 1
+        alone = program.is_alone
         if program.compiled is None and not alone:
             self._maker.obtain(program)
         if (alone or program.compiled is not None) and Failed not in map(type, inputs):
             return program.run(inputs, scalars, made)
         self._cold += 1
         steps = program.steps
-        if steps is None or not all(step.program.kept for step in steps):
+        if steps is None or not steps.is_kept:
             steps = plan(code, self._shelf.find)
         program.steps = steps if program.launches > 1 and program.compiled is None else None
         with events.span("steps", code):
-            return run_steps(code, steps, inputs, scalars)
+            outputs = run_steps(steps, inputs, scalars)
+        if len(code.instructions) == 1 and Failed not in map(type, inputs):
+            for output in outputs:
+                if type(output) is Failed:
+                    raise output.error
+        return outputs
 
     def obtain(self, program: Program) -> Any:
         """Returns the executable of a program that has none yet; None: run it step by step.

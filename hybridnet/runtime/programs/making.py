@@ -5,7 +5,8 @@ their programs. One that is new altogether runs instruction by instruction, each
 of its own, which most other structures share; unless most of those programs are missing too, when
 compiling the whole at once is cheaper. Seen again, it is compiled in the background; once that is
 done it is one dispatch. So no user waits for a compilation that running step by step would have
-beaten.
+beaten. That holds for graphs of hundreds of nodes, too (`Call.has_parts`): a program of thousands
+of operators takes XLA minutes, in which their nodes run one by one.
 
 Structures may also go on changing for ever. Then their parts recur, though they do not: a part that
 was missing in a few structures is worth a program of its own, and does not count for the whole any
@@ -48,6 +49,8 @@ _RECURRING: Final = 3
 # told. Making a network's parameters takes some tens of wholes that run once, but small ones.
 _MOST_UNUSED: Final = 512
 _TELL: Final = 4096
+# What one of them counts at most: a single large one says nothing of change.
+_MOST_OF_ONE: Final = 128
 
 _CHANGING: Final = (
     "what this thread computes keeps changing: programs of %d operators in all were compiled that "
@@ -96,7 +99,7 @@ class Maker:
         """
         code = program.code
         program.launches += 1
-        alone = len(code.instructions) == 1
+        alone = program.is_alone
         steady = self._thread.unused < _MOST_UNUSED
         if program.launches == 1:
             if (alone or steady) and self._load(program):
@@ -126,7 +129,8 @@ class Maker:
         A part that keeps turning up does not count as missing: its program will be used again.
         """
         program.steps = plan(program.code, self._shelf.find)
-        absent = {step.program for step in program.steps if not step.program.compiled}
+        steps = program.steps.steps
+        absent = {step.program for step in steps if not step.program.compiled}
         missing = 0
         for known in absent:
             known.missed += 1
@@ -138,7 +142,7 @@ class Maker:
 
     def _note_compiled(self, code: Code) -> None:
         thread = self._thread
-        thread.unused += _weight(code)
+        thread.unused += min(_weight(code), _MOST_OF_ONE)
         if thread.unused >= _TELL and not thread.told:
             thread.told = True
             program_log.log.warning(_CHANGING, thread.unused, _WARM_CHANGING)
@@ -147,7 +151,7 @@ class Maker:
         """Takes notice that a structure's program ran a second time, in this thread."""
         thread = self._thread
         if thread.unused and len(code.instructions) > 1:
-            thread.unused = max(0, thread.unused - 2 * _weight(code))
+            thread.unused = max(0, thread.unused - 2 * min(_weight(code), _MOST_OF_ONE))
 
     # -- making ------------------------------------------------------------------------------
 

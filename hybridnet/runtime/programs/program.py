@@ -17,7 +17,7 @@ from ..segments.code import Code
 from .dispatch import dispatch
 from .executable import ExecutableWrapper, innermost, last_wrapper
 from .room import look_for_room, memory_of
-from .steps import InstructionStep
+from .steps import StepPlan
 
 __all__ = ["FIRST_LOOK", "Holder", "Owner", "Program", "ProgramState", "Watcher", "replaced"]
 
@@ -105,6 +105,7 @@ class Program:
         "_owner",
         "code",
         "compiled",
+        "is_alone",
         "kept",
         "launches",
         "look",
@@ -125,6 +126,8 @@ class Program:
         self._owner = owner
         self._holders: weakref.WeakSet[Holder] | None = None
         self.code = code
+        instructions = code.instructions
+        self.is_alone = len(instructions) == 1 and not instructions[0][0].has_parts
         self.compiled: Any = None
         self.kept = True
         self.used = False
@@ -137,7 +140,7 @@ class Program:
         self.watch: Any = None
         self.tune = 0
         self.submitted = False
-        self.steps: list[InstructionStep] | None = None
+        self.steps: StepPlan | None = None
         self.missed = 0
         self.on_disk: bool | None = None
 

@@ -7,12 +7,14 @@ from typing import Any, Final, NamedTuple
 
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, OpError
+from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.core.call import Call, Parts, Types
 
-from ..segments.code import Code
+from ..platform.jax_devices import platform_of
+from ..segments.code import Code, Instruction
 
-__all__ = ["Failed", "InstructionStep", "plan", "run_steps"]
+__all__ = ["Failed", "InstructionStep", "StepPlan", "plan", "run_steps"]
 
 # Programs of one instruction, and the types of its results, by what decides them: recurring
 # instructions are most of what there is to plan in structures that never recur themselves.
@@ -48,6 +50,7 @@ class InstructionStep(NamedTuple):
         num_scalars: how many of the scalars it takes.
         needed: for each of its results, whether anything reads it.
         dead: results of earlier steps that nothing reads after this one.
+        origin: the number of the structure's result that an error here is told of.
     """
 
     code: Code
@@ -56,17 +59,41 @@ class InstructionStep(NamedTuple):
     num_scalars: int
     needed: tuple[bool, ...]
     dead: tuple[int, ...]
+    origin: int
 
 
-def plan(code: Code, find: Callable[[Code], Any]) -> list[InstructionStep]:
-    """Takes a structure apart into steps.
+class StepPlan(NamedTuple):
+    """How a structure is run step by step.
+
+    Attributes:
+        steps: in order.
+        outputs: the results that are asked for, or ``~i`` for input ``i``.
+        scalars: where the numbers of the steps come from; see `hybridnet.ops.core.call.Parts`. None
+            where they are those given.
+    """
+
+    steps: list[InstructionStep]
+    outputs: tuple[int, ...]
+    scalars: tuple[int | float, ...] | None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether all its programs are in the cache still."""
+        return all(step.program.kept for step in self.steps)
+
+
+def plan(code: Code, find: Callable[[Code], Any]) -> StepPlan:
+    """Takes a structure apart into steps; calls of large graphs become the nodes of these.
 
     Args:
         code: the structure.
         find: returns the program of a structure of one instruction.
     """
-    last = _last_uses(code)
-    ctx, instructions, input_types = code.ctx, code.instructions, code.input_types
+    ctx, input_types = code.ctx, code.input_types
+    instructions, outputs, scalars, origins = code.instructions, code.outputs, None, None
+    if any(call.has_parts for call, _ in instructions):
+        (instructions, outputs, scalars), origins = _laid_open(code)
+    last = _last_uses(instructions, outputs)
     steps = []
     types: list[TensorType] = []
     for number, (call, operands) in enumerate(instructions):
@@ -80,8 +107,44 @@ def plan(code: Code, find: Callable[[Code], Any]) -> list[InstructionStep]:
         else:
             needed = tuple([i in last for i in range(first, len(types))])
         dead = tuple({i for i in operands if i >= 0 and last[i] == number})
-        steps.append(InstructionStep(part, find(part), operands, call.num_scalars, needed, dead))
-    return steps
+        origin = first if origins is None else origins[number]
+        program, count = find(part), call.num_scalars
+        steps.append(InstructionStep(part, program, operands, count, needed, dead, origin))
+    return StepPlan(steps, outputs, scalars)
+
+
+def _laid_open(code: Code) -> tuple[Parts, list[int]]:
+    """Returns a structure with calls of large graphs replaced by the nodes of these.
+
+    And for each instruction, the number of the first result of the one that it comes from.
+    """
+    platform = platform_of(code.ctx)
+    instructions: list[Instruction] = []
+    scalars: list[int | float] = []
+    origins: list[int] = []
+    results: list[int] = []  # where the structure's results are now
+    count = place = 0
+    for call, given in code.instructions:
+        operands = tuple([results[i] if i >= 0 else i for i in given])
+        own = range(place, place + call.num_scalars)
+        place += call.num_scalars
+        begun, first = len(instructions), len(results)
+        if not call.has_parts:
+            instructions.append((call, operands))
+            scalars += own
+            results += range(count, count + call.num_outputs)
+            count += call.num_outputs
+        else:
+            parts = call.lay_open(platform)
+            for part, inner in parts.instructions:
+                moved = tuple([i + count if i >= 0 else operands[~i] for i in inner])
+                instructions.append((part, moved))
+            scalars += [x if type(x) is float else own[int(x)] for x in parts.scalars]
+            results += [i + count if i >= 0 else operands[~i] for i in parts.outputs]
+            count += sum([part.num_outputs for part, _ in parts.instructions])
+        origins += [first] * (len(instructions) - begun)
+    outputs = tuple([results[i] for i in code.outputs])
+    return Parts(tuple(instructions), outputs, tuple(scalars)), origins
 
 
 def _part(ctx: Context, call: Call, types: Types) -> tuple[Code, Types]:
@@ -93,25 +156,22 @@ def _part(ctx: Context, call: Call, types: Types) -> tuple[Code, Types]:
     return _parts.setdefault((ctx, call, types), (part, call.infer(types)))
 
 
-def _last_uses(code: Code) -> dict[int, int]:
+def _last_uses(instructions: Sequence[Instruction], outputs: Sequence[int]) -> dict[int, int]:
     """Returns, for each result that is used at all, the last instruction that reads it."""
     last: dict[int, int] = {}
-    for step, (_, operands) in enumerate(code.instructions):
+    for step, (_, operands) in enumerate(instructions):
         for operand in operands:
             last[operand] = step
-    for number in code.outputs:
-        last[number] = len(code.instructions)
+    for number in outputs:
+        last[number] = len(instructions)
     return last
 
 
-def run_steps(
-    code: Code, steps: list[InstructionStep], inputs: list[Any], scalars: list[Any]
-) -> list[Any]:
+def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any]:
     """Runs each instruction through a program of its own, dropping what is not needed again.
 
     Args:
-        code: the structure.
-        steps: its `plan`.
+        plan: of the structure.
         inputs: JAX arrays, or `Failed`.
         scalars: numbers, in the order of the instructions.
 
@@ -121,8 +181,11 @@ def run_steps(
     """
     results: dict[int, Any] = {}
     number = position = 0
+    steps, wanted, sources = plan
+    if sources is not None:
+        scalars = [x if type(x) is float else scalars[int(x)] for x in sources]
     failing = Failed in map(type, inputs)
-    for part, program, operands, num_scalars, needed, dead in steps:
+    for part, program, operands, num_scalars, needed, dead, origin in steps:
         arrays = [results[i] if i >= 0 else inputs[~i] for i in operands]
         numbers = scalars[position : position + num_scalars] if num_scalars else []
         position += num_scalars
@@ -134,7 +197,7 @@ def run_steps(
             try:
                 outputs = program.run(arrays, numbers)
             except Exception as caught:
-                outputs = [_failure(part, number, caught)] * len(needed)
+                outputs = [_failure(part, origin, caught)] * len(needed)
                 failing = True
         for keep, output in zip(needed, outputs, strict=True):
             if keep:
@@ -142,7 +205,16 @@ def run_steps(
             number += 1
         for i in dead:
             del results[i]
-    return [results[i] for i in code.outputs]
+    if sources is None:
+        return [results[i] for i in wanted]
+    # A graph may give a result twice, or an input: each output is an array of its own all the same.
+    outputs, taken = [], set()
+    for i in wanted:
+        array = results[i] if i >= 0 else inputs[~i]
+        copied = (i < 0 or i in taken) and type(array) is not Failed
+        outputs.append(jnp.copy(array) if copied else array)
+        taken.add(i)
+    return outputs
 
 
 def _failure(code: Code, number: int, caught: Exception) -> Failed:
