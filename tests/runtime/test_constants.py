@@ -179,7 +179,9 @@ def test_inputs_that_stay_the_same_are_found() -> None:
     assert watch.next == 8
     assert look(watch, large[0], large[1], jnp.zeros(2), large[2]) == ()
     assert watch.next == 16
-    assert look(watch, large[0], jnp.zeros(2), jnp.zeros(2), large[2]) == (0,), "3 is donated"
+    assert look(watch, large[0], jnp.zeros(2), jnp.zeros(2), large[2]) == ()
+    assert watch.next == 21
+    assert look(watch, large[0], large[1], jnp.zeros(2), large[2]) == (0,), "3 is donated"
     watch = Watch()
     nexts = []
     while watch.next < 10**6:
@@ -189,6 +191,17 @@ def test_inputs_that_stay_the_same_are_found() -> None:
     small = jnp.zeros(8)
     watch = Watch()
     assert look(watch, small) == look(watch, small) == ()
+
+
+@pytest.mark.parametrize("batches", range(2, 12))
+def test_batches_that_come_in_turn_are_not_taken_for_weights(batches: int) -> None:
+    weight, data = jnp.zeros((128, 128)), [jnp.zeros((128, 128)) for _ in range(batches)]
+    watch = Watch()
+    found: list[int] = []
+    for launch in range(10_000):
+        if launch >= watch.next:
+            found += watch.look(launch, (weight, data[launch % batches]), [])
+    assert found == [0]
 
 
 # Running ------------------------------------------------------------------------------------------

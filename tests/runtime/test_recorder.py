@@ -1173,3 +1173,17 @@ def test_no_other_thread_is_waited_for_while_an_array_is_changed(monkeypatch, ch
     in_thread(work)
     assert holders
     assert not any(holders)
+
+
+def test_only_what_a_segment_reads_is_known_as_what_it_overwrites():
+    """An array that is freed gives its id to the next, which would be given another's memory."""
+    kept, dropped = nd.ones((16,)), nd.zeros((16,))
+    nd.waitall()
+    old = kept.storage.value.array
+    kept[:] = kept - 1
+    kept[:] = kept * 2
+    dropped[:] = kept + 1
+    dropped[:] = dropped + 1
+    assert kept.storage.value.over == id(old)
+    assert dropped.storage.value.over == 0
+    np.testing.assert_array_equal(dropped.asnumpy(), np.full(16, 2, "float32"))

@@ -72,21 +72,18 @@ class Storage:
         """
         trace = thread.trace
         if trace is None or self.owner is trace:
-            old = self.value
+            old, home = self.value, value.segment
             if old.array is None:
-                value.over = old.over
+                if old.segment is home:
+                    value.over = old.over
                 if old.spare is not None:
                     value.spare, old.spare = old.spare, None
-            else:
-                value.over = id(old.array)
-                home = value.segment
-                if (
-                    old.type.mebibytes  # else it would cost more than it saves
-                    and home is not None
-                    and home.ctx == self.ctx
-                    and old.shared is None
-                ):
-                    value.spare = old.array
+            elif home is not None and home.ctx == self.ctx:
+                # Only what the segment holds keeps its id: a freed array's is soon another's.
+                if old.type.mebibytes and old.shared is None:
+                    value.over, value.spare = id(old.array), old.array
+                elif home.has_input(old.array):  # to keep a small one costs more than it saves
+                    value.over = id(old.array)
             self.value = value
         else:
             trace.write(self, value, handle)

@@ -278,6 +278,10 @@ class Segment:
         self.kept = {slot for slot in self.kept if slot < inputs}
         self._slots = {key: slot for key, slot in self._slots.items() if slot < inputs}
 
+    def has_input(self, array: Any) -> bool:
+        """Whether an array is an input."""
+        return id(array) in self._slots
+
     def _input(self, value: Value) -> int:
         # An input is known by its array, which the list keeps alive, so that its id stays its own.
         held = value.array

@@ -20,9 +20,11 @@ from .specializing import Specializer
 
 __all__ = ["Watch", "improve"]
 
-# Launches after which inputs are looked at first, and between the two looks that are compared; how
-# much later that is done again, and the last time.
+# Launches after which inputs are looked at first, and between the looks that are compared; how much
+# later that is done again, and the last time. The two distances have no divisor in common, so that
+# batches which come in turn are not taken for weights.
 _BEGIN: Final = 8
+_AGAIN: Final = 5
 _RARER: Final = 8
 _LAST: Final = 4096
 
@@ -37,12 +39,13 @@ class Watch:
         next: the number of launches at which it looks next.
     """
 
-    __slots__ = ("_begun", "_seen", "next")
+    __slots__ = ("_begun", "_same", "_seen", "next")
 
     def __init__(self) -> None:
         self.next = _BEGIN
         self._begun = _BEGIN
         self._seen: list[Any] | None = None
+        self._same: tuple[int, ...] = ()  # of those seen, after the second look
 
     def look(self, launches: int, inputs: Sequence[Any], donated: Sequence[int]) -> tuple[int, ...]:
         """Looks at a launch, after so many others; the program consumes the `donated` inputs.
@@ -54,17 +57,23 @@ class Watch:
         seen = self._seen
         if seen is None or len(seen) != len(inputs):
             self._seen = [weakref.ref(array) for array in inputs]
+            self._same = ()
             self.next = launches + _BEGIN
+            return ()
+        slots = tuple(
+            slot
+            for slot in self._same or range(len(inputs))
+            if seen[slot]() is inputs[slot] and slot not in donated
+        )
+        is_much = sum(inputs[slot].nbytes for slot in slots) >= LEAST_BYTES
+        if is_much and not self._same:
+            self._same = slots
+            self.next = launches + _AGAIN
             return ()
         self._seen = None
         self._begun *= _RARER
         self.next = self._begun if self._begun <= _LAST else sys.maxsize
-        slots = tuple(
-            slot
-            for slot, (ref, array) in enumerate(zip(seen, inputs, strict=True))
-            if ref() is array and slot not in donated
-        )
-        if sum(inputs[slot].nbytes for slot in slots) < LEAST_BYTES:
+        if not is_much:
             return ()
         self.next = sys.maxsize
         return slots
