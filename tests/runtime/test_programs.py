@@ -14,7 +14,7 @@ from helpers import run_script
 import hybridnet as hn
 from hybridnet import cpu, engine, nd
 from hybridnet.base import config
-from hybridnet.base.errors import ParameterError
+from hybridnet.base.errors import OutOfMemoryError, ParameterError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.registry import get
 from hybridnet.runtime.graphs import graph_call
@@ -376,6 +376,30 @@ def test_a_large_graph_runs_node_by_node_until_it_is_compiled(monkeypatch):
         ran.append(cache.statistics().cold - before.cold)
         engine.wait_for_all()
     assert ran[:3] == [1, 2, 2]  # the third call and all later ones were one program
+
+
+def test_a_large_graph_without_memory_says_so_and_loses_nothing(monkeypatch):
+    monkeypatch.setattr(graph_call, "_MANY", 3)
+    weight = nd.ones((3, 13))
+
+    @hn.function
+    def f(x):
+        weight[:] = weight - nd.sin(nd.arctan(nd.cos(x) + 1))
+
+    def refuse(code, recipe):
+        raise MemoryError("no room")
+
+    x = nd.ones((3, 13))
+    nd.waitall()
+    with monkeypatch.context() as broken:
+        broken.setattr(making, "compile_code", refuse)
+        with pytest.raises(OutOfMemoryError, match="no room"):
+            f(x)
+            weight.asnumpy()
+    np.testing.assert_array_equal(weight.asnumpy(), np.ones((3, 13)))
+    f(x)
+    expected = 1 - np.sin(np.arctan(np.cos(x.asnumpy()) + 1))
+    np.testing.assert_allclose(weight.asnumpy(), expected, rtol=1e-5)
 
 
 def test_an_operator_that_fails_in_a_large_graph_fails_the_call(monkeypatch):

@@ -99,6 +99,9 @@ class ProgramCache:
 
         Returns:
             Arrays; `Failed` for what could not be computed, where the rest could.
+
+        Raises:
+            Exception: a structure of one instruction cannot be computed, though its inputs could.
         """
         program = self._shelf.next(code)
         alone = program.is_alone
@@ -116,7 +119,8 @@ class ProgramCache:
         if len(code.instructions) == 1 and Failed not in map(type, inputs):
             for output in outputs:
                 if type(output) is Failed:
-                    raise output.error
+                    error, cause = output.error, output.error.__cause__
+                    raise cause if isinstance(cause, MemoryError) else error
         return outputs
 
     def obtain(self, program: Program) -> Any:
