@@ -49,6 +49,16 @@ def few_old_objects() -> None:
 
 
 @pytest.fixture(autouse=True)
+def as_marked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests marked `compiled` are about programs of XLA's: nothing is run on NumPy arrays."""
+    if request.node.get_closest_marker("compiled"):
+        monkeypatch.setenv("HYBRIDNET_HOST", "off")
+        programs = sys.modules.get("hybridnet.runtime.programs.cache")
+        if programs is not None:
+            programs.cache.clear()  # what a test before it ran by NumPy
+
+
+@pytest.fixture(autouse=True)
 def own_programs(request: pytest.FixtureRequest) -> None:
     """Each test begins as a program of its own does, whatever the tests before it compiled.
 

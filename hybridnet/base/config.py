@@ -16,6 +16,7 @@ __all__ = [
     "do_mirror",
     "engine_type",
     "explain",
+    "host",
     "keep_memory",
     "log_topics",
     "num_cpu_devices",
@@ -75,6 +76,21 @@ def passes() -> bool:
     if text not in ("", "on", "off"):
         raise ParameterError(f"HYBRIDNET_PASSES must be 'on' or 'off', got {text!r}")
     return text != "off"
+
+
+def host() -> str:
+    """HYBRIDNET_HOST: what runs on NumPy arrays instead of being compiled for XLA.
+
+    'auto' (default): what runs a few times; 'only': every operator that can be, and nothing is
+    compiled because it runs often; 'off': none.
+    """
+    given = os.environ.get("HYBRIDNET_HOST")
+    if not given:  # it is asked for each operator that is new
+        return "auto"
+    text = given.strip().lower() or "auto"
+    if text not in ("auto", "only", "off"):
+        raise ParameterError(f"HYBRIDNET_HOST must be 'auto', 'only' or 'off', got {text!r}")
+    return text
 
 
 def tuning() -> str:

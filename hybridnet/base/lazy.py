@@ -11,7 +11,7 @@ import importlib
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["jax", "jax_core", "jnp", "lax", "mlir"]
+__all__ = ["jax", "jax_core", "jnp", "lax", "mlir", "special", "xla_client"]
 
 
 class _LazyModule(ModuleType):
@@ -31,9 +31,13 @@ if TYPE_CHECKING:
     from jax import lax
     from jax.extend import core as jax_core
     from jax.interpreters import mlir
+    from jaxlib import xla_client
+    from scipy import special
 else:
     jax = _LazyModule("jax")
     jax_core = _LazyModule("jax.extend.core")
     jnp = _LazyModule("jax.numpy")
     lax = _LazyModule("jax.lax")
     mlir = _LazyModule("jax.interpreters.mlir")
+    special = _LazyModule("scipy.special")  # which JAX needs
+    xla_client = _LazyModule("jaxlib.xla_client")  # not public

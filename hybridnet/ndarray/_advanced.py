@@ -14,11 +14,12 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jax, jnp, lax
+from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.backward import vjp_gradient
 from hybridnet.ops.core.call import Arrays, Backward, Call, Types
 from hybridnet.ops.core.families import convert
+from hybridnet.ops.host.namespace import at, jnp, lax
 
 __all__ = ["Gather", "Scatter", "Window", "WindowAssign"]
 
@@ -59,6 +60,10 @@ class AbstractIndexCall(Call):
     def facts(self) -> Sequence[Any]:
         """The structure of the index."""
         return self.pattern
+
+    def evaluate(self, operands: Arrays, scalars: Arrays) -> Arrays:
+        """Computes it as for XLA, on NumPy arrays."""
+        return self.lower("cpu", operands, scalars)
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """The default rule."""
@@ -135,7 +140,7 @@ class WindowAssign(_WindowCall):
         part = value.reshape(lengths)
         if any(step != 1 for step in steps):
             span = lax.dynamic_slice(base, starts, sizes)
-            part = span.at[tuple(slice(None, None, step) for step in steps)].set(part)
+            part = at(span)[tuple(slice(None, None, step) for step in steps)].set(part)
         return (lax.dynamic_update_slice(base, part, starts),)
 
 
@@ -202,7 +207,7 @@ class Gather(_ArrayIndexCall):
     def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """NumPy's rules for mixed indices are JAX's too; one element has shape (1,)."""
         base, *arrays = operands
-        part = base.at[_build(self.pattern[0], arrays)].get(mode="clip")
+        part = at(base)[_build(self.pattern[0], arrays)].get(mode="clip")
         return (part.reshape(part.shape or (1,)),)
 
 
@@ -218,4 +223,4 @@ class Scatter(_ArrayIndexCall):
         base, value, *arrays = operands
         index = _build(self.pattern[0], arrays)
         value = _strip(convert(value, base.dtype), base[index].ndim)
-        return (base.at[index].set(value),)
+        return (at(base)[index].set(value),)

@@ -15,6 +15,7 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.call import Backward, HostOnlyCall, Types
 from hybridnet.ops.core.registry import get
 from hybridnet.runtime.platform.jax_devices import device_of
+from hybridnet.runtime.platform.jax_devices import put as place
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.dispatched import note_dispatched
 from hybridnet.runtime.segments.segment import Value
@@ -62,8 +63,7 @@ def put(host: np.ndarray[Any, Any], ctx: Context) -> Value:
     start = -room.ctypes.data % _ALIGNMENT
     copy = room[start : start + host.nbytes].view(host.dtype).reshape(host.shape)
     copy[...] = host
-    with jax.enable_x64(True):
-        array = jax.device_put(copy, device_of(ctx))
+    (array,) = place(ctx, (copy,))
     return Value(tensor_type(host.shape, host.dtype), array)
 
 

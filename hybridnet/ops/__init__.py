@@ -1,8 +1,9 @@
 """The operator library: its core, and a folder for each family of operators.
 
 Importing it fills the registry; JAX itself is imported when the first operator is lowered. An
-operator's lowerings stand beside it.
+operator's lowerings stand beside it, and are its host form, too.
 
+    host        the array functions that lowerings are written with: JAX's, or NumPy's
     core        the registry and its rows, calls, gradients, alternatives, rules that families share
     state       the variables of graphs, and the parts of a Storage that views show
     random      generators, distributions and their densities, choices

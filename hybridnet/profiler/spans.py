@@ -16,6 +16,7 @@ _WORKER_THREAD: Final = "hybridnet-"
 _TITLES: Final = {
     "task": "Engine tasks",
     "program": "Program launches",
+    "host": "Operators by NumPy",
     "device": "Programs on devices",
     "steps": "Launches instruction by instruction",
     "compile": "Compilations",

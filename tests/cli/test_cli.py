@@ -312,6 +312,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"hybridnet {hn.__version__}\n"
 
 
+@pytest.mark.compiled
 def test_cache_shows_and_empties_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -62,6 +62,7 @@ def test_results_do_not_depend_on_the_bulk_size(size):
         np.testing.assert_allclose(three, one, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("size", "want"), [(0, 24), (1, 24), (2, 12), (6, 4), (24, 1), (100, 1)])
 def test_no_launch_holds_more_than_the_bulk_size(size, want):
     x = nd.zeros((3, 5))

@@ -376,7 +376,8 @@ def test_copies_share_nothing(hybridize: bool, via: Any) -> None:
         net.hybridize()
         net(x)
     other = via(net)
-    np.testing.assert_array_equal(other(x).asnumpy(), net(x).asnumpy())
+    # One of the two may be compiled by now, which rounds otherwise.
+    np.testing.assert_allclose(other(x).asnumpy(), net(x).asnumpy(), 1e-5, 1e-8)
     for one in other.collect_params().values():
         one.set_data(np.zeros(one.shape))
     assert not other(x).asnumpy().any()

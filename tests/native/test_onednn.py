@@ -679,6 +679,7 @@ def test_a_process_may_end_while_convolutions_are_computed(tmp_path: Path, compi
         assert run_script(script, **environ).startswith("left")
 
 
+@pytest.mark.compiled
 def test_exit_handlers_may_compute(tmp_path: Path, compiler: str) -> None:
     """What runs after the process has begun to end does without the thread, and at last fails."""
     script = """
@@ -978,6 +979,7 @@ def test_two_processes_that_compile_at_once(tmp_path: Path, compiler: str) -> No
 # Programs on disk ---------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 def test_programs_on_disk_that_call_it(tmp_path: Path, compiler: str) -> None:
     script = """
         import numpy as np

@@ -71,6 +71,7 @@ def test_results_are_the_same_with_and_without():
     np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
+@pytest.mark.compiled
 def test_launches_compilations_and_waits_are_counted():
     x = nd.ones((7, 11))
     x.wait_to_read()
@@ -147,6 +148,7 @@ def test_rows_hold_spans_that_follow_or_contain_each_other():
     assert (first.name, first.start, first.duration) == ("d", 0.0, 0.01)
 
 
+@pytest.mark.compiled
 def test_the_trace_is_chromes_format(tmp_path):
     path = tmp_path / "trace.json"
     with profiler.profile(path):
@@ -235,6 +237,7 @@ def test_a_two_device_network_of_cpus_has_a_row_for_each(tmp_path):
     assert any("FullyConnected" in one["name"] for one in spans["cpu(1)"])
 
 
+@pytest.mark.compiled
 def test_the_time_of_one_device_is_told_where_programs_are_waited_for():
     profiler.set_config(wait_for_programs=True)
     try:

@@ -128,7 +128,7 @@ def test_gradients_and_updates_have_the_line_that_asked_for_them():
 
 
 def test_it_says_how_a_launch_ran():
-    # Their parts are compiled, the whole is new: it runs one by one, then is compiled.
+    # The whole is new: it runs one by one, then is compiled.
     x = nd.ones((3, 7))
     nd.waitall()
     for operation in (nd.sin, nd.cos):
@@ -143,7 +143,7 @@ def test_it_says_how_a_launch_ran():
             run()
         nd.waitall()
         how.append([one.how for one in explanation])
-    assert how[0] == ["run one by one"]
+    assert how[0] == ["run one by one, 4 of them by NumPy"]
     assert how[-1] == ["hot, one dispatch"]
     assert "its program ran" in printed() and "4 operators" in printed()
     with hn.runtime.explaining() as explanation:

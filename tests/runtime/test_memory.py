@@ -50,6 +50,7 @@ print(used() - before, cache.statistics().nbytes - told)
 """
 
 
+@pytest.mark.compiled
 def test_what_programs_are_said_to_take_is_what_is_allocated():
     """Within a factor of two, by the C library's own count."""
     allocated, said = map(int, run_script(_MALLOC, HYBRIDNET_CACHE_DIR="off").split())
@@ -84,12 +85,14 @@ print(found.compilations > sum(p.compiled is not None for p in cache.programs())
 """
 
 
+@pytest.mark.compiled
 def test_networks_that_are_kept_do_not_keep_dropped_programs():
     size = str(16 << 20)
     told = run_script(_ROUNDS, HYBRIDNET_PROGRAMS_SIZE=size, HYBRIDNET_CACHE_DIR="off")
     assert told.split() == ["True"]  # some were dropped
 
 
+@pytest.mark.compiled
 def test_a_prepared_call_lets_go_of_a_dropped_program_and_finds_the_next():
     @hn.function
     def f(x):

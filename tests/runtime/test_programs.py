@@ -25,7 +25,7 @@ from hybridnet.runtime.programs.program import Program
 from hybridnet.runtime.programs.steps import Failed, plan
 from hybridnet.runtime.segments.code import Code
 
-pytestmark = pytest.mark.optimized
+pytestmark = [pytest.mark.compiled, pytest.mark.optimized]
 
 UNARY = ("tanh", "sin", "cos", "square", "exp", "sigmoid", "arctan", "negative")
 NUMPY = {

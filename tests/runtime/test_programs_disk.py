@@ -38,7 +38,7 @@ from hybridnet.runtime.programs.program_key import key_of
 from hybridnet.runtime.programs.program_store import ProgramStore
 from hybridnet.runtime.segments.code import Code
 
-pytestmark = pytest.mark.optimized
+pytestmark = [pytest.mark.compiled, pytest.mark.optimized]
 
 LIMIT = 1 << 30
 

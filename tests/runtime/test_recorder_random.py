@@ -14,6 +14,13 @@ from helpers import naive, thorough
 from hybridnet import nd
 
 
+@pytest.fixture(autouse=True)
+def exactly(request, monkeypatch):
+    """Most compare bit by bit, and NumPy and XLA round differently."""
+    if "tiers" not in request.node.name:
+        monkeypatch.setenv("HYBRIDNET_HOST", "off")
+
+
 @pytest.mark.parametrize("block", range(10))
 def test_however_they_are_run(block):
     for seed in range(50 * block, 50 * block + thorough(50, 12)):
@@ -62,6 +69,29 @@ def test_many_programs():
         wanted = check_stepwise(program, 4 + seed % 60)
         if seed % 100 == 0:
             check_whole(program, wanted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(4))
+def test_tiers_agree(block, monkeypatch):
+    """On NumPy arrays alone, by XLA alone, mixed, and one operator at a time."""
+    for seed in range(7000 + block, 7000 + block + 4 * thorough(5_000, 12), 4):
+        program = make_program(seed)
+        monkeypatch.setenv("HYBRIDNET_HOST", "only")
+        with naive():
+            wanted = run_ours(program)
+        compare(wanted, run_reference(program, wanted.draws), program)
+        outcomes = [run_ours(program)]
+        monkeypatch.setenv("HYBRIDNET_HOST", "auto")
+        outcomes += [run_ours(program) for _ in range(3)]
+        if seed % 16 < 4:  # each operator is compiled
+            monkeypatch.setenv("HYBRIDNET_HOST", "off")
+            with step_by_step():
+                outcomes.append(run_ours(program))
+        for got in outcomes:
+            assert got.errors == wanted.errors, program
+            assert [x.dtype for x in got.arrays] == [x.dtype for x in wanted.arrays], program
+            compare(got, wanted, program)
 
 
 @pytest.mark.slow

@@ -547,6 +547,7 @@ def test_a_process_that_does_not_become_idle_tunes_nothing(speeds):
     assert compiled is None and one.gave_up
 
 
+@pytest.mark.compiled
 def test_idleness_sees_a_launch():
     quiet = idle.Idleness()
     assert quiet.held()
@@ -572,6 +573,7 @@ def overwriting_step(loop):
     return hn.function(step)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("loop", [False, True])
 def test_what_is_overwritten_is_not_copied_first_where_an_order_does(loop):
     rng = np.random.default_rng(0)
@@ -593,6 +595,7 @@ def test_what_is_overwritten_is_not_copied_first_where_an_order_does(loop):
     assert bool(copies) is loop
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("groups", [1, 16])
 def test_training_with_depthwise_convolutions_takes_plain_lowerings(groups):
     x, w = nd.array(np.ones((2, 16, 8, 8))), nd.array(np.ones((16, 16 // groups, 3, 3)))

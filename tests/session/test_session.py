@@ -340,7 +340,7 @@ def test_devices_split_a_graph_and_change_no_result():
     found = session.run(
         made, feeds, RunOptions(RunOptions.FULL_TRACE, output_partition_graphs=True), metadata
     )
-    np.testing.assert_allclose(found, session.run(plain, feeds), rtol=1e-6)
+    np.testing.assert_allclose(found, session.run(plain, feeds), rtol=1e-5)
     devices = [one.device.rpartition(":")[2] for one in metadata.partition_graphs]
     assert sorted(devices) == ["0", "1"]
     ops = [node.op for one in metadata.partition_graphs for node in one.node]

@@ -23,7 +23,7 @@ from hybridnet.ops.core.call import Backward, Call
 from hybridnet.ops.core.registry import get
 from hybridnet.ops.random.state import initial_state
 
-__all__ = ["Difference", "differences"]
+__all__ = ["Difference", "differences", "known"]
 
 Array = np.ndarray[Any, Any]
 # MXNet keeps numbers that are parameters as float32, even beside float64 arrays.
@@ -68,6 +68,11 @@ class _Known:
         return self._array
 
 
+def known(inputs: Sequence[Array]) -> list[_Known]:
+    """Returns arrays as operators measure them."""
+    return [_Known(one) for one in inputs]
+
+
 def _inputs(case: Case) -> list[Array]:
     return special_inputs(case, make_inputs(case))
 
@@ -86,7 +91,7 @@ def differences(cases: Sequence[Case], expected: dict[str, dict[str, Array]]) ->
             operator = get(case.op)
             attrs = case.attrs
             if operator.sizes:
-                attrs = operator.measured(attrs, [_Known(one) for one in inputs])
+                attrs = operator.measured(attrs, known(inputs))
             call, scalars = operator.bind(attrs, case.train)
             types = _types(case, call, inputs)
         except MXNetError as error:

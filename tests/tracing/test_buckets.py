@@ -124,6 +124,7 @@ def test_results_are_cut_back() -> None:
             np.testing.assert_array_equal(made["w"].asnumpy(), 2 * W)
 
 
+@pytest.mark.compiled
 def test_many_lengths_compile_at_most_the_number_of_sizes() -> None:
     lengths = np.random.default_rng(0).integers(1, 129, 60)
     w = nd.array(W)
@@ -468,6 +469,7 @@ class MaskedMean(gluon.HybridBlock):
         return F.broadcast_div(F.sum(masked, axis=1), F.sum(mask, axis=1))
 
 
+@pytest.mark.compiled
 def test_a_hybridized_net_pads_and_cuts() -> None:
     net = gluon.nn.HybridSequential()
     net.add(gluon.nn.Dense(8, activation="tanh"), gluon.nn.Dense(3))

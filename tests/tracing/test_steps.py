@@ -186,6 +186,7 @@ def test_an_argument_that_is_a_weight_is_refused_in_every_call():
             world.step(world.w)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", [RuntimeError, MemoryError, KeyboardInterrupt])
 def test_a_step_that_is_not_dispatched_leaves_all_as_it_was(kind):
     """Out of memory, or Ctrl-C: nothing has been consumed, and the next call goes on."""
@@ -255,6 +256,7 @@ def test_a_ctrl_c_after_the_dispatch_loses_nothing():
     np.testing.assert_array_equal(world.v.asnumpy(), same.v.asnumpy())
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("change", ["cpu(1)", "view"])
 def test_data_that_is_elsewhere_changes_no_weight_wrongly(change):
     """A batch on another context is refused as at first; a view with an offset is computed with."""

@@ -155,6 +155,7 @@ def test_a_step_gives_the_memory_of_old_weights_and_states_to_new_ones():
     np.testing.assert_array_equal(data.asnumpy(), before)
 
 
+@pytest.mark.compiled
 def test_large_gradients_take_the_memory_of_those_before():
     weight = nd.array(np.ones((600, 600), np.float32))
     weight.attach_grad()

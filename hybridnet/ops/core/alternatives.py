@@ -40,6 +40,7 @@ __all__ = [
     "constant_choice",
     "constant_weights",
     "differentiating",
+    "is_extended",
     "lowering_of",
     "picking",
 ]
@@ -274,6 +275,15 @@ def differentiating(call: Call, wanted: tuple[int, ...]) -> Iterator[None]:
         yield
     finally:
         _building.differentiated = before
+
+
+def is_extended(operator: str) -> bool:
+    """Whether a user has registered another lowering of an operator, which is to be used."""
+    of = _table.get(operator)
+    return of is not None and not all(
+        getattr(one.lowering, "func", one.lowering).__module__.startswith("hybridnet.")
+        for one in of.by_name.values()
+    )
 
 
 def lowering_of(

@@ -7,14 +7,16 @@ operator itself where both end up in one program. It can be differentiated again
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
 import numpy as np
 
 from hybridnet.base.dtype import is_float
-from hybridnet.base.lazy import jax, jnp
+from hybridnet.base.lazy import jax
 
+from ..host.derivatives import vjp
+from ..host.namespace import jnp
 from .alternatives import differentiating
 from .call import Arrays, Backward, Call, Types, only
 
@@ -71,31 +73,46 @@ class VjpCall(BackwardCall):
 
     def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Differentiates the lowering at the inputs and applies it to the output gradients."""
+
+        def forward(primals: Arrays) -> Arrays:
+            return self.of.lower(platform, primals, scalars)
+
+        with differentiating(self.of, self.wanted):
+            return self._pulled_back(jax.vjp, forward, operands)
+
+    def evaluate(self, operands: Arrays, scalars: Arrays) -> Arrays:
+        """Differentiates the lowering on NumPy arrays."""
+        return self._pulled_back(vjp, lambda primals: self.of.evaluate(primals, scalars), operands)
+
+    def _pulled_back(
+        self, vjp: Callable[..., Any], compute: Callable[[Arrays], Arrays], operands: Arrays
+    ) -> Arrays:
+        """Returns the gradients of the wanted inputs.
+
+        Args:
+            vjp: `jax.vjp`, or what is that of NumPy arrays.
+            compute: the outputs, of all inputs.
+            operands: the inputs, and the gradients of the outputs.
+        """
         split = len(operands) - len(self.given)
         primals, cotangents = list(operands[:split]), operands[split:]
 
         def forward(*wanted: Any) -> tuple[Any, ...]:
             for index, value in zip(self.wanted, wanted, strict=True):
                 primals[index] = value
-            return tuple(self.of.lower(platform, primals, scalars))
+            return tuple(compute(primals))
 
-        with differentiating(self.of, self.wanted):
-            outputs, pull_back = jax.vjp(forward, *(primals[i] for i in self.wanted))
+        outputs, pull_back = vjp(forward, *(primals[i] for i in self.wanted))
         by_output = dict(zip(self.given, cotangents, strict=True))
-        return tuple(
-            pull_back(
-                tuple(
-                    _cotangent(output, by_output.get(index)) for index, output in enumerate(outputs)
-                )
-            )
-        )
+        grads = [_cotangent(output, by_output.get(i)) for i, output in enumerate(outputs)]
+        return tuple(pull_back(tuple(grads)))
 
     def __repr__(self) -> str:
         return f"vjp({self.of!r})"
 
 
 def _cotangent(output: Any, given: Any) -> Any:
-    if not jnp.issubdtype(output.dtype, np.inexact):
+    if not is_float(np.dtype(output.dtype)):
         return np.zeros(output.shape, jax.dtypes.float0)
     if given is None:
         return jnp.zeros(output.shape, output.dtype)

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from hybridnet.base.errors import InternalError
 from hybridnet.base.tensor_type import TensorType
 
+from ..host.namespace import NoHostForm
 from .fingerprint import Unstable, fingerprint
 
 __all__ = [
@@ -95,7 +96,7 @@ class Call(ABC):
         replays: the passes back that have run over it, by their structure, where they go when it
             does; None where they are kept with those of the operators.
         weight: how many operators compiling it is like compiling.
-        has_parts: whether it stands for so many calls that they are run one by one until it is
+        has_parts: whether it stands for several calls, which are run one by one until it is
             compiled.
         may_keep: whether `keeping` may return another call.
         on_host: whether it runs Python code on the host, and so by `run_on_host`.
@@ -214,6 +215,18 @@ class Call(ABC):
             operands: the inputs, the random state last where one is taken.
             scalars: the numbers taken beside the inputs, 0-d float64.
         """
+
+    def evaluate(self, operands: Arrays, scalars: Arrays) -> Arrays:
+        """Computes the outputs with NumPy, inside `hybridnet.ops.host.namespace.on_host`.
+
+        Args:
+            operands: the inputs, NumPy arrays, the random state last where one is taken.
+            scalars: the numbers taken beside the inputs, 0-d float64.
+
+        Raises:
+            NoHostForm: only JAX can compute them.
+        """
+        raise NoHostForm(self.name)
 
     def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Runs a call that is on the host, or in part: not as an instruction of a program.

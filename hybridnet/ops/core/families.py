@@ -17,8 +17,8 @@ import numpy as np
 
 from hybridnet.base.attrs import Scalar
 from hybridnet.base.dtype import BOOL, FLOAT64, INT64, is_float
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp
 
 from .backward import vjp_gradient
 from .call import Backward
@@ -71,14 +71,19 @@ def convert(data: Any, dtype: np.dtype[Any]) -> Any:
         and dtype != BOOL
         and dtype.itemsize < 4
     ):
-        data = data.astype(np.int32)
-    return data.astype(dtype)
+        data = jnp.astype(data, np.int32)
+    return jnp.astype(data, dtype)
 
 
 def promoted(*arrays: Any) -> list[Any]:
     """Converts arrays to the dtype that they are combined in."""
     dtype = promote_types(arrays)
-    return [array.astype(dtype) for array in arrays]
+    return [_in_dtype(array, dtype) for array in arrays]
+
+
+def _in_dtype(array: Any, dtype: np.dtype[Any]) -> Any:
+    """Converts an array that has another dtype; `astype` of NumPy copies all."""
+    return array if array.dtype == dtype else array.astype(dtype)
 
 
 def unary(
@@ -144,7 +149,7 @@ def elemwise(
 
     def lowering(lhs: Any, rhs: Any) -> Any:
         lhs, rhs = promoted(lhs, rhs)
-        return function(lhs, rhs).astype(lhs.dtype)
+        return _in_dtype(function(lhs, rhs), lhs.dtype)
 
     def check(*types: TensorType, **_: Any) -> None:
         check_same_shape(name, _SIDES, types)
@@ -191,7 +196,7 @@ def broadcast(
 
     def lowering(lhs: Any, rhs: Any) -> Any:
         lhs, rhs = promoted(lhs, rhs)
-        return function(lhs, rhs).astype(lhs.dtype)
+        return _in_dtype(function(lhs, rhs), lhs.dtype)
 
     def infer(*types: TensorType, **_: Any) -> tuple[TensorType]:
         return (tensor_type(broadcast_shape(name, _SIDES, types), promote_types(types)),)
@@ -213,7 +218,7 @@ def operands_of_scalar_form(data: Any, scalar: Any, is_int: bool) -> tuple[Any, 
     dtype = scalar_dtype(np.dtype(data.dtype), is_int)
     # By way of int64, so that -5 beside uint8 wraps to 251 as in C.
     number = scalar if is_float(dtype) else jnp.asarray(scalar).astype(INT64)
-    return data.astype(dtype), number.astype(dtype)
+    return _in_dtype(data, dtype), number.astype(dtype)
 
 
 def scalar_form(
@@ -233,7 +238,7 @@ def scalar_form(
 
     def lowering(data: Any, *, scalar: Scalar = 1.0, is_int: bool = True) -> Any:
         x, number = operands_of_scalar_form(data, scalar, is_int)
-        return function(x, number).astype(x.dtype)
+        return _in_dtype(function(x, number), x.dtype)
 
     def infer(data: TensorType, *, is_int: bool, **_: Any) -> tuple[TensorType]:
         return (tensor_type(data.shape, scalar_dtype(data.dtype, is_int)),)

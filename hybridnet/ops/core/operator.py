@@ -17,7 +17,8 @@ from hybridnet.base.errors import DTypeError, GraphError, MXNetError, ParameterE
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
-from .alternatives import lowering_of
+from ..host.namespace import NoHostForm, by_jax
+from .alternatives import is_extended, lowering_of
 from .backward import vjp_gradient
 from .call import MAKING, Arrays, Backward, Call, Types
 
@@ -233,6 +234,22 @@ class OpCall(Call):
 
     def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Runs the lowering; scalars are given in the dtype its floating inputs promote to."""
+        lowering = lowering_of(self, self.operator.lowering, platform, operands)
+        return by_jax(self._run, lowering, platform, operands, scalars)
+
+    def evaluate(self, operands: Arrays, scalars: Arrays) -> Arrays:
+        """Runs the operator's own lowering on NumPy arrays."""
+        if not self.operator.built_in or is_extended(self.name):
+            raise NoHostForm("a lowering of the user's, which may have imported JAX")
+        return self._run(self.operator.lowering, "cpu", operands, scalars)
+
+    def _run(
+        self,
+        lowering: Callable[..., Any],
+        platform: str,
+        operands: Arrays,
+        scalars: Arrays,
+    ) -> Arrays:
         op = self.operator
         keywords = dict(self.attrs)
         if scalars:
@@ -252,7 +269,6 @@ class OpCall(Call):
         if self.takes_state:
             keywords[op.state_keyword] = operands[-1]
             operands = operands[:-1]
-        lowering = lowering_of(self, op.lowering, platform, operands)
         result = lowering(*operands, **keywords)
         return result if isinstance(result, (tuple, list)) else (result,)
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.checks import wide
 from ..core.registry import operator

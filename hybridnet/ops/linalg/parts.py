@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import at, jnp
 
 from ..core.checks import require_floats
 from ..core.registry import operator
@@ -90,7 +90,7 @@ def makediag(A: Any, *, offset: int = 0) -> Any:
     """
     size = A.shape[-1] + abs(offset)
     rows = np.arange(A.shape[-1]) + max(-offset, 0)
-    return jnp.zeros((*A.shape[:-1], size, size), A.dtype).at[..., rows, rows + offset].set(A)
+    return at(jnp.zeros((*A.shape[:-1], size, size), A.dtype))[..., rows, rows + offset].set(A)
 
 
 def _extracttrian_type(A: TensorType, *, offset: int, lower: bool) -> tuple[TensorType]:
@@ -153,4 +153,4 @@ def maketrian(A: Any, *, offset: int = 0, lower: bool = True) -> Any:
     """
     size = _side(A.shape[-1]) + abs(offset)
     rows, columns = _triangle(size, offset, lower)
-    return jnp.zeros((*A.shape[:-1], size, size), A.dtype).at[..., rows, columns].set(A)
+    return at(jnp.zeros((*A.shape[:-1], size, size), A.dtype))[..., rows, columns].set(A)

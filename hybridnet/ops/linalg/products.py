@@ -11,8 +11,8 @@ from typing import Any
 
 from hybridnet.base.attrs import Scalar
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.checks import require_shape, wide
 from ..core.operator import describe

@@ -14,8 +14,8 @@ import numpy as np
 
 from hybridnet.base.attrs import Platform, Scalar
 from hybridnet.base.dtype import FLOAT64, is_float
-from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jax, jnp, lax
 
 from ..core.backward import vjp_gradient
 from ..core.call import Backward

@@ -12,8 +12,8 @@ import numpy as np
 
 from hybridnet.base.attrs import DType, Scalar
 from hybridnet.base.dtype import as_dtype, is_float
-from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jax, jnp, lax
 
 from ..core.backward import vjp_gradient
 from ..core.call import Backward

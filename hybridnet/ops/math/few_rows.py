@@ -20,7 +20,7 @@ import math
 from typing import Any, Final
 
 from hybridnet.base.dtype import FLOAT32
-from hybridnet.base.lazy import lax
+from hybridnet.ops.host.namespace import lax
 
 __all__ = ["apart"]
 

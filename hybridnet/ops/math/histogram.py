@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from hybridnet.base.attrs import Floats, Range
 from hybridnet.base.dtype import INT64
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.families import convert
 from ..core.registry import operator

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from hybridnet.base.attrs import Platform
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.families import promoted
 from ..core.operator import describe

@@ -15,8 +15,8 @@ import numpy as np
 from hybridnet.base.attrs import Axis, DType
 from hybridnet.base.dtype import FLOAT64, as_dtype, is_float
 from hybridnet.base.errors import DTypeError, ShapeError
-from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jax, jnp, lax
 
 from ..core.families import STEP, convert
 from ..core.registry import operator

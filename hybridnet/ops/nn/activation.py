@@ -10,8 +10,8 @@ import numpy as np
 from hybridnet.base.attrs import RandomState, Train
 from hybridnet.base.dtype import is_integer
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.ops.host.namespace import jax, jnp, lax
 
 from ..core.backward import vjp_gradient
 from ..core.call import Backward

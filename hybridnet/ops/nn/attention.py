@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from hybridnet.base.attrs import Range
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.checks import require_floats, require_one_dtype
 from ..core.operator import describe

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
 
 from hybridnet.base.attrs import Train
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.alternatives import PLAIN, Site, alternative, builtin_choice
 from ..core.call import Backward

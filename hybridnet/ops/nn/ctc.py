@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import at, jax, jnp, lax
 
 from ..core.checks import require_floats, wide
 from ..core.operator import describe
@@ -126,7 +126,7 @@ def ctc_loss(
     label = label.astype("int32")
     length = label_lengths.astype("int32") if use_label_lengths else _lengths_of(label, padding)
     steps = data_lengths.astype("int32") if use_data_lengths else jnp.full(batch, time, "int32")
-    states = jnp.full((batch, 2 * label.shape[1] + 1), blank, "int32").at[:, 1::2].set(label)
+    states = at(jnp.full((batch, 2 * label.shape[1] + 1), blank, "int32"))[:, 1::2].set(label)
     scores = jax.nn.log_softmax(data.astype(wide(data.dtype)), axis=2)
     ends = _alignments(scores, states, blank, steps)
     last = jnp.take_along_axis(ends, 2 * length[:, None], 1, mode="clip")[:, 0]

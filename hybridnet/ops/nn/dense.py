@@ -11,8 +11,8 @@ import numpy as np
 from hybridnet.base.attrs import Platform, RandomState, Range, Shape, Train
 from hybridnet.base.dtype import BOOL
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.call import Backward
 from ..core.checks import fill, require_floats, require_one_dtype, require_shape, wide

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.call import Backward
 from ..core.checks import fill, require_floats, wide

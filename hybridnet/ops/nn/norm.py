@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from hybridnet.base.attrs import Range
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.checks import along, fill, require_floats, require_one_dtype, require_shape, wide
 from ..core.operator import Shapes

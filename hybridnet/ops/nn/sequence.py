@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from hybridnet.base.attrs import Range
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.checks import fill
 from ..core.families import convert

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from hybridnet.base.attrs import Range
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import at, jnp
 
 from ..core.checks import require_floats, wide
 from ..core.operator import describe
@@ -112,4 +112,4 @@ def count_sketch(
     """
     signed = data * s.astype(data.dtype)
     place = h[0].astype("int32")
-    return jnp.zeros((data.shape[0], out_dim), data.dtype).at[:, place].add(signed, mode="drop")
+    return at(jnp.zeros((data.shape[0], out_dim), data.dtype))[:, place].add(signed, mode="drop")

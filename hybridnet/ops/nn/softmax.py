@@ -8,8 +8,8 @@ from typing import Any, Literal
 from hybridnet.base.attrs import DType
 from hybridnet.base.dtype import as_dtype, is_float
 from hybridnet.base.errors import DTypeError, ShapeError
-from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jax, jnp, lax
 
 from ..core.checks import fill, require_floats, wide
 from ..core.operator import describe

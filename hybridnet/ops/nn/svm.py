@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.call import Backward
 from ..core.checks import fill, require_floats

@@ -15,8 +15,8 @@ import numpy as np
 from hybridnet.base.attrs import DType, Range, Shape
 from hybridnet.base.dtype import FLOAT32, FLOAT64, as_dtype, is_float
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import at, jnp
 
 from ..core.families import convert
 from ..core.registry import operator
@@ -117,7 +117,7 @@ def _line_type(*, num: int, dtype: str | None, **_: Any) -> tuple[TensorType]:
 def _line(start: float, stop: float, num: int, endpoint: bool) -> Any:
     step = (stop - start) / max(num - 1 if endpoint else num, 1)
     line = start + jnp.arange(num, dtype=FLOAT64) * step
-    return line.at[-1].set(stop) if endpoint and num > 1 else line
+    return at(line)[-1].set(stop) if endpoint and num > 1 else line
 
 
 @operator("_npi_linspace", infer=_line_type, no_gradient=_CONSTANT)

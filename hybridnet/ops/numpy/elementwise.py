@@ -14,8 +14,8 @@ import numpy as np
 from hybridnet.base.attrs import Scalar
 from hybridnet.base.dtype import BOOL, FLOAT32, FLOAT64, is_float
 from hybridnet.base.errors import DTypeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.families import STEP, broadcast, convert, operands_of_scalar_form, promoted, scalar_form
 from ..core.operator import describe

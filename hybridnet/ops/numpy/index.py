@@ -10,8 +10,8 @@ import numpy as np
 from hybridnet.base.attrs import Axis, DType, Floats, Range, Scalar, Shape
 from hybridnet.base.dtype import BOOL, FLOAT64, INT64, is_float
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.families import STEP, convert, promoted
 from ..core.registry import operator

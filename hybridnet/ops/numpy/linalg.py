@@ -12,8 +12,8 @@ import numpy as np
 
 from hybridnet.base.attrs import Axis, Shape
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.checks import require_floats
 from ..core.operator import describe

@@ -7,8 +7,8 @@ from typing import Any, Final
 from hybridnet.base.attrs import Shape
 from hybridnet.base.dtype import BOOL, INT64
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.families import promoted
 from ..core.operator import describe

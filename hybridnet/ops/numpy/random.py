@@ -15,8 +15,8 @@ import numpy as np
 from hybridnet.base.attrs import DType, RandomState, Range, Scalar, Shape
 from hybridnet.base.dtype import FLOAT32, FLOAT64, INT64, as_dtype, is_float, promote
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
-from hybridnet.base.lazy import jax, jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jax, jnp
 
 from ..core.checks import wide
 from ..core.families import signed

@@ -15,8 +15,8 @@ import numpy as np
 from hybridnet.base.attrs import Axis, DType
 from hybridnet.base.dtype import BOOL, FLOAT64, INT64, as_dtype, is_float
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.families import STEP
 from ..core.operator import describe

@@ -10,8 +10,8 @@ import numpy as np
 
 from hybridnet.base.attrs import Axis, Range, Shape
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.families import promoted, signed
 from ..core.registry import operator

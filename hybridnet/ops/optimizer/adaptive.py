@@ -6,8 +6,8 @@ from typing import Any
 
 from hybridnet.base.attrs import Scalar
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.checks import require_floats, require_one_dtype
 from ..core.operator import describe

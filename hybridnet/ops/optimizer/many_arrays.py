@@ -10,8 +10,8 @@ import numpy as np
 from hybridnet.base.attrs import Range, Scalar
 from hybridnet.base.dtype import FLOAT32, is_float
 from hybridnet.base.errors import DTypeError, ParameterError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.checks import require_floats, require_one_dtype, wide
 from ..core.operator import describe

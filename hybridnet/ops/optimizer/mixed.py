@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final
 
 from hybridnet.base.attrs import REQUIRED, Count, Range, Scalars
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.families import keywords_of, signed
 from ..core.registry import get, operator

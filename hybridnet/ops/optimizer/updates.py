@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from hybridnet.base.attrs import Scalar
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.checks import require_floats, require_one_dtype
 from ..core.registry import operator

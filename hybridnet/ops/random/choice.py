@@ -10,8 +10,8 @@ import numpy as np
 from hybridnet.base.attrs import DType, RandomState, Scalar, Shape
 from hybridnet.base.dtype import FLOAT64, INT32, INT64, as_dtype
 from hybridnet.base.errors import DTypeError, ShapeError
-from hybridnet.base.lazy import jax, jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import at, jax, jnp
 
 from ..core.call import Backward
 from ..core.checks import require_floats
@@ -141,7 +141,7 @@ def backward_sample_multinomial(grad: Any, data: Any, samples: Any) -> Any:
     index = samples.astype("int32").reshape(table.shape[0], -1)
     shares = grad.reshape(index.shape) / jnp.take_along_axis(table, index, axis=1)
     rows = jnp.arange(table.shape[0])[:, None]
-    return jnp.zeros_like(table).at[rows, index].add(shares).reshape(data.shape)
+    return at(jnp.zeros_like(table))[rows, index].add(shares).reshape(data.shape)
 
 
 @operator("_shuffle", aliases=("shuffle", "_npi_shuffle"), infer=same_type)

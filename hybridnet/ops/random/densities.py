@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.checks import require_floats, require_one_dtype, wide
 from ..core.families import signed

@@ -16,8 +16,8 @@ import numpy as np
 from hybridnet.base.attrs import DType, RandomState, Scalar, Shape
 from hybridnet.base.dtype import FLOAT32, as_dtype, is_float
 from hybridnet.base.errors import DTypeError, ShapeError
-from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jax, jnp, lax
 
 from ..core.checks import require_floats, wide
 from ..core.families import signed

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.base.lazy import jax, jnp, lax
+from hybridnet.ops.host.namespace import jax, jnp, lax
 
 __all__ = [
     "STATE_SHAPE",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hybridnet.base.dtype import FLOAT32, INT32, INT64, is_float
-from hybridnet.base.lazy import jax, jnp, lax
+from hybridnet.ops.host.namespace import jax, jnp, lax
 
 __all__ = ["order", "plain_zeros", "sorted_floats"]
 

@@ -8,8 +8,8 @@ from typing import Any
 from hybridnet.base.attrs import Shape
 from hybridnet.base.dtype import INT64
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import at, jnp
 
 from ..core.registry import operator
 from .indexing import whole
@@ -68,7 +68,7 @@ def _scatter_nd(data: Any, indices: Any, *, shape: Shape) -> Any:
             element stays.
         shape: the shape of the result.
     """
-    return jnp.zeros(shape, data.dtype).at[tuple(whole(indices))].set(data)
+    return at(jnp.zeros(shape, data.dtype))[tuple(whole(indices))].set(data)
 
 
 def _scatter_set_type(
@@ -89,7 +89,7 @@ def _scatter_set_nd(lhs: Any, rhs: Any, indices: Any, *, shape: Shape) -> Any:
         indices: (m, ...): row i holds positions along dimension i.
         shape: the shape of `lhs`.
     """
-    return lhs.at[tuple(whole(indices))].set(rhs.astype(lhs.dtype))
+    return at(lhs)[tuple(whole(indices))].set(rhs.astype(lhs.dtype))
 
 
 def _ravel_type(data: TensorType, *, shape: tuple[int, ...]) -> tuple[TensorType]:

@@ -14,8 +14,8 @@ import numpy as np
 from hybridnet.base.attrs import DType, Range, Shape
 from hybridnet.base.dtype import FLOAT64, INT64, as_dtype, is_float
 from hybridnet.base.errors import ParameterError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.registry import operator
 

@@ -14,8 +14,8 @@ import numpy as np
 from hybridnet.base.attrs import DType, Range
 from hybridnet.base.dtype import INT32, INT64, as_dtype
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import at, jnp
 
 from ..core.backward import vjp_gradient
 from ..core.call import Backward
@@ -217,7 +217,7 @@ def _embedding_rows(data: Any, grad: Any, *, input_dim: Annotated[int, Range(1)]
     rows = jnp.unique(place, size=size, fill_value=input_dim)
     values = jnp.zeros((size, grad.shape[-1]), grad.dtype)
     added = grad.reshape(-1, grad.shape[-1])
-    return values.at[jnp.searchsorted(rows, place)].add(added, mode="drop"), rows.astype(INT64)
+    return at(values)[jnp.searchsorted(rows, place)].add(added, mode="drop"), rows.astype(INT64)
 
 
 def _embedding_gradient(back: Backward) -> Sequence[Any]:

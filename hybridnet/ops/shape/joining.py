@@ -9,8 +9,8 @@ import numpy as np
 
 from hybridnet.base.attrs import Range, Shape
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.families import promoted
 from ..core.operator import describe

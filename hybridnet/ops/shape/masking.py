@@ -10,8 +10,8 @@ import numpy as np
 from hybridnet.base.attrs import Range, Shape
 from hybridnet.base.dtype import INT64, is_float
 from hybridnet.base.errors import DTypeError, ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import at, jnp, lax
 
 from ..core.call import Backward
 from ..core.operator import describe
@@ -203,7 +203,7 @@ def index_copy(old_tensor: Any, index_vector: Any, new_tensor: Any) -> Any:
     Returns:
         The shape and dtype of `old_tensor`.
     """
-    return old_tensor.at[index_vector].set(new_tensor, mode="drop")
+    return at(old_tensor)[index_vector].set(new_tensor, mode="drop")
 
 
 # Small ones -------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from typing import Any
 
 from hybridnet.base.attrs import Shape
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import at, jnp
 
 from ..core.operator import describe
 from ..core.registry import operator
@@ -90,4 +90,4 @@ def fill_element_0index(lhs: Any, mhs: Any, rhs: Any) -> Any:
         mhs: (rows,), the new elements.
         rhs: (rows,), their columns.
     """
-    return lhs.at[jnp.arange(lhs.shape[0]), whole(rhs)].set(mhs.astype(lhs.dtype))
+    return at(lhs)[jnp.arange(lhs.shape[0]), whole(rhs)].set(mhs.astype(lhs.dtype))

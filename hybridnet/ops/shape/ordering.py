@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 from hybridnet.base.attrs import DType
 from hybridnet.base.dtype import FLOAT32, as_dtype, is_float
 from hybridnet.base.errors import ParameterError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.alternatives import PLAIN, Site, alternative, builtin_choice
 from ..core.registry import operator

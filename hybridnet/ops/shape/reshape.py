@@ -11,8 +11,8 @@ import numpy as np
 from hybridnet.base.attrs import Axis, Shape
 from hybridnet.base.dtype import INT64
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.registry import operator
 from ..core.rules import one_axis, reduced_axes, reduced_shape

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from hybridnet.base.attrs import Range, Scalar, Shape
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import at, jnp, lax
 
 from ..core.registry import operator
 from ..core.rules import one_axis
@@ -251,7 +251,7 @@ def _assign_type(
 def _slice_assign(lhs: Any, rhs: Any, *, begin: Bounds, end: Bounds, step: Bounds = ()) -> Any:
     """`lhs` with a region, given as for `slice`, replaced by `rhs`."""
     region = basic_slices("_slice_assign", lhs.shape, begin, end, step)
-    return lhs.at[region].set(rhs.astype(lhs.dtype))
+    return at(lhs)[region].set(rhs.astype(lhs.dtype))
 
 
 def _assign_scalar_type(
@@ -267,4 +267,4 @@ def _slice_assign_scalar(
 ) -> Any:
     """`data` with a region, given as for `slice`, filled with a number."""
     region = basic_slices("_slice_assign_scalar", data.shape, begin, end, step)
-    return data.at[region].set(jnp.asarray(scalar).astype(data.dtype))
+    return at(data)[region].set(jnp.asarray(scalar).astype(data.dtype))

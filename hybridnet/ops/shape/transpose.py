@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from hybridnet.base.attrs import Range, Shape
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.call import Backward
 from ..core.registry import get, operator

@@ -15,8 +15,8 @@ import numpy as np
 from hybridnet.base.attrs import Range, Shape
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import DTypeError, ShapeError
-from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import at, jax, jnp, lax
 
 from ..core.operator import describe
 from ..core.registry import operator
@@ -61,7 +61,7 @@ def gather_tuples(data: Any, indices: Any) -> Any:
     """
     if not indices.shape[-1]:
         return jnp.broadcast_to(data, indices.shape[:-1] + data.shape)
-    return data.at[_columns(indices)].get(mode="clip")
+    return at(data)[_columns(indices)].get(mode="clip")
 
 
 def _check_part(data: TensorType, begin: TensorType, *, size: tuple[int, ...]) -> None:
@@ -132,7 +132,7 @@ def scatter_tuples(indices: Any, updates: Any, *, shape: Shape) -> Any:
         updates: (..., *rest), what is added.
     """
     zeros = jnp.zeros(shape, updates.dtype)
-    return zeros.at[_columns(indices)].add(updates, mode="drop")
+    return at(zeros)[_columns(indices)].add(updates, mode="drop")
 
 
 def _check_changed(data: TensorType, indices: TensorType, updates: TensorType, *, how: str) -> None:
@@ -160,10 +160,10 @@ def update_tuples(
         how: 'set' replaces (by which, where an index is there twice, is not said); 'add', 'sub',
             'max' and 'min' combine.
     """
-    at = data.at[_columns(indices)]
+    places = at(data)[_columns(indices)]
     if how == "sub":
-        return at.add(-updates, mode="drop")
-    change = {"add": at.add, "max": at.max, "min": at.min, "set": at.set}[how]
+        return places.add(-updates, mode="drop")
+    change = {"add": places.add, "max": places.max, "min": places.min, "set": places.set}[how]
     return change(updates, mode="drop")
 
 

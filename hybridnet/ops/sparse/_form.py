@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from hybridnet.base.attrs import Range
 from hybridnet.base.dtype import INT64
-from hybridnet.base.lazy import jnp
+from hybridnet.ops.host.namespace import jnp
 
 __all__ = ["Count", "elements"]
 

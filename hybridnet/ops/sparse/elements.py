@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hybridnet.base.dtype import INT64
-from hybridnet.base.lazy import jnp
+from hybridnet.ops.host.namespace import at, jnp
 
 from ..core.registry import operator
 from ..core.rules import refuse_bool
@@ -97,7 +97,7 @@ def take_rows(data: Any, indices: Any) -> Any:
     Returns:
         (n, ...).
     """
-    return data.at[indices].get(mode="fill", fill_value=0)
+    return at(data)[indices].get(mode="fill", fill_value=0)
 
 
 @operator("_put_rows")
@@ -109,7 +109,7 @@ def put_rows(data: Any, indices: Any, values: Any) -> Any:
         indices: (n,), which rows.
         values: (n, ...), what they become.
     """
-    return data.at[indices].set(values.astype(data.dtype), mode="drop")
+    return at(data)[indices].set(values.astype(data.dtype), mode="drop")
 
 
 @operator("_csr_pick")
@@ -127,7 +127,7 @@ def csr_pick(data: Any, indices: Any, indptr: Any) -> Any:
     _, row, column = elements(indices, indices, indptr, 0)
     row = row if data.shape[0] > 1 else jnp.zeros_like(row)
     column = column if data.shape[1] > 1 else jnp.zeros_like(column)
-    return data.at[row, column].get(mode="clip")
+    return at(data)[row, column].get(mode="clip")
 
 
 @operator("_rows_sum", check=refuse_bool("_rows_sum"))
@@ -142,4 +142,4 @@ def rows_sum(data: Any, indices: Any, *, rows: Count) -> Any:
     Returns:
         (rows, ...).
     """
-    return jnp.zeros((rows, *data.shape[1:]), data.dtype).at[indices].add(data, mode="drop")
+    return at(jnp.zeros((rows, *data.shape[1:]), data.dtype))[indices].add(data, mode="drop")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from hybridnet.base.dtype import INT64
-from hybridnet.base.lazy import jnp
+from hybridnet.ops.host.namespace import at, jnp
 
 from ..core.backward import vjp_gradient
 from ..core.call import Backward
@@ -54,8 +54,8 @@ def csr_dot(
     rows = indptr.shape[0] - 1
     values, row, column = elements(data, indices, indptr, columns)
     into, taken, count = (column, row, columns) if transpose_a else (row, column, rows)
-    terms = values[:, None] * rhs.at[taken].get(mode="fill", fill_value=0)
-    return jnp.zeros((count, rhs.shape[1]), terms.dtype).at[into].add(terms, mode="drop")
+    terms = values[:, None] * at(rhs)[taken].get(mode="fill", fill_value=0)
+    return at(jnp.zeros((count, rhs.shape[1]), terms.dtype))[into].add(terms, mode="drop")
 
 
 @operator("_csr_dot_rows", outputs=2)
@@ -76,9 +76,9 @@ def csr_dot_rows(data: Any, indices: Any, indptr: Any, rhs: Any, *, columns: Cou
     values, row, column = elements(data, indices, indptr, columns)
     size = min(data.shape[0], columns)
     rows = jnp.unique(column, size=size, fill_value=columns).astype(INT64)
-    terms = values[:, None] * rhs.at[row].get(mode="fill", fill_value=0)
+    terms = values[:, None] * at(rhs)[row].get(mode="fill", fill_value=0)
     place = jnp.searchsorted(rows, column)
-    return jnp.zeros((size, rhs.shape[1]), terms.dtype).at[place].add(terms, mode="drop"), rows
+    return at(jnp.zeros((size, rhs.shape[1]), terms.dtype))[place].add(terms, mode="drop"), rows
 
 
 @operator("_csr_sum", check=refuse_bool("sum"))
@@ -101,4 +101,4 @@ def csr_sum(
     if axis is None:
         return jnp.sum(values, dtype=data.dtype).reshape(1)
     into, size = (row, indptr.shape[0] - 1) if axis else (column, columns)
-    return jnp.zeros(size, data.dtype).at[into].add(values, mode="drop")
+    return at(jnp.zeros(size, data.dtype))[into].add(values, mode="drop")

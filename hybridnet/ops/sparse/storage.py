@@ -9,8 +9,8 @@ import numpy as np
 
 from hybridnet.base.dtype import INT64
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.ops.host.namespace import at, jnp
 
 from ..core.families import convert
 from ..core.registry import operator
@@ -35,7 +35,7 @@ def csr_dense(data: Any, indices: Any, indptr: Any, *, columns: Count) -> Any:
     """
     values, row, column = elements(data, indices, indptr, columns)
     dense = jnp.zeros((indptr.shape[0] - 1, columns), data.dtype)
-    return dense.at[row, column].set(values, mode="drop")
+    return at(dense)[row, column].set(values, mode="drop")
 
 
 @operator("_rows_dense")
@@ -51,7 +51,7 @@ def rows_dense(data: Any, indices: Any, *, rows: Count) -> Any:
         (rows, ...), 0 where nothing is stored.
     """
     dense = jnp.zeros((rows, *data.shape[1:]), data.dtype)
-    return dense.at[indices].set(data, mode="drop")
+    return at(dense)[indices].set(data, mode="drop")
 
 
 def _count_elements(inputs: Sequence[Any], attrs: Mapping[str, Any]) -> int:
@@ -121,6 +121,6 @@ def sparse_retain(data: Any, indices: Any) -> Any:
         indices: (n,), the rows that stay.
     """
     rows = convert(indices, INT64)
-    kept = jnp.zeros(data.shape[0], np.bool_).at[rows].set(True, mode="drop")
+    kept = at(jnp.zeros(data.shape[0], np.bool_))[rows].set(True, mode="drop")
     kept = kept.reshape(-1, *(1,) * (data.ndim - 1))
     return jnp.where(kept, data, jnp.zeros((), data.dtype))

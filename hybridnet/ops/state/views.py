@@ -12,8 +12,8 @@ from typing import Any
 from hybridnet.base.attrs import DType, Index, Scalar, Shape
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.families import convert
 from ..core.registry import operator

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybridnet.base.lazy import jnp, lax
+from hybridnet.ops.host.namespace import at, jnp, lax
 
 __all__ = ["as_format", "corners", "greedy_matching", "kept_boxes", "overlaps"]
 
@@ -92,10 +92,10 @@ def greedy_matching(fit: Any, threshold: float, limit: int) -> tuple[Any, Any]:
         # A pair that is not taken is written out of bounds, that is nowhere.
         fits = left[row, column] > threshold
         at_row, at_column = jnp.where(fits, row, rows), jnp.where(fits, column, columns)
-        left = left.at[at_row].set(lowest, mode="drop")
-        left = left.at[:, at_column].set(lowest, mode="drop")
-        of_row = of_row.at[at_row].set(column.astype("int32"), mode="drop")
-        of_column = of_column.at[at_column].set(row.astype("int32"), mode="drop")
+        left = at(left)[at_row].set(lowest, mode="drop")
+        left = at(left)[:, at_column].set(lowest, mode="drop")
+        of_row = at(of_row)[at_row].set(column.astype("int32"), mode="drop")
+        of_column = at(of_column)[at_column].set(row.astype("int32"), mode="drop")
         return left, of_row, of_column
 
     none = (jnp.full(rows, -1, "int32"), jnp.full(columns, -1, "int32"))

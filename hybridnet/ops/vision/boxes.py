@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 
 from hybridnet.base.attrs import Range
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import at, jax, jnp, lax
 
 from ..core.checks import require_floats, require_one_dtype
 from ..core.operator import describe
@@ -144,7 +144,7 @@ def box_nms(
     if in_format != out_format:
         stop = coord_start + 4
         changed = as_format(corners(result[..., coord_start:stop], in_format), out_format)
-        result = result.at[..., coord_start:stop].set(changed)
+        result = at(result)[..., coord_start:stop].set(changed)
     return jnp.where(found, result, -1).reshape(data.shape).astype(data.dtype)
 
 

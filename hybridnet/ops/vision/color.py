@@ -16,8 +16,8 @@ import numpy as np
 from hybridnet.base.attrs import Floats, RandomState, Range
 from hybridnet.base.dtype import FLOAT32, is_float
 from hybridnet.base.errors import ParameterError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.checks import wide
 from ..core.families import signed

@@ -9,8 +9,8 @@ import numpy as np
 
 from hybridnet.base.attrs import Range
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.checks import require_one_dtype, wide
 from ..core.operator import describe

@@ -12,8 +12,8 @@ import numpy as np
 from hybridnet.base.attrs import Floats, Range, Shape
 from hybridnet.base.dtype import FLOAT32, is_float
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp
 
 from ..core.checks import wide
 from ..core.registry import operator

@@ -13,8 +13,8 @@ import numpy as np
 
 from hybridnet.base.attrs import Floats, Range
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import at, jax, jnp, lax
 
 from ..core.checks import require_floats, require_one_dtype
 from ..core.operator import describe
@@ -161,7 +161,7 @@ def _hard_negatives(scores: Any, candidate: Any, positives: Any, ratio: float, m
     wanted = jnp.maximum((positives * ratio).astype("int32"), minimum)
     wanted = jnp.minimum(wanted, count - positives)
     order = jnp.argsort(jnp.where(candidate, background, jnp.inf), stable=True)
-    rank = jnp.zeros(count, "int32").at[order].set(jnp.arange(count, dtype="int32"))
+    rank = at(jnp.zeros(count, "int32"))[order].set(jnp.arange(count, dtype="int32"))
     return candidate & (rank < wanted)
 
 

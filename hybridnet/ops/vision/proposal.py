@@ -13,8 +13,8 @@ import numpy as np
 
 from hybridnet.base.attrs import Floats, Range
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jax, jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jax, jnp
 
 from ..core.checks import require_floats, require_one_dtype
 from ..core.operator import describe

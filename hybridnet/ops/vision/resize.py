@@ -10,8 +10,8 @@ import numpy as np
 
 from hybridnet.base.attrs import Platform, Range, Shape
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.checks import fill, require_floats, require_one_dtype, require_shape, wide
 from ..core.operator import Shapes, describe

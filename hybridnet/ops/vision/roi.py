@@ -13,8 +13,8 @@ from typing import Any
 from hybridnet.base.attrs import Shape
 from hybridnet.base.dtype import INT32
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import at, jnp, lax
 
 from ..core.call import Backward
 from ..core.checks import require_one_dtype, wide
@@ -157,5 +157,5 @@ def backward_roi_pooling(grad: Any, index: Any, rois: Any, data: Any) -> Any:
     place = (image * channels + channel) * (height * width) + index
     place = jnp.where(index < 0, data.size, place)
     flat = jnp.zeros(data.size, wide(data.dtype))
-    flat = flat.at[place].add(grad.astype(flat.dtype), mode="drop")
+    flat = at(flat)[place].add(grad.astype(flat.dtype), mode="drop")
     return flat.reshape(data.shape).astype(data.dtype)

@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 
 from hybridnet.base.attrs import Shape
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import at, jnp, lax
 
 from ..core.call import Backward
 from ..core.checks import wide
@@ -252,7 +252,7 @@ def backward_roi_align(
         regions,
         pooled,
         (height, width),
-        lambda total, pixel, weight: total.at[pixel].add(
+        lambda total, pixel, weight: at(total)[pixel].add(
             spread * weight[..., None], mode="promise_in_bounds"
         ),
         jnp.zeros((batch * height * width, channels), dtype),

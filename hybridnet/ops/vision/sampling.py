@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from hybridnet.base.attrs import Shape
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.checks import require_floats, require_one_dtype, wide
 from ..core.operator import describe

@@ -24,7 +24,8 @@ __all__ = ["Observer", "listen", "name_of", "span", "unlisten"]
 #: "program", an XLA executable was handed to its device, which may still be computing;
 #: "device", a device was at work on a program, from its dispatch to its end, which was waited for;
 #: "steps", a launch ran instruction by instruction (its programs lie within);
-#: "compile", XLA compiled a program; "wait", a thread waited for a value.
+#: "host", NumPy ran an operator; "compile", XLA compiled a program; "wait", a thread waited for a
+#: value.
 Observer = Callable[[str, Code | str, int, int], None]
 
 #: Tells all who listen; None where nobody does. Read by the hooks.

@@ -166,10 +166,13 @@ class Watching:
 
 def _how(compiled: bool, events: Sequence[str]) -> str:
     """Says how a launch ran, from what happened in it and whether it was compiled before."""
-    compilations = events.count("compile")
+    compilations, by_numpy = events.count("compile"), events.count("host")
     if "steps" in events:
         first = f", {compilations} of them compiled first" if compilations else ""
-        return f"run one by one{first}"
+        host = f", {by_numpy} of them by NumPy" if by_numpy else ""
+        return f"run one by one{host}{first}"
+    if by_numpy:
+        return "run by NumPy"
     if compilations:
         return "compiled, then one dispatch"
     return "hot, one dispatch" if compiled else "read from disk, then one dispatch"

@@ -206,6 +206,10 @@ def _leave_behind() -> None:
         # Python collects garbage twice at its end, before and after it lets go of modules: 0.1 s
         # each beside a compilation. The second time finds what the first would have.
         gc.disable()
+        # Its end would wait for threads that work for one that is left behind, for ever.
+        pool = getattr(sys.modules.get("jax._src.interpreters.mlir"), "global_thread_pool", None)
+        if pool is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(pool))
         # The C++ library would say that it aborts.
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, 2)

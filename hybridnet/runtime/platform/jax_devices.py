@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
+
+import numpy as np
 
 from hybridnet.base import config
 from hybridnet.base.allocator import keep_memory
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
-from hybridnet.base.lazy import jax
+from hybridnet.base.lazy import jax, xla_client
 from hybridnet.base.processor import environment, num_threads
 
 from . import background
@@ -21,6 +25,7 @@ __all__ = [
     "host",
     "num_devices",
     "platform_of",
+    "put",
     "refuse_forked",
     "sharding_of",
 ]
@@ -137,6 +142,37 @@ def sharding_of(ctx: Context) -> Any:
     if found is None:
         found = _shardings.setdefault(ctx, jax.sharding.SingleDeviceSharding(device_of(ctx)))
     return found
+
+
+def put(ctx: Context, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
+    """Returns NumPy arrays as JAX's on a context; on CPUs they may share memory.
+
+    `jax.device_put` takes 30 us for each, most of it for what is known here; this takes 3. The
+    names are JAX's own: one without them has its public function called.
+
+    Args:
+        ctx: the context.
+        arrays: of any dtype. Nobody else may hold their memory: programs may overwrite it.
+    """
+    if any(x.dtype.itemsize == 8 for x in arrays):
+        with jax.enable_x64(True):  # without it, they would be narrowed
+            return _put(ctx, arrays)
+    return _put(ctx, arrays)
+
+
+def _put(ctx: Context, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
+    sharding = sharding_of(ctx)
+    try:
+        quick, devices = xla_client.batched_device_put, [device_of(ctx)]
+        return [quick(_abstract(x.shape, x.dtype), sharding, [x], devices) for x in arrays]
+    except (ImportError, AttributeError, TypeError):
+        return [jax.device_put(x, sharding) for x in arrays]
+
+
+@lru_cache(4096)
+def _abstract(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    with jax.enable_x64(True):  # without it, 64-bit types would be narrowed here
+        return jax.core.ShapedArray(shape, dtype)
 
 
 def platform_of(ctx: Context) -> str:

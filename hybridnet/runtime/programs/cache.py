@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from ..observe import events, program_log
 from ..segments.code import Code
+from .host_program import HostProgram
 from .making import Maker
 from .program import FIRST_LOOK, Program, ProgramState, Watcher
 from .program_store import ProgramStore
@@ -130,6 +131,14 @@ class ProgramCache:
             Exception: a single instruction does not compile.
         """
         return self._maker.obtain(program)
+
+    def host_of(self, program: Program) -> HostProgram | None:
+        """Returns what runs an instruction, which is a part of a larger structure, on the host."""
+        return self._maker.host_of(program)
+
+    def obtain_compiled(self, program: Program) -> Any:
+        """Returns the executable of a program that the host cannot run, though it was to."""
+        return self._maker.obtain_compiled(program)
 
     def look_at(self, program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
         """Has the improvers look at a program whose runs have reached the number that it had set.

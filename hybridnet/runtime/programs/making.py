@@ -1,12 +1,12 @@
 """When programs are made: read from disk, compiled at once, in the background, or not at all.
 
-A structure that this process has not seen is looked for on disk, where earlier processes left
-their programs. One that is new altogether runs instruction by instruction, each through a program
-of its own, which most other structures share; unless most of those programs are missing too, when
-compiling the whole at once is cheaper. Seen again, it is compiled in the background; once that is
-done it is one dispatch. So no user waits for a compilation that running step by step would have
-beaten. That holds for graphs of hundreds of nodes, too (`Call.has_parts`): a program of thousands
-of operators takes XLA minutes, in which their nodes run one by one.
+A structure that this process has not seen runs instruction by instruction: on NumPy arrays where
+its operators have host forms (`host_program`), or each through a program of its own, which most
+other structures share. Where some of those are missing, the whole is looked for on disk, where
+earlier processes left their programs; where most are, compiling the whole at once is cheaper. Seen
+again, it is compiled in the background; once that is done it is one dispatch. So no user waits for
+a compilation that running step by step would have beaten. The nodes of a graph are its instructions
+for this purpose (`Call.has_parts`).
 
 Structures may also go on changing for ever. Then their parts recur, though they do not: a part that
 was missing in a few structures is worth a program of its own, and does not count for the whole any
@@ -20,11 +20,14 @@ import threading
 from time import perf_counter
 from typing import Any, Final, final
 
+from hybridnet.base import config
+
 from ..observe import events, program_log
 from ..observe.program_log import describe, explaining, say
 from ..platform.background import later
 from ..segments.code import Code
 from .compiling import compile_code
+from .host_program import HostProgram
 from .program import Program
 from .program_store import ProgramStore
 from .recipe import Recipe
@@ -38,6 +41,12 @@ __all__ = ["Maker"]
 # What compiling a structure as a whole takes, as a share of compiling each instruction alone.
 # Measured on LeNet's training step: 33 instructions 2.7 s, their parts 4.2 s.
 _WHOLE_SHARE: Final = 0.65
+# Seconds for which a program of one instruction has run on the host when it is compiled: about what
+# that takes; and how often, so that loops settle soon. A part of a larger structure may run longer,
+# since that is compiled as a whole soon.
+_ENOUGH: Final = 0.03
+_OFTEN: Final = 16
+_ENOUGH_OF_PART: Final = 1.0
 # Launches after which the whole structure is compiled: the first runs step by step.
 _WARM: Final = 2
 # The same, in a thread whose structures keep changing.
@@ -100,45 +109,79 @@ class Maker:
         code = program.code
         program.launches += 1
         alone = program.is_alone
+        if alone:
+            return self._on_host(program, as_part=False) or self.obtain_compiled(program)
+        if config.host() == "only":
+            return None
         steady = self._thread.unused < _MOST_UNUSED
         if program.launches == 1:
-            if (alone or steady) and self._load(program):
+            missing, whole, at_hand = self._costs(program)
+            # Where all its parts are at hand, running these is as quick as looking on disk.
+            if steady and not at_hand and self._load(program):
                 return program.compiled
-            if alone:
-                return self._compile(program)
-            missing, whole = self._costs(program)
             if missing >= _WHOLE_SHARE * whole:
                 self._try_compile(program, "new, as most of its parts are")
                 self._note_compiled(code)
             elif explaining():
                 say("%s: new, runs one by one; %d of %d missing", describe(code), missing, whole)
-        elif alone:
-            return self._compile(program)
         elif not program.submitted and program.launches >= (
             _WARM if steady else max(_WARM, _WARM_CHANGING)
         ):
             program.submitted = True
+            if steady and self._load(program):
+                return program.compiled
             self._note_compiled(code)
             why = f"seen {program.launches} times"
             later(lambda: self._try_compile(program, why), "compile")
         return program.compiled
 
-    def _costs(self, program: Program) -> tuple[int, int]:
+    def host_of(self, program: Program) -> HostProgram | None:
+        """Returns what runs an instruction, which is a part of a larger structure, on the host."""
+        program.launches += 1
+        return self._on_host(program, as_part=True)
+
+    def _on_host(self, program: Program, as_part: bool) -> HostProgram | None:
+        """Returns what runs one instruction on the host, until it is compiled."""
+        host = program.find_host()
+        if host is None or program.submitted:
+            return host
+        # (A part runs in many structures, which say nothing of each other.)
+        often = not as_part and program.launches >= _OFTEN
+        if often or host.seconds > (_ENOUGH_OF_PART if as_part else _ENOUGH):
+            program.submitted = True
+            if config.host() != "only":
+                later(lambda: self._try_compile(program, "runs often"), "compile")
+        return host
+
+    def obtain_compiled(self, program: Program) -> Any:
+        """Returns the executable of a structure of one instruction, from disk or compiled.
+
+        Raises:
+            Exception: it does not compile.
+        """
+        program.host = None
+        return program.compiled if self._load(program) else self._compile(program)
+
+    def _costs(self, program: Program) -> tuple[int, int, bool]:
         """Returns the weight of a new structure's missing parts, and of all its instructions.
 
-        A part that keeps turning up does not count as missing: its program will be used again.
+        And whether all parts can be run at once, without a look at the disk. A part that keeps
+        turning up does not count as missing: its program will be used again.
         """
         program.steps = plan(program.code, self._shelf.find)
         steps = program.steps.steps
         absent = {step.program for step in steps if not step.program.compiled}
-        missing = 0
+        missing, at_hand = 0, True
         for known in absent:
+            if known.find_host() is not None:
+                continue
+            at_hand = False
             known.missed += 1
             if known.on_disk is None:
                 known.on_disk = self._store.has(known.code)
             if not known.on_disk and known.missed <= _RECURRING:
                 missing += known.code.instructions[0][0].weight
-        return missing, _weight(program.code)
+        return missing, _weight(program.code), at_hand
 
     def _note_compiled(self, code: Code) -> None:
         thread = self._thread

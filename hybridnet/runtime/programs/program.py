@@ -12,10 +12,13 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol, final
 
+from hybridnet.ops.host.namespace import NoHostForm
+
 from ..observe import events
 from ..segments.code import Code
 from .dispatch import dispatch
 from .executable import ExecutableWrapper, innermost, last_wrapper
+from .host_program import HostProgram, host_program
 from .room import look_for_room, memory_of
 from .steps import StepPlan
 
@@ -62,6 +65,12 @@ class Owner(Protocol):
     def obtain(self, program: Program) -> Any:
         """Returns the executable of a program that has none; None: run it step by step."""
 
+    def host_of(self, program: Program) -> HostProgram | None:
+        """Returns what runs an instruction, which is a part of a larger structure, on the host."""
+
+    def obtain_compiled(self, program: Program) -> Any:
+        """Returns the executable of a program that the host cannot run, though it was to."""
+
     def look_at(self, program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
         """Looks at a program whose runs have reached `Program.look`, and sets the next number."""
 
@@ -84,6 +93,8 @@ class Program:
     Attributes:
         code: as given.
         compiled: the executable, or a wrapper of it; None: there is none yet.
+        host: what runs it on NumPy arrays while it is not compiled; None: nothing can; not there
+            before `find_host`.
         memory: the bytes that it allocates at each run, if they are many; None: not known yet.
         kept: whether it is in the cache.
         used: whether it was used again since it was put in, or spared.
@@ -105,6 +116,7 @@ class Program:
         "_owner",
         "code",
         "compiled",
+        "host",
         "is_alone",
         "kept",
         "launches",
@@ -168,9 +180,41 @@ class Program:
         compiled = self.compiled
         if compiled is None:
             compiled = self._owner.obtain(self)
+            if type(compiled) is HostProgram:
+                try:
+                    return self._dispatch(compiled, inputs, scalars, made)
+                except NoHostForm:
+                    compiled = self.leave_host()
         if self.memory != 0:
             self.look_for_room()
         self.note_run(inputs, scalars)
+        return self._dispatch(compiled, inputs, scalars, made)
+
+    def find_host(self) -> HostProgram | None:
+        """Returns what runs it on NumPy arrays, a structure of one instruction; None: nothing."""
+        try:
+            return self.host
+        except AttributeError:
+            self.host: HostProgram | None = host_program(self.code)
+            return self.host
+
+    def leave_host(self) -> Any:
+        """Returns the executable, where the host cannot run it, though it was to."""
+        return self._owner.obtain_compiled(self)
+
+    def on_host(self) -> HostProgram | None:
+        """Returns what runs it on the host, as a part of something; None: it is an executable."""
+        if self.compiled is not None or events.observer is not None:
+            return None
+        return self._owner.host_of(self)
+
+    def _dispatch(
+        self,
+        compiled: Any,
+        inputs: list[Any],
+        scalars: list[Any],
+        made: list[Sequence[Any]] | None,
+    ) -> Sequence[Any]:
         code = self.code
         if events.observer is not None:
             for watch in self._owner.watchers:
@@ -261,11 +305,12 @@ class Program:
 
 def _observed(code: Code, compiled: Any, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
     """Dispatches a program while somebody listens."""
+    kind = "host" if type(compiled) is HostProgram else "program"
     if not events.waits:
-        with events.span("program", code):
+        with events.span(kind, code):
             return dispatch(code.ctx, compiled, inputs, scalars)
     with events.span("device", code):
-        with events.span("program", code):
+        with events.span(kind, code):
             outputs = dispatch(code.ctx, compiled, inputs, scalars)
         for array in outputs:
             array.block_until_ready()

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
 
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, OpError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core.call import Call, Parts, Types
+from hybridnet.ops.host.namespace import NoHostForm
 
 from ..platform.jax_devices import platform_of
 from ..segments.code import Code, Instruction
+from .host_program import put_owned
+
+if TYPE_CHECKING:
+    from .program import Program
 
 __all__ = ["Failed", "InstructionStep", "StepPlan", "plan", "run_steps"]
 
@@ -66,12 +73,14 @@ class StepPlan(NamedTuple):
     """How a structure is run step by step.
 
     Attributes:
+        ctx: where they run.
         steps: in order.
         outputs: the results that are asked for, or ``~i`` for input ``i``.
         scalars: where the numbers of the steps come from; see `hybridnet.ops.core.call.Parts`. None
             where they are those given.
     """
 
+    ctx: Context
     steps: list[InstructionStep]
     outputs: tuple[int, ...]
     scalars: tuple[int | float, ...] | None
@@ -110,7 +119,7 @@ def plan(code: Code, find: Callable[[Code], Any]) -> StepPlan:
         origin = first if origins is None else origins[number]
         program, count = find(part), call.num_scalars
         steps.append(InstructionStep(part, program, operands, count, needed, dead, origin))
-    return StepPlan(steps, outputs, scalars)
+    return StepPlan(ctx, steps, outputs, scalars)
 
 
 def _laid_open(code: Code) -> tuple[Parts, list[int]]:
@@ -181,7 +190,7 @@ def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any
     """
     results: dict[int, Any] = {}
     number = position = 0
-    steps, wanted, sources = plan
+    ctx, steps, wanted, sources = plan
     if sources is not None:
         scalars = [x if type(x) is float else scalars[int(x)] for x in sources]
     failing = Failed in map(type, inputs)
@@ -195,7 +204,7 @@ def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any
             outputs = [cause] * len(needed)
         else:
             try:
-                outputs = program.run(arrays, numbers)
+                outputs = _run(program, arrays, numbers)
             except Exception as caught:
                 outputs = [_failure(part, origin, caught)] * len(needed)
                 failing = True
@@ -205,16 +214,36 @@ def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any
             number += 1
         for i in dead:
             del results[i]
-    if sources is None:
-        return [results[i] for i in wanted]
-    # A graph may give a result twice, or an input: each output is an array of its own all the same.
-    outputs, taken = [], set()
-    for i in wanted:
-        array = results[i] if i >= 0 else inputs[~i]
-        copied = (i < 0 or i in taken) and type(array) is not Failed
-        outputs.append(jnp.copy(array) if copied else array)
-        taken.add(i)
+    outputs = _on_device(ctx, [results[i] if i >= 0 else inputs[~i] for i in wanted])
+    if sources is not None:
+        # A graph may give a result twice, or an input: each output is an array of its own.
+        taken = set()
+        for place, i in enumerate(wanted):
+            if (i < 0 or i in taken) and type(outputs[place]) is not Failed:
+                outputs[place] = jnp.copy(outputs[place])
+            taken.add(i)
     return outputs
+
+
+def _run(program: Program, arrays: list[Any], numbers: list[Any]) -> Sequence[Any]:
+    """Runs a step; what the host runs takes and gives NumPy arrays, which stay such in between."""
+    host = program.on_host()
+    if host is not None:
+        try:
+            return host.run(arrays, numbers)
+        except NoHostForm:
+            program.leave_host()
+    return program.run(_on_device(program.code.ctx, arrays), numbers)
+
+
+def _on_device(ctx: Context, arrays: Sequence[Any]) -> list[Any]:
+    """Returns arrays, those of NumPy's as JAX's."""
+    places = [i for i, array in enumerate(arrays) if type(array) is np.ndarray]
+    made = list(arrays)
+    if places:
+        for i, array in zip(places, put_owned(ctx, [arrays[i] for i in places]), strict=True):
+            made[i] = array
+    return made
 
 
 def _failure(code: Code, number: int, caught: Exception) -> Failed:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from hybridnet.base.lazy import jax, jnp, lax
+from hybridnet.ops.host.namespace import jax, jnp, lax
 
 if TYPE_CHECKING:
     from jax import Array

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any, Final
 
-from hybridnet.base.lazy import jax, jnp, lax
+from hybridnet.ops.host.namespace import jax, jnp, lax
 
 from ...core.alternatives import PLAIN, Site, alternative, builtin_choice
 from . import lowerings, onednn, winograd

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from hybridnet.base.dtype import FLOAT32, FLOAT64
-from hybridnet.base.lazy import jnp
+from hybridnet.ops.host.namespace import jnp
 
 from ...core.alternatives import Site, alternative, constant_choice
 from . import channels_last, lowerings, onednn, winograd

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final, Literal, cast
 
 from hybridnet.base.attrs import Platform, Range, Shape
 from hybridnet.base.errors import ParameterError
-from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.ops.host.namespace import jax
 
 from ...core.checks import require_one_dtype, require_shape
 from ...core.registry import operator

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jax, jnp, lax
+from hybridnet.ops.host.namespace import jax, jnp, lax
 
 from ._sliding import (
     Innermost,

@@ -17,8 +17,8 @@ from functools import cache, partial
 from typing import Any, Final, NamedTuple
 
 from hybridnet.base.dtype import FLOAT32
-from hybridnet.base.lazy import jax, jnp
 from hybridnet.native import onednn
+from hybridnet.ops.host.namespace import jax, jnp
 
 from ...core.alternatives import PLAIN, Site, alternative, builtin_choice, constant_choice
 from .lowerings import convolved_size, deconvolution_padding

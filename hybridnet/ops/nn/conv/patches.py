@@ -9,8 +9,8 @@ from typing import Any
 
 from hybridnet.base.attrs import Shape
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jax, jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jax, jnp
 
 from ...core.checks import require_floats
 from ...core.registry import operator

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any, Final
 
-from hybridnet.base.lazy import jax
+from hybridnet.ops.host.namespace import jax
 
 __all__ = ["plus_bias", "row_sum", "suits_channels_last"]
 

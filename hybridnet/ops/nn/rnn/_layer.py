@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from hybridnet.base.lazy import jax, jnp, lax
+from hybridnet.ops.host.namespace import jax, jnp, lax
 
 from ..conv.onednn import product_weight_gradient
 from . import onednn

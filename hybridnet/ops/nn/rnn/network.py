@@ -11,8 +11,8 @@ import numpy as np
 from hybridnet.base.attrs import RandomState, Range, Shape, Train
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.base.lazy import jax, jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jax, jnp
 
 from ...core.alternatives import PLAIN, Site, alternative, builtin_choice
 from ...core.backward import vjp_gradient

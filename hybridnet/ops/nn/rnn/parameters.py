@@ -11,8 +11,8 @@ from typing import Any, final
 import numpy as np
 
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ...core.operator import describe
 from ...core.registry import operator

@@ -1,0 +1,144 @@
+"""Convolution of NumPy arrays: for each element of the kernel, a product of matrices.
+
+A window's element (i, j), taken over all windows, is a strided part of the input; its product with
+the kernel's element (i, j), a matrix from channels to filters, is one summand of the result. Few
+channels make narrow matrices: then the parts are put side by side first (im2col), and there is one
+product.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, final
+
+import numpy as np
+
+from .namespace import NoHostForm
+
+__all__ = ["Convolution"]
+
+Array = np.ndarray[Any, Any]
+# Channels from which on each element of the kernel has a product of its own.
+_WIDE: Final = 16
+
+
+@final
+class Convolution:
+    """A convolution with its settings fixed; arguments are those of `lax.conv_general_dilated`.
+
+    Args:
+        x: the input.
+        w: the kernel.
+        window_strides: of the windows, along each spatial axis.
+        padding: zeros before and after, likewise.
+        lhs_dilation: 1, or nothing.
+        rhs_dilation: distance of the kernel's elements.
+        dimension_numbers: what the axes of input, kernel and result are.
+        feature_group_count: in how many groups channels and filters are.
+    """
+
+    def __init__(
+        self,
+        x: Array,
+        w: Array,
+        window_strides: Sequence[int],
+        padding: Sequence[tuple[int, int]],
+        lhs_dilation: Sequence[int] | None = None,
+        rhs_dilation: Sequence[int] | None = None,
+        dimension_numbers: tuple[str, str, str] | None = None,
+        feature_group_count: int = 1,
+        batch_group_count: int = 1,
+        **_: Any,
+    ) -> None:
+        dilated = lhs_dilation is not None and any(d != 1 for d in lhs_dilation)
+        if dilated or batch_group_count != 1 or dimension_numbers is None:
+            raise NoHostForm("conv_general_dilated of this kind")
+        given, kernel, result = dimension_numbers
+        axes = "".join(axis for axis in given if axis not in "NC")
+        self._order = [given.index(axis) for axis in f"N{axes}C"]
+        self._kernel_order = [kernel.index(axis) for axis in f"{axes}IO"]
+        self._result_order = [f"N{axes}C".index(axis) for axis in result]
+        self._strides = window_strides
+        self._dilation = rhs_dilation or [1] * len(axes)
+        self._pads = [(0, 0), *padding, (0, 0)]
+        self._groups = feature_group_count
+        self._x = np.pad(x.transpose(self._order), self._pads)  # (N, *spatial, C)
+        self._w = np.ascontiguousarray(w.transpose(self._kernel_order))  # (*kernel, I, O)
+        self._kernel = self._w.shape[:-2]
+        sizes = zip(self._x.shape[1:-1], self._kernel, self._strides, self._dilation, strict=True)
+        self._out = [(size - (k - 1) * d - 1) // s + 1 for size, k, s, d in sizes]
+        if min(self._out, default=1) < 1:
+            raise NoHostForm("conv_general_dilated without windows")
+
+    def __call__(self) -> Array:
+        """Returns the result."""
+        filters = self._w.shape[-1]
+        rows = self._x.shape[0] * math.prod(self._out)
+        if self._groups == 1 and self._x.shape[-1] < _WIDE:
+            made = np.concatenate([part for _, part in self._parts()], -1) @ self._w.reshape(
+                -1, filters
+            )
+        else:
+            made = np.zeros((rows, filters), self._x.dtype)
+            for tap, part in self._parts():
+                made += self._product(part, self._w[tap])
+        shaped = made.reshape(self._x.shape[0], *self._out, filters)
+        result: Array = shaped.transpose(self._result_order)
+        return result
+
+    def pull_x(self, grad: Array) -> Array:
+        """Returns the gradient of the input from that of the result."""
+        rows = self._rows_of(grad)
+        made = np.zeros_like(self._x)
+        for tap, place in self._places():
+            back = self._product(rows, self._transposed(self._w[tap]))
+            made[place] += back.reshape(made[place].shape)
+        inner = [
+            slice(before, made.shape[i] - after) for i, (before, after) in enumerate(self._pads)
+        ]
+        return made[tuple(inner)].transpose(np.argsort(self._order))
+
+    def pull_w(self, grad: Array) -> Array:
+        """Returns the gradient of the kernel from that of the result."""
+        rows = self._rows_of(grad)
+        made = np.empty_like(self._w)
+        for tap, part in self._parts():
+            if self._groups == 1:
+                made[tap] = part.T @ rows
+            else:
+                products = self._in_groups(part).mT @ self._in_groups(rows)  # (groups, I, O/groups)
+                made[tap] = np.moveaxis(products, 0, 1).reshape(made[tap].shape)
+        return made.transpose(np.argsort(self._kernel_order))
+
+    def _rows_of(self, grad: Array) -> Array:
+        return grad.transpose(np.argsort(self._result_order)).reshape(-1, self._w.shape[-1])
+
+    def _places(self) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
+        """Yields each element of the kernel, and where the input meets it."""
+        for tap in np.ndindex(*self._kernel):
+            along = zip(tap, self._out, self._strides, self._dilation, strict=True)
+            inner = [slice(k * d, k * d + (n - 1) * s + 1, s) for k, n, s, d in along]
+            yield tap, (slice(None), *inner, slice(None))
+
+    def _parts(self) -> Iterator[tuple[tuple[int, ...], Array]]:
+        """Yields each element of the kernel, and what it meets: (windows, channels)."""
+        for tap, place in self._places():
+            yield tap, self._x[place].reshape(-1, self._x.shape[-1])
+
+    def _in_groups(self, rows: Array) -> Array:
+        """(rows, columns) as (groups, rows, columns of one)."""
+        return np.moveaxis(rows.reshape(len(rows), self._groups, -1), 1, 0)
+
+    def _product(self, rows: Array, w: Array) -> Array:
+        """Returns rows times a kernel's element, group by group."""
+        if self._groups == 1:
+            return rows @ w
+        made = self._in_groups(rows) @ self._in_groups(w)
+        return np.moveaxis(made, 0, 1).reshape(len(rows), -1)
+
+    def _transposed(self, w: Array) -> Array:
+        """A kernel's element (I, O) the other way: (O of a group, I of all groups)."""
+        if self._groups == 1:
+            return w.T
+        return np.moveaxis(self._in_groups(w).mT, 0, 1).reshape(-1, self._groups * len(w))

@@ -1,0 +1,136 @@
+"""The array functions that lowerings are written with: JAX's, or NumPy's of the same meaning.
+
+A lowering says what an operator computes. While a program is built, ``jnp``, ``lax`` and ``jax`` of
+this module are JAX's own modules, imported at their first use. Inside `on_host`, in the thread that
+is there, they are NumPy's functions (`hybridnet.ops.host.functions`), so the same lowering runs on
+NumPy arrays: at once, with nothing traced or compiled. That is the operator's host form.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+
+from hybridnet.base import lazy
+
+__all__ = ["NoHostForm", "at", "by_jax", "jax", "jnp", "lax", "on_host"]
+
+_Result = TypeVar("_Result")
+Functions = Mapping[str, Callable[..., Any]]
+
+
+class NoHostForm(Exception):
+    """A lowering asks for what cannot be had on NumPy arrays."""
+
+
+class _Mode(threading.local):
+    """What this thread's lowerings run on."""
+
+    #: Functions of NumPy arrays by their names in JAX; None: JAX's own.
+    functions: Functions | None = None
+
+
+_mode: Final = _Mode()
+# Modules within modules, and what is no function; all of it means the same to NumPy.
+_INNER: Final = frozenset(
+    {"dtypes", "fft", "lax.linalg", "linalg", "nn", "ops", "random", "scipy", "scipy.special"}
+)
+# fmt: off
+_CONSTANTS: Final = frozenset({
+    "bool_", "e", "float16", "float32", "float64", "floating", "inexact", "inf", "int16", "int32",
+    "int64", "int8", "integer", "nan", "newaxis", "pi", "uint16", "uint32", "uint64", "uint8",
+})
+# fmt: on
+# Functions that JAX knows by identity where they are arguments (`lax.reduce_window`).
+_ARGUMENTS: Final = frozenset({"lax.add", "lax.max"})
+
+
+class _Namespace:
+    """One of JAX's modules, or what stands for it on the host.
+
+    Args:
+        module: returns JAX's.
+        prefix: what the names of its functions begin with in `Functions`.
+    """
+
+    def __init__(self, module: Callable[[], Any], prefix: str = "") -> None:
+        self._module = module
+        self._prefix = prefix
+
+    def __getattr__(self, name: str) -> Any:
+        path = self._prefix + name
+        made: Any
+        if path in _INNER:
+            made = _Namespace(lambda: getattr(self._module(), name), f"{path}.")
+        elif name in _CONSTANTS:
+            made = getattr(np, name)
+        elif name[0].isupper():  # a class, or an enumeration's
+            return getattr(self._module(), name)
+        elif path in _ARGUMENTS:
+            functions = _mode.functions
+            return getattr(self._module(), name) if functions is None else functions[path]
+        else:
+            made = _chosen(self._module, name, path)
+        self.__dict__[name] = made  # so that it is an ordinary attribute from now on
+        return made
+
+
+def _chosen(module: Callable[[], Any], name: str, path: str) -> Callable[..., Any]:
+    """Returns a function that is JAX's, or inside `on_host` that of NumPy arrays."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        functions = _mode.functions
+        if functions is None:
+            return getattr(module(), name)(*args, **kwargs)
+        found = functions.get(path)
+        if found is None:
+            raise NoHostForm(path)
+        return found(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def at(array: Any) -> Any:
+    """Returns what makes copies of an array with some elements changed, as ``array.at`` of JAX."""
+    functions = _mode.functions
+    return array.at if functions is None else functions["at"](array)
+
+
+def on_host(functions: Functions | None, compute: Callable[..., _Result], *args: Any) -> _Result:
+    """Computes something with functions of NumPy arrays in the place of JAX's.
+
+    Args:
+        functions: by name; None: JAX's own, as outside.
+        compute: what is to be computed, of `args`.
+
+    Raises:
+        NoHostForm: one is needed that is not there.
+    """
+    before = _mode.functions
+    _mode.functions = functions
+    try:
+        return compute(*args)
+    finally:
+        _mode.functions = before
+
+
+def by_jax(compute: Callable[..., _Result], *args: Any) -> _Result:
+    """Computes something with JAX's functions, even inside `on_host`.
+
+    A finalizer may run there, and compile.
+    """
+    return compute(*args) if _mode.functions is None else on_host(None, compute, *args)
+
+
+if TYPE_CHECKING:
+    import jax
+    import jax.numpy as jnp
+    from jax import lax
+else:
+    jax = _Namespace(lambda: lazy.jax)
+    jnp = _Namespace(lambda: lazy.jnp)
+    lax = _Namespace(lambda: lazy.lax, "lax.")

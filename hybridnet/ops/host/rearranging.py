@@ -1,0 +1,198 @@
+"""Derivatives of the functions that rearrange arrays, take parts of them and join them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from . import functions
+from .functions import words
+from .traced import Pull, Rule, TracedArray, call, composed, noted, plain, rule, summed_like
+
+__all__: list[str] = []
+
+
+def _rearranged(compute: Callable[..., Any]) -> Rule:
+    """The rule of a function whose results are elements of its argument, or 0.
+
+    What becomes of each element is found by rearranging their numbers, which begin with 1.
+    """
+
+    def derive(y: Any, x: Any, *args: Any, **kwargs: Any) -> Sequence[Pull]:
+        def pull(g: Any) -> Any:
+            numbers = np.arange(1, x.size + 1).reshape(x.shape)
+            places = np.ravel(compute(numbers, *args, **kwargs))
+            sums = np.bincount(places, weights=np.ravel(g), minlength=x.size + 1)
+            return sums[1:].reshape(x.shape).astype(x.dtype)
+
+        return [pull]
+
+    return derive
+
+
+for _name in words("""
+    diag diagflat diagonal flip moveaxis repeat roll rollaxis rot90 take take_along_axis tile
+    tril triu
+"""):
+    rule(_name)(_rearranged(functions.FUNCTIONS[_name]))
+
+
+def _into(x: Any, place: Any) -> Pull:
+    """The pull of a part of an array in which no element is twice."""
+
+    def pull(g: Any) -> Any:
+        made = np.zeros_like(x)
+        made[place] = g
+        return made
+
+    return pull
+
+
+@rule("lax.dynamic_slice")
+def _dynamic_slice_rule(y: Any, x: Any, starts: Any, sizes: Any) -> Sequence[Pull]:
+    return [_into(x, functions.place_of(x.shape, starts, sizes))]
+
+
+@rule("lax.dynamic_update_slice")
+def _dynamic_update_slice_rule(y: Any, x: Any, update: Any, starts: Any) -> Sequence[Pull]:
+    place = functions.place_of(x.shape, starts, update.shape)
+
+    def pull_x(g: Any) -> Any:
+        made = g.copy()
+        made[place] = 0
+        return made
+
+    return [pull_x, lambda g: g[place]]
+
+
+@rule("getitem")
+def _getitem_rule(y: Any, x: Any, key: Any) -> Sequence[Pull | None]:
+    if any(isinstance(one, (np.ndarray, list)) for one in (key if type(key) is tuple else (key,))):
+        return _rearranged(operator.getitem)(y, x, key)
+    return [_into(x, key)]
+
+
+@rule(
+    "reshape",
+    "squeeze",
+    "expand_dims",
+    "ravel",
+    "flatten",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+)
+def _reshape_rule(y: Any, x: Any, *_: Any, **__: Any) -> Sequence[Pull]:
+    return [lambda g: g.reshape(x.shape)]
+
+
+@rule("transpose")
+def _transpose_rule(y: Any, x: Any, axes: Any = None) -> Sequence[Pull]:
+    if axes is None:
+        return [lambda g: np.transpose(g)]
+    back = np.argsort([axis % x.ndim for axis in axes])
+    return [lambda g: np.transpose(g, back)]
+
+
+@rule("swapaxes")
+def _swapaxes_rule(y: Any, x: Any, axis1: int, axis2: int) -> Sequence[Pull]:
+    return [lambda g: np.swapaxes(g, axis1, axis2)]
+
+
+@rule("broadcast_to")
+def _broadcast_to_rule(y: Any, x: Any, shape: Any) -> Sequence[Pull]:
+    return [lambda g: summed_like(g, x)]
+
+
+@rule("pad")
+def _pad_rule(
+    y: Any, x: Any, widths: Any, mode: Any = "constant", **_: Any
+) -> Sequence[Pull | None]:
+    return _rearranged(lambda numbers: np.pad(numbers, widths, mode))(y, x)
+
+
+@rule("lax.pad")
+def _lax_pad_rule(y: Any, x: Any, value: Any, widths: Any) -> Sequence[Pull | None]:
+    pad = functions.FUNCTIONS["lax.pad"]
+    return [*_rearranged(lambda numbers: pad(numbers, 0, widths))(y, x), None]
+
+
+@composed("trace")
+def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, **_: Any) -> Any:
+    return call("sum", call("diagonal", x, offset, axis1, axis2), axis=-1)
+
+
+def _join(x: Sequence[Any], axis: int, join: Callable[..., Any]) -> Any:
+    values = [plain(one) for one in x]
+    made = join(values, axis=axis)
+    is_new = join is np.stack
+    along = axis % made.ndim
+    sources, start = [], 0
+    for one, value in zip(x, values, strict=True):
+        size = 1 if is_new else value.shape[along]
+        if type(one) is TracedArray:
+            place = (slice(None),) * along + (start if is_new else slice(start, start + size),)
+
+            def pull(g: Any, place: Any = place, dtype: Any = one.dtype) -> Any:
+                return g[place].astype(dtype)
+
+            sources.append((one, pull))
+        start += size
+    return noted(made, sources)
+
+
+@composed("concatenate")
+def _concatenate(x: Any, axis: int | None = 0, **_: Any) -> Any:
+    if axis is None:
+        return _join([call("ravel", one) for one in x], 0, np.concatenate)
+    return _join(list(x), axis, np.concatenate)
+
+
+@composed("stack")
+def _stack(x: Any, axis: int = 0, **_: Any) -> Any:
+    return _join(list(x), axis, np.stack)
+
+
+def _joined_rows(path: str, least: int, axis: Callable[[Any], int]) -> None:
+    @composed(path)
+    def joined(x: Any, **_: Any) -> Any:
+        raised = [call(f"atleast_{least}d", one) for one in x]
+        return _join(raised, axis(raised[0]), np.concatenate)
+
+
+_joined_rows("vstack", 2, lambda x: 0)
+_joined_rows("hstack", 1, lambda x: 0 if x.ndim == 1 else 1)
+_joined_rows("dstack", 3, lambda x: 2)
+
+
+@composed("column_stack")
+def _column_stack(x: Any) -> Any:
+    return _join([one.reshape(-1, 1) if one.ndim < 2 else one for one in x], 1, np.concatenate)
+
+
+@composed("diff")
+def _diff(x: Any, n: int = 1, axis: int = -1) -> Any:
+    before = (slice(None),) * (axis % x.ndim)
+    for _ in range(n):
+        x = x[(*before, slice(1, None))] - x[(*before, slice(None, -1))]
+    return x
+
+
+@composed("broadcast_arrays")
+def _broadcast_arrays(*arrays: Any) -> list[Any]:
+    shape = np.broadcast_shapes(*(x.shape for x in arrays))
+    return [call("broadcast_to", x, shape) for x in arrays]
+
+
+@composed("split")
+def _split(x: Any, indices: Any, axis: int = 0) -> list[Any]:
+    size = x.shape[axis]
+    if isinstance(indices, (int, np.integer)):
+        indices = range(size // indices, size, size // indices) if indices > 1 else ()
+    ends = [0, *indices, size]
+    before = (slice(None),) * (axis % x.ndim)
+    return [x[(*before, slice(a, b))] for a, b in pairwise(ends)]

@@ -1,0 +1,292 @@
+"""Gradients of lowerings on NumPy arrays: reverse accumulation, as `jax.vjp` does it for XLA.
+
+Inputs are wrapped as `TracedArray`. Each function of a traced array notes how a gradient of its
+result becomes gradients of its arguments (its pull); going through the notes backwards gives the
+gradients of the inputs (Griewank and Walther, "Evaluating Derivatives", 2008, chapter 3).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, final
+
+import numpy as np
+
+from . import functions
+from .namespace import NoHostForm, on_host
+
+__all__ = [
+    "ONLY_TRACED",
+    "TRACING",
+    "Pull",
+    "Rule",
+    "TracedArray",
+    "call",
+    "composed",
+    "constant",
+    "is_traced",
+    "noted",
+    "plain",
+    "rule",
+    "summed_like",
+    "vjp",
+]
+
+Array = np.ndarray[Any, Any]
+Pull = Callable[[Any], Any]
+#: Given the result and the arguments, returns a pull for each argument.
+Rule = Callable[..., Sequence[Pull | None]]
+
+
+@final
+class TracedArray:
+    """An array whose derivation is noted.
+
+    Attributes:
+        value: the array.
+        sources: what it was computed from, each with the pull of its gradient.
+        tape: all that was computed, in order; the newest last.
+    """
+
+    __slots__ = ("sources", "tape", "value")
+    __array_ufunc__ = None  # NumPy's arrays leave arithmetic to this
+
+    def __init__(
+        self, value: Any, sources: Sequence[tuple[TracedArray, Pull]], tape: list[TracedArray]
+    ) -> None:
+        self.value = value
+        self.sources = sources
+        self.tape = tape
+        tape.append(self)
+
+    shape = property(lambda self: self.value.shape)
+    dtype = property(lambda self: self.value.dtype)
+    ndim = property(lambda self: self.value.ndim)
+    size = property(lambda self: self.value.size)
+    T = property(lambda self: call("transpose", self))
+    mT = property(lambda self: call("swapaxes", self, -1, -2))
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _METHODS:
+            raise NoHostForm(f"the gradient of an array's {name}")
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            if name in ("reshape", "transpose") and args and not isinstance(args[0], (tuple, list)):
+                args = (args,) if args[0] is not None else ()
+            return call(name, self, *args, **kwargs)
+
+        return method
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self.value)))
+
+    def __getitem__(self, key: Any) -> Any:
+        return call("getitem", self, plain(key))
+
+    def __neg__(self) -> Any:
+        return call("negative", self)
+
+    def __abs__(self) -> Any:
+        return call("abs", self)
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+
+def _operators(name: str, function: str) -> None:
+    setattr(TracedArray, f"__{name}__", lambda self, other: call(function, self, other))
+    setattr(TracedArray, f"__r{name}__", lambda self, other: call(function, other, self))
+
+
+for _name, _function in {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "true_divide",
+    "pow": "power",
+    "matmul": "matmul",
+}.items():
+    _operators(_name, _function)
+
+
+def _comparing(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: compare(self.value, plain(other))
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(TracedArray, f"__{_name}__", _comparing(getattr(operator, _name)))
+
+
+def plain(x: Any) -> Any:
+    """Returns what is the same without notes."""
+    if type(x) is TracedArray:
+        return x.value
+    if type(x) in (tuple, list):
+        return type(x)(map(plain, x))
+    return x
+
+
+def is_traced(x: Any) -> bool:
+    """Whether something is traced, or holds what is."""
+    return type(x) is TracedArray or (type(x) in (tuple, list) and any(map(is_traced, x)))
+
+
+def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """Computes a function, and what gives the gradients of its arguments; as `jax.vjp`.
+
+    Args:
+        function: of arrays; returns an array, or several.
+        primals: NumPy arrays.
+
+    Returns:
+        The result or results, and a function from their gradients to those of the arguments.
+    """
+    tape: list[TracedArray] = []
+    if any(map(is_traced, primals)):
+        raise NoHostForm("the gradient of a gradient")
+    inputs = [TracedArray(np.asarray(x), (), tape) for x in primals]
+    made = on_host(TRACING, function, *inputs)
+    several = isinstance(made, (tuple, list))
+    outputs = made if several else (made,)
+
+    def pull_back(cotangents: Any) -> tuple[Any, ...]:
+        given = cotangents if several else (cotangents,)
+        seeds = [
+            (out, g) for out, g in zip(outputs, given, strict=True) if type(out) is TracedArray
+        ]
+        return on_host(functions.FUNCTIONS, _accumulate, tape, seeds, inputs)
+
+    values = tuple(map(plain, outputs))
+    return values if several else values[0], pull_back
+
+
+def _accumulate(
+    tape: list[TracedArray], seeds: Sequence[tuple[TracedArray, Any]], inputs: Sequence[TracedArray]
+) -> tuple[Any, ...]:
+    """Goes back from the results to the inputs; returns the gradients of these."""
+    grads: dict[int, Any] = {}
+
+    def add(node: TracedArray, grad: Any) -> None:
+        key = id(node)
+        grads[key] = grads[key] + grad if key in grads else grad
+
+    for node, grad in seeds:
+        add(node, grad)
+    for node in reversed(tape):
+        if node.sources:
+            grad = grads.pop(id(node), None)
+            if grad is not None:
+                for source, pull in node.sources:
+                    add(source, pull(grad))
+    return tuple(
+        np.asarray(grads[id(x)], x.dtype) if id(x) in grads else np.zeros(x.shape, x.dtype)
+        for x in inputs
+    )
+
+
+#: The functions of `functions.FUNCTIONS`, of arrays that may be traced.
+TRACING: Final[dict[str, Callable[..., Any]]] = {}
+_METHODS: Final = frozenset(
+    functions.words(
+        """
+    all any argmax argmin astype clip cumsum diagonal dot flatten max mean min prod ravel repeat
+    reshape round sort squeeze std sum swapaxes take trace transpose var
+    """
+    )
+)
+
+
+def call(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Calls a function of `TRACING`."""
+    found = TRACING.get(name)
+    if found is None:
+        raise NoHostForm(f"the gradient of {name}")
+    return found(*args, **kwargs)
+
+
+def noted(value: Any, sources: Sequence[tuple[TracedArray, Pull]]) -> TracedArray:
+    """Returns a result of traced arrays, which must be of one tape."""
+    if not sources or any(x.tape is not sources[0][0].tape for x, _ in sources):
+        raise NoHostForm("the gradient of a gradient")
+    return TracedArray(value, sources, sources[0][0].tape)
+
+
+def _noting(path: str, compute: Callable[..., Any], derive: Rule) -> Callable[..., Any]:
+    """Returns a function that notes its pulls where an argument is traced."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if not any(map(is_traced, args)):
+            if any(map(is_traced, kwargs.values())):
+                raise NoHostForm(f"the gradient of {path} for an argument by name")
+            return compute(*args, **kwargs)
+        values = [x.value if type(x) is TracedArray else x for x in args]
+        result = compute(*values, **kwargs)
+        pulls = derive(result, *values, **kwargs)
+        sources = []
+        for x, pull in zip(args, pulls, strict=False):
+            if type(x) is TracedArray:
+                if pull is None:
+                    raise NoHostForm(f"the gradient of {path}")
+                sources.append((x, pull))
+        return noted(result, sources)
+
+    return function
+
+
+def constant(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function whose derivative is 0 wherever there is one."""
+    return lambda *args, **kwargs: compute(
+        *map(plain, args), **{name: plain(value) for name, value in kwargs.items()}
+    )
+
+
+def rule(*paths: str) -> Callable[[Rule], Rule]:
+    """Decorator of the rule by which functions are differentiated."""
+
+    def put(pulls: Rule) -> Rule:
+        for path in paths:
+            compute = functions.FUNCTIONS.get(path) or ONLY_TRACED[path]
+            TRACING[path] = _noting(path, compute, pulls)
+        return pulls
+
+    return put
+
+
+def composed(path: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator of a function that says one in terms of others, which have rules."""
+
+    def put(function: Callable[..., Any]) -> Callable[..., Any]:
+        compute = functions.FUNCTIONS.get(path)
+
+        def chosen(*args: Any, **kwargs: Any) -> Any:
+            if compute is not None and not any(map(is_traced, (*args, *kwargs.values()))):
+                return compute(*args, **kwargs)
+            return function(*args, **kwargs)
+
+        TRACING[path] = chosen
+        return function
+
+    return put
+
+
+def summed_like(grad: Any, x: Any) -> Any:
+    """Sums a gradient over the axes along which an argument was broadcast."""
+    shape = np.shape(x)
+    if np.shape(grad) != shape:
+        grad = np.sum(grad, axis=tuple(range(np.ndim(grad) - len(shape))))
+        axes = tuple(i for i, size in enumerate(shape) if size == 1 and grad.shape[i] != 1)
+        grad = np.sum(grad, axis=axes, keepdims=True) if axes else grad
+    dtype = getattr(x, "dtype", None)
+    return grad if dtype is None or grad.dtype == dtype else grad.astype(dtype)
+
+
+# Methods and brackets, which are no functions of JAX's modules.
+ONLY_TRACED: Final[dict[str, Callable[..., Any]]] = {
+    "flatten": lambda x: x.flatten(),
+    "getitem": operator.getitem,
+    "ravel": lambda x: x.ravel(),
+}

@@ -1,0 +1,130 @@
+"""Programs that NumPy runs: one instruction, by its operator's host form, without compiling.
+
+To compile an operator for XLA takes tens of milliseconds, to run it on NumPy arrays some
+microseconds. So what runs a few times runs here. What has taken as long in all as its compilation
+would is compiled then; and what looks from the start as if it would take that long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any, Final, final
+from weakref import WeakSet
+
+import numpy as np
+
+from hybridnet.base import config
+from hybridnet.base.context import Context
+from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.host.functions import FUNCTIONS
+from hybridnet.ops.host.namespace import NoHostForm, on_host
+from hybridnet.passes.cost import operations
+
+from ..platform.jax_devices import put
+from ..segments.code import Code
+
+__all__ = ["HostProgram", "host_program", "put_owned"]
+
+Array = np.ndarray[Any, Any]
+
+# Elements of all inputs and outputs, and floating-point operations, with which one run takes as
+# long as compiling it: 100 ms, as 64 filters over 64 channels of (32, 64, 32, 32) do.
+_MOST_ELEMENTS: Final = 1 << 24
+_MOST_OPERATIONS: Final = 5e9
+# XLA computes with these in a wider type than NumPy does, or NumPy does not have them.
+_DTYPES: Final = frozenset("?bhilqBHILQfd")
+
+# Calls that turned out to have no host form.
+_without: Final[WeakSet[Call]] = WeakSet()
+
+
+@final
+class HostProgram:
+    """Runs one instruction by its host form; it is called as an executable is.
+
+    Args:
+        code: the structure.
+        types: of all results of its instruction.
+
+    Attributes:
+        seconds: what its runs took in all.
+    """
+
+    __slots__ = ("_applied", "_code", "_operands", "_types", "seconds")
+
+    def __init__(self, code: Code, types: Types) -> None:
+        self._code = code
+        ((self._applied, operands),) = code.instructions
+        self._operands = tuple([~i for i in operands])
+        self._types = [types[i] for i in code.outputs]
+        self.seconds = 0.0
+
+    def __call__(self, *arguments: Any) -> list[Any]:
+        """Runs it on JAX arrays, the numbers last; returns such.
+
+        Raises:
+            NoHostForm: see `run`.
+        """
+        *inputs, numbers = arguments
+        return put_owned(self._code.ctx, self.run(inputs, np.asarray(numbers).tolist()))
+
+    def run(self, inputs: Sequence[Any], numbers: Sequence[Any]) -> list[Array]:
+        """Runs it on arrays of JAX or NumPy; returns NumPy's, which may be views of these.
+
+        Args:
+            inputs: of the structure.
+            numbers: that the call takes beside them.
+
+        Raises:
+            NoHostForm: it cannot be run on the host, with these arrays or at all.
+        """
+        started = perf_counter()
+        operands = [np.asarray(inputs[i]) for i in self._operands]
+        try:
+            with np.errstate(all="ignore"):  # XLA does not warn either
+                results = on_host(
+                    FUNCTIONS, self._applied.evaluate, operands, [*map(np.float64, numbers)]
+                )
+        except NoHostForm:
+            _without.add(self._applied)
+            raise
+        except Exception as error:  # XLA says what is wrong, if anything is
+            raise NoHostForm(str(error)) from error
+        made = []
+        for number, kind in zip(self._code.outputs, self._types, strict=True):
+            array = np.asarray(results[number])
+            if array.shape != kind.shape or array.dtype != kind.dtype:
+                _without.add(self._applied)
+                raise NoHostForm(f"{array.dtype}{array.shape} instead of {kind}")
+            made.append(array)
+        self.seconds += perf_counter() - started
+        return made
+
+
+def put_owned(ctx: Context, arrays: Sequence[Array]) -> list[Any]:
+    """Returns NumPy arrays as JAX's; those that may share memory with others are copied."""
+    return put(ctx, [x if _is_own(x.flags) else np.array(x, order="C") for x in arrays])
+
+
+def _is_own(flags: Any) -> bool:
+    return bool(flags.owndata and flags.c_contiguous and flags.writeable)
+
+
+def host_program(code: Code) -> HostProgram | None:
+    """Returns what runs a structure of one instruction on the host; None where XLA is better."""
+    how = config.host()
+    call = code.instructions[0][0]
+    if how == "off" or call in _without or not code.ctx.device_type.startswith("cpu"):
+        return None
+    inputs = tuple([code.input_types[~i] for i in code.instructions[0][1]])
+    outputs = call.infer(inputs)
+    types = (*inputs, *outputs)
+    if any(kind.dtype.char not in _DTYPES for kind in types):
+        return None
+    if how != "only" and (
+        sum([kind.size for kind in types]) > _MOST_ELEMENTS
+        or operations(call, inputs, outputs) > _MOST_OPERATIONS
+    ):
+        return None
+    return HostProgram(code, outputs)

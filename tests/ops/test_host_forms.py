@@ -1,0 +1,229 @@
+"""Operators on NumPy arrays give what XLA gives, in values, types and gradients."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import pytest
+from host_calls import answers
+from oracle.drawn import is_special, load
+
+from hybridnet import autograd, nd
+from hybridnet.ops.core.registry import REGISTRY, get
+from hybridnet.ops.host.functions import FUNCTIONS
+from hybridnet.ops.host.namespace import NoHostForm, on_host
+from hybridnet.ops.host.namespace import jax as array_jax
+from hybridnet.ops.host.namespace import lax as array_lax
+from hybridnet.ops.host.traced import vjp
+
+_CASES, _ = load()
+_OPERATORS = sorted({get(case.op).name for case in _CASES.values() if case.op in REGISTRY})
+_SHARDS = 12
+# At infinities and NaN, where SciPy and XLA's approximations part.
+_SPECIAL = {"ROIPooling", "gammaln", "_npi_std"}
+# With rules that may end in the default one.
+_FALL_BACK = {"Activation", "LeakyReLU", "abs", "transpose"}
+# Drawn where the function jumps, or where XLA rounds to float16 in between.
+_JUMPS = {"_rmod_scalar", "_np_prod", "_random_pdf_generalized_negative_binomial"}
+
+
+def _cases(name):
+    return [case for case in _CASES.values() if case.op in REGISTRY and get(case.op).name == name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shard", range(_SHARDS))
+def test_results_are_those_of_xla(shard):
+    wrong = []
+    for name in _OPERATORS[shard::_SHARDS]:
+        for answer in answers(_cases(name)):
+            case = _CASES[answer.name]
+            if answer.difference and not (is_special(case) and name in _SPECIAL):
+                wrong.append(f"{answer.name} {case.attrs}: {answer.difference}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shard", range(_SHARDS))
+def test_gradients_are_those_of_xla(shard):
+    wrong = []
+    for name in _OPERATORS[shard::_SHARDS]:
+        operator = get(name)
+        has_rule = operator.gradient is not None and name not in _FALL_BACK
+        if has_rule or operator.no_gradient or name in _JUMPS:
+            continue
+        cases = [case for case in _cases(name) if not is_special(case)]
+        for answer in answers(cases, gradient=True):
+            if answer.difference:
+                wrong.append(f"{answer.name}: {answer.difference}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_core_operators_have_host_forms():
+    names = (
+        "dot batch_dot FullyConnected Convolution Pooling Activation softmax log_softmax sum mean "
+        "max concat transpose Reshape slice take pick one_hot where broadcast_add sqrt exp tanh "
+        "LayerNorm Embedding SequenceMask sgd_update topk sort argsort gather_nd scatter_nd "
+        "_contrib_box_nms CTCLoss"
+    )
+    without = []
+    for name in names.split():
+        cases = _cases(get(name).name)
+        if cases and all(answer.host is None for answer in answers(cases[:3])):
+            without.append(name)
+    assert set(without) <= {"CTCLoss", "_contrib_box_nms"}
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize(("stride", "dilation"), [(1, 1), (2, 1), (1, 2), (3, 2)])
+@pytest.mark.parametrize("channels", [4, 32])
+def test_convolution_is_that_of_torch(groups, stride, dilation, channels):
+    torch = pytest.importorskip("torch")
+    draw = np.random.default_rng(channels)
+    x = draw.normal(size=(2, channels, 9, 8))
+    w = draw.normal(size=(8, channels // groups, 3, 2))
+
+    def convolve(x, w):
+        return array_lax.conv_general_dilated(
+            x, w, (stride, stride), [(1, 1), (0, 0)], rhs_dilation=(dilation, dilation),
+            dimension_numbers=("NCHW", "OIHW", "NCHW"), feature_group_count=groups,
+        )  # fmt: skip
+
+    y, pull_back = vjp(convolve, x, w)
+    tx, tw = (torch.tensor(a, requires_grad=True) for a in (x, w))
+    expected = torch.nn.functional.conv2d(
+        tx, tw, stride=stride, padding=(1, 0), dilation=dilation, groups=groups
+    )
+    np.testing.assert_allclose(y, expected.detach().numpy())
+    grad = draw.normal(size=y.shape)
+    expected.backward(torch.tensor(grad))
+    for ours, theirs in zip(pull_back(grad), (tx, tw), strict=True):
+        np.testing.assert_allclose(ours, theirs.grad.numpy())
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 1001])
+def test_random_bits_are_those_of_jax(count):
+    def draw(words):
+        with array_jax.threefry_partitionable(True):
+            key = array_jax.random.wrap_key_data(words, impl="threefry2x32")
+            key = array_jax.random.fold_in(key, np.uint32(count + 3))
+            return array_jax.random.bits(key, (count,), np.uint64)
+
+    for seed in range(5):
+        words = np.random.default_rng(seed).integers(0, 1 << 32, 2, np.uint32)
+        with jax.enable_x64(True):
+            by_jax = np.asarray(draw(words))
+        np.testing.assert_array_equal(on_host(FUNCTIONS, draw, words), by_jax)
+
+
+def test_numbers_are_converted_as_xla_converts_them():
+    given = np.array([np.nan, np.inf, -np.inf, 3e9, -3e9, 2.9, -2.9, 0.0])
+    for dtype in ("int8", "int32", "int64", "uint8", "uint64"):
+        with jax.enable_x64(True):
+            by_xla = np.asarray(jax.numpy.asarray(given).astype(dtype))
+        with np.errstate(all="ignore"):  # as where programs are run
+            np.testing.assert_array_equal(FUNCTIONS["astype"](given, dtype), by_xla)
+
+
+def test_a_function_that_is_missing_is_named():
+    with pytest.raises(NoHostForm, match=r"lax\.scan"):
+        on_host(FUNCTIONS, lambda: array_lax.scan(None, None, None))
+
+
+_SESSION = """
+import numpy as np
+import hybridnet as hn
+from hybridnet import autograd, gluon, nd
+from hybridnet.runtime.programs.cache import cache
+
+net = gluon.nn.HybridSequential()
+net.add(gluon.nn.Conv2D(4, 3, activation="relu"), gluon.nn.BatchNorm(), gluon.nn.MaxPool2D(),
+        gluon.nn.Dense(5), gluon.nn.Dropout(0.5), gluon.nn.Dense(3))
+net.initialize(hn.init.Xavier())
+if {hybrid}:
+    net.hybridize()
+trainer = gluon.Trainer(net.collect_params(), "adam")
+loss = gluon.loss.SoftmaxCrossEntropyLoss()
+hn.random.seed(3)
+for _ in range(4):
+    x = nd.array(np.random.RandomState(0).rand(8, 1, 8, 8))
+    with autograd.record():
+        cost = loss(net(x), nd.arange(8) % 3).mean()
+    cost.backward()
+    trainer.step(8)
+print(cache.statistics().compilations, repr(cost.asscalar()))
+"""
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_a_net_trains_on_the_host_alone(hybrid, monkeypatch):
+    results = {}
+    for how in ("only", "off"):
+        monkeypatch.setenv("HYBRIDNET_HOST", how)
+        code = _SESSION.format(hybrid=hybrid)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        compiled, cost = done.stdout.split()
+        results[how] = int(compiled), float(cost.removeprefix("np.float32(").rstrip(")"))
+    assert results["only"][0] == 0
+    assert results["off"][0] > 0
+    np.testing.assert_allclose(results["only"][1], results["off"][1], rtol=1e-4)
+
+
+def test_a_program_may_be_built_while_the_host_computes():
+    call, _ = get("tanh").bind({})
+
+    def compute():
+        traced = jax.jit(lambda x: call.lower("cpu", (x,), ())[0])(np.ones(3, "float32"))
+        return traced, call.evaluate((np.ones(3, "float32"),), ())[0]
+
+    by_xla, by_numpy = on_host(FUNCTIONS, compute)
+    assert type(by_numpy) is np.ndarray
+    np.testing.assert_allclose(by_xla, by_numpy, rtol=1e-6)
+
+
+def test_results_do_not_share_memory_with_inputs():
+    x = nd.array(np.arange(6.0)).reshape((2, 3))
+    views = [x.T, x.reshape((6,)), nd.identity(x), x[0], nd.broadcast_to(x[:1], (2, 3))]
+    kept = [view.copy() for view in views]
+    before = [view.asnumpy().copy() for view in kept]
+    for _ in range(5):
+        x += 1
+        x.wait_to_read()
+    for view, expected in zip(kept, before, strict=True):
+        np.testing.assert_array_equal(view.asnumpy(), expected)
+
+
+def test_what_the_host_refuses_xla_does():
+    # Whole numbers divided by 0, which NumPy and XLA see differently, and positions outside.
+    x = nd.array([5, 7], dtype="int32")
+    assert (x % nd.array([0, 2], dtype="int32")).asnumpy().tolist() == [0, 1]
+    taken = nd.take(nd.arange(3), nd.array([1, 9]), mode="raise").asnumpy()
+    assert taken[0] == 1
+    assert np.isnan(taken[1])
+
+
+def test_gradients_of_a_new_structure_each_time():
+    draw = np.random.default_rng(0)
+    for n in range(2, 9):
+        data = draw.normal(size=(n, 3)).astype("float32")
+        x = nd.array(data)
+        x.attach_grad()
+        with autograd.record():
+            y = (nd.softmax(nd.dot(x, x.T)) ** 2).sum()
+        y.backward()
+        step = 1e-2
+        for place in ((0, 0), (n - 1, 2)):
+            moved = []
+            for sign in (1, -1):
+                other = data.astype("float64")
+                other[place] += sign * step
+                logits = other @ other.T
+                powers = np.exp(logits - logits.max(1, keepdims=True))
+                moved.append(((powers / powers.sum(1, keepdims=True)) ** 2).sum())
+            slope = (moved[0] - moved[1]) / (2 * step)
+            np.testing.assert_allclose(x.grad.asnumpy()[place], slope, rtol=2e-2, atol=2e-3)
