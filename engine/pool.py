@@ -272,7 +272,8 @@ class ThreadPool(AbstractPool):
                 self._wake(lane)
         end = monotonic() + JOIN_TIMEOUT
         for thread in list(self._threads):
-            if thread is not threading.current_thread():
+            # One that another thread is just starting cannot be joined: it sees that we are closed.
+            if thread.is_alive() and thread is not threading.current_thread():
                 thread.join(max(0.0, end - monotonic()))
 
     def fresh(self) -> ThreadPool:

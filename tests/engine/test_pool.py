@@ -125,6 +125,29 @@ def test_threads_start_when_needed_and_no_more_than_the_lane_has():
     assert engine.statistics().threads == 0
 
 
+def test_a_pool_that_closes_while_a_thread_of_it_starts(monkeypatch):
+    engine, ran = ThreadedEngine(workers={"io": 1}), []
+    starting, go_on, start = threading.Event(), threading.Event(), threading.Thread.start
+
+    def slow_start(thread):
+        if thread.name == "hybridnet-io":
+            starting.set()
+            go_on.wait(60)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", slow_start)
+    pushing = threading.Thread(
+        target=lambda: engine.push(lambda: ran.append("task"), lane="io"), name="pushing"
+    )
+    pushing.start()
+    starting.wait(60)
+    engine.close(0.01)  # raised "cannot join thread before it is started"
+    go_on.set()
+    pushing.join(60)
+    engine.wait_for_all()
+    assert ran == ["task"]
+
+
 def test_tasks_that_wait_do_not_take_a_thread_each():
     engine = ThreadedEngine(workers={"compute": 1})
     threads = []
