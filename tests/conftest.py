@@ -50,7 +50,14 @@ def few_old_objects() -> None:
 
 @pytest.fixture(autouse=True)
 def as_marked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests marked `compiled` are about programs of XLA's: nothing is run on NumPy arrays."""
+    """Tests marked `compiled` are about programs of XLA's: nothing is run on NumPy arrays.
+
+    In all tests JAX has begun, whichever is first; what is there before is tested in processes of
+    their own, and by `eager_runs.before_jax`.
+    """
+    devices = sys.modules.get("hybridnet.runtime.platform.jax_devices")
+    if devices is not None and not devices.has_begun():
+        devices.device_of(sys.modules["hybridnet"].cpu())
     if request.node.get_closest_marker("compiled"):
         monkeypatch.setenv("HYBRIDNET_HOST", "off")
         programs = sys.modules.get("hybridnet.runtime.programs.cache")

@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.backward import vjp_gradient
 from hybridnet.ops.core.call import Arrays, Backward, Call, Types
+from hybridnet.ops.core.evaluation import output_types
 from hybridnet.ops.core.families import convert
 from hybridnet.ops.host.namespace import at, jnp, lax
 
@@ -168,16 +168,13 @@ def _build(pattern: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _evaluate(call: Call, types: Types) -> Types:
-    shapes = [jax.ShapeDtypeStruct(type_.shape, type_.dtype) for type_ in types]
     try:
-        with jax.enable_x64(True):
-            made = jax.eval_shape(lambda *x: tuple(call.lower("cpu", x, ())), *shapes)
+        return output_types(call, types)
     except (TypeError, ValueError, IndexError) as error:
         arrays = ", ".join(map(str, types[1:]))
         raise ShapeError(
             f"indexing {types[0]} with arrays ({arrays}): {str(error).splitlines()[0]}"
         ) from error
-    return tuple(tensor_type(tuple(value.shape), np.dtype(value.dtype)) for value in made)
 
 
 class _ArrayIndexCall(AbstractIndexCall):

@@ -190,7 +190,8 @@ class AbstractArray(FluentMethods):
 
     def _export(self) -> Any:
         value = self.read()
-        array = recorder.wait(value)
+        recorder.wait(value)
+        array = recorder.ready_array(value)
         # In this order: what is recorded after this line keeps off the memory, and what was
         # recorded before it is launched while `value` still holds the array. XLA in turn donates
         # no memory that a DLPack capsule refers to.

@@ -15,7 +15,7 @@ from hybridnet.ops.core import registry
 from hybridnet.ops.core.call import Call
 from hybridnet.ops.core.handle import Arithmetic
 from hybridnet.ops.core.operator import Operator
-from hybridnet.runtime.platform.jax_devices import device_of
+from hybridnet.runtime.platform.jax_devices import check_device
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.recorder import thread as recorder_thread
 from hybridnet.runtime.record.storage import Storage, in_place
@@ -171,7 +171,7 @@ class NDArray(AbstractArray):
             cls = inputs[0].kind_of_results or cls
         else:
             ctx = ctx or current_context()
-            device_of(ctx)  # a device that does not exist is an error here, not at the wait
+            check_device(ctx)  # a device that does not exist is an error here, not at the wait
         assert ctx is not None
         if changes:
             if recorder.several:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
 from hybridnet.base.allocator import free_memory
+from hybridnet.base.context import cpu
+from hybridnet.base.host_array import HostArray
 from hybridnet.base.lazy import jax
 
 from .platform.jax_devices import context_of
@@ -62,7 +66,11 @@ def memory() -> Memory:
     recorded and not launched yet have none.
     """
     arrays = dict[str, int]()
-    for array in jax.live_arrays():
+    for held in gc.get_objects():
+        if type(held) is HostArray and held.placed is None:
+            name = str(cpu())
+            arrays[name] = arrays.get(name, 0) + held.nbytes
+    for array in jax.live_arrays() if "jax" in sys.modules else ():
         for shard in array.addressable_shards:
             name = str(context_of(shard.device))
             arrays[name] = arrays.get(name, 0) + shard.data.nbytes

@@ -10,12 +10,12 @@ from typing import Any, final
 
 from hybridnet import tape
 from hybridnet.base.attrs import HostScalar
-from hybridnet.base.context import Context
+from hybridnet.base.context import Context, cpu
 from hybridnet.graph.node import Graph
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.call import Types
 from hybridnet.runtime.devices.device import full_name
-from hybridnet.runtime.platform.jax_devices import device_of
+from hybridnet.runtime.platform.jax_devices import device_of, on_device
 from hybridnet.runtime.record.trace import Captured, GraphBuilder, Trace, init_scope
 from hybridnet.runtime.segments.segment import Value
 
@@ -269,7 +269,7 @@ class _Planner:
         """Returns where a constant is."""
         if value.array is None:
             return ctx
-        held = value.array.devices()
+        held = on_device(cpu(), value.array).devices()
         known = dict.fromkeys([ctx, *chain.from_iterable(self._trace.where)])
         return next((home for home in known if held == {device_of(home)}), ctx)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from eager_maker import make_program
 from eager_programs import check_stepwise, check_whole, short_segments, step_by_step
-from eager_runs import compare, compare_exactly, run_ours, run_reference
+from eager_runs import before_jax, compare, compare_exactly, run_ours, run_reference
 from helpers import naive, thorough
 
 from hybridnet import nd
@@ -74,7 +74,7 @@ def test_many_programs():
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(4))
 def test_tiers_agree(block, monkeypatch):
-    """On NumPy arrays alone, by XLA alone, mixed, and one operator at a time."""
+    """On NumPy arrays alone, by XLA alone, mixed, before JAX is there, and operator by operator."""
     for seed in range(7000 + block, 7000 + block + 4 * thorough(5_000, 12), 4):
         program = make_program(seed)
         monkeypatch.setenv("HYBRIDNET_HOST", "only")
@@ -84,6 +84,8 @@ def test_tiers_agree(block, monkeypatch):
         outcomes = [run_ours(program)]
         monkeypatch.setenv("HYBRIDNET_HOST", "auto")
         outcomes += [run_ours(program) for _ in range(3)]
+        with before_jax():
+            outcomes += [run_ours(program) for _ in range(2)]
         if seed % 16 < 4:  # each operator is compiled
             monkeypatch.setenv("HYBRIDNET_HOST", "off")
             with step_by_step():

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import gc
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ import hybridnet as hn
 from hybridnet import autograd, cpu, nd
 from hybridnet.base.errors import OpError
 from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.runtime.platform import jax_devices
 from hybridnet.runtime.record import recorder
 
 __all__ = [
@@ -344,6 +346,17 @@ def run_steps(
 _OTHERS = {
     "train", "read", "mark", "wait", "bad", "poison", "antidote", "elsewhere", "cycles"
 }  # fmt: skip
+
+
+@contextmanager
+def before_jax() -> Iterator[None]:
+    """A block in which new arrays are as they are before JAX has begun: NumPy's."""
+    is_host = jax_devices._is_host
+    jax_devices._is_host = lambda ctx: ctx.device_type == "cpu" and not ctx.device_id
+    try:
+        yield
+    finally:
+        jax_devices._is_host = is_host
 
 
 def run_ours(program: Program) -> Outcome:

@@ -14,13 +14,13 @@ import numpy as np
 from hybridnet.base.attrs import HostScalar, Param, parse_params
 from hybridnet.base.dtype import is_float, promote
 from hybridnet.base.errors import DTypeError, GraphError, MXNetError, ParameterError, ShapeError
-from hybridnet.base.lazy import jax
-from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.base.tensor_type import TensorType
 
 from ..host.namespace import NoHostForm, by_jax
 from .alternatives import is_extended, lowering_of
 from .backward import vjp_gradient
 from .call import MAKING, Arrays, Backward, Call, Types
+from .evaluation import output_types
 
 __all__ = ["OpCall", "Operator", "Shapes", "check_input_count", "describe"]
 
@@ -331,20 +331,12 @@ class OpCall(Call):
         if op.infer is not None:
             inferred = tuple(op.infer(*shown, **self.attrs))
             return (*inferred, types[-1]) if self.takes_state else inferred
-        operands = [jax.ShapeDtypeStruct(type_.shape, type_.dtype) for type_ in types]
-        scalars = [jax.ShapeDtypeStruct((), _FLOAT64) for _ in range(self.num_scalars)]
-
-        def evaluate(operands: Any, scalars: Any) -> Any:
-            return tuple(self.lower("cpu", operands, scalars))
-
         try:
-            with jax.enable_x64(True):
-                outputs = jax.eval_shape(evaluate, operands, scalars)
+            return output_types(self, types)
         except MXNetError:
             raise
         except (TypeError, ValueError, IndexError, ArithmeticError) as error:
             raise _refusal(self, shown, error) from error
-        return tuple(tensor_type(tuple(array.shape), np.dtype(array.dtype)) for array in outputs)
 
     def __repr__(self) -> str:
         attrs = ", ".join(f"{name}={value}" for name, value in self.attrs.items())

@@ -323,9 +323,18 @@ FUNCTIONS["lax.cumprod"] = _running(np.cumprod)
 
 @_named("lax.div")
 def _div(x: Array, y: Any) -> Any:
-    if x.dtype.kind != "f":
-        raise NoHostForm("division of integers")
-    return x / y
+    if x.dtype.kind == "f":
+        return x / y
+    # Integers: towards zero, and -1, which is all bits, where the divisor is zero.
+    quotient, rest = np.divmod(x, y)
+    down = (rest != 0) & ((rest < 0) != (x < 0))
+    return np.where(y == 0, np.bitwise_not(x.dtype.type(0)), quotient + down.astype(x.dtype))
+
+
+@_named("lax.rem")
+def _rem(x: Array, y: Any) -> Any:
+    rest = np.fmod(x, y)
+    return rest if x.dtype.kind == "f" else np.where(y == 0, x, rest)
 
 
 @_named("lax.dot_general", composed=True)

@@ -22,6 +22,7 @@ from typing import Any, Final, final
 from hybridnet.base.context import Context
 from hybridnet.base.device_name import LOCALHOST, DeviceName, device_name
 from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.host_array import HostArray
 from hybridnet.base.lazy import jax
 from hybridnet.ops.core.call import Call
 from hybridnet.passes.cost import DeviceCost
@@ -122,7 +123,8 @@ class JaxDevice(Device):
     def receive(self, array: Any) -> Any:
         """JAX copies, and orders the copy after the program that makes the array."""
         with jax.enable_x64(True):
-            return jax.device_put(array, sharding_of(self.context))
+            given = array.numpy if type(array) is HostArray else array
+            return jax.device_put(given, sharding_of(self.context))
 
     def run(self, code: Code, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
         """See `ProgramCache.run`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
@@ -14,16 +15,21 @@ from hybridnet.base import config
 from hybridnet.base.allocator import keep_memory
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
+from hybridnet.base.host_array import HostArray
 from hybridnet.base.lazy import jax, xla_client
 from hybridnet.base.processor import environment, num_threads
 
 from . import background
 
 __all__ = [
+    "check_device",
     "context_of",
     "device_of",
+    "has_begun",
     "host",
     "num_devices",
+    "on_device",
+    "place",
     "platform_of",
     "put",
     "refuse_forked",
@@ -64,7 +70,9 @@ def refuse_forked() -> None:
 
 
 def _after_fork_in_child() -> None:
-    _ForkState.forked = _ForkState.forked or bool(_devices)
+    # In a child that was forked while a thread imported JAX, that import would never end.
+    importing = getattr(getattr(sys.modules.get("jax"), "__spec__", None), "_initializing", False)
+    _ForkState.forked = _ForkState.forked or bool(_devices) or importing
     _devices.clear()
     _shardings.clear()
 
@@ -127,6 +135,28 @@ def device_of(ctx: Context) -> Any:
     )
 
 
+def check_device(ctx: Context) -> None:
+    """Sees that this process has the device of a context; JAX is not loaded for cpu(0).
+
+    Raises:
+        MXNetError: it has not.
+    """
+    if not _is_host(ctx):
+        device_of(ctx)
+
+
+def _is_host(ctx: Context) -> bool:
+    """Whether arrays of a context are NumPy's: those in host memory, until JAX has begun."""
+    if _devices or ctx.device_id or not ctx.device_type.startswith("cpu"):
+        return False
+    return not _ForkState.forked and ctx not in _hosts
+
+
+def has_begun() -> bool:
+    """Returns whether JAX has been asked for a device: it is loaded, and holds arrays."""
+    return bool(_devices)
+
+
 def context_of(device: Any) -> Context:
     """Returns the context of a JAX device."""
     for name in ("cpu", "gpu", "tpu"):
@@ -145,15 +175,43 @@ def sharding_of(ctx: Context) -> Any:
 
 
 def put(ctx: Context, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
-    """Returns NumPy arrays as JAX's on a context; on CPUs they may share memory.
+    """Returns arrays on a context with the values of NumPy's; on CPUs they may share memory.
 
-    `jax.device_put` takes 30 us for each, most of it for what is known here; this takes 3. The
-    names are JAX's own: one without them has its public function called.
+    They are JAX's, or `HostArray` where JAX has not begun yet.
 
     Args:
         ctx: the context.
         arrays: of any dtype. Nobody else may hold their memory: programs may overwrite it.
     """
+    if _is_host(ctx):
+        background.hook()
+        return [HostArray(x) for x in arrays]
+    return _put_on_device(ctx, arrays)
+
+
+def on_device(ctx: Context, array: Any) -> Any:
+    """Returns an array as JAX's, which is loaded for that if need be.
+
+    Args:
+        ctx: where it is.
+        array: one of JAX's, or a `HostArray`.
+    """
+    if type(array) is not HostArray:
+        return array
+    if array.placed is None:
+        (array.placed,) = _put_on_device(ctx, [array.numpy])
+    return array.placed
+
+
+def place(ctx: Context, arrays: list[Any]) -> None:
+    """Puts JAX's arrays in the places of those in a list that are `HostArray`."""
+    if HostArray in map(type, arrays):
+        arrays[:] = [on_device(ctx, array) for array in arrays]
+
+
+def _put_on_device(ctx: Context, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
+    # `jax.device_put` takes 30 us for each, most of it for what is known here; this takes 3. The
+    # names are JAX's own: one without them has its public function called.
     if any(x.dtype.itemsize == 8 for x in arrays):
         with jax.enable_x64(True):  # without it, they would be narrowed
             return _put(ctx, arrays)

@@ -14,6 +14,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.lazy import jax
 
 from ..platform.jax_devices import sharding_of
+from .host_program import HostProgram
 
 __all__ = ["dispatch", "known_scalars", "put_scalars"]
 
@@ -46,6 +47,9 @@ def dispatch(
     """
     if made is None:
         made = []
+    if type(compiled) is HostProgram:
+        made.append(compiled(inputs, scalars))
+        return made[-1]
     # What JAX's own object hands on to, once it has been called, is called without it.
     compiled = getattr(compiled, "_call", None) or compiled
     numbers = known_scalars(ctx, scalars)

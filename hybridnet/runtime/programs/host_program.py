@@ -41,7 +41,7 @@ _without: Final[WeakSet[Call]] = WeakSet()
 
 @final
 class HostProgram:
-    """Runs one instruction by its host form; it is called as an executable is.
+    """Runs one instruction by its host form.
 
     Args:
         code: the structure.
@@ -60,20 +60,19 @@ class HostProgram:
         self._types = [types[i] for i in code.outputs]
         self.seconds = 0.0
 
-    def __call__(self, *arguments: Any) -> list[Any]:
-        """Runs it on JAX arrays, the numbers last; returns such.
+    def __call__(self, inputs: Sequence[Any], numbers: Sequence[Any]) -> list[Any]:
+        """Runs it on arrays of a context; returns such.
 
         Raises:
             NoHostForm: see `run`.
         """
-        *inputs, numbers = arguments
-        return put_owned(self._code.ctx, self.run(inputs, np.asarray(numbers).tolist()))
+        return put_owned(self._code.ctx, self.run(inputs, numbers))
 
     def run(self, inputs: Sequence[Any], numbers: Sequence[Any]) -> list[Array]:
         """Runs it on arrays of JAX or NumPy; returns NumPy's, which may be views of these.
 
         Args:
-            inputs: of the structure.
+            inputs: of the structure: arrays of JAX or NumPy, or `HostArray`.
             numbers: that the call takes beside them.
 
         Raises:

@@ -25,6 +25,7 @@ from hybridnet.base import config
 from ..observe import events, program_log
 from ..observe.program_log import describe, explaining, say
 from ..platform.background import later
+from ..platform.jax_devices import has_begun
 from ..segments.code import Code
 from .compiling import compile_code
 from .host_program import HostProgram
@@ -128,11 +129,12 @@ class Maker:
             _WARM if steady else max(_WARM, _WARM_CHANGING)
         ):
             program.submitted = True
-            if steady and self._load(program):
+            begun = has_begun()  # else a look on disk would wait for JAX
+            if steady and begun and self._load(program):
                 return program.compiled
             self._note_compiled(code)
             why = f"seen {program.launches} times"
-            later(lambda: self._try_compile(program, why), "compile")
+            later(lambda: self._make(program, why, look=steady and not begun), "compile")
         return program.compiled
 
     def host_of(self, program: Program) -> HostProgram | None:
@@ -150,7 +152,7 @@ class Maker:
         if often or host.seconds > (_ENOUGH_OF_PART if as_part else _ENOUGH):
             program.submitted = True
             if config.host() != "only":
-                later(lambda: self._try_compile(program, "runs often"), "compile")
+                later(lambda: self._make(program, "runs often"), "compile")
         return host
 
     def obtain_compiled(self, program: Program) -> Any:
@@ -197,6 +199,11 @@ class Maker:
             thread.unused = max(0, thread.unused - 2 * min(_weight(code), _MOST_OF_ONE))
 
     # -- making ------------------------------------------------------------------------------
+
+    def _make(self, program: Program, why: str, *, look: bool = True) -> None:
+        """In the background: takes the executable from disk, after a look there, or compiles."""
+        if not (look and self._load(program)):
+            self._try_compile(program, why)
 
     def _load(self, program: Program) -> bool:
         """Takes the executable from disk; returns whether it was there."""

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, Protocol, final
 from hybridnet.ops.host.namespace import NoHostForm
 
 from ..observe import events
+from ..platform.jax_devices import place
 from ..segments.code import Code
 from .dispatch import dispatch
 from .executable import ExecutableWrapper, innermost, last_wrapper
@@ -185,6 +186,7 @@ class Program:
                     return self._dispatch(compiled, inputs, scalars, made)
                 except NoHostForm:
                     compiled = self.leave_host()
+        place(self.code.ctx, inputs)
         if self.memory != 0:
             self.look_for_room()
         self.note_run(inputs, scalars)

@@ -14,7 +14,7 @@ from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core.call import Call, Parts, Types
 from hybridnet.ops.host.namespace import NoHostForm
 
-from ..platform.jax_devices import platform_of
+from ..platform.jax_devices import on_device, platform_of
 from ..segments.code import Code, Instruction
 from .host_program import put_owned
 
@@ -218,9 +218,9 @@ def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any
     if sources is not None:
         # A graph may give a result twice, or an input: each output is an array of its own.
         taken = set()
-        for place, i in enumerate(wanted):
-            if (i < 0 or i in taken) and type(outputs[place]) is not Failed:
-                outputs[place] = jnp.copy(outputs[place])
+        for number, i in enumerate(wanted):
+            if (i < 0 or i in taken) and type(outputs[number]) is not Failed:
+                outputs[number] = jnp.copy(on_device(ctx, outputs[number]))
             taken.add(i)
     return outputs
 

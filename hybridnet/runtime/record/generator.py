@@ -12,11 +12,10 @@ from typing import Final
 import numpy as np
 
 from hybridnet.base.context import Context
-from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.random.state import initial_state
 
-from ..platform.jax_devices import device_of
+from ..platform.jax_devices import put
 from ..segments.segment import Value
 from . import recorder
 from .storage import Storage
@@ -31,8 +30,7 @@ _seed = 0
 def _fresh(ctx: Context, number: int) -> Value:
     # Each device draws its own numbers from one seed.
     host = initial_state(number + 0x9E3779B1 * ctx.device_id)
-    with jax.enable_x64(True):
-        array = jax.device_put(np.array(host), device_of(ctx))
+    (array,) = put(ctx, [np.array(host)])
     return Value(tensor_type(host.shape, host.dtype), array)
 
 

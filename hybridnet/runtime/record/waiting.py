@@ -7,16 +7,17 @@ import threading
 from typing import Any, Final
 
 from hybridnet import engine
+from hybridnet.base.context import cpu
 from hybridnet.base.errors import MXNetError, OpError
 
 from ..observe import events
-from ..platform.jax_devices import refuse_forked
+from ..platform.jax_devices import on_device, refuse_forked
 from ..segments.segment import Value
 from .dispatched import recent
 from .failures import raise_first, raise_kept
 from .launch import flush_all, launch
 
-__all__ = ["TRACED", "loops", "ready_array", "wait", "wait_all"]
+__all__ = ["TRACED", "loops", "ready_array", "settled", "wait", "wait_all"]
 
 TRACED: Final = (
     "this array belongs to a traced function (hn.function or hybridize()), where it stands for "
@@ -38,6 +39,11 @@ def ready_array(value: Value) -> Any:
         OpError: it could not be computed.
         MXNetError: it belongs to a trace, or this process was forked.
     """
+    return on_device(cpu(), settled(value))
+
+
+def settled(value: Value) -> Any:
+    """Returns the array of a Value as `ready_array` does; that may be a `HostArray`."""
     refuse_forked()
     segment = value.segment
     if segment is not None and not segment.traced:
@@ -58,7 +64,7 @@ def ready_array(value: Value) -> Any:
 
 
 def wait(value: Value) -> Any:
-    """Returns the JAX array of a Value when it has been computed.
+    """Returns the array of a Value, JAX's or a `HostArray`, when it has been computed.
 
     Raises:
         OpError: it could not be computed.
@@ -66,8 +72,8 @@ def wait(value: Value) -> Any:
     """
     if events.observer is not None:
         with events.span("wait", str(value.type)):
-            return _finished(ready_array(value))
-    return _finished(ready_array(value))
+            return _finished(settled(value))
+    return _finished(settled(value))
 
 
 def _interrupt_loops() -> None:

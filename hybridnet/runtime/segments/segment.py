@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from hybridnet.base.context import Context
+from hybridnet.base.host_array import HostArray
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core.call import Call, Types
 
@@ -287,6 +288,8 @@ class Segment:
         held = value.array
         if held is None:
             held = value
+        elif type(held) is HostArray and held.placed is not None:
+            held = value.array = held.placed  # from now on programs are called with it directly
         slot = self._slots.get(id(held))
         if slot is None:
             slot = len(self.inputs)
@@ -363,7 +366,7 @@ class Segment:
             slot = len(inputs)
             inputs.append(value.spare)
             del value.spare  # the class has None
-            if id(inputs[slot]) in self._slots or sys.getrefcount(inputs[slot]) > _OURS:
+            if id(inputs[slot]) in self._slots or not self._is_ours(slot):
                 inputs.pop()
             else:
                 self._slots[id(inputs[slot])] = slot
@@ -371,11 +374,16 @@ class Segment:
 
     def _dead(self) -> list[int]:
         """Returns the inputs that nobody holds but this."""
+        return [i for i in range(len(self.inputs)) if i not in self.kept and self._is_ours(i)]
+
+    def _is_ours(self, slot: int) -> bool:
+        """Whether nobody but this holds an input."""
         # The array object is held by a live Value, by another segment that reads it, or by no
         # one but our list: its reference count tells, with no bookkeeping while recording.
-        count = sys.getrefcount
-        inputs = self.inputs
-        return [i for i in range(len(inputs)) if count(inputs[i]) <= _OURS and i not in self.kept]
+        if sys.getrefcount(self.inputs[slot]) > _OURS:
+            return False
+        array = self.inputs[slot]
+        return type(array) is not HostArray or array.is_ours()
 
     def _heirs(self, dead: list[int], outputs: list[Value]) -> dict[int, Value]:
         """Chooses, for as many of these inputs as there is room, the output that takes over."""

@@ -1,0 +1,72 @@
+"""`HostArray`: what stands for a JAX array until JAX is there.
+
+To load JAX takes as long as thousands of operators by NumPy. So until something has to be compiled,
+arrays on cpu(0) are NumPy's, in an object that answers what the runtime asks of JAX's.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final, final
+
+import numpy as np
+
+__all__ = ["HostArray"]
+
+# References to what one attribute holds, as `sys.getrefcount` counts them.
+_OURS: Final = 2
+
+
+@final
+class HostArray:
+    """An array in host memory, which nobody changes.
+
+    Args:
+        array: its value, whose memory nobody else writes to.
+
+    Attributes:
+        numpy: the value, read-only.
+        placed: the JAX array with the same value, once one was needed; it may have been donated.
+    """
+
+    __slots__ = ("__weakref__", "numpy", "placed")
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        array.flags.writeable = False
+        self.numpy: np.ndarray[Any, Any] = array
+        self.placed: Any = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The dimensions."""
+        return self.numpy.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type."""
+        return self.numpy.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory."""
+        return self.numpy.nbytes
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.numpy if dtype is None else self.numpy.astype(dtype, copy=False)
+        return array.copy() if copy else array
+
+    def is_ready(self) -> bool:
+        """Whether it has been computed: yes."""
+        return True
+
+    def block_until_ready(self) -> HostArray:
+        """Returns this array."""
+        return self
+
+    def is_ours(self) -> bool:
+        """Whether who holds this, and nobody else, holds the JAX array."""
+        return self.placed is None or sys.getrefcount(self.placed) <= _OURS
+
+    def is_deleted(self) -> bool:
+        """Whether its memory was given to a program."""
+        return self.placed is not None and bool(self.placed.is_deleted())
