@@ -17,7 +17,8 @@ import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, Union
+from functools import cache
+from typing import Annotated, Any, Final, Literal, NamedTuple, Union
 
 import numpy as np
 
@@ -40,8 +41,7 @@ __all__ = [
     "Scalars",
     "Shape",
     "Train",
-    "has_mark",
-    "params_of",
+    "declaration_of",
     "parse_params",
 ]
 
@@ -297,33 +297,80 @@ def _reader(annotation: Any) -> tuple[str, Callable[[Any], Any]]:
     return _PLAIN[annotation]
 
 
-def has_mark(annotation: Any, name: str) -> bool:
-    """Whether an annotation carries the mark of this name (see `Scalar`, `Train`, ...)."""
-    return any(
-        isinstance(mark, _Mark) and mark.name == name
-        for mark in getattr(annotation, "__metadata__", ())
-    )
+class Declaration(NamedTuple):
+    """What the arguments of a lowering declare.
+
+    Attributes:
+        inputs: names of the positional ones.
+        required: how many of them have no default.
+        variadic: whether the last of them takes any number.
+        params: the operator's parameters: of the keyword-only ones those that users give.
+        given: names of the other ones by their marks: 'train', 'platform' and 'random_state'.
+    """
+
+    inputs: tuple[str, ...]
+    required: int
+    variadic: bool
+    params: tuple[Param, ...]
+    given: Mapping[str, str]
 
 
-def params_of(signature: inspect.Signature, hints: Mapping[str, Any]) -> tuple[Param, ...]:
-    """Returns the parameters that the keyword-only arguments of a lowering declare."""
-    found = []
-    for argument in signature.parameters.values():
-        if argument.kind is not inspect.Parameter.KEYWORD_ONLY:
-            continue
-        annotation = hints[argument.name]
-        if any(has_mark(annotation, mark) for mark in ("train", "platform", "random_state")):
-            continue
-        words, read = _reader(annotation)
-        default = argument.default
-        if default is not REQUIRED:
-            default = read(default)
-        dynamic = has_mark(annotation, "scalar")
-        index = has_mark(annotation, "index")
-        marks = getattr(annotation, "__metadata__", ())
-        counts = [mark.param for mark in marks if isinstance(mark, Count)]
-        found.append(Param(argument.name, words, read, default, dynamic, index, *counts))
-    return tuple(found)
+def declaration_of(lowering: Callable[..., Any]) -> Declaration:
+    """Returns what the arguments of a lowering declare."""
+    inputs, required, variadic, params = [], 0, False, []
+    given: dict[str, str] = {}
+    for argument in inspect.signature(lowering).parameters.values():
+        if argument.kind is argument.VAR_POSITIONAL:
+            inputs, required, variadic = [argument.name], 1, True
+        elif argument.kind is not argument.KEYWORD_ONLY:
+            inputs.append(argument.name)
+            required += argument.default is argument.empty
+        else:
+            name, default = argument.name, argument.default
+            marks, words, read, counts = _annotated(_annotation(argument, lowering))
+            for mark in _GIVEN.intersection(marks):
+                given[mark] = name
+            if _GIVEN.isdisjoint(marks):
+                default = default if default is REQUIRED else read(default)
+                dynamic, index = "scalar" in marks, "index" in marks
+                params.append(Param(name, words, read, default, dynamic, index, *counts))
+    return Declaration(tuple(inputs), required, variadic, tuple(params), given)
+
+
+_GIVEN: Final = frozenset({"train", "platform", "random_state"})
+
+
+def _annotation(argument: inspect.Parameter, lowering: Callable[..., Any]) -> Any:
+    """Returns the annotation of an argument, evaluated where it is a string.
+
+    `typing.get_type_hints` takes ten times as long, and there are thousands as the library loads.
+    """
+    # Of a signature that was made, the annotations may be beside it.
+    annotation = lowering.__annotations__.get(argument.name, argument.annotation)
+    if not isinstance(annotation, str):
+        return annotation
+    names = getattr(inspect.unwrap(lowering), "__globals__", None)
+    if names is None:
+        return typing.get_type_hints(lowering, include_extras=True)[argument.name]
+    return eval(_compiled(annotation), names)
+
+
+@cache
+def _compiled(annotation: str) -> types.CodeType:
+    return compile(annotation, "<annotation>", "eval")
+
+
+_Marks = tuple[frozenset[str], str, Callable[[Any], Any], tuple[str, ...]]
+
+
+@cache
+def _annotated(annotation: Any) -> _Marks:
+    """Returns the marks of an annotation, the words for and the reader of values, and `Count`."""
+    found = getattr(annotation, "__metadata__", ())
+    marks = frozenset([mark.name for mark in found if isinstance(mark, _Mark)])
+    counts = tuple([mark.param for mark in found if isinstance(mark, Count)])
+    words, read = _reader(annotation) if _GIVEN.isdisjoint(marks) else ("", as_dtype)
+    return marks, words, read, counts
 
 
 def parse_params(

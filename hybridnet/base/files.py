@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import secrets
 import stat
@@ -16,6 +15,7 @@ try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
+from .lazy import hashlib
 
 __all__ = ["NotOwnError", "OwnFolder", "atomic_write", "read_own"]
 

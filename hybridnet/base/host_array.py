@@ -39,12 +39,14 @@ class HostArray:
     @property
     def shape(self) -> tuple[int, ...]:
         """The dimensions."""
-        return self.numpy.shape
+        shape: tuple[int, ...] = self.numpy.shape
+        return shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The element type."""
-        return self.numpy.dtype
+        dtype: np.dtype[Any] = self.numpy.dtype
+        return dtype
 
     @property
     def nbytes(self) -> int:

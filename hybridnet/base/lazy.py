@@ -1,4 +1,4 @@
-"""JAX, imported at its first use.
+"""JAX and other modules that take long to import, imported at their first use.
 
 ``from hybridnet.base.lazy import jnp`` costs nothing: the real module is imported when an attribute
 is first asked for, which happens when the first operator is lowered. So ``import hybridnet``, the
@@ -11,7 +11,19 @@ import importlib
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["jax", "jax_core", "jnp", "lax", "mlir", "special", "xla_client"]
+__all__ = [
+    "hashlib",
+    "jax",
+    "jax_core",
+    "jnp",
+    "lax",
+    "metadata",
+    "mlir",
+    "special",
+    "subprocess",
+    "tempfile",
+    "xla_client",
+]
 
 
 class _LazyModule(ModuleType):
@@ -26,6 +38,11 @@ class _LazyModule(ModuleType):
 
 
 if TYPE_CHECKING:
+    import hashlib
+    import subprocess
+    import tempfile
+    from importlib import metadata
+
     import jax
     import jax.numpy as jnp
     from jax import lax
@@ -34,10 +51,14 @@ if TYPE_CHECKING:
     from jaxlib import xla_client
     from scipy import special
 else:
+    hashlib = _LazyModule("hashlib")
     jax = _LazyModule("jax")
     jax_core = _LazyModule("jax.extend.core")
     jnp = _LazyModule("jax.numpy")
     lax = _LazyModule("jax.lax")
+    metadata = _LazyModule("importlib.metadata")
     mlir = _LazyModule("jax.interpreters.mlir")
     special = _LazyModule("scipy.special")  # which JAX needs
+    subprocess = _LazyModule("subprocess")
+    tempfile = _LazyModule("tempfile")
     xla_client = _LazyModule("jaxlib.xla_client")  # not public

@@ -9,17 +9,13 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import hashlib
 import logging
 import os
 import shlex
 import shutil
-import subprocess
-import tempfile
 import threading
 from collections.abc import Sequence
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -28,7 +24,7 @@ import numpy as np
 from hybridnet.base import config
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.files import OwnFolder, atomic_write, read_own
-from hybridnet.base.lazy import jax
+from hybridnet.base.lazy import hashlib, jax, metadata, subprocess, tempfile
 from hybridnet.base.processor import environment, num_threads, processor
 
 __all__ = ["COMPUTE", "PACK", "PREFIX", "clear", "compute", "load", "name", "pack", "state"]

@@ -10,6 +10,8 @@ from typing import Any
 
 from hybridnet.base.modules import load as _load
 from hybridnet.base.unsupported import missing
+from hybridnet.ops.core.handle import operator_function as _operator_function
+from hybridnet.ops.core.registry import public_operators as _public_operators
 
 from . import contrib as contrib
 from . import image as image
@@ -23,7 +25,6 @@ from .create import __all__ as _create_names
 from .custom import Custom
 from .functions import *  # noqa: F403
 from .functions import __all__ as _function_names
-from .functions import operator_functions as _operator_functions
 from .ndarray import NDArray
 from .serialize import *  # noqa: F403
 from .serialize import __all__ as _serialize_names
@@ -32,10 +33,10 @@ from .share import __all__ as _share_names
 
 # Names written by hand win over operators of the same name: they take more than arrays.
 _by_hand = {*_create_names, *_function_names, *_whole_names}
+# The others are made when they are first asked for: most programs need a few of the hundreds.
 _operators = {
-    name: function for name, function in _operator_functions().items() if name not in _by_hand
+    name: operator for name, operator in _public_operators().items() if name not in _by_hand
 }
-globals().update(_operators)
 
 __all__ = [
     "Custom",
@@ -54,7 +55,14 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_operators})
+
+
 def __getattr__(name: str) -> Any:
+    if name in _operators:
+        made = globals()[name] = _operator_function(_operators[name], NDArray, name)
+        return made
     if name in ("np", "npx"):  # loaded when first used
         return _load(name)
     raise missing("nd", name, __all__)

@@ -34,7 +34,8 @@ def test_xla_has_as_many_threads_as_were_asked_for(asked, threads):
         pytest.skip("this machine's control groups limit the processors")
     # Each device has a thread at least.
     one = {"HYBRIDNET_NUM_CPU_DEVICES": "1", "JAX_NUM_CPU_DEVICES": "1"}
-    environ = {"HYBRIDNET_NUM_THREADS": "", "OMP_NUM_THREADS": "", **one, **asked}
+    environ = {"HYBRIDNET_HOST": "off", "HYBRIDNET_NUM_THREADS": "", "OMP_NUM_THREADS": ""}
+    environ |= one | asked
     assert run_script(THREADS, **environ).split() == [str(threads), "False"]
 
 
@@ -53,6 +54,7 @@ def test_a_number_of_threads_must_be_one():
         except ValueError as error:
             print(error)
         """,
+        HYBRIDNET_HOST="off",
         HYBRIDNET_NUM_THREADS="many",
     )
     assert "HYBRIDNET_NUM_THREADS must be an integer >= 1, got 'many'" in told

@@ -87,7 +87,7 @@ def signature_of(op: Operator) -> inspect.Signature:
 
 def documentation(op: Operator) -> str:
     """Returns an operator's docstring with every input and parameter in its list of arguments."""
-    text = op.doc + "\n"
+    text = inspect.cleandoc(op.doc) + "\n"
     found = _ARGS.search(text)
     said = dict(_entries(found[1])) if found else {}
     start, stop = found.span() if found else _before_sections(text)

@@ -6,12 +6,12 @@ are kept on disk need a name that outlives the process; it is made of these.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 
+from hybridnet.base.lazy import hashlib
 from hybridnet.base.tensor_type import TensorType
 
 __all__ = ["SIZE", "Unstable", "fingerprint"]

@@ -10,12 +10,10 @@ parameters (`hybridnet.base.attrs` lists the types they can have).
 
 from __future__ import annotations
 
-import inspect
-import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from hybridnet.base.attrs import has_mark, params_of
+from hybridnet.base.attrs import declaration_of
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType
 
@@ -106,43 +104,22 @@ def operator(
     """
 
     def register(lowering: Lowering) -> Lowering:
-        signature = inspect.signature(lowering)
-        hints = typing.get_type_hints(lowering, include_extras=True)
-        positional = [
-            param
-            for param in signature.parameters.values()
-            if param.kind is param.POSITIONAL_OR_KEYWORD
-        ]
-        rest = [
-            param for param in signature.parameters.values() if param.kind is param.VAR_POSITIONAL
-        ]
-        marks = {
-            mark: any(has_mark(hint, mark) for hint in hints.values())
-            for mark in ("train", "platform", "random_state")
-        }
-        inputs = tuple(param.name for param in (rest or positional))
-        params = {
-            param.name: param
-            for param in params_of(signature, {k: v for k, v in hints.items() if k != "return"})
-        }
+        inputs, required, variadic, declared, given = declaration_of(lowering)
+        params = {param.name: param for param in declared}
         row = Operator(
             name=name,
             lowering=lowering,
             inputs=inputs,
-            required_inputs=(
-                1 if rest else sum(param.default is inspect.Parameter.empty for param in positional)
-            ),
-            variadic=bool(rest),
+            required_inputs=required,
+            variadic=variadic,
             params=params,
             static={key: param for key, param in params.items() if not param.dynamic},
             dynamic={key: param for key, param in params.items() if param.dynamic},
             counted=any(param.count for param in params.values()),
-            takes_train=marks["train"],
-            takes_platform=marks["platform"],
-            takes_state=marks["random_state"] if takes_state is None else takes_state,
-            state_keyword=next(
-                (key for key, hint in hints.items() if has_mark(hint, "random_state")), ""
-            ),
+            takes_train="train" in given,
+            takes_platform="platform" in given,
+            takes_state="random_state" in given if takes_state is None else takes_state,
+            state_keyword=given.get("random_state", ""),
             outputs=outputs,
             visible=outputs if visible is None else visible,
             mutates=(
@@ -160,7 +137,7 @@ def operator(
             sizes=sizes or {},
             output_names=tuple(output_names),
             aliases=tuple(aliases),
-            doc=inspect.cleandoc(doc or lowering.__doc__ or ""),
+            doc=doc or lowering.__doc__ or "",
             built_in=not _Library.complete,
         )
         for key in (name, *aliases):

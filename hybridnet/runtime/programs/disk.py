@@ -14,7 +14,6 @@ recently go. Nothing here raises: without its folder a process compiles as if it
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import threading
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from hybridnet.base.files import NotOwnError, OwnFolder
+from hybridnet.base.lazy import hashlib
 
 __all__ = ["FolderInfo", "ProgramFolder"]
 

@@ -8,7 +8,6 @@ lowering was edited, or for another machine, is not found; nothing needs to be d
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 from functools import cache, lru_cache
@@ -17,7 +16,7 @@ from typing import Any, Final
 
 from hybridnet.base.config import tuning
 from hybridnet.base.context import Context
-from hybridnet.base.lazy import jax
+from hybridnet.base.lazy import hashlib, jax
 from hybridnet.base.processor import num_threads, processor
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
