@@ -205,7 +205,8 @@ def measure(python: str, library: str, work: str, folder: str) -> Seconds:
     """Runs one work in a process of its own."""
     done = subprocess.run(
         [python, __file__, "--child", library, work],
-        env={**os.environ, "HYBRIDNET_CACHE_DIR": folder},
+        # Packages are installed with their bytecode.
+        env={**os.environ, "HYBRIDNET_CACHE_DIR": folder, "PYTHONDONTWRITEBYTECODE": ""},
         capture_output=True,
         text=True,
         check=False,
