@@ -23,8 +23,9 @@ def forever(work):
             turn += 1
             work(turn)
     threading.Thread(target=loop, daemon=True).start()
-    time.sleep({pause})
+    time.sleep(pause)
 
+pause = {pause}
 """
 
 # What is called in another process is found by its name there, and has no main module to import.
@@ -51,6 +52,10 @@ WORK = {
         import jax
         f = jax.jit(lambda x: (x @ x).sum())
         forever(lambda turn: f(jax.numpy.ones((200, 200))).block_until_ready())
+        """,
+    "JAX loading in the background": """
+        for _ in range(20): nd.softmax(x).asnumpy()
+        time.sleep(1.5 * (pause - 0.2))
         """,
     "a compilation in the background": """
         def f(x):

@@ -8,6 +8,7 @@ and the process end with the status that Python gives it.
 
 from __future__ import annotations
 
+import _imp
 import atexit
 import ctypes
 import gc
@@ -15,7 +16,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from time import monotonic, sleep
 from types import FrameType
@@ -165,7 +166,9 @@ def _stop(threads: Iterable[int]) -> None:
     Python ends a thread that wants to go on after the interpreter by unwinding its frames, those of
     JAX's C++ library included, which then drops Python's objects and crashes.
     """
-    running = set(threads)
+    frames = sys._current_frames()
+    # An exception that comes while a C++ library sets itself up ends the process, too.
+    running = {each for each in threads if not _is_importing(frames.get(each))}
     for thread in running:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_Left))
     end = monotonic() + _PATIENCE
@@ -173,6 +176,14 @@ def _stop(threads: Iterable[int]) -> None:
         sleep(0.002)  # for these threads to run; nobody tells when they have come to XLA
         frames = sys._current_frames()
         running = {each for each in running if each in frames and not _is_compiling(frames[each])}
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "importlib._bootstrap":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_compiling(frame: FrameType) -> bool:
@@ -203,6 +214,7 @@ def _leave_behind() -> None:
     library.signal(int(signal.SIGABRT), ctypes.cast(pause, ctypes.c_void_p))
     on_exit(ctypes.cast(end, ctypes.c_void_p), None)
     if computing:
+        _imp.acquire_lock()  # for good: no module begins to load any more
         # Python collects garbage twice at its end, before and after it lets go of modules: 0.1 s
         # each beside a compilation. The second time finds what the first would have.
         gc.disable()
@@ -210,10 +222,27 @@ def _leave_behind() -> None:
         pool = getattr(sys.modules.get("jax._src.interpreters.mlir"), "global_thread_pool", None)
         if pool is not None:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(pool))
+        if getattr(sys, "last_type", None) is KeyboardInterrupt and not hasattr(sys, "ps1"):
+            # Python remembers that Ctrl-C ended the program, for its exit status, until any thread
+            # executes a string, as a module that defines a named tuple does.
+            _wait_until_import_stops(ours)
+            with suppress(KeyboardInterrupt):
+                exec("raise KeyboardInterrupt")
         # The C++ library would say that it aborts.
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, 2)
         os.close(nothing)
+
+
+def _wait_until_import_stops(threads: Collection[int | None]) -> None:
+    """Waits until threads that import something want to import the next, which they cannot."""
+    end = monotonic() + _PATIENCE
+    while monotonic() < end:
+        frames = [frame for each, frame in sys._current_frames().items() if each in threads]
+        inside = [frame for frame in frames if _is_importing(frame)]
+        if all(frame.f_globals.get("__name__") == "importlib._bootstrap" for frame in inside):
+            return
+        sleep(0.002)
 
 
 def _is_computing(frame: FrameType | None) -> bool:
