@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, Final
 
 from ..observe import events, program_log
@@ -115,8 +116,10 @@ class ProgramCache:
         if steps is None or not steps.is_kept:
             steps = plan(code, self._shelf.find)
         program.steps = steps if program.launches > 1 and program.compiled is None else None
+        started = perf_counter()
         with events.span("steps", code):
             outputs = run_steps(steps, inputs, scalars)
+        program.seconds += perf_counter() - started
         if len(code.instructions) == 1 and Failed not in map(type, inputs):
             for output in outputs:
                 if type(output) is Failed:

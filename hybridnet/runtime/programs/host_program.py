@@ -48,16 +48,18 @@ class HostProgram:
         types: of all results of its instruction.
 
     Attributes:
-        seconds: what its runs took in all.
+        runs: how often it ran.
+        seconds: what that took in all.
     """
 
-    __slots__ = ("_applied", "_code", "_operands", "_types", "seconds")
+    __slots__ = ("_applied", "_code", "_operands", "_types", "runs", "seconds")
 
     def __init__(self, code: Code, types: Types) -> None:
         self._code = code
         ((self._applied, operands),) = code.instructions
         self._operands = tuple([~i for i in operands])
         self._types = [types[i] for i in code.outputs]
+        self.runs = 0
         self.seconds = 0.0
 
     def __call__(self, inputs: Sequence[Any], numbers: Sequence[Any]) -> list[Any]:
@@ -97,6 +99,7 @@ class HostProgram:
                 _without.add(self._applied)
                 raise NoHostForm(f"{array.dtype}{array.shape} instead of {kind}")
             made.append(array)
+        self.runs += 1
         self.seconds += perf_counter() - started
         return made
 

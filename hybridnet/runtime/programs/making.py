@@ -4,9 +4,9 @@ A structure that this process has not seen runs instruction by instruction: on N
 its operators have host forms (`host_program`), or each through a program of its own, which most
 other structures share. Where some of those are missing, the whole is looked for on disk, where
 earlier processes left their programs; where most are, compiling the whole at once is cheaper. Seen
-again, it is compiled in the background; once that is done it is one dispatch. So no user waits for
-a compilation that running step by step would have beaten. The nodes of a graph are its instructions
-for this purpose (`Call.has_parts`).
+again and again, it is compiled in the background; once that is done it is one dispatch. So no user
+waits for a compilation that running step by step would have beaten. The nodes of a graph are its
+instructions for this purpose (`Call.has_parts`).
 
 Structures may also go on changing for ever. Then their parts recur, though they do not: a part that
 was missing in a few structures is worth a program of its own, and does not count for the whole any
@@ -48,8 +48,16 @@ _WHOLE_SHARE: Final = 0.65
 _ENOUGH: Final = 0.03
 _OFTEN: Final = 16
 _ENOUGH_OF_PART: Final = 1.0
-# Launches after which the whole structure is compiled: the first runs step by step.
+_LONG: Final = 5e-4
+# When a whole is compiled: at the second launch at the earliest; when it came again so often in a
+# row, each time in as many turns as loops have; or when running it step by step has taken this
+# share of what its compilation will, by the seconds that it takes for each instruction. Sentences
+# of random lengths come again, too, but not soon.
 _WARM: Final = 2
+_NEAR: Final = 8
+_STREAK: Final = 4
+_SHARE: Final = 0.25
+_EACH: Final = 0.05
 # The same, in a thread whose structures keep changing.
 _WARM_CHANGING: Final = 8
 # New structures in which an instruction was missing, after which it gets a program of its own.
@@ -71,10 +79,12 @@ _CHANGING: Final = (
 
 
 class _Making(threading.local):
-    """Counts of the wholes that were compiled for this thread."""
+    """Counts of the wholes that a thread launched."""
 
     #: Instructions in those that did not run again, less twice those that did.
     unused = 0
+    #: How many launches of wholes there were without a program.
+    turn = 0
     told = False
 
 
@@ -114,6 +124,7 @@ class Maker:
             return self._on_host(program, as_part=False) or self.obtain_compiled(program)
         if config.host() == "only":
             return None
+        self._note_turn(program)
         steady = self._thread.unused < _MOST_UNUSED
         if program.launches == 1:
             missing, whole, at_hand = self._costs(program)
@@ -125,17 +136,35 @@ class Maker:
                 self._note_compiled(code)
             elif explaining():
                 say("%s: new, runs one by one; %d of %d missing", describe(code), missing, whole)
-        elif not program.submitted and program.launches >= (
-            _WARM if steady else max(_WARM, _WARM_CHANGING)
-        ):
-            program.submitted = True
-            begun = has_begun()  # else a look on disk would wait for JAX
-            if steady and begun and self._load(program):
-                return program.compiled
-            self._note_compiled(code)
-            why = f"seen {program.launches} times"
-            later(lambda: self._make(program, why, look=steady and not begun), "compile")
+        elif not program.submitted:
+            look = steady and not program.is_looked_for
+            if look and has_begun():  # else it would wait for JAX
+                program.is_looked_for = True
+                if self._load(program):
+                    return program.compiled
+            if self._is_due(program, steady):
+                program.submitted = True
+                self._note_compiled(code)
+                why = f"seen {program.launches} times"
+                later(lambda: self._make(program, why, look=look), "compile")
         return program.compiled
+
+    def _is_due(self, program: Program, steady: bool) -> bool:
+        """Whether a structure that came again is compiled now."""
+        if program.launches < (_WARM if steady else _WARM_CHANGING):
+            return False
+        if config.host() == "off" or program.streak >= _STREAK:
+            return True
+        return program.seconds >= _SHARE * _EACH * _weight(program.code)
+
+    def _note_turn(self, program: Program) -> None:
+        """Takes notice of when this thread launched a structure."""
+        thread = self._thread
+        thread.turn += 1
+        if program.launches > 1:
+            near = thread.turn - program.turn <= _NEAR
+            program.streak = program.streak + 1 if near else 0
+        program.turn = thread.turn
 
     def host_of(self, program: Program) -> HostProgram | None:
         """Returns what runs an instruction, which is a part of a larger structure, on the host."""
@@ -147,9 +176,13 @@ class Maker:
         host = program.find_host()
         if host is None or program.submitted:
             return host
-        # (A part runs in many structures, which say nothing of each other.)
-        often = not as_part and program.launches >= _OFTEN
-        if often or host.seconds > (_ENOUGH_OF_PART if as_part else _ENOUGH):
+        # A part runs in many structures, which say nothing of each other; what takes less time than
+        # to hand it to XLA stays here.
+        if as_part:
+            due = host.seconds > _ENOUGH_OF_PART and host.seconds > _LONG * host.runs
+        else:
+            due = host.seconds > _ENOUGH or program.launches >= _OFTEN
+        if due:
             program.submitted = True
             if config.host() != "only":
                 later(lambda: self._make(program, "runs often"), "compile")

@@ -107,6 +107,10 @@ class Program:
         watch: what who specializes programs has noted of its inputs; None: nothing yet.
         tune: the number of runs at which it is worth tuning; 0: not known yet.
         submitted: whether it is being compiled in the background, or was.
+        is_looked_for: whether it was looked for on disk when it had come again.
+        seconds: what running it step by step has taken in all.
+        turn: the number of its last launch among those of its thread, while it was not compiled.
+        streak: how often in a row it came again soon.
         steps: how to run it step by step; kept from the second time on.
         missed: new structures that it was part of while it was not compiled.
         on_disk: whether there is a file of it; None: not asked.
@@ -119,6 +123,7 @@ class Program:
         "compiled",
         "host",
         "is_alone",
+        "is_looked_for",
         "kept",
         "launches",
         "look",
@@ -126,11 +131,14 @@ class Program:
         "missed",
         "on_disk",
         "runs",
+        "seconds",
         "size",
         "steps",
+        "streak",
         "submitted",
         "then",
         "tune",
+        "turn",
         "used",
         "watch",
     )
@@ -153,6 +161,10 @@ class Program:
         self.watch: Any = None
         self.tune = 0
         self.submitted = False
+        self.is_looked_for = False
+        self.seconds = 0.0
+        self.turn = 0
+        self.streak = 0
         self.steps: StepPlan | None = None
         self.missed = 0
         self.on_disk: bool | None = None
