@@ -27,7 +27,7 @@ import numpy as np
 
 Seconds = dict[str, float]
 #: That are trained on.
-SENTENCES = 100
+SENTENCES = 300
 
 
 def first_operator(mx: Any, started: float) -> Seconds:

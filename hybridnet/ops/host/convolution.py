@@ -71,6 +71,12 @@ class Convolution:
         if min(self._out, default=1) < 1:
             raise NoHostForm("conv_general_dilated without windows")
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the result."""
+        sizes = (self._x.shape[0], *self._out, self._w.shape[-1])
+        return tuple([sizes[axis] for axis in self._result_order])
+
     def __call__(self) -> Array:
         """Returns the result."""
         filters = self._w.shape[-1]

@@ -16,7 +16,9 @@ from .convolution import Convolution
 from .functions import words
 from .namespace import NoHostForm, on_host
 from .traced import (
+    LATER,
     TRACING,
+    Pending,
     Pull,
     TracedArray,
     call,
@@ -284,6 +286,18 @@ def _matmul_rule(z: Any, x: Any, y: Any, **_: Any) -> Sequence[Pull]:
     return [lambda g: summed_like(g @ y.mT, x), lambda g: summed_like(x.mT @ g, y)]
 
 
+def _product_later(compute: Any, x: Any, y: Any, axes: Any = 2) -> Any:
+    of_x, of_y = functions.summed_axes(x, y, axes)
+    if x.dtype != y.dtype:
+        return compute(x, y, axes)
+    left = [size for i, size in enumerate(x.shape) if i not in of_x]
+    right = [size for i, size in enumerate(y.shape) if i not in of_y]
+    return Pending((*left, *right), x.dtype, lambda: compute(x, y, axes))
+
+
+LATER["tensordot"] = _product_later
+
+
 @rule("tensordot")
 def _tensordot_rule(z: Any, x: Any, y: Any, axes: Any = 2) -> Sequence[Pull]:
     of_x, of_y = functions.summed_axes(x, y, axes)
@@ -361,7 +375,8 @@ def _einsum(how: str, *operands: Any, **_options: Any) -> Any:
 def _convolution(x: Any, w: Any, *args: Any, **kwargs: Any) -> Any:
     convolution = Convolution(plain(x), plain(w), *args, **kwargs)
     pulls = (x, convolution.pull_x), (w, convolution.pull_w)
-    return noted(convolution(), [pair for pair in pulls if type(pair[0]) is TracedArray])
+    result = Pending(convolution.shape, plain(x).dtype, convolution)
+    return noted(result, [pair for pair in pulls if type(pair[0]) is TracedArray])
 
 
 # -- rules of their own, and none ----------------------------------------------------------------
@@ -432,7 +447,14 @@ def _linear_transpose(function: Callable[..., Any], *types: Any) -> Callable[[An
 
 
 functions.FUNCTIONS["linear_transpose"] = _linear_transpose
-functions.FUNCTIONS["vjp"] = vjp
+
+
+def _vjp_and_values(function: Any, *primals: Any) -> Any:
+    made, pull_back = vjp(function, *primals)
+    return plain(made), pull_back
+
+
+functions.FUNCTIONS["vjp"] = _vjp_and_values
 TRACING["custom_vjp"] = _WithVjp
 TRACING["custom_jvp"] = _WithJvp
 

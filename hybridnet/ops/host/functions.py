@@ -120,7 +120,13 @@ def summed_axes(x: Array, y: Array, axes: Any) -> tuple[list[int], list[int]]:
     if isinstance(axes, int):
         return [*range(x.ndim - axes, x.ndim)], [*range(axes)]
     of_x, of_y = (side if isinstance(side, (tuple, list)) else (side,) for side in axes)
-    return [axis % x.ndim for axis in of_x], [axis % y.ndim for axis in of_y]
+    return [_axis_of(axis, x) for axis in of_x], [_axis_of(axis, y) for axis in of_y]
+
+
+def _axis_of(axis: int, x: Array) -> int:
+    if not -x.ndim <= axis < x.ndim:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {x.ndim}")
+    return axis % x.ndim
 
 
 @_named("tensordot")

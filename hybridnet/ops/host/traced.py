@@ -7,8 +7,11 @@ gradients of the inputs (Griewank and Walther, "Evaluating Derivatives", 2008, c
 
 from __future__ import annotations
 
+import itertools
+import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from heapq import heappop, heappush
 from typing import Any, Final, final
 
 import numpy as np
@@ -17,8 +20,10 @@ from . import functions
 from .namespace import NoHostForm, on_host
 
 __all__ = [
+    "LATER",
     "ONLY_TRACED",
     "TRACING",
+    "Pending",
     "Pull",
     "Rule",
     "TracedArray",
@@ -40,30 +45,71 @@ Rule = Callable[..., Sequence[Pull | None]]
 
 
 @final
+class Pending:
+    """A result that is computed if it is asked for: most gradients need the arguments alone.
+
+    Args:
+        shape: of the result.
+        dtype: likewise.
+        compute: returns it.
+    """
+
+    __slots__ = ("_compute", "dtype", "shape")
+
+    def __init__(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], compute: Callable[[], Any]
+    ) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self._compute = compute
+
+    ndim = property(lambda self: len(self.shape))
+    size = property(lambda self: math.prod(self.shape))
+
+    def value(self) -> Any:
+        """Computes it."""
+        return self._compute()
+
+
+@final
 class TracedArray:
     """An array whose derivation is noted.
 
+    Args:
+        held: the array, or what stands for it.
+        sources: as below.
+        tape: likewise.
+
     Attributes:
-        value: the array.
+        held: the array, or what stands for it.
         sources: what it was computed from, each with the pull of its gradient.
-        tape: all that was computed, in order; the newest last.
+        tape: numbers what is computed, of one `vjp` (what is older does not refer to what is newer,
+            so that all of it goes when it is done, without the garbage collector).
+        number: of this array.
     """
 
-    __slots__ = ("sources", "tape", "value")
+    __slots__ = ("held", "number", "sources", "tape")
     __array_ufunc__ = None  # NumPy's arrays leave arithmetic to this
 
     def __init__(
-        self, value: Any, sources: Sequence[tuple[TracedArray, Pull]], tape: list[TracedArray]
+        self, held: Any, sources: Sequence[tuple[TracedArray, Pull]], tape: Iterator[int]
     ) -> None:
-        self.value = value
+        self.held = held
         self.sources = sources
         self.tape = tape
-        tape.append(self)
+        self.number = next(tape)
 
-    shape = property(lambda self: self.value.shape)
-    dtype = property(lambda self: self.value.dtype)
-    ndim = property(lambda self: self.value.ndim)
-    size = property(lambda self: self.value.size)
+    @property
+    def value(self) -> Any:
+        """The array."""
+        if type(self.held) is Pending:
+            self.held = self.held.value()
+        return self.held
+
+    shape = property(lambda self: self.held.shape)
+    dtype = property(lambda self: self.held.dtype)
+    ndim = property(lambda self: self.held.ndim)
+    size = property(lambda self: self.held.size)
     T = property(lambda self: call("transpose", self))
     mT = property(lambda self: call("swapaxes", self, -1, -2))
 
@@ -143,9 +189,10 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...,
         primals: NumPy arrays.
 
     Returns:
-        The result or results, and a function from their gradients to those of the arguments.
+        The result or results, which may be traced, and a function from their gradients to those of
+        the arguments.
     """
-    tape: list[TracedArray] = []
+    tape = itertools.count()
     if any(map(is_traced, primals)):
         raise NoHostForm("the gradient of a gradient")
     inputs = [TracedArray(np.asarray(x), (), tape) for x in primals]
@@ -158,33 +205,41 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...,
         seeds = [
             (out, g) for out, g in zip(outputs, given, strict=True) if type(out) is TracedArray
         ]
-        return on_host(functions.FUNCTIONS, _accumulate, tape, seeds, inputs)
+        return on_host(functions.FUNCTIONS, _accumulate, seeds, inputs)
 
-    values = tuple(map(plain, outputs))
-    return values if several else values[0], pull_back
+    return made, pull_back
 
 
 def _accumulate(
-    tape: list[TracedArray], seeds: Sequence[tuple[TracedArray, Any]], inputs: Sequence[TracedArray]
+    seeds: Sequence[tuple[TracedArray, Any]], inputs: Sequence[TracedArray]
 ) -> tuple[Any, ...]:
     """Goes back from the results to the inputs; returns the gradients of these."""
     grads: dict[int, Any] = {}
+    waiting: list[tuple[int, TracedArray]] = []  # a heap: the newest first
 
     def add(node: TracedArray, grad: Any) -> None:
-        key = id(node)
-        grads[key] = grads[key] + grad if key in grads else grad
+        number = node.number
+        if number in grads:
+            grads[number] = grads[number] + grad
+        else:
+            grads[number] = grad
+            if node.sources:
+                heappush(waiting, (-number, node))
 
     for node, grad in seeds:
         add(node, grad)
-    for node in reversed(tape):
-        if node.sources:
-            grad = grads.pop(id(node), None)
-            if grad is not None:
-                for source, pull in node.sources:
-                    add(source, pull(grad))
+    while waiting:
+        number, node = heappop(waiting)
+        grad = grads.pop(-number)
+        for source, pull in node.sources:
+            add(source, pull(grad))
     return tuple(
-        np.asarray(grads[id(x)], x.dtype) if id(x) in grads else np.zeros(x.shape, x.dtype)
-        for x in inputs
+        [
+            np.asarray(grads[x.number], x.dtype)
+            if x.number in grads
+            else np.zeros(x.shape, x.dtype)
+            for x in inputs
+        ]
     )
 
 
@@ -223,8 +278,15 @@ def _noting(path: str, compute: Callable[..., Any], derive: Rule) -> Callable[..
             if any(map(is_traced, kwargs.values())):
                 raise NoHostForm(f"the gradient of {path} for an argument by name")
             return compute(*args, **kwargs)
-        values = [x.value if type(x) is TracedArray else x for x in args]
-        result = compute(*values, **kwargs)
+        if path in _SUMS:
+            values = [x.held if type(x) is TracedArray else x for x in args]
+        else:
+            values = [x.value if type(x) is TracedArray else x for x in args]
+        compute_now_or_later = LATER.get(path)
+        if compute_now_or_later is None:
+            result = compute(*values, **kwargs)
+        else:
+            result = compute_now_or_later(compute, *values, **kwargs)
         pulls = derive(result, *values, **kwargs)
         sources = []
         for x, pull in zip(args, pulls, strict=False):
@@ -283,6 +345,23 @@ def summed_like(grad: Any, x: Any) -> Any:
     dtype = getattr(x, "dtype", None)
     return grad if dtype is None or grad.dtype == dtype else grad.astype(dtype)
 
+
+def _sum(compute: Callable[..., Any], x: Any, y: Any) -> Any:
+    """Adds now, or when what is pending is asked for."""
+
+    def finish() -> Any:
+        return compute(*[each.value() if type(each) is Pending else each for each in (x, y)])
+
+    pending = type(x) is Pending or type(y) is Pending
+    if not pending or getattr(x, "dtype", None) != getattr(y, "dtype", None):
+        return finish()
+    return Pending(np.broadcast_shapes(x.shape, y.shape), x.dtype, finish)
+
+
+#: What gives the results of functions, given what computes them: these may be `Pending`.
+LATER: Final[dict[str, Callable[..., Any]]] = {"add": _sum, "lax.add": _sum}
+# Whose arguments may be, too: the rules need no more of them than their types.
+_SUMS: Final = frozenset(LATER)
 
 # Methods and brackets, which are no functions of JAX's modules.
 ONLY_TRACED: Final[dict[str, Callable[..., Any]]] = {

@@ -10,7 +10,9 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import at, jnp, lax
 
-from ..core.registry import operator
+from ..core.backward import vjp_gradient
+from ..core.call import Backward
+from ..core.registry import get, operator
 from ..core.rules import one_axis
 
 __all__ = ["basic_slices"]
@@ -146,11 +148,21 @@ def _split_type(
     return (tensor_type(shape, data.dtype),) * num_outputs
 
 
+def _split_gradient(back: Backward) -> Sequence[Any]:
+    """The parts' gradients side by side, where each has one."""
+    axis, squeeze = back.attrs["axis"], back.attrs["squeeze_axis"]
+    if squeeze or None in back.grads or len(back.grads) == 1:
+        return vjp_gradient(back)
+    call = get("Concat").bind({"num_args": len(back.grads), "dim": axis})[0]
+    return back.apply(call, back.grads)
+
+
 @operator(
     "SliceChannel",
     aliases=("split",),
     outputs=lambda num_outputs, **_: num_outputs,
     infer=_split_type,
+    gradient=_split_gradient,
 )
 def _split(
     data: Any, *, num_outputs: Annotated[int, Range(1)], axis: int = 1, squeeze_axis: bool = False

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final
 
+import numpy as np
+
 from ..observe import events, program_log
 from ..segments.code import Code
 from .host_program import HostProgram
@@ -117,7 +119,7 @@ class ProgramCache:
             steps = plan(code, self._shelf.find)
         program.steps = steps if program.launches > 1 and program.compiled is None else None
         started = perf_counter()
-        with events.span("steps", code):
+        with events.span("steps", code), np.errstate(all="ignore"):  # as XLA does
             outputs = run_steps(steps, inputs, scalars)
         program.seconds += perf_counter() - started
         if len(code.instructions) == 1 and Failed not in map(type, inputs):

@@ -35,6 +35,8 @@ _MOST_OPERATIONS: Final = 5e9
 # XLA computes with these in a wider type than NumPy does, or NumPy does not have them.
 _DTYPES: Final = frozenset("?bhilqBHILQfd")
 
+_NONE: Final[list[Any]] = []
+
 # Calls that turned out to have no host form.
 _without: Final[WeakSet[Call]] = WeakSet()
 
@@ -52,13 +54,13 @@ class HostProgram:
         seconds: what that took in all.
     """
 
-    __slots__ = ("_applied", "_code", "_operands", "_types", "runs", "seconds")
+    __slots__ = ("_applied", "_code", "_operands", "_wanted", "runs", "seconds")
 
     def __init__(self, code: Code, types: Types) -> None:
         self._code = code
         ((self._applied, operands),) = code.instructions
         self._operands = tuple([~i for i in operands])
-        self._types = [types[i] for i in code.outputs]
+        self._wanted = [(i, types[i]) for i in code.outputs]
         self.runs = 0
         self.seconds = 0.0
 
@@ -68,10 +70,14 @@ class HostProgram:
         Raises:
             NoHostForm: see `run`.
         """
-        return put_owned(self._code.ctx, self.run(inputs, numbers))
+        with np.errstate(all="ignore"):
+            made = self.run(inputs, numbers)
+        return put_owned(self._code.ctx, made)
 
     def run(self, inputs: Sequence[Any], numbers: Sequence[Any]) -> list[Array]:
         """Runs it on arrays of JAX or NumPy; returns NumPy's, which may be views of these.
+
+        The caller has told NumPy not to warn (`np.errstate`), which XLA does not do either.
 
         Args:
             inputs: of the structure: arrays of JAX or NumPy, or `HostArray`.
@@ -81,20 +87,23 @@ class HostProgram:
             NoHostForm: it cannot be run on the host, with these arrays or at all.
         """
         started = perf_counter()
-        operands = [np.asarray(inputs[i]) for i in self._operands]
+        operands = [inputs[i] for i in self._operands]
+        for i, x in enumerate(operands):
+            if type(x) is not np.ndarray:
+                operands[i] = np.asarray(x)
+        scalars = [*map(np.float64, numbers)] if numbers else _NONE
         try:
-            with np.errstate(all="ignore"):  # XLA does not warn either
-                results = on_host(
-                    FUNCTIONS, self._applied.evaluate, operands, [*map(np.float64, numbers)]
-                )
+            results = on_host(FUNCTIONS, self._applied.evaluate, operands, scalars)
         except NoHostForm:
             _without.add(self._applied)
             raise
         except Exception as error:  # XLA says what is wrong, if anything is
             raise NoHostForm(str(error)) from error
         made = []
-        for number, kind in zip(self._code.outputs, self._types, strict=True):
-            array = np.asarray(results[number])
+        for number, kind in self._wanted:
+            array = results[number]
+            if type(array) is not np.ndarray:
+                array = np.asarray(array)
             if array.shape != kind.shape or array.dtype != kind.dtype:
                 _without.add(self._applied)
                 raise NoHostForm(f"{array.dtype}{array.shape} instead of {kind}")

@@ -29,7 +29,7 @@ from ..platform.jax_devices import has_begun
 from ..segments.code import Code
 from .compiling import compile_code
 from .host_program import HostProgram
-from .program import Program
+from .program import ENOUGH_OF_PART, Program
 from .program_store import ProgramStore
 from .recipe import Recipe
 from .recipe_book import book
@@ -47,7 +47,6 @@ _WHOLE_SHARE: Final = 0.65
 # since that is compiled as a whole soon.
 _ENOUGH: Final = 0.03
 _OFTEN: Final = 16
-_ENOUGH_OF_PART: Final = 1.0
 _LONG: Final = 5e-4
 # When a whole is compiled: at the second launch at the earliest; when it came again so often in a
 # row, each time in as many turns as loops have; or when running it step by step has taken this
@@ -179,7 +178,7 @@ class Maker:
         # A part runs in many structures, which say nothing of each other; what takes less time than
         # to hand it to XLA stays here.
         if as_part:
-            due = host.seconds > _ENOUGH_OF_PART and host.seconds > _LONG * host.runs
+            due = host.seconds > ENOUGH_OF_PART and host.seconds > _LONG * host.runs
         else:
             due = host.seconds > _ENOUGH or program.launches >= _OFTEN
         if due:

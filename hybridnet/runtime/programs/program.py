@@ -23,11 +23,22 @@ from .host_program import HostProgram, host_program
 from .room import look_for_room, memory_of
 from .steps import StepPlan
 
-__all__ = ["FIRST_LOOK", "Holder", "Owner", "Program", "ProgramState", "Watcher", "replaced"]
+__all__ = [
+    "ENOUGH_OF_PART",
+    "FIRST_LOOK",
+    "Holder",
+    "Owner",
+    "Program",
+    "ProgramState",
+    "Watcher",
+    "replaced",
+]
 
 #: Is told of a launch before it, while somebody observes: (structure, inputs, scalars).
 Watcher = Callable[[Code, list[Any], list[Any]], None]
 
+#: Seconds for which a part of larger structures has run on the host when it may be compiled.
+ENOUGH_OF_PART: Final = 1.0
 #: The number of runs at which a program is looked at first.
 FIRST_LOOK: Final = 2
 #: How often an executable was replaced by a better one: who keeps one looks whether it still is.
@@ -94,6 +105,7 @@ class Program:
     Attributes:
         code: as given.
         compiled: the executable, or a wrapper of it; None: there is none yet.
+        part: the same, once it ran as a part of a larger structure.
         host: what runs it on NumPy arrays while it is not compiled; None: nothing can; not there
             before `find_host`.
         memory: the bytes that it allocates at each run, if they are many; None: not known yet.
@@ -130,6 +142,7 @@ class Program:
         "memory",
         "missed",
         "on_disk",
+        "part",
         "runs",
         "seconds",
         "size",
@@ -161,6 +174,7 @@ class Program:
         self.watch: Any = None
         self.tune = 0
         self.submitted = False
+        self.part: HostProgram | None = None
         self.is_looked_for = False
         self.seconds = 0.0
         self.turn = 0
@@ -220,7 +234,11 @@ class Program:
         """Returns what runs it on the host, as a part of something; None: it is an executable."""
         if self.compiled is not None or events.observer is not None:
             return None
-        return self._owner.host_of(self)
+        host = self.part
+        if host is not None and host.seconds <= ENOUGH_OF_PART:
+            return host
+        host = self.part = self._owner.host_of(self)
+        return host
 
     def _dispatch(
         self,
