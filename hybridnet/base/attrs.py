@@ -83,7 +83,7 @@ Scalars = Annotated[tuple[float, ...], _Mark("scalar"), _Mark("scalars")]
 Index = Annotated[int, _Mark("scalar"), _Mark("index")]
 #: Filled in by whoever calls the operator: True inside a training pass.
 Train = Annotated[bool, _Mark("train")]
-#: Filled in when the operator is lowered: 'cpu', 'gpu' or 'tpu'.
+#: Filled in when the operator is lowered: 'cpu', 'gpu' or 'tpu'; 'host' for NumPy arrays.
 Platform = Annotated[str, _Mark("platform")]
 #: An input that is the state of the context's random generator; the new state is the last output.
 RandomState = Annotated[Any, _Mark("random_state")]

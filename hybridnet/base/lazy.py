@@ -22,6 +22,7 @@ __all__ = [
     "special",
     "subprocess",
     "tempfile",
+    "threadpoolctl",
     "xla_client",
 ]
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
     import jax
     import jax.numpy as jnp
+    import threadpoolctl
     from jax import lax
     from jax.extend import core as jax_core
     from jax.interpreters import mlir
@@ -61,4 +63,5 @@ else:
     special = _LazyModule("scipy.special")  # which JAX needs
     subprocess = _LazyModule("subprocess")
     tempfile = _LazyModule("tempfile")
+    threadpoolctl = _LazyModule("threadpoolctl")
     xla_client = _LazyModule("jaxlib.xla_client")  # not public

@@ -241,7 +241,7 @@ class OpCall(Call):
         """Runs the operator's own lowering on NumPy arrays."""
         if not self.operator.built_in or is_extended(self.name):
             raise NoHostForm("a lowering of the user's, which may have imported JAX")
-        return self._run(self.operator.lowering, "cpu", operands, scalars)
+        return self._run(self.operator.lowering, "host", operands, scalars)
 
     def _run(
         self,

@@ -115,7 +115,8 @@ class Convolution:
             else:
                 products = self._in_groups(part).mT @ self._in_groups(rows)  # (groups, I, O/groups)
                 made[tap] = np.moveaxis(products, 0, 1).reshape(made[tap].shape)
-        return made.transpose(np.argsort(self._kernel_order))
+        # (In the order of the weights, which the optimizer adds it to.)
+        return np.ascontiguousarray(made.transpose(np.argsort(self._kernel_order)))
 
     def _rows_of(self, grad: Array) -> Array:
         return grad.transpose(np.argsort(self._result_order)).reshape(-1, self._w.shape[-1])

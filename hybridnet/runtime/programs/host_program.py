@@ -21,6 +21,7 @@ from hybridnet.ops.host.functions import FUNCTIONS
 from hybridnet.ops.host.namespace import NoHostForm, on_host
 from hybridnet.passes.cost import operations
 
+from ..platform.blas_threads import keep_to_limit
 from ..platform.jax_devices import put
 from ..segments.code import Code
 
@@ -30,7 +31,7 @@ Array = np.ndarray[Any, Any]
 
 # Elements of all inputs and outputs, and floating-point operations, with which one run takes as
 # long as compiling it: 100 ms, as 64 filters over 64 channels of (32, 64, 32, 32) do.
-_MOST_ELEMENTS: Final = 1 << 24
+_MOST_ELEMENTS: Final = 1 << 26
 _MOST_OPERATIONS: Final = 5e9
 # XLA computes with these in a wider type than NumPy does, or NumPy does not have them.
 _DTYPES: Final = frozenset("?bhilqBHILQfd")
@@ -138,4 +139,5 @@ def host_program(code: Code) -> HostProgram | None:
         or operations(call, inputs, outputs) > _MOST_OPERATIONS
     ):
         return None
+    keep_to_limit()
     return HostProgram(code, outputs)

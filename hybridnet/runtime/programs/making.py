@@ -25,6 +25,7 @@ from hybridnet.base import config
 from ..observe import events, program_log
 from ..observe.program_log import describe, explaining, say
 from ..platform.background import later
+from ..platform.blas_threads import leave_one
 from ..platform.jax_devices import has_begun
 from ..segments.code import Code
 from .compiling import compile_code
@@ -43,18 +44,22 @@ __all__ = ["Maker"]
 # Measured on LeNet's training step: 33 instructions 2.7 s, their parts 4.2 s.
 _WHOLE_SHARE: Final = 0.65
 # Seconds for which a program of one instruction has run on the host when it is compiled: about what
-# that takes; and how often, so that loops settle soon. A part of a larger structure may run longer,
+# that takes; and how often, which is more than a network has layers of one shape, that are made
+# once. Or just how often, so that loops settle soon. A part of a larger structure may run longer,
 # since that is compiled as a whole soon.
 _ENOUGH: Final = 0.03
+_SEVERAL: Final = 6
 _OFTEN: Final = 16
 _LONG: Final = 5e-4
 # When a whole is compiled: at the second launch at the earliest; when it came again so often in a
-# row, each time in as many turns as loops have; or when running it step by step has taken this
+# row, each time in as many turns as loops have (more often where it is as small as what makes the
+# parameters of a network, see above); or when running it step by step has taken this
 # share of what its compilation will, by the seconds that it takes for each instruction. Sentences
 # of random lengths come again, too, but not soon.
 _WARM: Final = 2
 _NEAR: Final = 8
 _STREAK: Final = 4
+_SMALL: Final = 8
 _SHARE: Final = 0.25
 _EACH: Final = 0.05
 # The same, in a thread whose structures keep changing.
@@ -152,9 +157,13 @@ class Maker:
         """Whether a structure that came again is compiled now."""
         if program.launches < (_WARM if steady else _WARM_CHANGING):
             return False
-        if config.host() == "off" or program.streak >= _STREAK:
+        weight = _weight(program.code)
+        if config.host() == "off":
             return True
-        return program.seconds >= _SHARE * _EACH * _weight(program.code)
+        if weight < _SMALL and program.launches < _SEVERAL:
+            return False
+        streak = _STREAK if weight >= _SMALL else _OFTEN
+        return program.streak >= streak or program.seconds >= _SHARE * _EACH * weight
 
     def _note_turn(self, program: Program) -> None:
         """Takes notice of when this thread launched a structure."""
@@ -180,7 +189,8 @@ class Maker:
         if as_part:
             due = host.seconds > ENOUGH_OF_PART and host.seconds > _LONG * host.runs
         else:
-            due = host.seconds > _ENOUGH or program.launches >= _OFTEN
+            several = program.launches >= _SEVERAL and host.seconds > _ENOUGH
+            due = several or program.launches >= _OFTEN
         if due:
             program.submitted = True
             if config.host() != "only":
@@ -253,7 +263,8 @@ class Maker:
         """Compiles a whole ahead; where that fails, running step by step says what is wrong."""
         started = perf_counter()
         try:
-            self._compile(program)
+            with leave_one():
+                self._compile(program)
         except Exception as error:
             described = describe(program.code)
             program_log.log.info("%s: does not compile as a whole: %s", described, error)

@@ -34,7 +34,7 @@ __all__ = [
     "sum_windows",
 ]
 
-Platform = Literal["cpu", "gpu", "tpu"]
+Platform = Literal["cpu", "gpu", "host", "tpu"]
 #: The axis that makes the vectors of a CPU.
 Innermost = Literal["batch", "channel"]
 
@@ -205,7 +205,9 @@ def sum_windows(
 
 
 def _is_native(axes: list[WindowAxis], platform: Platform) -> bool:
-    return platform != "cpu" or any(a.kernel > _UNROLL_LIMIT and not a.tiles for a in axes)
+    return platform not in ("cpu", "host") or any(
+        a.kernel > _UNROLL_LIMIT and not a.tiles for a in axes
+    )
 
 
 def _native_arguments(axes: list[WindowAxis], channel_last: bool) -> tuple[Any, Any, Any]:
