@@ -183,9 +183,10 @@ def _forward(
 
 def _launches(call: Callable[[], Any]) -> list[tuple[CapturedLaunch, float]]:
     """Calls until all is compiled; returns what is launched then, and each one's share of time."""
-    for _ in range(_WARM):
-        call()
-        waitall()
+    with cache.compiling_soon():
+        for _ in range(_WARM):
+            call()
+            waitall()
     with captured() as found:
         call()
         waitall()

@@ -172,6 +172,7 @@ def test_a_call_in_a_call():
         assert_close([got, a.grad, b.grad], [wanted, *grads])
 
 
+@pytest.mark.compiled
 def test_apart_they_are_two_programs_and_together_one():
     call = call_of([("tanh", (0,)), ("mul", (2, 1))], [3]).training((0, 1))
     x, y = arrays(0, 2)

@@ -256,6 +256,7 @@ def test_the_time_of_one_device_is_told_where_programs_are_waited_for():
     assert not of_kind("device")
 
 
+@pytest.mark.compiled
 def test_events_have_the_lines_of_the_user():
     x = nd.ones((5, 2))
 

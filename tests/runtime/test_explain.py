@@ -138,7 +138,7 @@ def test_it_says_how_a_launch_ran():
         nd.cos(nd.sin(nd.cos(nd.sin(x)))).wait_to_read()
 
     how = []
-    for _ in range(4):
+    for _ in range(20):
         with hn.runtime.explaining() as explanation:
             run()
         nd.waitall()

@@ -432,6 +432,7 @@ def test_a_structure_that_does_not_compile_runs_step_by_step(monkeypatch):
 # Donation
 
 
+@pytest.mark.compiled
 def test_an_update_in_place_reuses_the_memory():
     w, g = nd.zeros((5000,)), nd.ones((5000,))
 
@@ -446,6 +447,7 @@ def test_an_update_in_place_reuses_the_memory():
     assert (w.asnumpy() == -0.5 * 9).all()
 
 
+@pytest.mark.compiled
 def test_an_update_of_a_part_reuses_the_memory():
     w = nd.zeros((50, 100))
 
@@ -567,6 +569,7 @@ HOLDS = [
 ]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("hold", HOLDS)
 def test_memory_that_somebody_holds_is_not_reused(hold):
     w = nd.zeros((5000,))
@@ -604,6 +607,7 @@ def counting():
     return count, written, step
 
 
+@pytest.mark.compiled
 def test_what_is_overwritten_unread_gives_its_memory():
     count, written, step = counting()
     heat(step)
@@ -614,6 +618,7 @@ def test_what_is_overwritten_unread_gives_its_memory():
     assert (written.asnumpy() == 2 * count.asnumpy()).all()
 
 
+@pytest.mark.compiled
 def test_what_is_overwritten_often_gives_its_memory():
     count, written, _ = counting()
 
@@ -630,6 +635,7 @@ def test_what_is_overwritten_often_gives_its_memory():
     assert (written.asnumpy() == 2 * count.asnumpy()).all()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("hold", HOLDS)
 def test_memory_overwritten_unread_that_somebody_holds_is_not_reused(hold):
     count, written, step = counting()

@@ -500,6 +500,7 @@ def test_tuners_at_once_and_a_killed_one_leave_a_folder_that_can_be_used(tmp_pat
 # In the background --------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 def test_a_hot_program_is_tuned_when_the_process_is_idle(speeds, monkeypatch):
     monkeypatch.setenv("HYBRIDNET_TUNE", "background")
     monkeypatch.setattr(idle.Idleness, "wait", lambda self: True)

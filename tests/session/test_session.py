@@ -207,6 +207,7 @@ def heated(runner, request, feeds):
     return [one.asnumpy() for one in outputs]
 
 
+@pytest.mark.compiled
 def test_what_is_compiled_is_only_dispatched(monkeypatch):
     x, w, _, z = network()
     runner = plain_runner({w.edges[0].node: np.eye(2, dtype="float32")})

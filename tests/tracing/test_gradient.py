@@ -605,6 +605,7 @@ def test_batch_norm_keeps_its_statistics():
         np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.compiled
 def test_forward_and_backward_without_a_read_are_one_program():
     w = arr(3)
     w.attach_grad()

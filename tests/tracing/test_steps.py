@@ -152,6 +152,7 @@ def bound(world):
     return world
 
 
+@pytest.mark.compiled
 def test_a_hot_step_is_one_dispatch_and_asks_for_its_numbers_once():
     world = hot(bound(World(lambda f: f)))
     before, count = cache.statistics(), next(world.numbers)
@@ -164,6 +165,7 @@ def test_a_hot_step_is_one_dispatch_and_asks_for_its_numbers_once():
     assert prepared(world.step).dispatched == dispatched + 5
 
 
+@pytest.mark.compiled
 def test_the_old_memory_becomes_the_new():
     """What nobody else holds is given to the program; what somebody holds stays as it is."""
     world = hot(bound(World(lambda f: f)))
@@ -179,6 +181,7 @@ def test_the_old_memory_becomes_the_new():
     assert world.w.storage.value.array.unsafe_buffer_pointer() == place
 
 
+@pytest.mark.compiled
 def test_an_argument_that_is_a_weight_is_refused_in_every_call():
     world = hot(bound(World(lambda f: f)))
     for _ in range(2):
@@ -302,6 +305,7 @@ def test_a_pure_function_is_traced_for_each_context_and_computes_with_views():
     np.testing.assert_array_equal(scaled(y, y).asnumpy(), np.full((2, 3), 3.0))
 
 
+@pytest.mark.compiled
 def test_a_schedule_that_raises_changes_nothing():
     world = hot(bound(World(lambda f: f)))
     before = world.w.asnumpy(), world.v.asnumpy()

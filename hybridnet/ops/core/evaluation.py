@@ -10,7 +10,7 @@ from hybridnet.base import config
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
 
-from ..host.functions import FUNCTIONS
+from ..host.functions import FUNCTIONS, HOST_DTYPES
 from ..host.namespace import on_host
 from .call import Call, Types
 
@@ -32,7 +32,8 @@ def output_types(call: Call, types: Types) -> Types:
     Raises:
         Exception: what its lowering has against them.
     """
-    if sum([kind.size for kind in types]) <= _FEW and config.host() != "off":
+    few = sum([kind.size for kind in types]) <= _FEW
+    if few and config.host() != "off" and all(kind.dtype.char in HOST_DTYPES for kind in types):
         try:
             return _by_numpy(call, types)
         except Exception:  # which may be the fault of the host form: JAX decides

@@ -19,10 +19,13 @@ from .convolution import Convolution
 from .namespace import NoHostForm, jax, jnp, lax
 from .random_bits import bits, fold_in
 
-__all__ = ["COMPOSED", "FUNCTIONS", "place_of", "summed_axes", "words"]
+__all__ = ["COMPOSED", "FUNCTIONS", "HOST_DTYPES", "place_of", "summed_axes", "words"]
 
 Array = np.ndarray[Any, Any]
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
+#: Characters of the dtypes that NumPy computes with as XLA does, which computes with others in a
+#: wider type, or which NumPy does not have.
+HOST_DTYPES: Final = frozenset("?bhilqBHILQfd")
 
 
 def words(text: str) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final
@@ -157,6 +158,10 @@ class ProgramCache:
             self._maker.note_ran_again(program.code)
         wanted = [improve(program, inputs, scalars) for improve in improvers]
         program.look = min(wanted, default=sys.maxsize)
+
+    def compiling_soon(self) -> AbstractContextManager[None]:
+        """A block in which a structure is compiled when this thread launches it a second time."""
+        return self._maker.soon()
 
     def launches(self) -> int:
         """Returns how often programs were dispatched: the same number means that nothing ran."""

@@ -17,7 +17,7 @@ import numpy as np
 from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.ops.core.call import Call, Types
-from hybridnet.ops.host.functions import FUNCTIONS
+from hybridnet.ops.host.functions import FUNCTIONS, HOST_DTYPES
 from hybridnet.ops.host.namespace import NoHostForm, on_host
 from hybridnet.passes.cost import operations
 
@@ -33,8 +33,6 @@ Array = np.ndarray[Any, Any]
 # long as compiling it: 100 ms, as 64 filters over 64 channels of (32, 64, 32, 32) do.
 _MOST_ELEMENTS: Final = 1 << 26
 _MOST_OPERATIONS: Final = 5e9
-# XLA computes with these in a wider type than NumPy does, or NumPy does not have them.
-_DTYPES: Final = frozenset("?bhilqBHILQfd")
 
 _NONE: Final[list[Any]] = []
 
@@ -132,7 +130,7 @@ def host_program(code: Code) -> HostProgram | None:
     inputs = tuple([code.input_types[~i] for i in code.instructions[0][1]])
     outputs = call.infer(inputs)
     types = (*inputs, *outputs)
-    if any(kind.dtype.char not in _DTYPES for kind in types):
+    if any(kind.dtype.char not in HOST_DTYPES for kind in types):
         return None
     if how != "only" and (
         sum([kind.size for kind in types]) > _MOST_ELEMENTS

@@ -17,6 +17,8 @@ before it is compiled.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, Final, final
 
@@ -89,6 +91,8 @@ class _Making(threading.local):
     unused = 0
     #: How many launches of wholes there were without a program.
     turn = 0
+    #: Whether what comes again is compiled, however soon it came and whatever it took.
+    soon = False
     told = False
 
 
@@ -158,7 +162,7 @@ class Maker:
         if program.launches < (_WARM if steady else _WARM_CHANGING):
             return False
         weight = _weight(program.code)
-        if config.host() == "off":
+        if config.host() == "off" or self._thread.soon:
             return True
         if weight < _SMALL and program.launches < _SEVERAL:
             return False
@@ -239,6 +243,15 @@ class Maker:
         thread = self._thread
         if thread.unused and len(code.instructions) > 1:
             thread.unused = max(0, thread.unused - 2 * min(_weight(code), _MOST_OF_ONE))
+
+    @contextmanager
+    def soon(self) -> Iterator[None]:
+        """A block in which a structure is compiled when this thread launches it a second time."""
+        before, self._thread.soon = self._thread.soon, True
+        try:
+            yield
+        finally:
+            self._thread.soon = before
 
     # -- making ------------------------------------------------------------------------------
 

@@ -51,7 +51,9 @@ _new: Final = object.__new__
 # References to what only one list of ours holds, as `sys.getrefcount` counts them: the list's, and
 # that of its own argument.
 _OURS: Final = 2
+# How often in a row it is tried to prepare a call; then each time after as many calls; up to here.
 _ATTEMPTS: Final = 8
+_MOST_ATTEMPTS: Final = 4096
 #: Programs are of the process that compiled them: how often this one was forked.
 _forks: Final = [0]
 
@@ -68,8 +70,9 @@ _LOST: Final = (
 class Attempts:
     """Tells whoever records the same call again and again when to try to prepare it.
 
-    At the first time arrays are held that are made for it, and the program is another one; and what
-    could not be prepared a few times never will be.
+    At the first time arrays are held that are made for it, and the program is another one; later it
+    may still be being compiled, so it is tried now and then; and what could not be prepared for
+    long never will be.
 
     Attributes:
         left: how often the call may still be asked about.
@@ -78,12 +81,13 @@ class Attempts:
     __slots__ = ("left",)
 
     def __init__(self) -> None:
-        self.left = _ATTEMPTS
+        self.left = _MOST_ATTEMPTS
 
     def is_due(self) -> bool:
         """Whether to try now; to be asked once for each time that the call was recorded."""
         self.left -= 1
-        return 0 <= self.left < _ATTEMPTS - 1
+        made = _MOST_ATTEMPTS - self.left
+        return 1 < made <= _ATTEMPTS or (made % _ATTEMPTS == 0 and self.left >= 0)
 
 
 @final
