@@ -19,6 +19,8 @@ os.environ.setdefault("HYBRIDNET_NUM_CPU_DEVICES", "2")
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "2")
 # What one test compiled must not be found by another; tests of the folder make their own.
 os.environ["HYBRIDNET_CACHE_DIR"] = "off"
+# Processes that tests start find the bytecode of those before them: half of their time.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # The lowerings that every installation has; test_onednn.py and test_winograd.py are about others.
 os.environ["HYBRIDNET_ONEDNN"] = "0"
 
