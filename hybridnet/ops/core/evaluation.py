@@ -17,7 +17,7 @@ from .call import Call, Types
 __all__ = ["output_types"]
 
 # Elements of all inputs with which NumPy computes an output sooner than JAX traces the operator,
-# which takes 1 to 5 ms; and of all outputs.
+# which takes 1 to 5 ms.
 _FEW: Final = 1 << 16
 _FLOAT64: Final = np.dtype(np.float64)
 

@@ -147,7 +147,7 @@ class Maker:
         elif not program.submitted:
             look = steady and not program.is_looked_for
             if look and has_begun():  # else it would wait for JAX
-                program.is_looked_for = True
+                look, program.is_looked_for = False, True
                 if self._load(program):
                     return program.compiled
             if self._is_due(program, steady):
@@ -161,9 +161,9 @@ class Maker:
         """Whether a structure that came again is compiled now."""
         if program.launches < (_WARM if steady else _WARM_CHANGING):
             return False
-        weight = _weight(program.code)
         if config.host() == "off" or self._thread.soon:
             return True
+        weight = _weight(program.code)
         if weight < _SMALL and program.launches < _SEVERAL:
             return False
         streak = _STREAK if weight >= _SMALL else _OFTEN

@@ -105,9 +105,9 @@ class Program:
     Attributes:
         code: as given.
         compiled: the executable, or a wrapper of it; None: there is none yet.
-        part: the same, once it ran as a part of a larger structure.
         host: what runs it on NumPy arrays while it is not compiled; None: nothing can; not there
             before `find_host`.
+        part: the same, once it ran as a part of a larger structure.
         memory: the bytes that it allocates at each run, if they are many; None: not known yet.
         kept: whether it is in the cache.
         used: whether it was used again since it was put in, or spared.
