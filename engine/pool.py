@@ -152,21 +152,25 @@ class InlinePool(AbstractPool):
         interrupt: KeyboardInterrupt | None = None
         current: Task | None = task
         while current is not None:
-            try:  # Ctrl-C can strike between any two steps: what is left to do is in the state
-                if current.state is READY:
-                    runner.execute(current)
-                if isinstance(current.error, KeyboardInterrupt):
-                    interrupt = current.error
-                if current.state is RUNNING and not current.is_async:
-                    state.freed = freed
-                    runner.finish(current)
-                current = heappop(freed)[3] if freed else None
+            try:  # a second Ctrl-C can strike at the jump back, outside of the inner `try`
+                while current is not None:
+                    try:  # Ctrl-C can strike between any two steps: what is left is in the state
+                        if current.state is READY:
+                            runner.execute(current)
+                        if isinstance(current.error, KeyboardInterrupt):
+                            interrupt = current.error
+                        if current.state is RUNNING and not current.is_async:
+                            state.freed = freed
+                            runner.finish(current)
+                        current = heappop(freed)[3] if freed else None
+                    except KeyboardInterrupt as error:
+                        interrupt = error
+                        if current is not None and current.state is RUNNING:
+                            current.error = current.error or error
+                    finally:
+                        state.freed = None
             except KeyboardInterrupt as error:
                 interrupt = error
-                if current is not None and current.state is RUNNING:
-                    current.error = current.error or error
-            finally:
-                state.freed = None
         if interrupt is not None:
             raise interrupt  # Ctrl-C is for the program, not only for the task it struck
 
