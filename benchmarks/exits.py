@@ -12,6 +12,7 @@ Python's own taking down, which for JAX alone is the row at the top. The works a
 from __future__ import annotations
 
 import argparse
+import signal
 import statistics
 import subprocess
 import sys
@@ -32,6 +33,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How long processes take to end.")
     parser.add_argument("--tries", type=int, default=18, help="of each work and end")
     tries = parser.parse_args().tries
+    # Begun in the background of a shell, this process ignores Ctrl-C, and its children would, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     print(f"{'what goes on':36}{'median':>9}{'most':>9}{'late':>6}{'wrong status':>14}", flush=True)
     times = []
     for _ in range(tries):

@@ -17,6 +17,7 @@ __all__ = [
     "jax_core",
     "jnp",
     "lax",
+    "linalg",
     "metadata",
     "mlir",
     "special",
@@ -51,13 +52,14 @@ if TYPE_CHECKING:
     from jax.extend import core as jax_core
     from jax.interpreters import mlir
     from jaxlib import xla_client
-    from scipy import special
+    from scipy import linalg, special
 else:
     hashlib = _LazyModule("hashlib")
     jax = _LazyModule("jax")
     jax_core = _LazyModule("jax.extend.core")
     jnp = _LazyModule("jax.numpy")
     lax = _LazyModule("jax.lax")
+    linalg = _LazyModule("scipy.linalg")  # which JAX needs
     metadata = _LazyModule("importlib.metadata")
     mlir = _LazyModule("jax.interpreters.mlir")
     special = _LazyModule("scipy.special")  # which JAX needs

@@ -10,8 +10,9 @@ from hybridnet.base import config
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
 
-from ..host.functions import FUNCTIONS, HOST_DTYPES
+from ..host.functions import FUNCTIONS
 from ..host.namespace import on_host
+from ..host.table import HOST_DTYPES
 from .call import Call, Types
 
 __all__ = ["output_types"]

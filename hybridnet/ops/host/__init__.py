@@ -3,11 +3,16 @@
 What runs once runs here: NumPy takes a few microseconds for an operator that XLA takes tens of
 milliseconds to compile.
 
-    namespace    the array functions that lowerings are written with: JAX's, or NumPy's
-    functions    NumPy's, by the names that JAX has for them
-    convolution  of NumPy arrays
-    random_bits  the bits that `jax.random` makes of a key
-    traced       gradients: arrays whose derivation is noted
-    derivatives  and the derivatives of the functions
-    rearranging  and of those that take arrays apart and join them
+    namespace     the array functions that lowerings are written with: JAX's, or NumPy's
+    table         NumPy's, by the names that JAX has for them
+    functions     what is in it: of arrays,
+    control_flow  loops and branches,
+    matrices      linear algebra,
+    convolution   convolution,
+    random_bits   and the bits that `jax.random` makes of a key
+    traced        gradients: arrays whose derivation is noted
+    derivatives   the derivatives of the functions,
+    products      of products and factorizations,
+    rearranging   of what takes arrays apart and joins them,
+    custom_rules  and of functions with a rule of their own
 """

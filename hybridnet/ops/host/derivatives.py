@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from . import functions
+from . import custom_rules as custom_rules
+from . import products as products
 from . import rearranging as rearranging
-from .convolution import Convolution
-from .functions import words
 from .namespace import NoHostForm, on_host
+from .table import COMPOSED, FUNCTIONS, words
 from .traced import (
-    LATER,
     TRACING,
-    Pending,
     Pull,
     TracedArray,
     call,
@@ -36,14 +34,15 @@ __all__ = ["vjp"]
 
 # What has no derivative but 0, or makes arrays of nothing but sizes.
 for _name in words("""
-    all any arange argmax argmin argsort array asarray bitwise_and bitwise_not bitwise_or
-    bitwise_xor broadcast_shapes ceil equal eye finfo floor full greater greater_equal heaviside
-    iinfo isfinite isinf isnan issubdtype less less_equal linspace logical_and logical_not
-    logical_or logical_xor ndim not_equal ones ones_like promote_types result_type round
-    searchsorted shape sign signbit size trunc unravel_index zeros zeros_like full_like
-    lax.broadcasted_iota lax.stop_gradient lax.bitcast_convert_type
+    all allclose any arange argmax argmin argsort array asarray bitwise_and bitwise_not
+    bitwise_or bitwise_xor broadcast_shapes ceil equal eye finfo floor full full_like greater
+    greater_equal heaviside iinfo isfinite isinf isnan isneginf issubdtype
+    lax.bitcast_convert_type lax.broadcasted_iota lax.stop_gradient lcm less less_equal linspace
+    logical_and logical_not logical_or logical_xor ndim nonzero not_equal ones ones_like
+    promote_types result_type round searchsorted shape sign signbit size trunc unravel_index
+    zeros zeros_like
 """):
-    TRACING[_name] = constant(functions.FUNCTIONS[_name])
+    TRACING[_name] = constant(FUNCTIONS[_name])
 for _name in ("asarray", "array"):
     TRACING[_name] = lambda x, dtype=None, _plain_one=TRACING[_name]: (
         (x if dtype is None else call("astype", x, dtype))
@@ -93,12 +92,15 @@ _slope("rad2deg", lambda y, x: np.array(180 / np.pi, x.dtype))
 _slope("lax.logistic nn.sigmoid", lambda y, x: y * (1 - y))
 _slope("nn.relu", lambda y, x: (x > 0).astype(x.dtype))
 _slope("nn.soft_sign", lambda y, x: 1 / np.square(1 + np.abs(x)))
-_slope("nn.softplus", lambda y, x: functions.FUNCTIONS["lax.logistic"](x))
+_slope("nn.softplus", lambda y, x: FUNCTIONS["lax.logistic"](x))
 _slope("lax.erf", lambda y, x: (2 / np.sqrt(np.pi)) * np.exp(-x * x))
 _slope("lax.erfc", lambda y, x: (-2 / np.sqrt(np.pi)) * np.exp(-x * x))
 _slope("lax.erf_inv", lambda y, x: (np.sqrt(np.pi) / 2) * np.exp(y * y))
-_slope("lax.lgamma scipy.special.gammaln", lambda y, x: functions.FUNCTIONS["lax.digamma"](x))
-_slope("scipy.special.gamma", lambda y, x: y * functions.FUNCTIONS["lax.digamma"](x))
+_slope("lax.lgamma scipy.special.gammaln", lambda y, x: FUNCTIONS["lax.digamma"](x))
+_slope("scipy.special.gamma", lambda y, x: y * FUNCTIONS["lax.digamma"](x))
+
+
+_slope("nan_to_num", lambda y, x: np.isfinite(x))
 
 
 @rule("nn.elu")
@@ -252,7 +254,7 @@ def _cumsum_rule(y: Any, x: Any, axis: Any = None, **_: Any) -> Sequence[Pull]:
 
 @rule("lax.cumsum")
 def _lax_cumsum_rule(y: Any, x: Any, axis: int = 0, reverse: bool = False) -> Sequence[Pull]:
-    return [lambda g: functions.FUNCTIONS["lax.cumsum"](g, axis, not reverse)]
+    return [lambda g: FUNCTIONS["lax.cumsum"](g, axis, not reverse)]
 
 
 @rule("nn.softmax")
@@ -268,7 +270,7 @@ def _log_softmax_rule(y: Any, x: Any, axis: Any = -1) -> Sequence[Pull]:
 @rule("sort")
 def _sort_rule(y: Any, x: Any, axis: int = -1, **kwargs: Any) -> Sequence[Pull]:
     def pull(g: Any) -> Any:
-        order = functions.FUNCTIONS["argsort"](x, axis=axis, **kwargs)
+        order = FUNCTIONS["argsort"](x, axis=axis, **kwargs)
         made = np.zeros_like(x)
         np.put_along_axis(made, order, g, axis)
         return made
@@ -276,168 +278,10 @@ def _sort_rule(y: Any, x: Any, axis: int = -1, **kwargs: Any) -> Sequence[Pull]:
     return [pull]
 
 
-# -- products --------------------------------------------------------------------------------------
-
-
-@rule("matmul")
-def _matmul_rule(z: Any, x: Any, y: Any, **_: Any) -> Sequence[Pull]:
-    if x.ndim < 2 or y.ndim < 2:
-        raise NoHostForm("the gradient of a product with a vector")
-    return [lambda g: summed_like(g @ y.mT, x), lambda g: summed_like(x.mT @ g, y)]
-
-
-def _product_later(compute: Any, x: Any, y: Any, axes: Any = 2) -> Any:
-    of_x, of_y = functions.summed_axes(x, y, axes)
-    if x.dtype != y.dtype:
-        return compute(x, y, axes)
-    left = [size for i, size in enumerate(x.shape) if i not in of_x]
-    right = [size for i, size in enumerate(y.shape) if i not in of_y]
-    return Pending((*left, *right), x.dtype, lambda: compute(x, y, axes))
-
-
-LATER["tensordot"] = _product_later
-
-
-@rule("tensordot")
-def _tensordot_rule(z: Any, x: Any, y: Any, axes: Any = 2) -> Sequence[Pull]:
-    of_x, of_y = functions.summed_axes(x, y, axes)
-    if x.ndim == 2 == y.ndim and len(of_x) == 1:
-
-        def pull_rows(g: Any) -> Any:
-            made = g @ (y if of_y[0] else y.T)
-            return made if of_x[0] else made.T
-
-        def pull_columns(g: Any) -> Any:
-            made = (x.T if of_x[0] else x) @ g
-            return made.T if of_y[0] else made
-
-        return [pull_rows, pull_columns]
-    free_x = [i for i in range(x.ndim) if i not in of_x]
-    free_y = [i for i in range(y.ndim) if i not in of_y]
-
-    def pull_x(g: Any) -> Any:
-        made = np.tensordot(g, y, (range(len(free_x), g.ndim), free_y))
-        return np.transpose(made, np.argsort([*free_x, *(of_x[i] for i in np.argsort(of_y))]))
-
-    def pull_y(g: Any) -> Any:
-        made = np.tensordot(x, g, (free_x, range(len(free_x))))
-        return np.transpose(made, np.argsort([*(of_y[i] for i in np.argsort(of_x)), *free_y]))
-
-    return [pull_x, pull_y]
-
-
-@composed("dot")
-def _dot(x: Any, y: Any) -> Any:
-    if x.ndim == 0 or y.ndim == 0:
-        return x * y
-    return call("tensordot", x, y, ((x.ndim - 1,), (max(0, y.ndim - 2),)))
-
-
-@composed("einsum")
-def _einsum(how: str, *operands: Any, **_options: Any) -> Any:
-    given, _, result = how.replace(" ", "").partition("->")
-    names = given.split(",")
-    whole = [x.value if type(x) is TracedArray else x for x in operands]
-    if "..." in how:
-        longest = max(
-            np.ndim(x) - len(n) + 3 for x, n in zip(whole, names, strict=True) if "..." in n
-        )
-        spare = [c for c in "ABCDEFGHIJ" if c not in how][:longest]
-        names = [
-            n.replace("...", "".join(spare[longest - (np.ndim(x) - len(n) + 3) :]))
-            for x, n in zip(whole, names, strict=True)
-        ]
-        result = result.replace("...", "".join(spare))
-        how = ",".join(names) + "->" + result
-    if (not result and "->" not in how) or any(len(set(n)) < len(n) for n in names):
-        raise NoHostForm(f"the gradient of einsum {how}")
-
-    def pull(number: int) -> Pull:
-        others = [i for i in range(len(whole)) if i != number]
-        sizes = dict(zip(names[number], whole[number].shape, strict=True))
-        known = set(result).union(*(names[i] for i in others)) & set(names[number])
-        inner = "".join(n for n in names[number] if n in known)
-        how_back = ",".join([result, *(names[i] for i in others)]) + "->" + inner
-        shape = [sizes[n] if n in known else 1 for n in names[number]]
-
-        def back(g: Any) -> Any:
-            made = np.einsum(how_back, g, *(whole[i] for i in others), optimize=True)
-            return np.broadcast_to(made.reshape(shape), whole[number].shape)
-
-        return back
-
-    made = functions.FUNCTIONS["einsum"](how, *whole)
-    sources = [(x, pull(i)) for i, x in enumerate(operands) if type(x) is TracedArray]
-    return noted(made, sources)
-
-
-@composed("lax.conv_general_dilated")
-def _convolution(x: Any, w: Any, *args: Any, **kwargs: Any) -> Any:
-    convolution = Convolution(plain(x), plain(w), *args, **kwargs)
-    pulls = (x, convolution.pull_x), (w, convolution.pull_w)
-    result = Pending(convolution.shape, plain(x).dtype, convolution)
-    return noted(result, [pair for pair in pulls if type(pair[0]) is TracedArray])
-
-
 # -- rules of their own, and none ----------------------------------------------------------------
 
-for _name in functions.COMPOSED:
-    TRACING[_name] = functions.FUNCTIONS[_name]
-
-
-class _WithVjp:
-    """Stands for `jax.custom_vjp`: a function with a rule of its own."""
-
-    def __init__(self, function: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
-        self._function = function
-        if nondiff_argnums:
-            raise NoHostForm("custom_vjp with nondiff_argnums")
-
-    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
-        """Sets the rule."""
-        self._forward, self._backward = forward, backward
-
-    def __call__(self, *args: Any) -> Any:
-        if not any(map(is_traced, args)):
-            return self._function(*args)
-        made, kept = on_host(functions.FUNCTIONS, self._forward, *map(plain, args))
-        if isinstance(made, (tuple, list)):
-            raise NoHostForm("custom_vjp with several results")
-
-        def pull(number: int) -> Pull:
-            return lambda g: self._backward(kept, g)[number]
-
-        sources = [(x, pull(i)) for i, x in enumerate(args) if type(x) is TracedArray]
-        return noted(made, sources)
-
-
-class _WithJvp:
-    """Stands for `jax.custom_jvp`: the rule gives the tangent, whose transpose is the pull."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-
-    def defjvp(self, tangent: Callable[..., Any]) -> Callable[..., Any]:
-        """Sets the rule."""
-        self._tangent = tangent
-        return tangent
-
-    def __call__(self, *args: Any) -> Any:
-        values = [plain(x) for x in args]
-        made = self._function(*values)
-        if not any(map(is_traced, args)):
-            return made
-
-        def pull(number: int) -> Pull:
-            def tangent(dx: Any) -> Any:
-                tangents = [np.zeros_like(x) for x in values]
-                tangents[number] = dx
-                return self._tangent(tuple(values), tuple(tangents))[1]
-
-            return lambda g: vjp(tangent, np.zeros_like(values[number]))[1](g)[0]
-
-        sources = [(x, pull(i)) for i, x in enumerate(args) if type(x) is TracedArray]
-        return noted(made, sources)
+for _name in COMPOSED:
+    TRACING[_name] = FUNCTIONS[_name]
 
 
 def _linear_transpose(function: Callable[..., Any], *types: Any) -> Callable[[Any], Any]:
@@ -446,7 +290,23 @@ def _linear_transpose(function: Callable[..., Any], *types: Any) -> Callable[[An
     return lambda grad: vjp(function, *zeros)[1](grad)
 
 
-functions.FUNCTIONS["linear_transpose"] = _linear_transpose
+FUNCTIONS["linear_transpose"] = _linear_transpose
+
+
+def _traced_transpose(function: Callable[..., Any], *types: Any) -> Callable[[Any], Any]:
+    """Likewise, of a traced gradient: the transpose's own is the function."""
+    transpose = _linear_transpose(function, *types)
+
+    def apply(grad: Any) -> Any:
+        if type(grad) is not TracedArray:
+            return transpose(grad)
+        (made,) = on_host(FUNCTIONS, transpose, grad.value)
+        return (noted(made, [(grad, function)]),)
+
+    return apply
+
+
+TRACING["linear_transpose"] = _traced_transpose
 
 
 def _vjp_and_values(function: Any, *primals: Any) -> Any:
@@ -454,9 +314,7 @@ def _vjp_and_values(function: Any, *primals: Any) -> Any:
     return plain(made), pull_back
 
 
-functions.FUNCTIONS["vjp"] = _vjp_and_values
-TRACING["custom_vjp"] = _WithVjp
-TRACING["custom_jvp"] = _WithJvp
+FUNCTIONS["vjp"] = _vjp_and_values
 
 
 def _untraced(path: str, compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -470,6 +328,6 @@ def _untraced(path: str, compute: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-for _name, _compute in functions.FUNCTIONS.items():
+for _name, _compute in FUNCTIONS.items():
     if _name not in TRACING:
         TRACING[_name] = _untraced(_name, _compute)

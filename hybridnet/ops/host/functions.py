@@ -9,63 +9,40 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from itertools import accumulate, pairwise
 from typing import Any, Final
 
 import numpy as np
 
 from hybridnet.base.lazy import special
 
+from . import control_flow as control_flow
+from . import matrices as matrices
 from .convolution import Convolution
 from .namespace import NoHostForm, jax, jnp, lax
 from .random_bits import bits, fold_in
+from .table import FUNCTIONS, Array, named, words
 
-__all__ = ["COMPOSED", "FUNCTIONS", "HOST_DTYPES", "place_of", "summed_axes", "words"]
-
-Array = np.ndarray[Any, Any]
-FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
-#: Characters of the dtypes that NumPy computes with as XLA does, which computes with others in a
-#: wider type, or which NumPy does not have.
-HOST_DTYPES: Final = frozenset("?bhilqBHILQfd")
-
-
-def words(text: str) -> list[str]:
-    """Returns the words of a text."""
-    return text.split()
-
+__all__ = ["FUNCTIONS", "place_of", "summed_axes"]
 
 _SAME: Final = words("""
-    abs add all any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin array
-    asarray atleast_1d atleast_2d atleast_3d bitwise_and bitwise_not bitwise_or bitwise_xor
-    broadcast_arrays broadcast_shapes broadcast_to cbrt ceil column_stack concatenate copysign cos
-    cosh cumprod cumsum deg2rad diag diagflat diagonal diff dot dstack equal exp exp2 expand_dims
-    expm1 eye finfo flip floor floor_divide full full_like greater greater_equal heaviside hstack
-    hypot iinfo indices isfinite isinf isnan issubdtype ldexp less less_equal linspace log log10
-    log1p log2 logaddexp logical_and logical_not logical_or logical_xor matmul max maximum
-    meshgrid min minimum moveaxis multiply nanprod nansum ndim negative not_equal ones ones_like
-    outer pad prod promote_types rad2deg reciprocal repeat reshape result_type roll rollaxis rot90
-    round shape sign signbit sin sinh size split sqrt square squeeze stack subtract sum swapaxes
-    tan tanh tile trace transpose tril triu true_divide trunc unravel_index vander
-    vdot vstack where zeros zeros_like
+    abs add all any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin
+    array asarray atleast_1d atleast_2d atleast_3d bitwise_and bitwise_not bitwise_or
+    bitwise_xor broadcast_arrays broadcast_shapes broadcast_to cbrt ceil column_stack
+    concatenate copysign cos cosh cumprod cumsum deg2rad diag diagflat diagonal diff dot dstack
+    equal exp exp2 expand_dims expm1 eye finfo flip floor floor_divide full full_like greater
+    greater_equal heaviside hstack hypot iinfo indices isfinite isinf isnan isneginf issubdtype
+    lcm ldexp less less_equal linspace log log10 log1p log2 logaddexp logical_and logical_not
+    logical_or logical_xor matmul max maximum meshgrid min minimum moveaxis multiply nan_to_num
+    nanprod nansum ndim negative not_equal ones ones_like outer pad prod promote_types rad2deg
+    reciprocal repeat reshape result_type roll rollaxis rot90 round shape sign signbit sin sinh
+    size split sqrt square squeeze stack subtract sum swapaxes tan tanh tile trace transpose
+    tril triu true_divide trunc unravel_index vander vdot vstack where zeros zeros_like
 """)
 FUNCTIONS.update({name: getattr(np, name) for name in _SAME})
 
 
-#: Of `FUNCTIONS`, those that are written with the others, and with brackets and arithmetic: they
-#: do as they are where gradients are taken.
-COMPOSED: Final[set[str]] = set()
-
-
-def _named(path: str, *, composed: bool = False) -> Callable[..., Callable[..., Any]]:
-    def put(function: Callable[..., Any]) -> Callable[..., Any]:
-        FUNCTIONS[path] = function
-        if composed:
-            COMPOSED.add(path)
-        return function
-
-    return put
-
-
-@_named("astype")
+@named("astype")
 def _astype(x: Array, dtype: Any) -> Array:
     """As XLA converts: what is too large becomes the largest, and NaN becomes 0."""
     dtype = np.dtype(dtype)
@@ -80,7 +57,7 @@ def _astype(x: Array, dtype: Any) -> Array:
     return made
 
 
-@_named("argsort")
+@named("argsort")
 def _argsort(
     x: Array, axis: int | None = -1, *, stable: bool = True, descending: bool = False
 ) -> Any:
@@ -93,25 +70,36 @@ def _argsort(
     return x.shape[axis] - 1 - np.flip(order, axis)
 
 
-@_named("sort")
+@named("sort")
 def _sort(x: Array, axis: int | None = -1, *, stable: bool = True, descending: bool = False) -> Any:
     made = np.sort(x, axis=axis, kind="stable")
     return np.flip(made, 0 if axis is None else axis) if descending else made
 
 
-@_named("clip")
+@named("lax.sort")
+def _lax_sort(x: Array, is_stable: bool = True) -> Any:
+    return np.sort(x, axis=-1, kind="stable")
+
+
+@named("lax.top_k")
+def _top_k(x: Array, k: int) -> tuple[Array, Array]:
+    order = _argsort(x, -1, descending=True)[..., :k]
+    return np.take_along_axis(x, order, -1), order.astype(np.int32)
+
+
+@named("clip")
 def _clip(x: Array, min: Any = None, max: Any = None) -> Any:  # NumPy has None for both in newer
     return np.clip(x, min, max)
 
 
-@_named("power")
+@named("power")
 def _power(x: Array, y: Any) -> Any:
     if np.asarray(x).dtype.kind in "iub" and np.asarray(y).dtype.kind in "iub":
         raise NoHostForm("power of integers")
     return np.power(x, y)
 
 
-@_named("mod")
+@named("mod")
 def _mod(x: Array, y: Any) -> Any:
     if np.asarray(y).dtype.kind in "iub" and np.any(np.equal(y, 0)):
         raise NoHostForm("mod 0")
@@ -132,7 +120,7 @@ def _axis_of(axis: int, x: Array) -> int:
     return axis % x.ndim
 
 
-@_named("tensordot")
+@named("tensordot")
 def _tensordot(x: Array, y: Array, axes: Any = 2) -> Any:
     of_x, of_y = summed_axes(x, y, axes)
     if x.ndim == 2 == y.ndim and len(of_x) == 1:  # a product of matrices, in half the time
@@ -140,7 +128,7 @@ def _tensordot(x: Array, y: Array, axes: Any = 2) -> Any:
     return np.tensordot(x, y, (of_x, of_y))
 
 
-@_named("mean")
+@named("mean")
 def _mean(x: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """NaN of nothing, as NumPy's own is, but without a warning."""
     if dtype is None and x.dtype.kind in "iub":
@@ -149,7 +137,7 @@ def _mean(x: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False)
     return total / np.asarray(x.size / total.size if total.size else 1, total.dtype)
 
 
-@_named("var")
+@named("var")
 def _var(x: Array, axis: Any = None, ddof: int = 0, keepdims: bool = False, **kwargs: Any) -> Any:
     mean = _mean(x, axis, keepdims=True, **kwargs)
     total = np.sum(np.square(x - mean), axis=axis, keepdims=keepdims)
@@ -157,18 +145,18 @@ def _var(x: Array, axis: Any = None, ddof: int = 0, keepdims: bool = False, **kw
     return total / np.asarray(max(count - ddof, 0), total.dtype)
 
 
-@_named("std", composed=True)
+@named("std", composed=True)
 def _std(x: Any, **kwargs: Any) -> Any:
     return jnp.sqrt(jnp.var(x, **kwargs))
 
 
-@_named("einsum")
+@named("einsum")
 def _einsum(how: str, *operands: Array, **_: Any) -> Any:
     # Of more than two it is quicker in pairs.
     return np.einsum(how, *operands, optimize=len(operands) > 2)
 
 
-@_named("put_along_axis")
+@named("put_along_axis")
 def _put_along_axis(x: Array, indices: Array, values: Any, axis: int, inplace: bool = True) -> Any:
     if inplace:
         raise NoHostForm("put_along_axis, in place")
@@ -177,7 +165,7 @@ def _put_along_axis(x: Array, indices: Array, values: Any, axis: int, inplace: b
     return changed
 
 
-@_named("nonzero")
+@named("nonzero")
 def _nonzero(x: Array, *, size: int | None = None, fill_value: Any = 0) -> tuple[Array, ...]:
     found = np.nonzero(x)
     if size is None:
@@ -188,7 +176,7 @@ def _nonzero(x: Array, *, size: int | None = None, fill_value: Any = 0) -> tuple
     return tuple(np.pad(one[:size], (0, missing), constant_values=fill_value) for one in found)
 
 
-@_named("bincount")
+@named("bincount")
 def _bincount(x: Array, weights: Any = None, minlength: int = 0, length: int | None = None) -> Any:
     if length is None or weights is not None or x.dtype.kind not in "iu":
         raise NoHostForm("bincount")
@@ -196,20 +184,45 @@ def _bincount(x: Array, weights: Any = None, minlength: int = 0, length: int | N
     return np.bincount(x[x < length], minlength=length)
 
 
-@_named("searchsorted")
+@named("allclose")
+def _allclose(x: Array, y: Array, *args: Any, **kwargs: Any) -> Array:
+    return np.asarray(np.allclose(x, y, *args, **kwargs))
+
+
+@named("unique")
+def _unique(x: Array, *, size: int, fill_value: Any) -> Any:
+    found = np.unique(x)[:size]
+    return np.pad(found, (0, size - len(found)), constant_values=fill_value)
+
+
+@named("array_split", composed=True)
+def _array_split(x: Any, parts: int, axis: int = 0) -> list[Any]:
+    size, longer = divmod(x.shape[axis], parts)
+    ends = accumulate([size + (i < longer) for i in range(parts)], initial=0)
+    return [_part(x, axis, slice(*both)) for both in pairwise(ends)]
+
+
+@named("searchsorted")
 def _searchsorted(a: Array, v: Array, side: str = "left") -> Any:
     return np.searchsorted(a, v, side).astype(np.int64)  # type: ignore[call-overload]
 
 
-@_named("take")
-def _take(a: Array, indices: Any, axis: int | None = None, mode: str | None = None) -> Any:
+@named("take")
+def _take(
+    a: Array, indices: Any, axis: int | None = None, mode: str | None = None, fill_value: Any = None
+) -> Any:
     if mode == "fill":
-        raise NoHostForm("take with values for what is not there")
+        if axis is None or fill_value is None or np.ndim(indices) != 1:
+            raise NoHostForm("take with values for what is not there")
+        inside = (indices >= -a.shape[axis]) & (indices < a.shape[axis])
+        found = np.take(a, np.where(inside, indices, 0), axis) if a.shape[axis] else a
+        shape = [-1 if i == axis % a.ndim else 1 for i in range(a.ndim)]
+        return np.where(inside.reshape(shape), found, np.asarray(fill_value, a.dtype))
     # Positions outside raise here; JAX has NaN for them.
     return np.take(a, indices, axis=axis, mode=mode or "raise")  # type: ignore[call-overload]
 
 
-@_named("take_along_axis")
+@named("take_along_axis")
 def _take_along_axis(a: Array, indices: Array, axis: int | None, mode: str | None = None) -> Any:
     if mode not in (None, "clip"):
         raise NoHostForm(f"take_along_axis, mode {mode}")
@@ -237,14 +250,14 @@ FUNCTIONS.update(
 )
 
 
-@_named("lax.reduce_precision")
+@named("lax.reduce_precision")
 def _reduce_precision(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
     if (x.dtype, exponent_bits, mantissa_bits) != (np.float32, 8, 23):
         raise NoHostForm("reduce_precision")
     return x
 
 
-@_named("lax.broadcasted_iota")
+@named("lax.broadcasted_iota")
 def _broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Array:
     outer = [1] * len(shape)
     outer[dimension] = shape[dimension]
@@ -255,20 +268,25 @@ def _part(x: Array, axis: int, part: slice | int) -> Array:
     return x[(slice(None),) * (axis % x.ndim) + (part,)]
 
 
-@_named("lax.slice_in_dim", composed=True)
+@named("lax.slice_in_dim", composed=True)
 def _slice_in_dim(
     x: Array, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0
 ) -> Array:
     return _part(x, axis, slice(start_index, limit_index, stride))
 
 
-@_named("lax.index_in_dim", composed=True)
+@named("lax.split", composed=True)
+def _lax_split(x: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
+    return [_part(x, axis, slice(*both)) for both in pairwise(accumulate(sizes, initial=0))]
+
+
+@named("lax.index_in_dim", composed=True)
 def _index_in_dim(x: Array, index: int, axis: int = 0, keepdims: bool = True) -> Array:
     index %= x.shape[axis]
     return _part(x, axis, slice(index, index + 1) if keepdims else index)
 
 
-@_named("lax.slice", composed=True)
+@named("lax.slice", composed=True)
 def _slice(
     x: Array,
     start_indices: Sequence[int],
@@ -287,19 +305,26 @@ def place_of(
     return tuple(slice(start, start + size) for start, size in moved)
 
 
-@_named("lax.dynamic_slice")
+@named("lax.dynamic_slice")
 def _dynamic_slice(x: Array, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> Array:
     return x[place_of(x.shape, start_indices, slice_sizes)]
 
 
-@_named("lax.dynamic_update_slice")
+@named("lax.dynamic_slice_in_dim", composed=True)
+def _dynamic_slice_in_dim(x: Any, start_index: Any, slice_size: int, axis: int = 0) -> Any:
+    starts = [start_index if i == axis % x.ndim else 0 for i in range(x.ndim)]
+    sizes = [slice_size if i == axis % x.ndim else size for i, size in enumerate(x.shape)]
+    return lax.dynamic_slice(x, starts, sizes)
+
+
+@named("lax.dynamic_update_slice")
 def _dynamic_update_slice(x: Array, update: Array, start_indices: Sequence[Any]) -> Array:
     changed = x.copy()
     changed[place_of(x.shape, start_indices, update.shape)] = update
     return changed
 
 
-@_named("lax.pad")
+@named("lax.pad")
 def _pad(x: Array, value: Any, widths: Sequence[tuple[int, int, int]]) -> Array:
     shape, into, of = [], [], []
     for size, (low, high, inner) in zip(x.shape, widths, strict=True):
@@ -330,7 +355,7 @@ FUNCTIONS["lax.cumsum"] = _running(np.cumsum)
 FUNCTIONS["lax.cumprod"] = _running(np.cumprod)
 
 
-@_named("lax.div")
+@named("lax.div")
 def _div(x: Array, y: Any) -> Any:
     if x.dtype.kind == "f":
         return x / y
@@ -340,13 +365,13 @@ def _div(x: Array, y: Any) -> Any:
     return np.where(y == 0, np.bitwise_not(x.dtype.type(0)), quotient + down.astype(x.dtype))
 
 
-@_named("lax.rem")
+@named("lax.rem")
 def _rem(x: Array, y: Any) -> Any:
     rest = np.fmod(x, y)
     return rest if x.dtype.kind == "f" else np.where(y == 0, x, rest)
 
 
-@_named("lax.dot_general", composed=True)
+@named("lax.dot_general", composed=True)
 def _dot_general(x: Any, y: Any, dimensions: Any, **_: Any) -> Any:
     (of_x, of_y), (batch, _batch) = dimensions
     if batch:
@@ -386,38 +411,6 @@ class _At:
 FUNCTIONS["at"] = _At
 
 
-@_named("vmap")
-def _vmap(function: Callable[..., Any]) -> Callable[..., Any]:
-    def mapped(*args: Any) -> Any:
-        rows = [function(*row) for row in zip(*args, strict=True)]
-        if not rows:
-            raise NoHostForm("vmap over nothing")
-        if isinstance(rows[0], (tuple, list)):
-            return tuple(np.stack(column) for column in zip(*rows, strict=True))
-        return np.stack(rows)
-
-    return mapped
-
-
-@_named("lax.switch", composed=True)
-def _switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
-    return branches[max(0, min(int(index), len(branches) - 1))](*operands)
-
-
-@_named("lax.fori_loop", composed=True)
-def _fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], state: Any) -> Any:
-    for number in range(int(lower), int(upper)):
-        state = body(number, state)
-    return state
-
-
-@_named("lax.while_loop", composed=True)
-def _while_loop(condition: Callable[..., Any], body: Callable[..., Any], state: Any) -> Any:
-    while condition(state):
-        state = body(state)
-    return state
-
-
 # -- random numbers and convolution ----------------------------------------------------------------
 
 FUNCTIONS.update(
@@ -429,24 +422,6 @@ FUNCTIONS.update(
         "threefry_partitionable": lambda _: nullcontext(),
     }
 )
-
-
-# -- matrices --------------------------------------------------------------------------------------
-
-
-def _with_inverse(name: str) -> None:
-    """A function of square matrices, of which some have no answer: XLA's is NaN then."""
-
-    def function(x: Array) -> Any:
-        if x.shape[-1] == 0:
-            raise NoHostForm(f"linalg.{name} of nothing")
-        return getattr(np.linalg, name)(x)
-
-    FUNCTIONS[f"linalg.{name}"] = function
-
-
-for _name in ("det", "inv", "slogdet"):
-    _with_inverse(_name)
 
 
 # -- special functions -----------------------------------------------------------------------------
@@ -491,12 +466,12 @@ def _elu(x: Array, alpha: Any = 1.0) -> Any:
     return np.where(x > 0, x, alpha * np.expm1(np.where(x > 0, 0, x)))
 
 
-@_named("nn.selu", composed=True)
+@named("nn.selu", composed=True)
 def _selu(x: Any) -> Any:
     return 1.0507009873554804934193349852946 * jax.nn.elu(x, 1.6732632423543772848170429916717)
 
 
-@_named("nn.gelu", composed=True)
+@named("nn.gelu", composed=True)
 def _gelu(x: Any, approximate: bool = True) -> Any:
     if approximate:
         return 0.5 * x * (1 + jnp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))))

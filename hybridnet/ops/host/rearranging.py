@@ -10,8 +10,19 @@ from typing import Any
 import numpy as np
 
 from . import functions
-from .functions import words
-from .traced import Pull, Rule, TracedArray, call, composed, noted, plain, rule, summed_like
+from .table import FUNCTIONS, words
+from .traced import (
+    TRACING,
+    Pull,
+    Rule,
+    TracedArray,
+    call,
+    composed,
+    noted,
+    plain,
+    rule,
+    summed_like,
+)
 
 __all__: list[str] = []
 
@@ -38,7 +49,7 @@ for _name in words("""
     diag diagflat diagonal flip moveaxis repeat roll rollaxis rot90 take take_along_axis tile
     tril triu
 """):
-    rule(_name)(_rearranged(functions.FUNCTIONS[_name]))
+    rule(_name)(_rearranged(FUNCTIONS[_name]))
 
 
 def _into(x: Any, place: Any) -> Pull:
@@ -74,6 +85,45 @@ def _getitem_rule(y: Any, x: Any, key: Any) -> Sequence[Pull | None]:
     if any(isinstance(one, (np.ndarray, list)) for one in (key if type(key) is tuple else (key,))):
         return _rearranged(operator.getitem)(y, x, key)
     return [_into(x, key)]
+
+
+class _TracedAt:
+    """As ``array.at``: the array or what is put into it is traced."""
+
+    def __init__(self, array: Any, key: Any = None) -> None:
+        self._array, self._key = array, key
+
+    def __getitem__(self, key: Any) -> _TracedAt:
+        return _TracedAt(self._array, plain(key))
+
+    def get(self, **_: Any) -> Any:
+        """The elements themselves."""
+        return self._array[self._key]
+
+    def set(self, values: Any, mode: str | None = None) -> Any:
+        """With these in their place; of a position that is named twice, the last one's."""
+        key = self._key
+
+        def pull_array(g: Any) -> Any:
+            made = g.copy()
+            made[key] = 0
+            return made
+
+        return self._changed("set", values, pull_array)
+
+    def add(self, values: Any, mode: str | None = None) -> Any:
+        """With these added."""
+        return self._changed("add", values, lambda g: g)
+
+    def _changed(self, how: str, values: Any, pull_array: Pull) -> Any:
+        array, key, given = plain(self._array), self._key, plain(values)
+        made = getattr(FUNCTIONS["at"](array)[key], how)(given)
+        pulls = [(self._array, pull_array), (values, lambda g: summed_like(g[key], given))]
+        sources = [pair for pair in pulls if type(pair[0]) is TracedArray]
+        return noted(made, sources) if sources else made
+
+
+TRACING["at"] = _TracedAt
 
 
 @rule(
@@ -117,7 +167,7 @@ def _pad_rule(
 
 @rule("lax.pad")
 def _lax_pad_rule(y: Any, x: Any, value: Any, widths: Any) -> Sequence[Pull | None]:
-    pad = functions.FUNCTIONS["lax.pad"]
+    pad = FUNCTIONS["lax.pad"]
     return [*_rearranged(lambda numbers: pad(numbers, 0, widths))(y, x), None]
 
 

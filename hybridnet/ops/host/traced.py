@@ -16,8 +16,9 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from . import functions
+from .functions import FUNCTIONS
 from .namespace import NoHostForm, on_host
+from .table import words
 
 __all__ = [
     "LATER",
@@ -205,7 +206,7 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...,
         seeds = [
             (out, g) for out, g in zip(outputs, given, strict=True) if type(out) is TracedArray
         ]
-        return on_host(functions.FUNCTIONS, _accumulate, seeds, inputs)
+        return on_host(FUNCTIONS, _accumulate, seeds, inputs)
 
     return made, pull_back
 
@@ -243,10 +244,10 @@ def _accumulate(
     )
 
 
-#: The functions of `functions.FUNCTIONS`, of arrays that may be traced.
+#: The functions of `FUNCTIONS`, of arrays that may be traced.
 TRACING: Final[dict[str, Callable[..., Any]]] = {}
 _METHODS: Final = frozenset(
-    functions.words(
+    words(
         """
     all any argmax argmin astype clip cumsum diagonal dot flatten max mean min prod ravel repeat
     reshape round sort squeeze std sum swapaxes take trace transpose var
@@ -311,7 +312,7 @@ def rule(*paths: str) -> Callable[[Rule], Rule]:
 
     def put(pulls: Rule) -> Rule:
         for path in paths:
-            compute = functions.FUNCTIONS.get(path) or ONLY_TRACED[path]
+            compute = FUNCTIONS.get(path) or ONLY_TRACED[path]
             TRACING[path] = _noting(path, compute, pulls)
         return pulls
 
@@ -322,7 +323,7 @@ def composed(path: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator of a function that says one in terms of others, which have rules."""
 
     def put(function: Callable[..., Any]) -> Callable[..., Any]:
-        compute = functions.FUNCTIONS.get(path)
+        compute = FUNCTIONS.get(path)
 
         def chosen(*args: Any, **kwargs: Any) -> Any:
             if compute is not None and not any(map(is_traced, (*args, *kwargs.values()))):

@@ -17,8 +17,9 @@ import numpy as np
 from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.ops.core.call import Call, Types
-from hybridnet.ops.host.functions import FUNCTIONS, HOST_DTYPES
+from hybridnet.ops.host.functions import FUNCTIONS
 from hybridnet.ops.host.namespace import NoHostForm, on_host
+from hybridnet.ops.host.table import HOST_DTYPES
 from hybridnet.passes.cost import operations
 
 from ..platform.blas_threads import keep_to_limit

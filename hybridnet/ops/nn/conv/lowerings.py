@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
@@ -300,13 +300,36 @@ def deconvolution(
     filters = weight.shape[-1 if channel_last else 1] * num_group
     shape = (*sizes, filters) if channel_last else (filters, *sizes)
 
-    forward = partial(
-        convolution, weight=weight, kernel=kernel, stride=stride, dilate=dilate, pad=pads,
+    convolve = partial(
+        convolution, kernel=kernel, stride=stride, dilate=dilate, pad=pads,
         num_group=num_group, layout=layout, platform=platform,
     )  # fmt: skip
-    source = jax.ShapeDtypeStruct((data.shape[0], *shape), data.dtype)
-    y: Array = jax.linear_transpose(forward, source)(data)[0]
+    y = _transposed(convolve, (data.shape[0], *shape))(data, weight)
     return y if bias is None else y + _along_channel(bias, n, channel_last)
+
+
+def _transposed(
+    convolve: Callable[..., Array], shape: tuple[int, ...]
+) -> Callable[[Array, Array], Array]:
+    """Returns a convolution's transpose: what its gradient makes of data, of the input's shape.
+
+    Its gradients are the convolution itself, and that convolution's gradient for the weight.
+    """
+
+    def forward(data: Array, weight: Array) -> Array:
+        source = jax.ShapeDtypeStruct(shape, data.dtype)
+        y: Array = jax.linear_transpose(partial(convolve, weight=weight), source)(data)[0]
+        return y
+
+    def backward(saved: tuple[Array, Array], grad: Array) -> tuple[Array, Array]:
+        data, weight = saved
+        data_grad, pull = jax.vjp(lambda weight: convolve(grad, weight=weight), weight)
+        return data_grad, pull(data)[0]
+
+    made: Any = jax.custom_vjp(forward)
+    made.defvjp(lambda data, weight: (forward(data, weight), (data, weight)), backward)
+    transposed: Callable[[Array, Array], Array] = made
+    return transposed
 
 
 # Pooling ----------------------------------------------------------------------------------------

@@ -1,0 +1,83 @@
+"""Loops and branches of lowerings on NumPy arrays: Python's own.
+
+States and results may be tuples and lists of arrays, within each other, with None in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .namespace import NoHostForm, jnp
+from .table import named
+
+__all__ = ["leaves", "mapped"]
+
+
+def mapped(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """Calls a function with each array of a tree, and with those of others in the same place."""
+    if tree is None:
+        return None
+    if isinstance(tree, (tuple, list)):
+        return tuple(mapped(function, *column) for column in zip(tree, *others, strict=True))
+    return function(tree, *others)
+
+
+def leaves(tree: Any) -> list[Any]:
+    """Returns the arrays of a tree."""
+    found: list[Any] = []
+    mapped(found.append, tree)
+    return found
+
+
+@named("vmap")
+def _vmap(function: Callable[..., Any]) -> Callable[..., Any]:
+    def over_rows(*args: Any) -> Any:
+        rows = [function(*row) for row in zip(*args, strict=True)]
+        if not rows:
+            raise NoHostForm("vmap over nothing")
+        return mapped(lambda *column: np.stack(column), *rows)
+
+    return over_rows
+
+
+@named("lax.switch", composed=True)
+def _switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    return branches[max(0, min(int(index), len(branches) - 1))](*operands)
+
+
+@named("lax.fori_loop", composed=True)
+def _fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], state: Any) -> Any:
+    for number in range(int(lower), int(upper)):
+        state = body(number, state)
+    return state
+
+
+@named("lax.while_loop", composed=True)
+def _while_loop(condition: Callable[..., Any], body: Callable[..., Any], state: Any) -> Any:
+    while condition(state):
+        state = body(state)
+    return state
+
+
+@named("lax.scan", composed=True)
+def _scan(
+    step: Callable[[Any, Any], tuple[Any, Any]], state: Any, rows: Any, reverse: bool = False
+) -> tuple[Any, Any]:
+    count = len(leaves(rows)[0])
+    if not count:
+        raise NoHostForm("lax.scan over nothing")
+    found = []
+    for number in reversed(range(count)) if reverse else range(count):
+        state, result = step(state, mapped(lambda x: x[number], rows))  # noqa: B023, used at once
+        found.append(result)
+    if reverse:
+        found.reverse()
+    return state, mapped(lambda *column: jnp.stack(column), *found)
+
+
+@named("lax.map", composed=True)
+def _map(function: Callable[[Any], Any], rows: Any) -> Any:
+    return _scan(lambda state, row: (state, function(row)), None, rows)[1]

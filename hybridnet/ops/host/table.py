@@ -1,0 +1,37 @@
+"""The table of array functions on NumPy arrays, which the modules beside this one fill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+__all__ = ["COMPOSED", "FUNCTIONS", "HOST_DTYPES", "Array", "named", "words"]
+
+Array = np.ndarray[Any, Any]
+#: The functions by the names that JAX has for them.
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
+#: Of `FUNCTIONS`, those that are written with the others, and with brackets and arithmetic: they
+#: do as they are where gradients are taken.
+COMPOSED: Final[set[str]] = set()
+#: Characters of the dtypes that NumPy computes with as XLA does, which computes with others in a
+#: wider type, or which NumPy does not have.
+HOST_DTYPES: Final = frozenset("?bhilqBHILQfd")
+
+
+def words(text: str) -> list[str]:
+    """Returns the words of a text."""
+    return text.split()
+
+
+def named(path: str, *, composed: bool = False) -> Callable[..., Callable[..., Any]]:
+    """Decorator that puts a function into `FUNCTIONS`, and `COMPOSED`, by its name in JAX."""
+
+    def put(function: Callable[..., Any]) -> Callable[..., Any]:
+        FUNCTIONS[path] = function
+        if composed:
+            COMPOSED.add(path)
+        return function
+
+    return put
