@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
@@ -10,27 +11,9 @@ import numpy as np
 from .control_flow import leaves, mapped
 from .namespace import NoHostForm, on_host
 from .table import FUNCTIONS
-from .traced import TRACING, Pull, TracedArray, is_traced, noted, plain, vjp
+from .traced import TRACING, Pull, TracedArray, is_traced, noted, noted_all, plain, vjp
 
 __all__: list[str] = []
-
-
-@final
-class _Grads:
-    """Gradients of some of a function's results, by number; added up as one gradient is."""
-
-    def __init__(self, of: dict[int, Any]) -> None:
-        self.of = of
-
-    def __add__(self, other: _Grads) -> _Grads:
-        made = dict(self.of)
-        for number, grad in other.of.items():
-            made[number] = made[number] + grad if number in made else grad
-        return _Grads(made)
-
-
-def _of_result(number: int) -> Pull:
-    return lambda g: _Grads({number: g})
 
 
 def _beside(tree: Any, grads: Any) -> list[Any]:
@@ -59,29 +42,41 @@ class _WithVjp:
         given = leaves(args)
         if not any(map(is_traced, given)):
             return self._function(*args)
-        made, kept = on_host(FUNCTIONS, self._forward, *mapped(plain, args))
+        made, kept = self._run_forward(args)
         results = leaves(made)
         found: list[Any] = []  # by the first source that asks, for all
 
         def pull(number: int) -> Pull:
-            def of_source(grads: _Grads) -> Any:
+            def of_source(grads: list[Any]) -> Any:
                 if not found:
-                    whole = [
-                        grads.of[i] if i in grads.of else np.zeros_like(x)
-                        for i, x in enumerate(results)
-                    ]
-                    given_back = mapped(lambda _: whole.pop(0), made)
-                    found.extend(_beside(args, self._backward(kept, given_back)))
+                    pairs = zip(grads, results, strict=True)
+                    whole = iter([np.zeros(x.shape, x.dtype) if g is None else g for g, x in pairs])
+                    found.extend(
+                        _beside(args, self._backward(kept, mapped(lambda _: next(whole), made)))
+                    )
                 grad = found[number]
-                return np.zeros_like(given[number].value) if grad is None else grad
+                source = given[number]
+                return np.zeros(source.shape, source.dtype) if grad is None else grad
 
             return of_source
 
         sources = [(x, pull(i)) for i, x in enumerate(given) if type(x) is TracedArray]
-        # All results come from one node, so that the rule is asked once, with all their gradients.
-        whole = noted(None, sources)
-        numbers = iter(range(len(results)))
-        return mapped(lambda x: noted(x, [(whole, _of_result(next(numbers)))]), made)
+        noted_results = iter(noted_all(results, sources))
+        return mapped(lambda _: next(noted_results), made)
+
+    def _run_forward(self, args: Sequence[Any]) -> tuple[Any, Any]:
+        """Returns the results and what is kept; results that no gradient needs may be `Pending`."""
+        tape = itertools.count()
+
+        def traced(x: Any) -> TracedArray:
+            return TracedArray(x.held if type(x) is TracedArray else np.asarray(x), (), tape)
+
+        try:
+            made, kept = on_host(TRACING, self._forward, *mapped(traced, args))
+        except NoHostForm:  # some function has no rule, and needs none
+            made, kept = on_host(FUNCTIONS, self._forward, *mapped(plain, args))
+        held = mapped(lambda x: x.held if type(x) is TracedArray else x, made)
+        return held, mapped(plain, kept)
 
 
 @final

@@ -32,6 +32,8 @@ from .traced import (
 
 __all__ = ["vjp"]
 
+_where = FUNCTIONS["where"]
+
 # What has no derivative but 0, or makes arrays of nothing but sizes.
 for _name in words("""
     all allclose any arange argmax argmin argsort array asarray bitwise_and bitwise_not
@@ -58,10 +60,12 @@ for _name in ("lax.optimization_barrier", "lax.reduce_precision"):
 
 def _slope(paths: str, slope: Callable[[Any, Any], Any]) -> None:
     """Functions of each element; `slope` gives the derivative from the result and the element."""
-    rule(*words(paths))(lambda y, x, *_, **__: [lambda g: (g * slope(y, x)).astype(x.dtype)])
+    rule(*words(paths))(
+        lambda y, x, *_, **__: [lambda g: (g * slope(y, x)).astype(x.dtype, copy=False)]
+    )
 
 
-_slope("abs", lambda y, x: np.where(x >= 0, 1, -1).astype(x.dtype))
+_slope("abs", lambda y, x: 2 * (x >= 0).astype(x.dtype) - 1)
 _slope("negative", lambda y, x: np.array(-1, x.dtype))
 _slope("square", lambda y, x: 2 * x)
 _slope("sqrt", lambda y, x: 0.5 / y)
@@ -90,7 +94,7 @@ _slope("arctanh", lambda y, x: 1 / (1 - x * x))
 _slope("deg2rad", lambda y, x: np.array(np.pi / 180, x.dtype))
 _slope("rad2deg", lambda y, x: np.array(180 / np.pi, x.dtype))
 _slope("lax.logistic nn.sigmoid", lambda y, x: y * (1 - y))
-_slope("nn.relu", lambda y, x: (x > 0).astype(x.dtype))
+_slope("nn.relu", lambda y, x: x > 0)
 _slope("nn.soft_sign", lambda y, x: 1 / np.square(1 + np.abs(x)))
 _slope("nn.softplus", lambda y, x: FUNCTIONS["lax.logistic"](x))
 _slope("lax.erf", lambda y, x: (2 / np.sqrt(np.pi)) * np.exp(-x * x))
@@ -105,7 +109,7 @@ _slope("nan_to_num", lambda y, x: np.isfinite(x))
 
 @rule("nn.elu")
 def _elu_rule(y: Any, x: Any, alpha: Any = 1.0) -> Sequence[Pull]:
-    return [lambda g: g * np.where(x > 0, 1, alpha * np.exp(np.where(x > 0, 0, x))).astype(x.dtype)]
+    return [lambda g: g * _where(x > 0, 1, alpha * np.exp(_where(x > 0, 0, x))).astype(x.dtype)]
 
 
 @rule("astype")
@@ -125,7 +129,10 @@ def _pair(paths: str, left: Callable[..., Any], right: Callable[..., Any]) -> No
 
 def _half(first: Any, second: Any, dtype: Any) -> Any:
     """1 where the first wins, 1/2 where both are equal."""
-    return np.where(first, 1, np.where(second, 0, 0.5)).astype(dtype)
+    made = np.subtract(first, second, dtype=dtype)
+    made += 1
+    made /= 2
+    return made
 
 
 rule("add", "lax.add")(lambda z, x, y: [lambda g: summed_like(g, x), lambda g: summed_like(g, y)])
@@ -144,8 +151,8 @@ _pair(
 )
 _pair(
     "power",
-    lambda z, x, y: np.where(y == 0, 0, y * np.power(x, np.where(y == 0, 1, y - 1))),
-    lambda z, x, y: np.log(np.where(x == 0, 1, x)) * z,
+    lambda z, x, y: _where(y == 0, 0, y * np.power(x, _where(y == 0, 1, y - 1))),
+    lambda z, x, y: np.log(_where(x == 0, 1, x)) * z,
 )
 _pair("hypot", lambda z, x, y: x / z, lambda z, x, y: y / z)
 _pair("arctan2", lambda z, x, y: y / (x * x + y * y), lambda z, x, y: -x / (x * x + y * y))
@@ -153,7 +160,7 @@ _pair("logaddexp", lambda z, x, y: np.exp(x - z), lambda z, x, y: np.exp(y - z))
 _pair("mod", lambda z, x, y: np.ones_like(z), lambda z, x, y: -np.floor(x / y))
 _pair(
     "copysign",
-    lambda z, x, y: np.where(np.signbit(x) == np.signbit(z), 1, -1),
+    lambda z, x, y: _where(np.signbit(x) == np.signbit(z), 1, -1),
     lambda z, x, y: np.zeros_like(z),
 )
 _pair("ldexp", lambda z, x, y: np.exp2(y), lambda z, x, y: z * np.log(2))
@@ -163,8 +170,8 @@ _pair("ldexp", lambda z, x, y: np.exp2(y), lambda z, x, y: z * np.log(2))
 def _where_rule(z: Any, condition: Any, x: Any, y: Any) -> Sequence[Pull | None]:
     return [
         None,
-        lambda g: summed_like(np.where(condition, g, np.zeros((), g.dtype)), x),
-        lambda g: summed_like(np.where(condition, np.zeros((), g.dtype), g), y),
+        lambda g: summed_like(_where(condition, g, np.zeros((), g.dtype)), x),
+        lambda g: summed_like(_where(condition, np.zeros((), g.dtype), g), y),
     ]
 
 
@@ -206,7 +213,7 @@ def _max_rule(y: Any, x: Any, axis: Any = None, **_: Any) -> Sequence[Pull]:
     def pull(g: Any) -> Any:
         best = x == _kept(y, x, axis)
         count = np.sum(best, axis=_axes_of(x, axis), keepdims=True)
-        return np.where(best, _kept(g, x, axis) / count, 0).astype(x.dtype)
+        return _where(best, _kept(g, x, axis) / count, 0).astype(x.dtype)
 
     return [pull]
 
@@ -259,12 +266,22 @@ def _lax_cumsum_rule(y: Any, x: Any, axis: int = 0, reverse: bool = False) -> Se
 
 @rule("nn.softmax")
 def _softmax_rule(y: Any, x: Any, axis: Any = -1) -> Sequence[Pull]:
-    return [lambda g: y * (g - np.sum(g * y, axis=axis, keepdims=True))]
+    def pull(g: Any) -> Any:
+        made = g * y
+        made -= y * np.sum(made, axis=axis, keepdims=True)
+        return made
+
+    return [pull]
 
 
 @rule("nn.log_softmax")
 def _log_softmax_rule(y: Any, x: Any, axis: Any = -1) -> Sequence[Pull]:
-    return [lambda g: g - np.exp(y) * np.sum(g, axis=axis, keepdims=True)]
+    def pull(g: Any) -> Any:
+        made = np.exp(y)
+        made *= np.sum(g, axis=axis, keepdims=True)
+        return np.subtract(g, made, out=made)
+
+    return [pull]
 
 
 @rule("sort")

@@ -6,6 +6,7 @@ results for forward and reverse mode algorithmic differentiation", 2008.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -59,32 +60,67 @@ def _product_later(compute: Any, x: Any, y: Any, axes: Any = 2) -> Any:
 LATER["tensordot"] = _product_later
 
 
+def _matmul_later(compute: Any, x: Any, y: Any, **_: Any) -> Any:
+    if x.dtype != y.dtype or min(x.ndim, y.ndim) < 2 or x.shape[-1] != y.shape[-2]:
+        return compute(x, y)
+    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    return Pending((*batch, x.shape[-2], y.shape[-1]), x.dtype, lambda: compute(x, y))
+
+
+LATER["matmul"] = _matmul_later
+
+
 @rule("tensordot")
 def _tensordot_rule(z: Any, x: Any, y: Any, axes: Any = 2) -> Sequence[Pull]:
     of_x, of_y = functions.summed_axes(x, y, axes)
     if x.ndim == 2 == y.ndim and len(of_x) == 1:
+        left, right = (x if of_x[0] else x.T), (y.T if of_y[0] else y)
 
+        # Each in the order of its argument: what updates weights by them goes through both.
         def pull_rows(g: Any) -> Any:
-            made = g @ (y if of_y[0] else y.T)
-            return made if of_x[0] else made.T
+            return g @ right.T if of_x[0] else right @ g.T
 
         def pull_columns(g: Any) -> Any:
-            made = (x.T if of_x[0] else x) @ g
-            return made.T if of_y[0] else made
+            return g.T @ left if of_y[0] else left.T @ g
 
         return [pull_rows, pull_columns]
     free_x = [i for i in range(x.ndim) if i not in of_x]
     free_y = [i for i in range(y.ndim) if i not in of_y]
+    left, right = _matrix(x, free_x, of_x), _matrix(y, of_y, free_y)
 
     def pull_x(g: Any) -> Any:
-        made = np.tensordot(g, y, (range(len(free_x), g.ndim), free_y))
-        return np.transpose(made, np.argsort([*free_x, *(of_x[i] for i in np.argsort(of_y))]))
+        return _product(g.reshape(len(left), -1), right.T, x.shape, [*free_x, *of_x], len(free_x))
 
     def pull_y(g: Any) -> Any:
-        made = np.tensordot(x, g, (free_x, range(len(free_x))))
-        return np.transpose(made, np.argsort([*(of_y[i] for i in np.argsort(of_x)), *free_y]))
+        return _product(left.T, g.reshape(len(left), -1), y.shape, [*of_y, *free_y], len(of_y))
 
     return [pull_x, pull_y]
+
+
+def _matrix(x: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
+    """Returns an array as a matrix: some axes together, and the others."""
+    height = math.prod([x.shape[axis] for axis in rows])
+    width = math.prod([x.shape[axis] for axis in columns])
+    return x.transpose([*rows, *columns]).reshape(height, width)
+
+
+def _product(
+    left: Any, right: Any, shape: Sequence[int], order: Sequence[int], num_rows: int
+) -> Any:
+    """Returns a product of matrices as an array, made in that array's order where that can be.
+
+    Args:
+        left, right: the matrices.
+        shape: of the array.
+        order: which of its axes are together the rows of the product, and then its columns.
+        num_rows: how many of these are the rows.
+    """
+    if list(order) == sorted(order):
+        return (left @ right).reshape(shape)
+    if [*order[num_rows:], *order[:num_rows]] == sorted(order):
+        return (right.T @ left.T).reshape(shape)
+    made = (left @ right).reshape([shape[axis] for axis in order])
+    return made.transpose(np.argsort(order))
 
 
 @composed("dot")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from .traced import (
     call,
     composed,
     noted,
+    noted_all,
     plain,
     rule,
     summed_like,
@@ -46,8 +46,7 @@ def _rearranged(compute: Callable[..., Any]) -> Rule:
 
 
 for _name in words("""
-    diag diagflat diagonal flip moveaxis repeat roll rollaxis rot90 take take_along_axis tile
-    tril triu
+    diag diagflat diagonal flip moveaxis repeat roll rollaxis rot90 take tile tril triu
 """):
     rule(_name)(_rearranged(FUNCTIONS[_name]))
 
@@ -238,11 +237,41 @@ def _broadcast_arrays(*arrays: Any) -> list[Any]:
     return [call("broadcast_to", x, shape) for x in arrays]
 
 
+def _cut(x: Any, parts: Sequence[Any], axis: int) -> list[Any]:
+    """Notes the parts that an array was cut into."""
+
+    def pull(grads: list[Any]) -> Any:
+        pairs = zip(grads, parts, strict=True)
+        return np.concatenate([np.zeros_like(y) if g is None else g for g, y in pairs], axis)
+
+    return list(noted_all(parts, [(x, pull)]))
+
+
 @composed("split")
 def _split(x: Any, indices: Any, axis: int = 0) -> list[Any]:
-    size = x.shape[axis]
-    if isinstance(indices, (int, np.integer)):
-        indices = range(size // indices, size, size // indices) if indices > 1 else ()
-    ends = [0, *indices, size]
-    before = (slice(None),) * (axis % x.ndim)
-    return [x[(*before, slice(a, b))] for a, b in pairwise(ends)]
+    return _cut(x, np.split(x.value, indices, axis), axis)
+
+
+@composed("lax.split")
+def _lax_split(x: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
+    return _cut(x, FUNCTIONS["lax.split"](x.value, sizes, axis), axis)
+
+
+@rule("take_along_axis")
+def _take_along_axis_rule(
+    y: Any, x: Any, indices: Any, axis: int | None = None, mode: str | None = None
+) -> Sequence[Pull | None]:
+    if axis is None or indices.shape[axis] != 1:
+        return _rearranged(FUNCTIONS["take_along_axis"])(y, x, indices, axis, mode)
+    whole = list(x.shape)
+    whole[axis] = 1
+    if list(indices.shape) != whole:
+        return _rearranged(FUNCTIONS["take_along_axis"])(y, x, indices, axis, mode)
+
+    def pull(g: Any) -> Any:  # no element is taken twice
+        made = np.zeros_like(x)
+        places = np.clip(indices, 0, x.shape[axis] - 1) if mode == "clip" else indices
+        np.put_along_axis(made, places, g, axis)
+        return made
+
+    return [pull]

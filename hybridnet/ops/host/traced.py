@@ -33,6 +33,7 @@ __all__ = [
     "constant",
     "is_traced",
     "noted",
+    "noted_all",
     "plain",
     "rule",
     "summed_like",
@@ -269,6 +270,37 @@ def noted(value: Any, sources: Sequence[tuple[TracedArray, Pull]]) -> TracedArra
     if not sources or any(x.tape is not sources[0][0].tape for x, _ in sources):
         raise NoHostForm("the gradient of a gradient")
     return TracedArray(value, sources, sources[0][0].tape)
+
+
+class _Grads(dict[int, Any]):
+    """Gradients of some of a function's results, by number; added up as one gradient is."""
+
+    def __add__(self, other: _Grads) -> _Grads:
+        made = _Grads(self)
+        for number, grad in other.items():
+            made[number] = made[number] + grad if number in made else grad
+        return made
+
+
+def noted_all(
+    values: Sequence[Any], sources: Sequence[tuple[TracedArray, Callable[[list[Any]], Any]]]
+) -> list[TracedArray]:
+    """Returns several results of traced arrays.
+
+    Args:
+        values: the results.
+        sources: the arrays, each with the pull of the gradients of all results, where None stands
+            for the gradient of one that nothing was made of.
+    """
+
+    def pull_all(pull: Callable[[list[Any]], Any]) -> Pull:
+        return lambda grads: pull([grads.get(i) for i in range(len(values))])
+
+    def pull_one(number: int) -> Pull:
+        return lambda grad: _Grads({number: grad})
+
+    whole = noted(None, [(x, pull_all(pull)) for x, pull in sources])
+    return [noted(value, [(whole, pull_one(i))]) for i, value in enumerate(values)]
 
 
 def _noting(path: str, compute: Callable[..., Any], derive: Rule) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ would is compiled then; and what looks from the start as if it would take that l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from time import perf_counter
 from typing import Any, Final, final
 from weakref import WeakSet
@@ -15,6 +16,7 @@ from weakref import WeakSet
 import numpy as np
 
 from hybridnet.base import config
+from hybridnet.base.allocator import keep_memory
 from hybridnet.base.context import Context
 from hybridnet.ops.core.call import Call, Types
 from hybridnet.ops.host.functions import FUNCTIONS
@@ -122,6 +124,13 @@ def _is_own(flags: Any) -> bool:
     return bool(flags.owndata and flags.c_contiguous and flags.writeable)
 
 
+@cache
+def _prepare() -> None:
+    """Before the first one runs."""
+    keep_to_limit()
+    keep_memory()  # temporary arrays come and go
+
+
 def host_program(code: Code) -> HostProgram | None:
     """Returns what runs a structure of one instruction on the host; None where XLA is better."""
     how = config.host()
@@ -138,5 +147,5 @@ def host_program(code: Code) -> HostProgram | None:
         or operations(call, inputs, outputs) > _MOST_OPERATIONS
     ):
         return None
-    keep_to_limit()
+    _prepare()
     return HostProgram(code, outputs)
