@@ -163,6 +163,8 @@ class _Building(threading.local):
 
     #: Site key -> name.
     picks: Mapping[str, str] = {}
+    #: What the program's own rule makes of an operator's.
+    revise: Callable[[Site, str], str] | None = None
     #: Filled with the choice at each site; None: nobody asked.
     seen: dict[Site, str] | None = None
     #: What is being differentiated, a call, and by which of its inputs.
@@ -246,19 +248,25 @@ def constant_weights() -> Iterator[None]:
 
 
 @contextmanager
-def picking(picks: Mapping[str, str], seen: dict[Site, str] | None = None) -> Iterator[None]:
+def picking(
+    picks: Mapping[str, str],
+    seen: dict[Site, str] | None = None,
+    revise: Callable[[Site, str], str] | None = None,
+) -> Iterator[None]:
     """While a program is traced in this thread: overrules the rules at some sites.
 
     Args:
         picks: the key of a site -> the name of a lowering.
         seen: is filled with the sites that have alternatives, and what was chosen.
+        revise: given a site and what the operator's rule chose there, returns what is used; not
+            asked where `picks` says it.
     """
-    before = _building.picks, _building.seen
-    _building.picks, _building.seen = picks, seen
+    before = _building.picks, _building.seen, _building.revise
+    _building.picks, _building.seen, _building.revise = picks, seen, revise
     try:
         yield
     finally:
-        _building.picks, _building.seen = before
+        _building.picks, _building.seen, _building.revise = before
 
 
 @contextmanager
@@ -329,5 +337,7 @@ def _choice(of: Alternatives, site: Site) -> str:
         if of.choose is None or config.tuning() == "off":
             return PLAIN
         name = of.choose(site)
+        if _building.revise is not None:
+            name = _building.revise(site, name)
     found = of.by_name.get(name)
     return name if found is not None and found.applies(site) else PLAIN

@@ -19,7 +19,7 @@ from hybridnet.ops.core.alternatives import Site, picking
 from ..platform.jax_devices import device_of, platform_of, sharding_of
 from ..segments.code import Code
 from .compile_options import options_for, options_for_memory, options_for_size
-from .program_rules import picks_for
+from .program_rules import picks_for, rule_for
 from .recipe import BY_RULES, Options, Recipe
 from .room import check_extents
 
@@ -144,9 +144,10 @@ def _traced(code: Code, recipe: Recipe) -> tuple[Any, dict[Site, str]]:
 
 def _traced_with(code: Code, picks: Mapping[str, str]) -> tuple[Any, dict[Site, str]]:
     seen: dict[Site, str] = {}
+    revise = rule_for(code)
     # 64-bit types exist while the program is built and nowhere else: the process's own JAX
     # configuration is not ours to change.
-    with jax.enable_x64(True), picking(picks, seen):
+    with jax.enable_x64(True), picking(picks, seen, revise):
         jitted = jax.jit(
             lower(code),
             donate_argnums=code.donated,

@@ -29,6 +29,7 @@ from ..observe.program_log import describe, explaining, say
 from ..platform.background import later
 from ..platform.blas_threads import leave_one
 from ..platform.jax_devices import has_begun
+from ..platform.turns import short_turns
 from ..segments.code import Code
 from .compiling import compile_code
 from .host_program import HostProgram
@@ -51,7 +52,7 @@ _WHOLE_SHARE: Final = 0.65
 # since that is compiled as a whole soon.
 _ENOUGH: Final = 0.03
 _SEVERAL: Final = 6
-_OFTEN: Final = 16
+_OFTEN: Final = 64
 _LONG: Final = 5e-4
 # When a whole is compiled: at the second launch at the earliest; when it came again so often in a
 # row, each time in as many turns as loops have (more often where it is as small as what makes the
@@ -276,7 +277,7 @@ class Maker:
         """Compiles a whole ahead; where that fails, running step by step says what is wrong."""
         started = perf_counter()
         try:
-            with leave_one():
+            with leave_one(), short_turns():
                 self._compile(program)
         except Exception as error:
             described = describe(program.code)

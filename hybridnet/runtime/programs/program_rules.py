@@ -7,19 +7,43 @@ that is wrong for a program as a whole, it is said here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from hybridnet.ops.core.alternatives import PLAIN, Site
 from hybridnet.ops.nn.conv.onednn import NAME as _BY_ONEDNN
 from hybridnet.ops.nn.conv.onednn import multiplications
 
-__all__ = ["picks_for"]
+from ..platform.jax_devices import platform_of
+from ..segments.code import Code
+
+__all__ = ["picks_for", "rule_for"]
 
 _IMAGES: Final = ("Convolution", "Pooling", "BatchNorm", "_backward_BatchNorm")
 # Multiplications in a dense layer from which on its weights take so long to be read that nothing
 # beside it matters.
 _LARGE: Final = 1 << 27
+
+
+def rule_for(code: Code) -> Callable[[Site, str], str] | None:
+    """Returns what is made of the operators' own choices in a program; None: they stand.
+
+    Dense layers without convolutions are faster by XLA's own products, where several of a step run
+    at once, each on one core; oneDNN takes one after the other, on all cores. Three of them
+    (784-512-512-10, batch 128), a training step: 3.5 ms by oneDNN and 2.9 without. Beside
+    convolutions, which take turns anyway, they are not (LeNet 0.98, AlexNet 0.98 of the time).
+    """
+    if any("Convolution" in name for name in _names(code)):
+        return None
+    return lambda site, by: PLAIN if by == _BY_ONEDNN and _is_small_product(site) else by
+
+
+def _names(code: Code) -> Iterator[str]:
+    """Yields the names of a structure's operators, those of its graphs included."""
+    for call, _ in code.instructions:
+        yield call.name
+        if call.has_parts:
+            yield from (part.name for part, _ in call.lay_open(platform_of(code.ctx)).instructions)
 
 
 def picks_for(sites: Mapping[Site, str]) -> dict[str, str]:
@@ -29,21 +53,12 @@ def picks_for(sites: Mapping[Site, str]) -> dict[str, str]:
     end to end, since these are sums of slices. Three of them (64 channels, 28x28, batch 16), each
     with a 1x1 convolution and batch norms: 297 ms with the channels last, 110 plain, 840 mixed.
 
-    Dense layers without convolutions are faster by XLA's own products, where several of a step run
-    at once, each on one core; oneDNN takes one after the other, on all cores. Three of them
-    (784-512-512-10, batch 128), a training step: 3.5 ms by oneDNN and 2.9 without. Beside
-    convolutions, which take turns anyway, they are not (LeNet 0.98, AlexNet 0.98 of the time).
-
     Args:
         sites: where the program's operators have several lowerings, and what their rules chose.
     """
     if any(_is_depthwise_gradient(site) and by != _BY_ONEDNN for site, by in sites.items()):
         return _plain(site for site, by in sites.items() if by != PLAIN and _has_images(site))
-    if any(site.call.name == "Convolution" for site in sites):
-        return {}
-    return _plain(
-        site for site, by in sites.items() if by == _BY_ONEDNN and _is_small_product(site)
-    )
+    return {}
 
 
 def _plain(sites: Iterable[Site]) -> dict[str, str]:
