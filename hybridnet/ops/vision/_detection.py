@@ -6,11 +6,14 @@ and do whole rows of overlaps at a time; no gradient goes through them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from hybridnet.ops.host.namespace import at, jnp, lax
 
 __all__ = ["as_format", "corners", "greedy_matching", "kept_boxes", "overlaps"]
+
+# Boxes up to which all pairs of them are compared at once: a quarter of a million.
+_AT_ONCE: Final = 512
 
 
 def corners(boxes: Any, format: str) -> Any:
@@ -30,7 +33,12 @@ def as_format(boxes: Any, format: str) -> Any:
 
 
 def _area(boxes: Any) -> Any:
-    return jnp.prod(jnp.maximum(boxes[..., 2:] - boxes[..., :2], 0), -1)
+    return _product_of_sides(boxes[..., 2:] - boxes[..., :2])
+
+
+def _product_of_sides(sides: Any) -> Any:
+    """(..., 2) multiplied; 0 where one is negative. (NumPy's `prod` takes ten times as long.)"""
+    return jnp.maximum(sides[..., 0], 0) * jnp.maximum(sides[..., 1], 0)
 
 
 def overlaps(lhs: Any, rhs: Any) -> Any:
@@ -40,7 +48,7 @@ def overlaps(lhs: Any, rhs: Any) -> Any:
     """
     low = jnp.maximum(lhs[:, None, :2], rhs[None, :, :2])
     high = jnp.minimum(lhs[:, None, 2:], rhs[None, :, 2:])
-    both = jnp.prod(jnp.maximum(high - low, 0), -1)
+    both = _product_of_sides(high - low)
     either = _area(lhs)[:, None] + _area(rhs) - both
     return jnp.where(either > 0, both / jnp.where(either > 0, either, 1), 0)
 
@@ -62,11 +70,23 @@ def kept_boxes(
     # The last box there is ends the loop: often a few hundred of some thousands are.
     stop = jnp.max(jnp.where(among, positions + 1, 0), initial=0)
 
-    def step(index: Any, kept: Any) -> Any:
-        (overlap,) = overlaps(lax.dynamic_slice_in_dim(boxes, index, 1), boxes)
+    def suppressed(rows: Any, of: Any, after: Any) -> Any:
+        overlap = overlaps(rows, boxes)
         above = overlap >= threshold if inclusive else overlap > threshold
-        gone = above & (positions > index) & (classes == classes[index])
-        return kept & ~(gone & kept[index])
+        return above & (positions > after[:, None]) & (classes == of[:, None])
+
+    if count <= _AT_ONCE:
+        by_each = suppressed(boxes, classes, positions)
+
+        def step(index: Any, kept: Any) -> Any:
+            return kept & ~(by_each[index] & kept[index])
+
+    else:
+
+        def step(index: Any, kept: Any) -> Any:
+            row, of = (lax.dynamic_slice_in_dim(x, index, 1) for x in (boxes, classes))
+            (gone,) = suppressed(row, of, jnp.reshape(index, 1))
+            return kept & ~(gone & kept[index])
 
     return lax.fori_loop(0, stop, step, among)
 
