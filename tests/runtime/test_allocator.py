@@ -99,9 +99,9 @@ def test_memory_can_be_given_back():
             with open("/proc/self/statm") as file:
                 return int(file.read().split()[1]) * 4096
 
-        x = mx.nd.zeros((60, 1000, 1000)) + 1
-        x.wait_to_read()
-        del x
+        arrays = [mx.nd.ones((1000, 1000)) + i for i in range(60)]
+        mx.nd.waitall()
+        arrays.clear()
         mx.nd.waitall()
         held = resident()
         mx.cpu().empty_cache()

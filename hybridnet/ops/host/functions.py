@@ -211,6 +211,8 @@ def _allclose(x: Array, y: Array, *args: Any, **kwargs: Any) -> Array:
 
 @named("unique")
 def _unique(x: Array, *, size: int, fill_value: Any) -> Any:
+    if x.dtype == bool:
+        raise NoHostForm("unique of bool")  # which JAX refuses
     found = np.unique(x)[:size]
     return np.pad(found, (0, size - len(found)), constant_values=fill_value)
 

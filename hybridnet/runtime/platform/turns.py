@@ -21,7 +21,7 @@ _SHORT: Final = 2e-4
 _lock: Final = threading.RLock()
 
 
-class _State:
+class _Turns:
     """How many want short turns, and how long they were before."""
 
     wanting = 0
@@ -32,15 +32,15 @@ class _State:
 def short_turns() -> Iterator[None]:
     """A block beside which other threads wait for a short time only."""
     with _lock:
-        _State.wanting += 1
-        if _State.wanting == 1:
-            _State.before = sys.getswitchinterval()
-            sys.setswitchinterval(min(_SHORT, _State.before))
+        _Turns.wanting += 1
+        if _Turns.wanting == 1:
+            _Turns.before = sys.getswitchinterval()
+            sys.setswitchinterval(min(_SHORT, _Turns.before))
     try:
         yield
     finally:
         with _lock:
-            _State.wanting -= 1
+            _Turns.wanting -= 1
             # Who has set another since then wants that.
-            if not _State.wanting and sys.getswitchinterval() <= _SHORT:
-                sys.setswitchinterval(_State.before)
+            if not _Turns.wanting and sys.getswitchinterval() <= _SHORT:
+                sys.setswitchinterval(_Turns.before)

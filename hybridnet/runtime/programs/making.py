@@ -53,6 +53,7 @@ _WHOLE_SHARE: Final = 0.65
 _ENOUGH: Final = 0.03
 _SEVERAL: Final = 6
 _OFTEN: Final = 64
+_LOOP: Final = 16
 _LONG: Final = 5e-4
 # When a whole is compiled: at the second launch at the earliest; when it came again so often in a
 # row, each time in as many turns as loops have (more often where it is as small as what makes the
@@ -167,7 +168,10 @@ class Maker:
         weight = _weight(program.code)
         if weight < _SMALL and program.launches < _SEVERAL:
             return False
-        streak = _STREAK if weight >= _SMALL else _OFTEN
+        if weight >= _SMALL:
+            streak = _STREAK
+        else:  # without inputs it is what a network's parameters begin with, not a loop's step
+            streak = _LOOP if program.code.input_types else _OFTEN
         return program.streak >= streak or program.seconds >= _SHARE * _EACH * weight
 
     def _note_turn(self, program: Program) -> None:
