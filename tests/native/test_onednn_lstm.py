@@ -130,6 +130,7 @@ def test_other_networks_are_not_its_own(attrs: dict[str, Any]) -> None:
 
 
 def test_networks_that_are_trained_use_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HYBRIDNET_HOST", "off")
     x, weights = random(6, 32, 32), random(parameter_size("lstm", 32, 64, 2)) / 8
     kinds: set[int] = set()
     compute = onednn.compute

@@ -235,6 +235,7 @@ def test_what_it_makes_of_weights_counts_as_these() -> None:
 
 
 def test_training_goes_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HYBRIDNET_HOST", "off")
     x, labels = random(8, 3, 16, 16), np.arange(8) % 10
 
     def losses() -> list[float]:

@@ -436,6 +436,8 @@ class _At:
 
     def add(self, values: Any, mode: str | None = None) -> Array:
         """With these added, as often as a position is named."""
+        if self._array.dtype == bool:
+            raise NoHostForm("at add of bool")  # which JAX refuses
         changed = self._array.copy()
         np.add.at(changed, self._key, values)
         return changed
