@@ -221,6 +221,22 @@ def test_a_program_may_be_built_while_the_host_computes():
     np.testing.assert_allclose(by_xla, by_numpy, rtol=1e-6)
 
 
+def test_parts_are_compiled_while_the_host_computes(monkeypatch):
+    """As by a finalizer that runs in the middle of a host form."""
+    monkeypatch.setenv("HYBRIDNET_HOST", "off")
+    given = np.arange(21.0).reshape(3, 7)
+
+    def compute():
+        x = nd.array(given)
+        part = x[1:3, 2]
+        x[0:1] = 5
+        return part.asnumpy(), x.asnumpy()
+
+    part, whole = on_host(FUNCTIONS, compute)
+    np.testing.assert_array_equal(part, given[1:3, 2])
+    np.testing.assert_array_equal(whole[0], np.full(7, 5.0))
+
+
 def test_results_do_not_share_memory_with_inputs():
     x = nd.array(np.arange(6.0)).reshape((2, 3))
     views = [x.T, x.reshape((6,)), nd.identity(x), x[0], nd.broadcast_to(x[:1], (2, 3))]

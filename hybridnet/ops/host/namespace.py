@@ -111,8 +111,8 @@ def on_host(functions: Functions | None, compute: Callable[..., _Result], *args:
         NoHostForm: one is needed that is not there.
     """
     before = _mode.functions
-    _mode.functions = functions
     try:
+        _mode.functions = functions
         return compute(*args)
     finally:
         _mode.functions = before

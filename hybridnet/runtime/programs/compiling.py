@@ -15,6 +15,7 @@ from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
 from hybridnet.ops.core.alternatives import Site, picking
+from hybridnet.ops.host.namespace import by_jax
 
 from ..platform.jax_devices import device_of, platform_of, sharding_of
 from ..segments.code import Code
@@ -154,7 +155,8 @@ def _traced_with(code: Code, picks: Mapping[str, str]) -> tuple[Any, dict[Site, 
             keep_unused=True,
             out_shardings=sharding_of(code.ctx),
         )
-        return jitted.trace(*shapes_of(code)), seen
+        # (A finalizer that runs while the host computes may be what compiles.)
+        return by_jax(jitted.trace, *shapes_of(code)), seen
 
 
 def to_bytes(code: Code, executable: Any) -> bytes | None:

@@ -18,6 +18,7 @@ from hybridnet.base import config
 from hybridnet.base.dtype import is_float
 from hybridnet.base.lazy import jax, jnp
 from hybridnet.ops.core.alternatives import picking
+from hybridnet.ops.host.namespace import by_jax
 from hybridnet.passes.context import TOLERANCE
 
 from ..observe.program_log import describe, explaining, log, say
@@ -144,7 +145,7 @@ def specialize(
     with jax.enable_x64(True), picking(recipe.picks):
         shapes = shapes_of(code)
         program = lower_specialized(code, constant) or lower(code)
-        closed = jax.jit(program).trace(*shapes).jaxpr
+        closed = by_jax(jax.jit(program).trace, *shapes).jaxpr
         parts = split(closed, constant, config.constants_size())
         if parts is None or parts.nbytes < _LEAST_MADE:
             return None
