@@ -22,7 +22,9 @@ priority and push.
 Ctrl-C can raise between any two steps of the main thread. The inbox, the set of pending tasks, each
 task's state and the set of waits are each changed in single steps and in an order that loses
 nothing; `_recover` rebuilds the rest from these, and hands out again what may not have been handed
-out. A task that so reaches the pool twice runs once: `execute` takes only a ready one.
+out. A task that so reaches the pool twice runs once: `execute` takes only a ready one. If a second
+Ctrl-C strikes in there, `_struck` says so to the next `pump`, of whatever thread, which recovers
+first. (It is set where a handler of exceptions begins, and there nothing can strike.)
 """
 
 from __future__ import annotations
@@ -31,13 +33,16 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import final
+from typing import Final, final
 
 from hybridnet.engine.pool import AbstractPool
 from hybridnet.engine.schedule import Schedule
 from hybridnet.engine.task import IDLE_LANE, NEW, READY, RUNNING, WAIT_LANE, WAITING, Task, Var
 
 __all__ = ["Coordinator"]
+
+#: Seconds to wait for the lock after an interruption.
+_PATIENCE: Final = 0.05
 
 
 @final
@@ -54,6 +59,10 @@ class Coordinator:
         self.inbox: deque[Task | Var] = deque()
         #: waits whose latch was not released yet.
         self._waits: set[Task] = set()
+        #: whether something was interrupted, and nobody has recovered from it yet.
+        self._struck = False
+        #: whether the holder of the lock is changing the schedule.
+        self._changing = False
         self._renew_lock()
 
     def post(self, event: Task | Var) -> None:
@@ -63,27 +72,32 @@ class Coordinator:
 
     def pump(self) -> None:
         """Handle the events in the inbox, unless another thread, or a caller of ours, does."""
-        if self._is_owned():
+        # (A thread that was interrupted may have the lock still.)
+        if self._is_owned() and (self._changing or not self._struck):
             return
         inbox, lock = self.inbox, self._lock
         try:
+            if self._struck:
+                self._recover()
             while inbox and lock.acquire(False):
                 todo: list[Task] = []
                 try:
+                    self._changing = True
                     for _ in range(len(inbox)):
                         todo += self._handle(inbox[0])
                         inbox.popleft()
                 finally:
+                    self._changing = False
                     lock.release()
                 for task in todo:
                     self._dispatch(task)
         except BaseException:
-            while True:  # here, so that the `try` begins before anything that Ctrl-C could strike
-                try:
-                    self._recover()
-                    break
-                except KeyboardInterrupt:
-                    continue
+            self._struck = True
+            try:
+                self._recover()
+            except BaseException:  # another thread may have recovered from the first one only
+                self._struck = True
+                raise
             raise
 
     def _handle(self, event: Task | Var) -> Sequence[Task]:
@@ -110,11 +124,23 @@ class Coordinator:
             self._waits.discard(task)
 
     def _recover(self) -> None:
-        """Put things right after an exception in `pump`. If interrupted, call it again."""
-        if not self._is_owned():
-            self._lock.acquire()
-        todo = self._rebuild()
+        """Put things right after an exception in `pump`. If interrupted, it must be called again.
+
+        A thread that was interrupted may have kept the lock: then it does this itself, when it has
+        news again, or waits.
+        """
+        if self._changing and self._is_owned():
+            return  # a finalizer, in the middle of it
+        if not self._is_owned() and not self._lock.acquire(True, _PATIENCE):
+            return
+        try:
+            self._changing = True
+            todo = self._rebuild()
+            self._struck = False
+        finally:
+            self._changing = False
         self._lock.release()
+        self.pool.rouse()
         for task in todo:
             self._dispatch(task)
         self.pump()
@@ -165,6 +191,7 @@ class Coordinator:
         """In a forked child: a new lock and no waits. The pool is the engine's affair."""
         self._renew_lock()
         self._waits.clear()
+        self._struck = self._changing = False
 
     def _renew_lock(self) -> None:
         # A reentrant lock, not to enter twice but because it knows whether this thread has it: a

@@ -35,6 +35,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from heapq import heappop, heappush
 from time import monotonic
 from typing import Final, Protocol, final
@@ -77,6 +78,9 @@ class AbstractPool(ABC):
     @abstractmethod
     def submit(self, task: Task) -> None:
         """Run a ready task, now or later."""
+
+    def rouse(self) -> None:  # noqa: B027, most pools have nobody to wake
+        """Wake whoever may have been forgotten, after an interruption of `submit`."""
 
     def new_latch(self) -> Latch:
         """A latch for one thread to sleep on in `wait`, until `release` is called."""
@@ -129,12 +133,29 @@ class _InlineState(threading.local):
     freed: list[_Entry] | None = None
 
 
+class _Chain:
+    """Tasks that one thread runs one after the other, each freed by one before it."""
+
+    __slots__ = ("freed", "interrupt", "task")
+
+    def __init__(self, task: Task) -> None:
+        #: what runs, or is about to; None when all have ended.
+        self.task: Task | None = task
+        self.freed: list[_Entry] = []
+        #: Ctrl-C, if it was pressed.
+        self.interrupt: KeyboardInterrupt | None = None
+
+
 @final
 class InlinePool(AbstractPool):
     """Runs a task at once, in the thread that made it ready.
 
     A task pushed by a running task runs inside it. Tasks freed by a completion run one after the
     other when the completion is over, so a long chain does not nest.
+
+    Ctrl-C can strike between any two steps: what is left to do is in the chain and the states of
+    its tasks, so it goes on from there. A second one can strike where the first is handled, and
+    where a loop jumps back, which is outside of what it holds; so there is a loop around the loop.
     """
 
     def __init__(self) -> None:
@@ -142,37 +163,45 @@ class InlinePool(AbstractPool):
 
     def submit(self, task: Task) -> None:
         """Run the task now, or at the end of the completion that freed it."""
-        state = self._state
-        if state.freed is not None:
-            heappush(state.freed, (-task.priority, -task.depth, task.seq, task))
+        if self._state.freed is not None:
+            heappush(self._state.freed, (-task.priority, -task.depth, task.seq, task))
             return
-        runner = self._runner
-        assert runner is not None
-        freed: list[_Entry] = []
-        interrupt: KeyboardInterrupt | None = None
-        current: Task | None = task
-        while current is not None:
-            try:  # a second Ctrl-C can strike at the jump back, outside of the inner `try`
-                while current is not None:
-                    try:  # Ctrl-C can strike between any two steps: what is left is in the state
-                        if current.state is READY:
-                            runner.execute(current)
-                        if isinstance(current.error, KeyboardInterrupt):
-                            interrupt = current.error
-                        if current.state is RUNNING and not current.is_async:
-                            state.freed = freed
-                            runner.finish(current)
-                        current = heappop(freed)[3] if freed else None
-                    except KeyboardInterrupt as error:
-                        interrupt = error
-                        if current is not None and current.state is RUNNING:
-                            current.error = current.error or error
-                    finally:
-                        state.freed = None
+        chain = _Chain(task)
+        while chain.task is not None:
+            try:
+                self._run_all(chain)
             except KeyboardInterrupt as error:
-                interrupt = error
-        if interrupt is not None:
-            raise interrupt  # Ctrl-C is for the program, not only for the task it struck
+                chain.interrupt = error
+        if chain.interrupt is not None:
+            raise chain.interrupt  # it is for the program, not only for the task it struck
+
+    def _run_all(self, chain: _Chain) -> None:
+        while chain.task is not None:
+            try:
+                self._run_one(chain, chain.task)
+            except KeyboardInterrupt as error:
+                chain.interrupt = error
+                if chain.task is not None and chain.task.state is RUNNING:
+                    chain.task.error = chain.task.error or error
+
+    def _run_one(self, chain: _Chain, task: Task) -> None:
+        runner, state = self._runner, self._state
+        assert runner is not None
+        try:
+            if task.state is READY:
+                runner.execute(task)
+            if isinstance(task.error, KeyboardInterrupt):
+                chain.interrupt = task.error
+            if task.state is RUNNING and not task.is_async:
+                state.freed = chain.freed
+                runner.finish(task)
+            if chain.freed:
+                chain.task = chain.freed[0][3]  # before it is taken out: what has ended runs once
+                heappop(chain.freed)
+            else:
+                chain.task = None
+        finally:
+            state.freed = None
 
     def close(self) -> None:
         """Nothing to stop."""
@@ -197,7 +226,7 @@ def default_workers() -> dict[str, int]:
 
 
 class _Lane:
-    __slots__ = ("heap", "idle", "limit", "name", "started")
+    __slots__ = ("gates", "heap", "idle", "limit", "name", "started")
 
     def __init__(self, name: str, limit: int) -> None:
         self.name = name
@@ -205,6 +234,8 @@ class _Lane:
         #: workers started and not ended; changed under the pool's lock.
         self.started = 0
         self.heap: list[_Entry] = []
+        #: gates of all workers.
+        self.gates: set[threading.Lock] = set()
         #: gates of the sleeping workers.
         self.idle: deque[threading.Lock] = deque()
 
@@ -290,12 +321,25 @@ class ThreadPool(AbstractPool):
         """Number of workers started and not ended."""
         return len(self._threads)
 
+    def rouse(self) -> None:
+        """Open the gates that are in nobody's hands.
+
+        Ctrl-C can strike when a gate was taken from the stack and is not open yet: its worker would
+        sleep for ever. One that is busy passes its gate once more for nothing.
+        """
+        for lane in self._lanes.values():
+            for gate in lane.gates - set(lane.idle):
+                with suppress(RuntimeError):  # it is open
+                    gate.release()
+
     def _wake(self, lane: _Lane) -> None:
         if lane.idle:
             try:
                 lane.idle.pop().release()
             except IndexError:  # another thread was quicker: that worker sees our task too
                 self._wake(lane)
+            except RuntimeError:  # it was open already (see `rouse`): that worker does, too
+                pass
         elif lane.started < lane.limit or self._closed:
             self._grow(lane)
 
@@ -344,6 +388,13 @@ class ThreadPool(AbstractPool):
 
     def _work(self, lane: _Lane) -> None:
         gate = _taken_lock()
+        lane.gates.add(gate)
+        try:
+            self._work_behind(gate, lane)
+        finally:
+            lane.gates.discard(gate)
+
+    def _work_behind(self, gate: threading.Lock, lane: _Lane) -> None:
         heap, idle, run = lane.heap, lane.idle, self._run
         assert run is not None
         while True:
@@ -364,6 +415,9 @@ class ThreadPool(AbstractPool):
                         gate.acquire()
                     continue
                 gate.acquire()
+                if gate in idle:  # opened by `rouse`, which takes none from the stack
+                    with suppress(ValueError):
+                        idle.remove(gate)
                 continue
             run(task)
             del task  # a sleeping worker must not keep a task, and what its error holds, alive
