@@ -22,7 +22,7 @@ pytestmark = pytest.mark.optimized
 
 _STEPS = thorough(10_000, 3000)
 _PERIOD = 1000  # steps between two looks at the process
-_READ_EVERY = 50  # steps between two losses that are read, as a progress bar does
+_READ_EVERY = 10  # steps between two losses that are read, as a progress bar does
 _BATCH, _INPUTS, _CLASSES = 16, 12, 4
 # Memory that allocators may take or give back between looks. One kilobyte kept per step is 2 MB in
 # the suite and 9 MB at night.
