@@ -72,7 +72,7 @@ class Coordinator:
 
     def pump(self) -> None:
         """Handle the events in the inbox, unless another thread, or a caller of ours, does."""
-        # (A thread that was interrupted may have the lock still.)
+        # A finalizer, in the middle of a change; or who was interrupted has the lock still.
         if self._is_owned() and (self._changing or not self._struck):
             return
         inbox, lock = self.inbox, self._lock
@@ -129,8 +129,6 @@ class Coordinator:
         A thread that was interrupted may have kept the lock: then it does this itself, when it has
         news again, or waits.
         """
-        if self._changing and self._is_owned():
-            return  # a finalizer, in the middle of it
         if not self._is_owned() and not self._lock.acquire(True, _PATIENCE):
             return
         try:

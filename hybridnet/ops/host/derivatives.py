@@ -102,8 +102,6 @@ _slope("lax.erfc", lambda y, x: (-2 / np.sqrt(np.pi)) * np.exp(-x * x))
 _slope("lax.erf_inv", lambda y, x: (np.sqrt(np.pi) / 2) * np.exp(y * y))
 _slope("lax.lgamma scipy.special.gammaln", lambda y, x: FUNCTIONS["lax.digamma"](x))
 _slope("scipy.special.gamma", lambda y, x: y * FUNCTIONS["lax.digamma"](x))
-
-
 _slope("nan_to_num", lambda y, x: np.isfinite(x))
 
 

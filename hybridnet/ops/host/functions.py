@@ -229,10 +229,9 @@ def _split(x: Array, indices: Any, axis: int = 0) -> list[Array]:
 
 
 @named("array_split", composed=True)
-def _array_split(x: Any, parts: int, axis: int = 0) -> list[Any]:
+def _array_split(x: Any, parts: int, axis: int = 0) -> Sequence[Any]:
     size, longer = divmod(x.shape[axis], parts)
-    ends = accumulate([size + (i < longer) for i in range(parts)], initial=0)
-    return [_part(x, axis, slice(*both)) for both in pairwise(ends)]
+    return lax.split(x, [size + (i < longer) for i in range(parts)], axis)
 
 
 @named("searchsorted")
@@ -308,9 +307,9 @@ def _slice_in_dim(
     return _part(x, axis, slice(start_index, limit_index, stride))
 
 
-@named("lax.split")
+@named("lax.split", composed=True)
 def _lax_split(x: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
-    return [_part(x, axis, slice(*both)) for both in pairwise(accumulate(sizes, initial=0))]
+    return jnp.split(x, [*accumulate(sizes)][:-1], axis)
 
 
 @named("lax.index_in_dim", composed=True)
@@ -517,7 +516,7 @@ def _log_softmax(x: Array, axis: Any = -1) -> Any:
 
 
 def _elu(x: Array, alpha: Any = 1.0) -> Any:
-    return np.where(x > 0, x, alpha * np.expm1(np.where(x > 0, 0, x)))
+    return _where(x > 0, x, alpha * np.expm1(_where(x > 0, 0, x)))
 
 
 @named("nn.selu", composed=True)

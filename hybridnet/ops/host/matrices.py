@@ -30,7 +30,7 @@ for _name in ("det", "inv", "slogdet"):
     _of_square(_name)
 
 
-def symmetric(x: Array) -> Array:
+def _symmetric(x: Array) -> Array:
     """Returns the symmetric part of matrices, which is what JAX factorizes."""
     part: Array = (x + x.mT) / 2
     return part
@@ -38,14 +38,14 @@ def symmetric(x: Array) -> Array:
 
 @named("linalg.eigh")
 def _eigh(x: Array, symmetrize_input: bool = True) -> Any:
-    values, vectors = np.linalg.eigh(symmetric(x) if symmetrize_input else x)
+    values, vectors = np.linalg.eigh(_symmetric(x) if symmetrize_input else x)
     return values, vectors
 
 
 @named("linalg.cholesky")
 @named("lax.linalg.cholesky")
 def _cholesky(x: Array) -> Any:
-    return np.linalg.cholesky(symmetric(x))
+    return np.linalg.cholesky(_symmetric(x))
 
 
 @named("lax.linalg.triangular_solve")

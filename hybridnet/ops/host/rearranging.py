@@ -237,8 +237,9 @@ def _broadcast_arrays(*arrays: Any) -> list[Any]:
     return [call("broadcast_to", x, shape) for x in arrays]
 
 
-def _cut(x: Any, parts: Sequence[Any], axis: int) -> list[Any]:
-    """Notes the parts that an array was cut into."""
+@composed("split")
+def _split(x: Any, indices: Any, axis: int = 0) -> list[Any]:
+    parts = FUNCTIONS["split"](x.value, indices, axis)
 
     def pull(grads: list[Any]) -> Any:
         pairs = zip(grads, parts, strict=True)
@@ -247,25 +248,12 @@ def _cut(x: Any, parts: Sequence[Any], axis: int) -> list[Any]:
     return list(noted_all(parts, [(x, pull)]))
 
 
-@composed("split")
-def _split(x: Any, indices: Any, axis: int = 0) -> list[Any]:
-    return _cut(x, np.split(x.value, indices, axis), axis)
-
-
-@composed("lax.split")
-def _lax_split(x: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
-    return _cut(x, FUNCTIONS["lax.split"](x.value, sizes, axis), axis)
-
-
 @rule("take_along_axis")
 def _take_along_axis_rule(
     y: Any, x: Any, indices: Any, axis: int | None = None, mode: str | None = None
 ) -> Sequence[Pull | None]:
-    if axis is None or indices.shape[axis] != 1:
-        return _rearranged(FUNCTIONS["take_along_axis"])(y, x, indices, axis, mode)
-    whole = list(x.shape)
-    whole[axis] = 1
-    if list(indices.shape) != whole:
+    one = None if axis is None else (*x.shape[:axis], 1, *x.shape[axis % x.ndim + 1 :])
+    if indices.shape != one:
         return _rearranged(FUNCTIONS["take_along_axis"])(y, x, indices, axis, mode)
 
     def pull(g: Any) -> Any:  # no element is taken twice

@@ -1,7 +1,7 @@
 """Shared by detection operators: formats of boxes, overlaps, suppression, greedy matching.
 
 All of it is for one image; `jax.vmap` makes it one for a batch. The loops are over boxes in order
-and do whole rows of overlaps at a time; no gradient goes through them.
+and do whole rows of overlaps at a time, or all of them before; no gradient goes through them.
 """
 
 from __future__ import annotations

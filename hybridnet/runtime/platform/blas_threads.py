@@ -6,25 +6,17 @@ processors takes twice as long as on one less, and the compilation takes longer,
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, Final
 
 from hybridnet.base.lazy import threadpoolctl
 from hybridnet.base.processor import num_threads
 
+from .passing import PassingSetting
+
 __all__ = ["keep_to_limit", "leave_one"]
-
-_lock: Final = threading.RLock()
-
-
-class _State:
-    """How many want a processor left alone, and the numbers of threads that there were before."""
-
-    leaving = 0
-    before: tuple[int, ...] = ()
 
 
 @cache
@@ -49,21 +41,13 @@ def _limit(number: int) -> tuple[int, ...]:
 @cache
 def keep_to_limit() -> None:
     """Lets NumPy have no more threads than were asked for; see `num_threads`."""
-    with _lock:
+    with _leaving.lock:
         _limit(num_threads())
 
 
-@contextmanager
-def leave_one() -> Iterator[None]:
+def leave_one() -> AbstractContextManager[None]:
     """A block in which NumPy leaves a processor to what the block does."""
-    with _lock:
-        _State.leaving += 1
-        if _State.leaving == 1:
-            _State.before = _limit(max(1, num_threads() - 1))
-    try:
-        yield
-    finally:
-        with _lock:
-            _State.leaving -= 1
-            if not _State.leaving:
-                _set(_State.before)
+    return _leaving.changed()
+
+
+_leaving: Final = PassingSetting(lambda: _limit(max(1, num_threads() - 1)), _set)

@@ -48,21 +48,21 @@ __all__ = ["Maker"]
 _WHOLE_SHARE: Final = 0.65
 # Seconds for which a program of one instruction has run on the host when it is compiled: about what
 # that takes; and how often, which is more than a network has layers of one shape, that are made
-# once. Or just how often, so that loops settle soon. A part of a larger structure may run longer,
-# since that is compiled as a whole soon.
+# once. Or just how often, so that loops settle. A part of a larger structure may run longer, since
+# that is compiled as a whole soon.
 _ENOUGH: Final = 0.03
 _SEVERAL: Final = 6
 _OFTEN: Final = 64
-_LOOP: Final = 16
 _LONG: Final = 5e-4
 # When a whole is compiled: at the second launch at the earliest; when it came again so often in a
-# row, each time in as many turns as loops have (more often where it is as small as what makes the
-# parameters of a network, see above); or when running it step by step has taken this
-# share of what its compilation will, by the seconds that it takes for each instruction. Sentences
-# of random lengths come again, too, but not soon.
+# row, each time in as many turns as loops have (more often where it is small, and as often as above
+# where it has no inputs either, as what makes the parameters of a network); or when running it step
+# by step has taken this share of what its compilation will, by the seconds that it takes for each
+# instruction. Sentences of random lengths come again, too, but not soon.
 _WARM: Final = 2
 _NEAR: Final = 8
 _STREAK: Final = 4
+_STREAK_SMALL: Final = 16
 _SMALL: Final = 8
 _SHARE: Final = 0.25
 _EACH: Final = 0.05
@@ -170,8 +170,8 @@ class Maker:
             return False
         if weight >= _SMALL:
             streak = _STREAK
-        else:  # without inputs it is what a network's parameters begin with, not a loop's step
-            streak = _LOOP if program.code.input_types else _OFTEN
+        else:
+            streak = _STREAK_SMALL if program.code.input_types else _OFTEN
         return program.streak >= streak or program.seconds >= _SHARE * _EACH * weight
 
     def _note_turn(self, program: Program) -> None:

@@ -33,7 +33,7 @@ def rule_for(code: Code) -> Callable[[Site, str], str] | None:
     (784-512-512-10, batch 128), a training step: 3.5 ms by oneDNN and 2.9 without. Beside
     convolutions, which take turns anyway, they are not (LeNet 0.98, AlexNet 0.98 of the time).
     """
-    if any("Convolution" in name for name in _names(code)):
+    if not {"Convolution", "_backward_Convolution"}.isdisjoint(_names(code)):
         return None
     return lambda site, by: PLAIN if by == _BY_ONEDNN and _is_small_product(site) else by
 
