@@ -63,6 +63,11 @@ WORK = {
             return x
         f(x).asnumpy(); f(x).asnumpy()
         """,
+    "garbage collected in the background": """
+        import gc
+        from hybridnet.runtime.platform import background
+        background.in_own_thread(lambda: [gc.collect(0) for _ in iter(int, 1)], "collects")
+        """,
     "a pool of threads": """
         pool = concurrent.futures.ThreadPoolExecutor(2)
         found = [pool.submit(lambda: nd.dot(x, x).asnumpy()) for _ in range(4)]

@@ -169,13 +169,35 @@ def _stop(threads: Iterable[int]) -> None:
     frames = sys._current_frames()
     # An exception that comes while a C++ library sets itself up ends the process, too.
     running = {each for each in threads if not _is_importing(frames.get(each))}
-    for thread in running:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_Left))
+    unheeded = _note_unheeded()
+    unheeded.update(running)
     end = monotonic() + _PATIENCE
     while running and monotonic() < end:
+        while unheeded:
+            thread = ctypes.c_ulong(unheeded.pop())
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(_Left))
         sleep(0.002)  # for these threads to run; nobody tells when they have come to XLA
         frames = sys._current_frames()
         running = {each for each in running if each in frames and not _is_compiling(frames[each])}
+
+
+def _note_unheeded() -> set[int]:
+    """Returns a set to which threads are added in which `_Left` came to nothing.
+
+    Python reports an exception that strikes in a finalizer or in a callback of the collector, and
+    goes on. Here it is to be raised once more instead.
+    """
+    unheeded: set[int] = set()
+    report = sys.unraisablehook
+
+    def note(unraisable: sys.UnraisableHookArgs) -> None:
+        if unraisable.exc_type is _Left:
+            unheeded.add(threading.get_ident())
+        else:
+            report(unraisable)
+
+    sys.unraisablehook = note
+    return unheeded
 
 
 def _is_importing(frame: FrameType | None) -> bool:
