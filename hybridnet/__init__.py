@@ -51,6 +51,7 @@ _MODULES: Final = {
     "passes": "hybridnet.passes",
     "profiler": "hybridnet.profiler",
     "random": "hybridnet.random",
+    "recordio": "hybridnet.recordio",
     "rnd": "hybridnet.random",
     "runtime": "hybridnet.runtime",
     "session": "hybridnet.session",
@@ -119,6 +120,7 @@ if TYPE_CHECKING:
     from . import passes as passes
     from . import profiler as profiler
     from . import random as random
+    from . import recordio as recordio
     from . import runtime as runtime
     from . import session as session
     from . import symbol as symbol

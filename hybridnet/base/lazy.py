@@ -1,4 +1,4 @@
-"""JAX and other modules that take long to import, imported at their first use.
+"""JAX and other modules that take long to import or may be missing, imported at their first use.
 
 ``from hybridnet.base.lazy import jnp`` costs nothing: the real module is imported when an attribute
 is first asked for, which happens when the first operator is lowered. So ``import hybridnet``, the
@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 __all__ = [
+    "cv2",
     "hashlib",
     "jax",
     "jax_core",
@@ -20,6 +21,7 @@ __all__ = [
     "linalg",
     "metadata",
     "mlir",
+    "numpy",
     "special",
     "subprocess",
     "tempfile",
@@ -28,11 +30,26 @@ __all__ = [
 ]
 
 
+#: Module that may be missing -> the package that has it, and hybridnet's extra that asks for that.
+_EXTRAS: Final = {"cv2": ("opencv-python-headless", "image")}
+
+
 class _LazyModule(ModuleType):
     """Stands for a module until one of its attributes is wanted."""
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(importlib.import_module(self.__name__), name)
+        try:
+            module = importlib.import_module(self.__name__)
+        except ModuleNotFoundError as error:
+            if error.name not in _EXTRAS:
+                raise
+            package, extra = _EXTRAS[error.name]
+            raise ModuleNotFoundError(
+                f"images need the package {package}, which is not installed; "
+                f"pip install 'hybridnet[{extra}]'",
+                name=error.name,
+            ) from error
+        value = getattr(module, name)
         # Kept here, so that the next access is an ordinary attribute look-up. ``config`` values
         # are objects that change inside, not attributes that are rebound, so this never goes stale.
         self.__dict__[name] = value
@@ -45,8 +62,10 @@ if TYPE_CHECKING:
     import tempfile
     from importlib import metadata
 
+    import cv2
     import jax
     import jax.numpy as jnp
+    import numpy
     import threadpoolctl
     from jax import lax
     from jax.extend import core as jax_core
@@ -55,6 +74,7 @@ if TYPE_CHECKING:
     from scipy import linalg, special
 else:
     hashlib = _LazyModule("hashlib")
+    cv2 = _LazyModule("cv2")  # an extra
     jax = _LazyModule("jax")
     jax_core = _LazyModule("jax.extend.core")
     jnp = _LazyModule("jax.numpy")
@@ -62,6 +82,7 @@ else:
     linalg = _LazyModule("scipy.linalg")  # which JAX needs
     metadata = _LazyModule("importlib.metadata")
     mlir = _LazyModule("jax.interpreters.mlir")
+    numpy = _LazyModule("numpy")
     special = _LazyModule("scipy.special")  # which JAX needs
     subprocess = _LazyModule("subprocess")
     tempfile = _LazyModule("tempfile")

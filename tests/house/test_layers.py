@@ -31,6 +31,7 @@ BELOW = {
     "util": ("base",),
     "numpy": ("ndarray", "util"),
     "numpy_extension": ("numpy", "random"),
+    "recordio": ("base",),
     "registry": ("base",),
     "lr_scheduler": ("registry",),
     "initializer": ("random", "registry"),
@@ -144,6 +145,10 @@ OUTSIDE = {
         "runtime": "hands NumPy arrays to XLA in a tenth of the time of JAX's public function",
     },
     "malt": {"tracing": "converts control flow"},
+    "cv2": {
+        "base": "loads it at its first use",
+        "recordio": "encodes and decodes images",
+    },
     "matplotlib": {"cli": "draws what a training run did"},
     "rich": {"cli": "tables and progress"},
     "threadpoolctl": {
@@ -214,7 +219,7 @@ def test_the_whole_tree_is_read(house):
     assert named <= set(house.sources)
     jax = {"jax", "jax_core", "jnp", "lax", "linalg", "mlir", "special", "xla_client"}
     assert set(house.lazy) == jax | {
-        *("hashlib", "metadata", "subprocess", "tempfile", "threadpoolctl")
+        *("cv2", "numpy", "hashlib", "metadata", "subprocess", "tempfile", "threadpoolctl")
     }
 
 
