@@ -4,6 +4,7 @@ from . import block as block
 from . import loss as loss
 from . import nn as nn
 from . import parameter as parameter
+from . import rnn as rnn
 from . import utils as utils
 from .block import Block, HybridBlock, SymbolBlock
 from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict
@@ -22,5 +23,6 @@ __all__ = [
     "loss",
     "nn",
     "parameter",
+    "rnn",
     "utils",
 ]

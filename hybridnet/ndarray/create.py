@@ -63,10 +63,25 @@ def _create(name: str, attrs: dict[str, Any], ctx: Context | None) -> NDArray:
     return made
 
 
+def _check_rest(function: str, given: dict[str, Any]) -> None:
+    """Raises a TypeError for arguments that neither arrays nor symbols take."""
+    for name in given:
+        if name != "name" and not name.startswith("__"):
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+
+
 def zeros(
-    shape: Dims, ctx: Context | None = None, dtype: Any = None, stype: str | None = None
+    shape: Dims,
+    ctx: Context | None = None,
+    dtype: Any = None,
+    stype: str | None = None,
+    **kwargs: Any,
 ) -> NDArray:
-    """Returns an array of zeros (float32 by default), in the storage type `stype`."""
+    """Returns an array of zeros (float32 by default), in the storage type `stype`.
+
+    ``name`` and attributes such as ``__layout__``, which symbols have, are passed over.
+    """
+    _check_rest("zeros", kwargs)
     if stype not in (None, "default"):
         kind = storage_type(stype, "nd.zeros")
         made: NDArray = kind.zeros(sizes_of("nd.zeros", shape), ctx or current_context(), dtype)
@@ -75,8 +90,9 @@ def zeros(
     return _create("_zeros", attrs, ctx)
 
 
-def ones(shape: Dims, ctx: Context | None = None, dtype: Any = None) -> NDArray:
-    """Returns an array of ones (float32 by default)."""
+def ones(shape: Dims, ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
+    """Returns an array of ones (float32 by default); further arguments as for `zeros`."""
+    _check_rest("ones", kwargs)
     attrs = {"shape": sizes_of("nd.ones", shape), "dtype": as_dtype(dtype or FLOAT32).name}
     return _create("_ones", attrs, ctx)
 

@@ -78,7 +78,7 @@ INSIDE = {
         "training": ("variables", "queues"),
         ".": ("operations/nn", "operations/sparse", "summaries", "training"),
     },
-    "gluon": {"nn": (".",), ".": ()},
+    "gluon": {"rnn": ("nn",), "nn": (".",), ".": ()},
     "ndarray": {"sparse": (".",), ".": ()},
     "ops": {
         "host": (),
