@@ -94,7 +94,7 @@ class Executor:
     ) -> None:
         self._symbol = symbol
         self._devices = devices
-        self._ctx = ctx
+        self._ctx = ctx.computes_on
         self._grad_req = dict(grad_req)
         self._programs = self._unwatched = programs
         self.arg_dict = dict(args)
@@ -106,9 +106,9 @@ class Executor:
         names = symbol.list_inputs()
         held = {**self.arg_dict, **self.aux_dict}
         self._inputs = [held[name] for name in names]
-        self._where: OnOneDevice | OnSeveralDevices = OnOneDevice(ctx)
+        self._where: OnOneDevice | OnSeveralDevices = OnOneDevice(self._ctx)
         if devices is not None:
-            self._where = OnSeveralDevices(ctx, [array.context for array in self._inputs])
+            self._where = OnSeveralDevices(self._ctx, [array.context for array in self._inputs])
         self._types = tuple(array.type for array in self._inputs)
         # Whole numbers have no gradient: their arrays stay as they are.
         self._wanted = tuple(

@@ -125,7 +125,10 @@ def num_threads() -> int:
 
 
 def num_cpu_devices() -> int:
-    """HYBRIDNET_NUM_CPU_DEVICES: how many virtual CPU devices ``cpu(i)`` there are (default 1)."""
+    """HYBRIDNET_NUM_CPU_DEVICES: how many devices XLA makes of the processor (default 1).
+
+    The contexts ``cpu(i)`` share them in turn.
+    """
     return _integer("HYBRIDNET_NUM_CPU_DEVICES", 1, 1)
 
 

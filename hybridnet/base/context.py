@@ -59,12 +59,16 @@ class Context(metaclass=_ContextType):
     default for arrays made inside it, and where nodes of symbols made inside it run.
 
     Args:
-        device_type: 'cpu', 'gpu', 'tpu', 'cpu_pinned' or 'cpu_shared' (the last two are host
-            memory like 'cpu'; JAX pins what it needs by itself), or another Context.
-        device_id: the device's number, from 0.
+        device_type: 'cpu', 'gpu', 'tpu', 'cpu_pinned' or 'cpu_shared' (the last two are names of
+            the memory of 'cpu'; JAX pins what it needs by itself), or another Context.
+        device_id: the device's number, from 0. There is a CPU for every number.
+
+    Attributes:
+        computes_on: where what is computed from arrays of this context is: of 'cpu_pinned' and
+            'cpu_shared' the CPU of that number, of others the context itself.
     """
 
-    __slots__ = ("__weakref__", "device_id", "device_type")
+    __slots__ = ("__weakref__", "computes_on", "device_id", "device_type")
 
     devtype2str: ClassVar[dict[int, str]] = {
         1: "cpu",
@@ -78,6 +82,7 @@ class Context(metaclass=_ContextType):
 
     device_type: str
     device_id: int
+    computes_on: Context
 
     def __new__(cls, device_type: str | Context, device_id: int = 0) -> Context:
         """Returns the one object for this type and number."""
@@ -96,6 +101,8 @@ class Context(metaclass=_ContextType):
         made = super().__new__(cls)
         object.__setattr__(made, "device_type", device_type)
         object.__setattr__(made, "device_id", device_id)
+        host = device_type in ("cpu_pinned", "cpu_shared")
+        object.__setattr__(made, "computes_on", Context("cpu", device_id) if host else made)
         return cls._made.setdefault((device_type, device_id), made)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -170,12 +177,16 @@ def set_default_context(ctx: Context) -> None:
 
 
 def cpu(device_id: int = 0) -> Context:
-    """Returns a CPU context; ``cpu(1)`` and up exist where HYBRIDNET_NUM_CPU_DEVICES allows."""
+    """Returns a CPU context. There is one for every number; see HYBRIDNET_NUM_CPU_DEVICES."""
     return Context("cpu", device_id)
 
 
 def cpu_pinned(device_id: int = 0) -> Context:
-    """Returns a context of host memory; kept for MXNet's programs, the same as `cpu`."""
+    """Returns a context of host memory; kept for MXNet's programs.
+
+    An array there is one of `cpu` under another name: the two mix, and what is computed from it is
+    on `cpu`.
+    """
     return Context("cpu_pinned", device_id)
 
 

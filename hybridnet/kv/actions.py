@@ -89,8 +89,8 @@ class ArrayActions(Actions[NDArray]):
     def _home(self, key: Key, values: Sequence[NDArray]) -> Context:
         home = self._homes.get(key)
         if home is None:
-            first = values[0].context
-            shared = all(value.context is first for value in values)
+            first = values[0].context.computes_on
+            shared = all(value.context.computes_on is first for value in values)
             home = first if shared or self._kind.merges_on == "device" else cpu(0)
             self._homes[key] = home
         return home
@@ -113,7 +113,7 @@ class ArrayActions(Actions[NDArray]):
         if array.stype != "default":
             return array.detach().as_in_context(ctx)
         value = array.read()
-        if array.context is not ctx:
+        if array.context.computes_on is not ctx.computes_on:
             device = device_of(ctx)
 
             def transfer(source: Any) -> Sequence[Any]:

@@ -60,7 +60,7 @@ def write_out(call: Call, outputs: list[Any], out: Any) -> Any:
             raise ShapeError(
                 f"{call.name}: out= must have shape {result.shape}, got {target.shape}"
             )
-        if target.context is not result.context:
+        if target.context.computes_on is not result.context.computes_on:
             raise contexts_differ(call, [result, target])
         target.replace(result, what)
     return out

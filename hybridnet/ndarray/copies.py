@@ -68,9 +68,14 @@ def put(host: np.ndarray[Any, Any], ctx: Context) -> Value:
 
 
 def send(array: Any, device: Any) -> Any:
-    """Starts a copy of a JAX or NumPy array to a device; returns the array that is to hold it."""
+    """Starts a copy of a JAX or NumPy array to a device; returns the array that is to hold it.
+
+    What holds a JAX array has memory of its own, also where that is on the device already, as
+    contexts of CPUs may share one.
+    """
+    alias = None if isinstance(array, (np.ndarray, np.generic)) else False
     with jax.enable_x64(True):
-        return jax.device_put(array, device)
+        return jax.device_put(array, device, may_alias=alias)
 
 
 @final
@@ -89,9 +94,10 @@ class CopyAcross(HostOnlyCall):
 
     def run(self, value: Value) -> Value:
         """Starts the copy; the result is ready when the source is and the transfer is done."""
-        if recorder.current_trace() is not None:
+        place = self.target.computes_on
+        if recorder.current_trace() is not None or place is self.source.computes_on:
             copy = get("_copy").bind({})[0]
-            return recorder.record(self.target, copy, (value,), (), (value.type,))[0]
+            return recorder.record(place, copy, (value,), (), (value.type,))[0]
         array = send(recorder.ready_array(value), device_of(self.target))
         note_dispatched(self.target, array)
         return Value(value.type, array)

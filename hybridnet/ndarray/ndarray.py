@@ -79,7 +79,9 @@ class NDArray(AbstractArray):
         made = _new(cls)
         storage = made._storage = _new(Storage)
         storage.type = made._type = value.type
-        storage.ctx = ctx
+        storage.ctx = ctx.computes_on
+        if storage.ctx is not ctx:
+            storage.label = ctx
         storage.value = value
         if recorder_thread.trace is not None:
             storage.owner = recorder_thread.trace
@@ -143,6 +145,7 @@ class NDArray(AbstractArray):
         values: list[Value] = []
         # What a trace must see, and what changes arrays, goes the long way.
         changes = call.takes_state or call.updates
+        label: Context | None = None
         trace = recorder_thread.trace
         direct = trace is None and not changes
         recording = tape.state.recording
@@ -170,8 +173,9 @@ class NDArray(AbstractArray):
         if found:
             cls = inputs[0].kind_of_results or cls
         else:
-            ctx = ctx or current_context()
-            check_device(ctx)  # a device that does not exist is an error here, not at the wait
+            label = ctx or current_context()
+            check_device(label)  # a device that does not exist is an error here, not at the wait
+            ctx = label.computes_on
         assert ctx is not None
         if changes:
             if recorder.several:
@@ -188,6 +192,9 @@ class NDArray(AbstractArray):
             outputs = [cls.from_value(made[0], ctx)]
         else:
             outputs = [cls.from_value(value, ctx) for value in made]
+        if label is not None and label is not ctx:
+            for output in outputs:
+                output._storage.label = label
         if recording:
             if call.takes_state:
                 edges.append(None)
@@ -381,7 +388,7 @@ class NDArray(AbstractArray):
     @property
     def context(self) -> Context:
         """Where the array is."""
-        return self._storage.ctx
+        return self._storage.label or self._storage.ctx
 
     ctx = context
 

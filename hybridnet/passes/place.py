@@ -25,7 +25,7 @@ from hybridnet.ops.core.call import Call, Types
 from .cost import CostModel
 from .earliest_finish import Plan, earliest_finish
 
-__all__ = ["DeviceSite", "Placement", "on_devices", "place"]
+__all__ = ["DeviceSite", "Placement", "asked_for", "on_devices", "place"]
 
 log: Final = logging.getLogger("hybridnet.placement")
 _GROUP: Final = stored_name("ctx_group")
@@ -143,6 +143,17 @@ def on_devices(graph: Graph, devices: Mapping[Node, str]) -> Graph:
 
 
 _ANYWHERE: Final = DeviceName()
+
+
+def asked_for(graph: Graph, groups: Mapping[str, DeviceName] | None = None) -> list[DeviceName]:
+    """Returns the devices that nodes of a graph name, not those inside loops and branches.
+
+    Args:
+        graph: the graph.
+        groups: where nodes run that have the attribute ``ctx_group``.
+    """
+    nodes = (*graph.inputs, *graph.nodes)
+    return list(dict.fromkeys(_wish(node, groups or {}) for node in nodes if node.attrs))
 
 
 def _wish(node: Node, groups: Mapping[str, DeviceName]) -> DeviceName:

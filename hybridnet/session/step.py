@@ -21,13 +21,13 @@ from hybridnet.graph.node import Edge, Graph, Node, topological
 from hybridnet.graph.structure import structure_of, with_open_scalars
 from hybridnet.graph.subgraph import names_devices
 from hybridnet.graph.transform import STATE, prepare
-from hybridnet.passes.place import on_devices, place
+from hybridnet.passes.place import asked_for, on_devices, place
 from hybridnet.passes.prune import pruned
 from hybridnet.runtime.devices.device import (
     device_at,
+    devices_with,
     find_device,
     full_name,
-    list_devices,
     sites_of,
 )
 from hybridnet.runtime.executor.partitioned import PartitionedCall
@@ -287,7 +287,7 @@ def _placed(graph: Graph, held: Mapping[Node, Context], home: Context, soft: boo
     inside = names_devices(graph)
     if not (away or inside or any(DEVICE in node.attrs for node in graph.nodes)):
         return _Where(home, None, {})
-    devices = list(dict.fromkeys([device_at(home), *list_devices()]))
+    devices = list(dict.fromkeys([device_at(home), *devices_with(asked_for(graph))]))
     fixed = {node: str(full_name(held[node])) for node in graph.inputs if node in held}
     found = place(graph, sites_of(devices), default=str(full_name(home)), fixed=fixed, soft=soft)
     contexts = {str(device.name): device.context for device in devices}

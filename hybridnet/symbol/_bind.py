@@ -204,7 +204,7 @@ def _check_names(what: str, names: Sequence[str]) -> None:
 
 def _check_contexts(what: str, arrays: Mapping[str, NDArray], places: Places) -> None:
     for name, array in arrays.items():
-        if array.context is not places.contexts[name]:
+        if array.context.computes_on is not places.contexts[name].computes_on:
             raise ParameterError(
                 f"bind: {what}[{name!r}] must be on {places.contexts[name]}, got {array.context}; "
                 "use as_in_context"

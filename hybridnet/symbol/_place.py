@@ -14,9 +14,9 @@ from hybridnet.graph.attributes import stored_name
 from hybridnet.graph.node import Graph, Node
 from hybridnet.graph.subgraph import names_devices
 from hybridnet.passes.context import PassContext
-from hybridnet.passes.place import Placement, place
+from hybridnet.passes.place import Placement, asked_for, place
 from hybridnet.runtime.devices.calibrate import costs_of
-from hybridnet.runtime.devices.device import Device, device_at, full_name, list_devices, sites_of
+from hybridnet.runtime.devices.device import Device, device_at, devices_with, full_name, sites_of
 
 __all__ = ["Places", "check_contexts", "places_of"]
 
@@ -81,9 +81,10 @@ def places_of(
     choice = [
         device_at(place) for place in dict.fromkeys([home] if isinstance(ctx, Context) else ctx)
     ]
-    # Several contexts are all there is to choose from; one is where nodes run that ask for none.
-    devices = choice if several else list(dict.fromkeys([*choice, *list_devices()]))
     names = {group: device_name(place) for group, place in groups.items()}
+    # Several contexts are all there is to choose from; one is where nodes run that ask for none.
+    there = devices_with(asked_for(graph, names))
+    devices = choice if several else list(dict.fromkeys([*choice, *there]))
     held = given or {}
     fixed = {node: str(full_name(held[node.name])) for node in graph.inputs if node.name in held}
     found = place(

@@ -186,7 +186,7 @@ def test_a_folder_that_refuses_files(
     ("arguments", "message"),
     [
         (("--batch-size", "201"), "--batch-size 201 is more than the 200 digits"),
-        (("--ctx", "cpu(9)"), r"cpu\(9\).*HYBRIDNET_NUM_CPU_DEVICES"),
+        (("--ctx", "gpu(9)"), r"gpu\(9\): this process has \w+ gpu device\(s\)"),
     ],
 )
 def test_settings_that_do_not_fit(

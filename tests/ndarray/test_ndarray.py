@@ -363,9 +363,6 @@ def test_arrays_of_two_contexts_do_not_mix():
 
 
 def test_a_context_that_is_not_there():
-    with pytest.raises(MXNetError, match=r"cpu\(9\): this process has 2 CPU device\(s\); set "
-                                         "HYBRIDNET_NUM_CPU_DEVICES=10"):  # fmt: skip
-        nd.zeros((2,), ctx=cpu(9))
     if not mx.num_gpus():
         with pytest.raises(MXNetError, match=r"gpu\(0\): this process has no gpu device"):
             nd.zeros((2,), ctx=mx.gpu())

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, final
 
 from hybridnet.base.context import Context
@@ -36,6 +36,7 @@ __all__ = [
     "Device",
     "JaxDevice",
     "device_at",
+    "devices_with",
     "find_device",
     "full_name",
     "list_devices",
@@ -124,7 +125,8 @@ class JaxDevice(Device):
         """JAX copies, and orders the copy after the program that makes the array."""
         with jax.enable_x64(True):
             given = array.numpy if type(array) is HostArray else array
-            return jax.device_put(given, sharding_of(self.context))
+            # Contexts of CPUs may share a device, and programs overwrite what is theirs.
+            return jax.device_put(given, sharding_of(self.context), may_alias=False)
 
     def run(self, code: Code, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
         """See `ProgramCache.run`."""
@@ -180,9 +182,27 @@ def device_at(context: Context) -> Device:
 
 
 def list_devices() -> list[Device]:
-    """Returns the devices of this process: JAX's, and then those that were registered."""
+    """Returns the devices of this process: JAX's, and then those that were registered.
+
+    Of CPUs those are listed that do not share a device of JAX with one before.
+    """
     own = [Context(kind, i) for kind in _JAX_TYPES for i in range(num_devices(kind))]
-    return [device_at(context) for context in dict.fromkeys((*own, *_registered))]
+    brought = [context for context in _registered if context.device_type not in _JAX_TYPES]
+    return [device_at(context) for context in (*own, *brought)]
+
+
+def devices_with(names: Iterable[DeviceName]) -> list[Device]:
+    """Returns the devices of this process, and the CPUs beyond them that have one of some names."""
+    more = filter(None, map(_cpu_named, names))
+    return list(dict.fromkeys((*list_devices(), *map(device_at, more))))
+
+
+def _cpu_named(name: DeviceName) -> Context | None:
+    """Returns the context of a CPU's name with a number; of other names None."""
+    if name.type != "cpu" or name.index is None:
+        return None
+    context = Context("cpu", name.index)
+    return context if name.covers(full_name(context)) else None
 
 
 def find_device(name: str | Context | DeviceName) -> Device:
@@ -193,7 +213,7 @@ def find_device(name: str | Context | DeviceName) -> Device:
         MXNetError: there is none.
     """
     wanted = device_name(name)
-    for device in list_devices():
+    for device in devices_with([wanted]):
         if wanted.covers(device.name):
             return device
     have = ", ".join(str(device.name) for device in list_devices())

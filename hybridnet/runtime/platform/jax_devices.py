@@ -104,6 +104,8 @@ def _available(platform: str) -> list[Any]:
 def device_of(ctx: Context) -> Any:
     """Returns the JAX device of a context.
 
+    There are as many CPU contexts as anybody names; they share JAX's CPU devices in turn.
+
     Raises:
         MXNetError: this process has no such device.
     """
@@ -121,14 +123,11 @@ def device_of(ctx: Context) -> Any:
         raise MXNetError(f"{ctx}: no such device was registered; see hn.runtime.register_device")
     platform = _PLATFORM[ctx.device_type]
     available = _available(platform)
-    if ctx.device_id < len(available):
-        return _devices.setdefault(ctx, available[ctx.device_id])
-    if platform == "cpu":
-        raise MXNetError(
-            f"{ctx}: this process has {len(available)} CPU device(s); set "
-            f"HYBRIDNET_NUM_CPU_DEVICES={ctx.device_id + 1} before the first array is made "
-            "(and before JAX is used)"
-        )
+    number = ctx.device_id
+    if platform == "cpu" and available:
+        number %= len(available)
+    if number < len(available):
+        return _devices.setdefault(ctx, available[number])
     have = f"{len(available)}" if available else "no"
     raise MXNetError(
         f"{ctx}: this process has {have} {platform} device(s); use cpu() or install a JAX for it"

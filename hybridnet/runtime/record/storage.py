@@ -36,13 +36,15 @@ class Storage:
 
     Attributes:
         type: its shape and dtype; every Value it holds has this type.
-        ctx: where it is.
+        ctx: where it is, and what is computed from it.
+        label: what its user calls that place, if it is not `ctx`; see `Context.computes_on`.
         value: its current Value. Use `read` and `write`, which a trace can see.
         owner: the trace it was made in, or None.
     """
 
     # No __slots__: one is made for each recorded operator, and most keep the defaults.
     owner: Any = None
+    label: Context | None = None
 
     def __init__(self, value: Value, ctx: Context) -> None:
         self.type: TensorType = value.type
