@@ -11,6 +11,8 @@ import importlib
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from .whole_import import import_whole
+
 __all__ = [
     "cv2",
     "hashlib",
@@ -38,14 +40,17 @@ class _LazyModule(ModuleType):
     """Stands for a module until one of its attributes is wanted."""
 
     def __getattr__(self, name: str) -> Any:
+        package = self.__name__.partition(".")[0]
+        if package == "jax":
+            import_whole(package)
         try:
             module = importlib.import_module(self.__name__)
         except ModuleNotFoundError as error:
             if error.name not in _EXTRAS:
                 raise
-            package, extra = _EXTRAS[error.name]
+            wheel, extra = _EXTRAS[error.name]
             raise ModuleNotFoundError(
-                f"images need the package {package}, which is not installed; "
+                f"images need the package {wheel}, which is not installed; "
                 f"pip install 'hybridnet[{extra}]'",
                 name=error.name,
             ) from error
