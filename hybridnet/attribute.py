@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hybridnet.base.errors import ParameterError
-from hybridnet.base.scopes import ScopeStack
+from hybridnet.base.scopes import ScopedType, ScopeStack
 
 __all__ = ["AttrScope"]
 
 _scopes: ScopeStack[AttrScope] = ScopeStack(lambda: AttrScope())
 
 
-class AttrScope:
+class AttrScope(metaclass=ScopedType):
     """Gives its attributes to every symbol made inside: ``with AttrScope(ctx_group="dev1"): ...``.
 
-    Inner scopes add to outer ones and win over them. `AttrScope.current` is the scope in force.
+    Inner scopes add to outer ones and win over them. `AttrScope.current` is the scope in force in
+    this thread; setting it replaces that.
 
     Args:
         attributes: the attributes, all strings; apart from MXNet's own (``ctx_group``,
@@ -25,8 +26,7 @@ class AttrScope:
         ParameterError: a value is not a string.
     """
 
-    #: The scope in force, with what it has from outer ones.
-    current = _scopes
+    _stack = _scopes
 
     def __init__(self, **attributes: str) -> None:
         for name, value in attributes.items():
@@ -35,16 +35,14 @@ class AttrScope:
                     f"AttrScope: attributes must be strings, got {name}={value!r}; "
                     f"write {name}={str(value)!r}"
                 )
-        self._attributes = attributes
+        self._attr = attributes
 
     def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:
         """Returns this scope's attributes with the given ones added, which win."""
-        return {**self._attributes, **(attr or {})}
+        return {**self._attr, **(attr or {})}
 
     def __enter__(self) -> AttrScope:
-        joined = AttrScope()
-        joined._attributes = _scopes.innermost.get(self._attributes)
-        _scopes.enter(joined)
+        _scopes.enter(AttrScope(**_scopes.innermost.get(self._attr)))
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from hybridnet.base.scopes import ScopeStack
+from hybridnet.base.scopes import ScopedType, ScopeStack
 
 __all__ = ["NameManager", "Prefix"]
 
 _managers: ScopeStack[NameManager] = ScopeStack(lambda: NameManager())
 
 
-class NameManager:
+class NameManager(metaclass=ScopedType):
     """Numbers the nodes of each kind, in the ``with`` block of this manager.
 
-    Subclasses may override `get`. `NameManager.current` is the manager in force.
+    Subclasses may override `get`. `NameManager.current` is the manager in force in this thread;
+    setting it replaces that.
     """
 
-    #: The manager of the innermost ``with`` block.
-    current = _managers
+    _stack = _managers
 
     def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
+        self._counter: dict[str, int] = {}
 
     def get(self, name: str | None, hint: str) -> str:
         """Returns the name of a new node.
@@ -30,8 +30,8 @@ class NameManager:
         """
         if name:
             return name
-        number = self._counts.get(hint, 0)
-        self._counts[hint] = number + 1
+        number = self._counter.get(hint, 0)
+        self._counter[hint] = number + 1
         return f"{hint}{number}"
 
     def __enter__(self) -> NameManager:

@@ -63,14 +63,42 @@ class _Scope:
         setattr(mode, self._part, self._were.pop())
 
 
+class _NumpyShapeScope(_Scope):
+    """What `np_shape` returns, under MXNet's name."""
+
+    def __init__(self, is_np_shape: bool) -> None:
+        super().__init__("shape", is_np_shape)
+        self._is_np_shape = is_np_shape
+
+
+class _ArrayScopeType(type):
+    """The class of `_NumpyArrayScope`, whose `_current` is the thread's mode, and can be set."""
+
+    @property
+    def _current(cls) -> _NumpyArrayScope:
+        return _NumpyArrayScope(mode.array)
+
+    @_current.setter
+    def _current(cls, scope: _NumpyArrayScope) -> None:
+        mode.array = scope._is_np_array
+
+
+class _NumpyArrayScope(_Scope, metaclass=_ArrayScopeType):
+    """What `np_array` returns, under MXNet's name."""
+
+    def __init__(self, is_np_array: bool) -> None:
+        super().__init__("array", is_np_array)
+        self._is_np_array = is_np_array
+
+
 def np_shape(active: bool = True) -> _Scope:
     """Returns a scope in which shapes are read as NumPy reads them, or are not."""
-    return _Scope("shape", bool(active))
+    return _NumpyShapeScope(bool(active))
 
 
 def np_array(active: bool = True) -> _Scope:
     """Returns a scope in which arrays are made with NumPy's semantics, or are not."""
-    return _Scope("array", bool(active))
+    return _NumpyArrayScope(bool(active))
 
 
 def is_np_shape() -> bool:
@@ -83,9 +111,17 @@ def is_np_array() -> bool:
     return mode.array
 
 
-def set_np_shape(active: bool) -> bool:
-    """Sets whether shapes are read as NumPy reads them; returns what was set before."""
-    was, mode.shape = mode.shape, bool(active)
+def set_np_shape(active: bool | int) -> bool:
+    """Sets whether shapes are read as NumPy reads them; returns what was set before.
+
+    Args:
+        active: True (1) for this thread, 2 for those started later too, False (0) for none.
+    """
+    was = mode.shape
+    if active in (0, 2):
+        mode.set_everywhere(bool(active))
+    else:
+        mode.shape = True
     return was
 
 

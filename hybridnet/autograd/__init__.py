@@ -9,6 +9,8 @@ In short::
     x.grad
 """
 
+from hybridnet.ndarray import NDArray
+
 from ._custom_gradient import custom_gradient
 from .function import Function
 from .gradient_tape import GradientTape
@@ -30,6 +32,7 @@ from .scopes import (
 __all__ = [
     "Function",
     "GradientTape",
+    "NDArray",
     "backward",
     "custom_gradient",
     "get_symbol",

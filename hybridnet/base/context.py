@@ -38,6 +38,15 @@ class _Current(threading.local):
         self.places: list[Any] = []
         self.default: Context | None = None
 
+    @property
+    def value(self) -> Context:
+        """The thread's current context, by the name that MXNet's ``Context._default_ctx`` has."""
+        return current_context()
+
+    @value.setter
+    def value(self, ctx: Context) -> None:
+        set_default_context(ctx)
+
 
 class _ContextType(type):
     """The class of `Context`, for what belongs to no one context."""
@@ -79,6 +88,7 @@ class Context(metaclass=_ContextType):
     }
     devstr2type: ClassVar[dict[str, int]] = {name: code for code, name in devtype2str.items()}
     _made: ClassVar[dict[tuple[str, int], Context]] = {}
+    _default_ctx: ClassVar[_Current]
 
     device_type: str
     device_id: int
@@ -155,6 +165,7 @@ class Context(metaclass=_ContextType):
 
 _current: Final = _Current()
 _DEFAULT: Final = Context("cpu", 0)
+Context._default_ctx = _current  # for programs that set its `value`, as MXNet's tests do
 
 
 def current_context() -> Context:

@@ -29,10 +29,16 @@ class _Mode(threading.local):
         self.array = _Mode.initial_array
         self.shape = _Mode.initial_shape
 
-    def set_everywhere(self, shape: bool, array: bool) -> None:
-        """Sets the mode of this thread, and what threads started later begin with."""
+    def set_everywhere(self, shape: bool, array: bool | None = None) -> None:
+        """Sets the mode of this thread, and what threads started later begin with.
+
+        Args:
+            shape: whether shapes are read as NumPy reads them.
+            array: whether arrays are made with NumPy's semantics; None leaves it as it is.
+        """
         _Mode.initial_shape = self.shape = shape
-        _Mode.initial_array = self.array = array
+        if array is not None:
+            _Mode.initial_array = self.array = array
 
 
 mode: Final = _Mode()

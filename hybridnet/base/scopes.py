@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-__all__ = ["ScopeStack"]
+__all__ = ["ScopeStack", "ScopedType"]
 
 _T = TypeVar("_T")
 
@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 class ScopeStack(Generic[_T]):
     """The objects of one kind whose ``with`` blocks this thread is in.
 
-    Put on a class, it reads as the innermost one: ``NameManager.current``.
+    `ScopedType` makes the innermost one the `current` of a class.
 
     Args:
         default: makes what counts outside all blocks, once for each thread.
@@ -44,5 +44,25 @@ class ScopeStack(Generic[_T]):
         """Goes back to what was innermost before."""
         self._stack().pop()
 
-    def __get__(self, instance: Any, owner: type[Any]) -> _T:
-        return self.innermost
+    def replace(self, scope: _T) -> None:
+        """Makes `scope` the innermost in place of the one that is; leaving the block ends both."""
+        self._stack()[-1] = scope
+
+
+class ScopedType(type):
+    """The class of classes whose `current` is in a `ScopeStack`, and can be set.
+
+    ``AttrScope.current = AttrScope(...)`` sets it for the thread, as in MXNet.
+    """
+
+    #: Set by the class.
+    _stack: ScopeStack[Any]
+
+    @property
+    def current(cls) -> Any:
+        """What counts now in this thread."""
+        return cls._stack.innermost
+
+    @current.setter
+    def current(cls, scope: Any) -> None:
+        cls._stack.replace(scope)

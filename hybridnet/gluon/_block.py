@@ -51,7 +51,7 @@ class Block:
         self._pre_hooks = HookDict()
         # Numbers of the kinds of blocks that were made in this one's scope.
         self._counters: dict[str, int] = {}
-        self._has_empty_prefix = prefix == ""
+        self._empty_prefix = prefix == ""
         self._prefix, self._params = prefix_and_params(prefix, params, self._alias())
 
     def _alias(self) -> str:
@@ -77,7 +77,7 @@ class Block:
 
     def name_scope(self) -> AbstractContextManager[Any]:
         """Returns a scope in which blocks that are made get this block's prefix."""
-        return name_scope(self, self._has_empty_prefix)
+        return name_scope(self, self._empty_prefix)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Registers a Block as a child and a Parameter as an own one."""

@@ -11,7 +11,7 @@ from hybridnet.name import NameManager, Prefix
 
 from ._parameter_dict import ParameterDict
 
-__all__ = ["name_scope", "prefix_and_params"]
+__all__ = ["BlockScope", "name_scope", "prefix_and_params"]
 
 
 class _Current(threading.local):
@@ -70,3 +70,23 @@ def name_scope(block: Any, empty: bool) -> Iterator[Any]:
             yield block
     finally:
         _current.block = outer
+
+
+class BlockScope:
+    """The scope of a block, and how prefixes are made in it, as MXNet's ``_BlockScope``.
+
+    Args:
+        block: what has a prefix, and knows whether its own part of it is empty.
+    """
+
+    create = staticmethod(prefix_and_params)
+
+    def __init__(self, block: Any) -> None:
+        self._scope = name_scope(block, block._empty_prefix)
+
+    def __enter__(self) -> BlockScope:
+        self._scope.__enter__()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self._scope.__exit__(*exc)

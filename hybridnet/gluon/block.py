@@ -2,6 +2,7 @@
 
 from ._block import Block
 from ._hybrid_block import HybridBlock
+from ._naming import BlockScope as _BlockScope  # noqa: F401 (a name that programs import)
 from ._symbol_block import SymbolBlock
 
 __all__ = ["Block", "HybridBlock", "SymbolBlock"]

@@ -13,6 +13,7 @@ from hybridnet.base.unsupported import missing
 from hybridnet.ops.core.handle import operator_function as _operator_function
 from hybridnet.ops.core.registry import public_operators as _public_operators
 
+from . import _internal as _internal
 from . import contrib as contrib
 from . import image as image
 from . import linalg as linalg

@@ -10,6 +10,7 @@ from hybridnet.base import modules
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import BOOL, INT64, as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
+from hybridnet.base.legacy import ARRAY_NAMES, no_library
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.call import Call
@@ -689,3 +690,11 @@ def _like(target: NDArray, source: NDArray) -> NDArray:
     """Returns an array with the values of `source` in the shape and dtype of `target`."""
     made: NDArray = NDArray.apply_call(cast_call(target._type), (source,))[0]
     return made
+
+
+def __getattr__(name: str) -> Any:
+    """Gives what programs import from MXNet's module of this name; see `hybridnet.base.legacy`."""
+    try:
+        return ARRAY_NAMES[name]
+    except KeyError:
+        raise no_library("ndarray.ndarray", name) from None
