@@ -624,15 +624,19 @@ class NDArray(AbstractArray):
         Args:
             grad_req: 'write' replaces the gradient at each backward, 'add' adds to it, 'null'
                 computes none.
-            stype: the storage of the gradient: 'default' or None (dense), or 'row_sparse', which
+            stype: the storage of the gradient: 'default' (dense), 'csr', or 'row_sparse', which
                 holds only rows that have one where operators can tell (`Embedding` with
                 ``sparse_grad=True``, `dot` of a csr array); that of others is searched for them.
+                None means that of this array.
 
         Raises:
             ParameterError: `grad_req` or `stype` is none of these.
         """
-        if stype in (None, "default"):
-            grad: NDArray = self.zeros_like().detach()
+        if stype is None:
+            stype = self.stype
+        if stype == "default":
+            dense = self if self.stype == "default" else self.tostype("default")
+            grad: NDArray = dense.zeros_like().detach()
         else:
             kind = storage_type(stype, "attach_grad")
             grad = kind.zeros(self.shape, self.context, self.inferred_dtype)
@@ -645,7 +649,7 @@ class NDArray(AbstractArray):
         if grad.shape != self.shape:
             raise ShapeError(f"the gradient array must have shape {self.shape}, got {grad.shape}")
         trace = recorder.current_trace()
-        if trace is not None and not trace.owns(self._storage):
+        if trace is not None and not (self.stype == "default" and trace.owns(self._storage)):
             raise MXNetError(_MARKED_IN_TRACE)
         self._edge = Edge(Leaf(grad, grad_req), 0)
 
@@ -657,10 +661,22 @@ class NDArray(AbstractArray):
         grad: NDArray | None = self._edge.node.grad
         return grad
 
+    @property
+    def _fresh_grad(self) -> bool:
+        """Whether `backward` has written the gradient since this was set to False; MXNet's name."""
+        return self.grad is not None and bool(self._edge.node.fresh)  # type: ignore[union-attr]
+
+    @_fresh_grad.setter
+    def _fresh_grad(self, fresh: bool) -> None:
+        if self.grad is not None:
+            self._edge.node.fresh = bool(fresh)  # type: ignore[union-attr]
+
     def zero_grad(self) -> None:
         """Sets the gradient to 0."""
-        if self.grad is not None:
+        if self.grad is not None and self.grad.stype == "default":
             self.grad[:] = 0
+        elif self.grad is not None:
+            self.grad.assign(self.grad.zeros_like())
 
     def backward(
         self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True

@@ -66,7 +66,7 @@ def annotate(node: Node, key: str, value: str, *, replace: bool = True) -> None:
 
 def scope_attributes(given: Mapping[str, str]) -> dict[str, str]:
     """Returns a new node's attributes: those given, over those of the scopes in force."""
-    attrs = AttrScope.current.get(given)
+    attrs: dict[str, str] = AttrScope.current.get(given)
     device = current_device()
     if device:
         attrs.setdefault(DEVICE, device)

@@ -53,16 +53,17 @@ class Leaf:
         summed: whether its gradient will be summed over devices, and so is wanted as soon as it is
             complete, while the rest of the backward pass still runs.
         watched: whether only who asks for its gradient is given it, and `backward` writes none.
+        fresh: whether `backward` has written the gradient since somebody set this to False.
     """
 
-    __slots__ = ("flows", "grad", "req", "sparse", "summed", "wanted", "watched")
+    __slots__ = ("flows", "fresh", "grad", "req", "sparse", "summed", "wanted", "watched")
 
     def __init__(self, grad: Any, req: str) -> None:
         self.grad = grad
         self.sparse = grad is not None and grad.stype != "default"
         self.req = req
         self.wanted = self.flows = req != "null"
-        self.summed = self.watched = False
+        self.summed = self.watched = self.fresh = False
 
 
 class TapeNode:

@@ -240,6 +240,7 @@ def _write_leaves(grads: dict[Edge, Any], reached: dict[Edge, None]) -> None:
             raise MXNetError(_SPARSE_IN_TRACE)
         if grad is not None and grad.stype != target.stype:
             grad = grad.tostype("default").tostype(target.stype)  # may wait, as below
+        leaf.fresh = True
         if leaf.req == "write":
             target.assign(target.zeros_like() if grad is None else grad)
         elif grad is not None:

@@ -165,3 +165,78 @@ def test_a_store_gives_rows_and_takes_sparse_gradients() -> None:
             store.row_sparse_pull("w", out=out, row_ids=nd.array([1]))
     with pytest.raises(MXNetError, match="'v' was not initialized"):
         store.row_sparse_pull("v", out=targets[0], row_ids=nd.array([1]))
+
+
+@pytest.mark.parametrize("stype", ["default", "row_sparse", "csr"])
+def test_sparse_arrays_are_variables(stype: str) -> None:
+    x = nd.array([[0, 2, 0], [3, 0, 0]]).tostype(stype)
+    x.attach_grad()
+    assert x.grad.stype == stype
+    with autograd.record():
+        y = x * x * 3 + x
+    assert y.stype == stype
+    y.backward(out_grad=nd.ones((2, 3)).tostype(stype))
+    wanted = [[1, 13, 1], [19, 1, 1]]
+    assert x.grad.stype == stype and x.grad.asnumpy().tolist() == wanted
+    assert x.detach().stype == stype and x.detach().grad is None
+    x.zero_grad()
+    assert x.grad.stype == stype and not x.grad.asnumpy().any()
+
+
+@pytest.mark.parametrize("of_array", ["default", "row_sparse", "csr"])
+@pytest.mark.parametrize("of_grad", ["default", "row_sparse", "csr"])
+def test_a_gradient_has_the_storage_asked_for(of_array: str, of_grad: str) -> None:
+    x = nd.array([[0, 2], [3, 0]]).tostype(of_array)
+    x.attach_grad(stype=of_grad)
+    assert x.grad.stype == of_grad
+    with autograd.record():
+        loss = x.square().sum()
+    loss.backward()
+    assert x.grad.stype == of_grad and x.grad.asnumpy().tolist() == [[0, 4], [6, 0]]
+
+
+def test_dense_variables_beside_sparse_arrays_have_gradients() -> None:
+    sparse, weight = nd.array([[1, 0, 2], [0, 0, 3]]).tostype("csr"), nd.ones((2, 3))
+    weight.attach_grad()
+    with autograd.record():
+        made = (sparse * weight) * 3
+    assert made.stype == "csr"
+    made.backward()
+    assert weight.grad.asnumpy().tolist() == [[3, 0, 6], [0, 0, 9]]
+
+
+def test_a_dense_form_and_a_copy_are_on_the_tape() -> None:
+    x = nd.array([[0, 2], [3, 0]]).tostype("row_sparse")
+    x.attach_grad()
+    with autograd.record():
+        dense, copied = x.tostype("default"), x.copy()
+        loss = (dense * dense + copied).sum()
+    loss.backward()
+    assert dense.grad is None and copied.grad is None
+    assert x.grad.asnumpy().tolist() == [[1, 5], [7, 1]]
+
+
+def test_a_row_sparse_weight_of_dot_has_a_row_sparse_gradient() -> None:
+    weight, x = nd.array(_TABLE).tostype("row_sparse"), np.float32([[0, 1, 0, 0], [2, 3, 0, 0]])
+    weight.attach_grad()
+    with autograd.record():
+        made = nd.dot(nd.array(x).tostype("csr"), weight)
+    made.backward()
+    assert weight.grad.indices.asnumpy().tolist() == [0, 1]
+    np.testing.assert_array_equal(weight.grad.asnumpy(), x.T @ np.ones((2, 3)))
+
+
+def test_a_gradient_is_fresh_until_somebody_says_otherwise() -> None:
+    x, y = nd.ones((2,)), nd.ones((2,))
+    for one in (x, y):
+        one.attach_grad()
+        assert one._fresh_grad is False
+    with autograd.record():
+        loss = x * 2 + y
+    loss.backward()
+    assert x._fresh_grad is y._fresh_grad is True
+    x._fresh_grad = y._fresh_grad = False
+    with autograd.record():
+        loss = (x * 2).detach() + y
+    loss.backward()
+    assert (x._fresh_grad, y._fresh_grad) == (False, True)

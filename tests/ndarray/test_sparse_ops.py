@@ -129,7 +129,6 @@ def test_a_square_sum_of_rows_stays_sparse() -> None:
         (lambda x: nd.elemwise_add(x, x[1:]), "elemwise_add: the inputs must have equal shapes"),
         (lambda x: nd.elemwise_mul(x, nd.ones((4, 1))), "must have equal shapes"),
         (lambda x: x.reshape((2, 6)), "reshape: requires a dense NDArray"),
-        (lambda x: x.attach_grad(), "attach_grad: requires a dense NDArray"),
         (lambda x: x[::2], "without a step"),
         (lambda x: x.tostype("row_sparse"), "from csr the storage type must be 'csr' or 'default'"),
         (lambda x: nd.array(A).tostype("coo"), "stype must be one of 'default', 'csr'"),

@@ -147,11 +147,17 @@ class BaseSparseNDArray(NDArray):
         scalars: tuple[Any, ...] = (),
         ctx: Context | None = None,
     ) -> list[Any]:
-        """Applies a call by its rule for sparse arrays, or to dense ones where there is none."""
+        """Applies a call by its rule for sparse arrays, or to dense ones where there is none.
+
+        On the tape there are dense arrays only: what a rule made gets the place there of what the
+        call would have made of dense ones, as far as the rule has not recorded it itself.
+        """
         rule = RULES.get(call.name)
         if rule is not None:
             made = rule(call, inputs, scalars)
             if made is not None:
+                if tape.state.recording and any(x.carries_gradient for x in inputs):
+                    _record_as_dense(call, inputs, scalars, made)
                 return made
         for index in call.mutates:
             if isinstance(inputs[index], BaseSparseNDArray):
@@ -191,14 +197,6 @@ class BaseSparseNDArray(NDArray):
     def reshape(self, *shape: Any, **kwargs: Any) -> NoReturn:
         """Not available, as in MXNet: ``x.tostype('default').reshape(...)``."""
         raise NotSupportedForSparseNDArray("reshape", None, *shape)
-
-    def mark_variable(self, grad: NDArray, grad_req: str) -> NoReturn:
-        """Not available: variables are dense; their gradients may be row-sparse."""
-        raise NotSupportedForSparseNDArray("attach_grad", None, grad_req)
-
-    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> NoReturn:
-        """Not available: variables are dense; their gradients may be row-sparse."""
-        raise NotSupportedForSparseNDArray("attach_grad", None, grad_req)
 
     # -- facts -------------------------------------------------------------------------------
 
@@ -261,7 +259,12 @@ class BaseSparseNDArray(NDArray):
             ParameterError: `stype` is another; as in MXNet, make it dense first.
         """
         if stype == "default":
-            return self.to_dense()
+            made = self.to_dense()
+            if tape.state.recording and self.carries_gradient:
+                # Not the place of the variable itself, whose `grad` it would show.
+                made.set_edge(self._edge)
+                made = made.copy()
+            return made
         if stype != self.stype:
             raise ParameterError(
                 f"cast_storage: from {self.stype} the storage type must be {self.stype!r} or "
@@ -271,7 +274,8 @@ class BaseSparseNDArray(NDArray):
 
     def copy(self) -> Self:
         """Returns a copy on the same context."""
-        return self.with_data(self._data)
+        copied: Self = type(self).apply_operator(registry.get("_copy"), (self,), {})
+        return copied
 
     def as_kind(self, kind: type[NDArray]) -> NDArray:
         """Returns an array of a class: itself, or a dense one of it."""
@@ -371,8 +375,24 @@ class BaseSparseNDArray(NDArray):
 
 
 def dense(value: Any) -> Any:
-    """Returns a dense array for a sparse one, and anything else as it is."""
-    return value.to_dense() if isinstance(value, BaseSparseNDArray) else value
+    """Returns a dense array for a sparse one, at its place on the tape; anything else as it is."""
+    if not isinstance(value, BaseSparseNDArray):
+        return value
+    made = value.to_dense()
+    made.set_edge(value.edge)
+    return made
+
+
+def _record_as_dense(
+    call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...], made: Sequence[NDArray]
+) -> None:
+    """Gives what a rule made of sparse arrays its places on the tape, where they are missing."""
+    if call.no_gradient or all(output.edge is not None for output in made):
+        return
+    whole = NDArray.apply_call(call, [dense(x) for x in inputs], scalars)
+    for output, same in zip(made, whole, strict=False):
+        if output.edge is None:
+            output.set_edge(same.edge)
 
 
 def upload(host: np.ndarray[Any, Any], ctx: Context) -> NDArray:
