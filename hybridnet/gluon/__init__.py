@@ -1,6 +1,7 @@
 """`gluon`: networks as Python objects, with their parameters and a trainer."""
 
 from . import block as block
+from . import data as data
 from . import loss as loss
 from . import nn as nn
 from . import parameter as parameter
@@ -20,6 +21,7 @@ __all__ = [
     "SymbolBlock",
     "Trainer",
     "block",
+    "data",
     "loss",
     "nn",
     "parameter",

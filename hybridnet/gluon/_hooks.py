@@ -43,6 +43,15 @@ class HookHandle:
         if hooks is not None:
             hooks.pop(self._number, None)
 
+    def __getstate__(self) -> tuple[HookDict | None, int]:
+        """Returns what pickle keeps: the hooks, and which of them is this handle's."""
+        return None if self._hooks is None else self._hooks(), self._number
+
+    def __setstate__(self, state: tuple[HookDict | None, int]) -> None:
+        """Becomes the handle whose ``__getstate__`` gave this state."""
+        hooks, self._number = state
+        self._hooks = None if hooks is None else weakref.ref(hooks)
+
     def __enter__(self) -> HookHandle:
         return self
 

@@ -1,7 +1,9 @@
-"""`gluon.utils`: splitting batches over devices, and clipping gradients."""
+"""`gluon.utils`: splitting batches over devices, clipping gradients, files from the network."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import warnings
 from collections.abc import Sequence
 from itertools import pairwise
@@ -16,8 +18,23 @@ from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray
 
 from ._hooks import HookHandle
+from .repository import DownloadError, check_sha1, download
+from .repository import repo_file_url as _get_repo_file_url
+from .repository import repo_url as _get_repo_url
 
-__all__ = ["HookHandle", "clip_global_norm", "split_and_load", "split_data"]
+__all__ = [
+    "DownloadError",
+    "HookHandle",
+    "_get_repo_file_url",
+    "_get_repo_url",
+    "check_sha1",
+    "clip_global_norm",
+    "download",
+    "replace_file",
+    "shape_is_known",
+    "split_and_load",
+    "split_data",
+]
 
 
 def split_data(
@@ -100,3 +117,52 @@ def clip_global_norm(
     if not np.isfinite(norm):
         warnings.warn(f"clip_global_norm: the norm is {norm}", stacklevel=2)
     return norm
+
+
+def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> None:
+    """Renames a file over another one in the same folder; at any time there is one or the other.
+
+    Raises:
+        OSError: it cannot be renamed; `src` is removed then.
+    """
+    try:
+        os.replace(src, dst)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.remove(src)
+        raise OSError(
+            error.errno,
+            f"replace_file: {os.fspath(src)} could not be moved to {os.fspath(dst)}: "
+            f"{error.strerror}; download it again",
+        ) from error
+
+
+def shape_is_known(shape: Sequence[int] | None) -> bool:
+    """Returns whether nothing in a shape is left open.
+
+    In NumPy's mode -1 stands for a size that is not known; otherwise 0 does, and () for a shape
+    that is not.
+
+    Raises:
+        ShapeError: a size is less than that.
+    """
+    unknown = -1 if mode.shape else 0
+    if shape is None or (not shape and not mode.shape):
+        return False
+    if any(size < unknown for size in shape):
+        raise ShapeError(f"shape_is_known: sizes must be at least {unknown}, got {tuple(shape)}")
+    return unknown not in shape
+
+
+def _brief_print_list(lst: Sequence[object], limit: int = 7) -> str:
+    """Returns the first and last names of a list, in quotes."""
+    names = [f"'{name}'" for name in lst]
+    if len(names) > limit:
+        half = limit // 2
+        names = [*names[:half], "...", *names[half - limit :]]
+    return ", ".join(names)
+
+
+def _indent(s_: str, numSpaces: int) -> str:
+    """Indents all lines but the first."""
+    return s_.replace("\n", "\n" + " " * numSpaces)

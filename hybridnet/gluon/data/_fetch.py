@@ -1,0 +1,49 @@
+"""Making one batch, wherever that is: in this thread, in another one, or in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from multiprocessing.context import TimeoutError as ProcessTimeout
+from typing import Any
+
+from hybridnet.base.errors import MXNetError
+
+__all__ = ["LoaderTimeout", "fetch", "timed_out"]
+
+
+class LoaderTimeout(MXNetError, ProcessTimeout):
+    """A batch was not made within a `DataLoader`'s timeout."""
+
+
+def timed_out(seconds: float, what: str) -> LoaderTimeout:
+    """Returns the error.
+
+    Args:
+        seconds: the timeout.
+        what: the workers were to do it.
+    """
+    return LoaderTimeout(
+        f"DataLoader: requires a batch within timeout={seconds} seconds, and its {what} made none; "
+        "give it more seconds, or find out why dataset[i] takes so long"
+    )
+
+
+def fetch(dataset: Any, positions: Sequence[Any], batchify: Callable[[Any], Any]) -> Any:
+    """Returns the batch of the samples at these positions.
+
+    Errors pass with a note that says which sample they are about.
+    """
+    samples = []
+    for position in positions:
+        try:
+            samples.append(dataset[position])
+        except Exception as error:
+            error.add_note(f"DataLoader: raised by sample {position} of the dataset")
+            raise
+    try:
+        return batchify(samples)
+    except Exception as error:
+        first = ", ".join(map(str, positions[:8]))
+        more = ", ..." if len(positions) > 8 else ""
+        error.add_note(f"DataLoader: raised by batchify_fn, with samples {first}{more}")
+        raise

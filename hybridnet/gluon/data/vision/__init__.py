@@ -1,0 +1,7 @@
+"""`gluon.data.vision`: data sets of images, and transforms of them."""
+
+from . import datasets as datasets
+from . import transforms as transforms
+from .datasets import CIFAR10, CIFAR100, MNIST, FashionMNIST
+
+__all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "datasets", "transforms"]

@@ -1,0 +1,59 @@
+"""From images to what networks take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....block import HybridBlock
+
+__all__ = ["Cast", "Normalize", "ToTensor"]
+
+
+class Cast(HybridBlock):
+    """Changes the dtype.
+
+    Args:
+        dtype: the new one.
+
+    Input of any shape and dtype; output of the same shape.
+    """
+
+    def __init__(self, dtype: Any = "float32") -> None:
+        super().__init__()
+        self._dtype = dtype
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Changes the dtype."""
+        return F.cast(x, self._dtype)
+
+
+class ToTensor(HybridBlock):
+    """Turns images of numbers up to 255 into channels first, float32, divided by 255.
+
+    Input (height, width, channel) or (batch, height, width, channel); output
+    (channel, height, width) or (batch, channel, height, width).
+    """
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Turns them."""
+        return F.image.to_tensor(x)
+
+
+class Normalize(HybridBlock):
+    """Subtracts a mean from each channel and divides it by a standard deviation.
+
+    Args:
+        mean: one number, or one for each channel.
+        std: likewise.
+
+    Input (channel, height, width) or (batch, channel, height, width), floating; output alike.
+    """
+
+    def __init__(self, mean: Any = 0.0, std: Any = 1.0) -> None:
+        super().__init__()
+        self._mean = mean
+        self._std = std
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Normalizes."""
+        return F.image.normalize(x, self._mean, self._std)
