@@ -12,13 +12,16 @@ Nothing in a file is trusted: whatever it holds, reading gives a graph or a Form
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from hybridnet.base.errors import FormatError, GraphError, MXNetError
+from hybridnet.base.numpy_mode import mode
 from hybridnet.ops.core.custom import CustomCall, custom_call
 from hybridnet.ops.core.operator import OpCall, Operator, check_input_count
 from hybridnet.ops.core.registry import REGISTRY
+from hybridnet.ops.core.rules import UNKNOWN
 
 from . import control_json
 from .attributes import HIDDEN, attributes_of, stored_name
@@ -40,7 +43,8 @@ def dumps(outputs: Sequence[Edge]) -> str:
         GraphError: a node applies something that has no name in such files.
     """
     graph = _listed(outputs)
-    graph["attrs"] = {"mxnet_version": ["int", _VERSION]}
+    read_as_numpy = {"is_np_shape": ["int", 1]} if mode.shape else {}
+    graph["attrs"] = {**read_as_numpy, "mxnet_version": ["int", _VERSION]}
     return json.dumps(graph, indent=2)
 
 
@@ -119,14 +123,30 @@ def loads(text: str | bytes) -> tuple[Edge, ...]:
         raise FormatError("symbol JSON: subgraphs are nested too deep") from error
 
 
-def _read(graph: Any, version: int | None) -> tuple[Edge, ...]:
-    """Reads a graph, or a subgraph of a file of this version."""
+class _Source(NamedTuple):
+    """Whence a graph is: the file's version, and whether 0 is an unknown dimension in it alone.
+
+    That is where shapes are NumPy's now and were not when the file was written.
+    """
+
+    version: int
+    zero_is_unknown: bool
+
+
+def _source(graph: Mapping[str, Any]) -> _Source:
+    attrs = graph.get("attrs")
+    as_numpy = isinstance(attrs, dict) and "is_np_shape" in attrs
+    return _Source(_version(graph), mode.shape and not as_numpy)
+
+
+def _read(graph: Any, source: _Source | None) -> tuple[Edge, ...]:
+    """Reads a graph, or a subgraph of a file from this source."""
     if not isinstance(graph, dict):
         raise FormatError(f"symbol JSON: must be an object, got {_kind(graph)}")
     for key in ("nodes", "heads"):
         if not isinstance(graph.get(key), list):
             raise FormatError(f"symbol JSON: needs a list {key!r}, got {_kind(graph.get(key))}")
-    reader = _Reader(graph["nodes"], _version(graph) if version is None else version)
+    reader = _Reader(graph["nodes"], _source(graph) if source is None else source)
     reader.read()
     heads = [reader.edge(head, f"head {number}") for number, head in enumerate(graph["heads"])]
     if not heads:
@@ -153,9 +173,9 @@ def _version(graph: Mapping[str, Any]) -> int:
 class _Reader:
     """Makes the nodes of one file."""
 
-    def __init__(self, listed: Sequence[Any], version: int) -> None:
+    def __init__(self, listed: Sequence[Any], source: _Source) -> None:
         self.listed = listed
-        self.version = version
+        self.source = source
         self.inputs: list[list[Any]] = []
         self.controls: list[list[int]] = []
         self.made: list[Node | None] = [None] * len(listed)
@@ -264,7 +284,10 @@ class _Reader:
         if entry["op"] == "null":
             if inputs:
                 raise FormatError(f"symbol JSON: {where} is a variable and has inputs")
-            return variable(name, {stored_name(key): value for key, value in attrs.items()})
+            kept = {stored_name(key): value for key, value in attrs.items()}
+            if self.source.zero_is_unknown and "__shape__" in kept:
+                kept["__shape__"] = re.sub(r"\b0\b", str(UNKNOWN), kept["__shape__"])
+            return variable(name, kept)
         if entry["op"] in control_json.OPERATORS:
             return self._control(entry, where, attrs, inputs)
         if entry["op"] == "Custom":
@@ -283,7 +306,7 @@ class _Reader:
         listed = entry.get("subgraphs")
         if not isinstance(listed, list):
             raise FormatError(f"symbol JSON: {where} needs a list 'subgraphs', got {_kind(listed)}")
-        inside = [_read(subgraph, self.version) for subgraph in listed]
+        inside = [_read(subgraph, self.source) for subgraph in listed]
         kept = {key: value for key, value in attrs.items() if key.startswith("__")}
         return control_json.read(entry["op"], entry["name"], where, attrs, inputs, inside, kept)
 
@@ -313,7 +336,7 @@ class _Reader:
             params |= unknown  # refused by the operator, with its parameters listed
         try:
             call, scalars = op.bind(params)
-            if not op.variadic and self.version < _LISTS_STATES:
+            if not op.variadic and self.source.version < _LISTS_STATES:
                 for missing in call.input_names()[len(inputs) :]:
                     inputs.append(Edge(variable(f"{name}_{missing}"), 0))
             check_input_count(call, len(inputs))

@@ -1,12 +1,12 @@
 """Partial inference of shapes: from what is known of some variables to all that follows from it.
 
-A shape is a tuple in which 0 stands for an unknown dimension, as in MXNet, or None when not even
-the number of dimensions is known. So a dimension that really is 0 cannot be inferred with; arrays
-of such shapes can still be bound and run.
+A shape is a tuple in which `UNKNOWN` stands for an unknown dimension, or None when not even the
+number of dimensions is known. How users write that depends on the mode they are in; `symbol`
+translates.
 
 Nodes are visited forward and backward until nothing new is learned. At each, the operator's
-``complete`` rule fills in unknown inputs, its type rule gives the outputs, and operators that keep
-shapes also pass them from the output to the inputs.
+``complete`` rule fills in unknown inputs, its type rule gives the outputs, and what is known of
+the outputs is traced back to the inputs (`look_back`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core.call import Call, Types
 from hybridnet.ops.core.custom import CustomCall
 from hybridnet.ops.core.operator import OpCall
-from hybridnet.ops.core.rules import same_type, unify
+from hybridnet.ops.core.rules import UNKNOWN, same_type, unify
 
 from .control_infer import insides
+from .look_back import SIZES, keeps_shape, look_back
 from .node import Edge, Node
 from .subgraph import ControlCall
 from .transform import STATE
@@ -35,14 +36,13 @@ __all__ = ["Inference", "infer_call", "infer_shapes", "is_known"]
 Shape = tuple[int, ...]
 _T = TypeVar("_T")
 
-# An output dimension that comes out the same for two sizes of the unknown ones does not depend on
-# them. The sizes have many divisors, so that splitting and reshaping are possible.
-_SIZES: Final = (5040, 10080)
+#: Operators that say nothing before all their inputs are known, as in MXNet.
+_PATIENT: Final = frozenset({"where"})
 
 
 def is_known(shape: Shape | None) -> bool:
     """Whether every dimension is known."""
-    return shape is not None and 0 not in shape
+    return shape is not None and UNKNOWN not in shape
 
 
 def infer_shapes(
@@ -137,7 +137,7 @@ class _ShapeInference(Inference[Shape]):
         known = [shape for shape in shapes if shape is not None]
         if len(known) < len(shapes):
             return
-        if all(0 not in shape for shape in known):
+        if all(UNKNOWN not in shape for shape in known):
             outputs: Sequence[Shape | None] = [kind.shape for kind in self.infer(node, known)]
             self.done.add(node)
         else:
@@ -170,12 +170,12 @@ class _ShapeInference(Inference[Shape]):
                 if shape is not None:
                     known[inner] = (shape[1:] or (1,)) if is_row else shape
             found = infer_shapes(inside.nodes, known, {})
-            rows = (self.shapes[inside.rows_of] or (0,))[0] if inside.rows_of else 0
+            rows = (self.shapes[inside.rows_of] or (UNKNOWN,))[0] if inside.rows_of else UNKNOWN
             for inner, edge, is_row in inside.inputs:
                 shape = found[Edge(inner, 0)]
                 if shape is None or (is_row and self.shapes[edge] is not None):
                     continue  # a row (1,) may be one of an array of one dimension
-                self.learn(edge, (0, *shape) if is_row else shape, node)
+                self.learn(edge, (UNKNOWN, *shape) if is_row else shape, node)
             for inner_edge, edge, length in inside.outputs:
                 shape = found[inner_edge]
                 if shape is not None:
@@ -188,20 +188,33 @@ class _ShapeInference(Inference[Shape]):
             shapes = [self.shapes[edge] for edge in node.inputs]
             for edge, shape in zip(node.inputs, op.complete(shapes, **call.attrs), strict=True):
                 self.learn(edge, shape, node)
-        output = self.shapes[Edge(node, 0)]
-        if output is None or not node.inputs:
+        if node.inputs and call.name not in _PATIENT:
+            self.trace_back(node, call)
+
+    def trace_back(self, node: Node, call: OpCall) -> None:
+        """Learns the shapes of inputs from those of the outputs."""
+        outputs = [self.shapes[Edge(node, index)] for index in range(node.num_outputs)]
+        inputs = [self.shapes[edge] for edge in node.inputs]
+        if all(shape is None for shape in outputs) or all(map(is_known, inputs)):
             return
-        if op.infer is same_type:
-            self.learn(node.inputs[0], output, node)
-        elif op.complete is unify and is_known(output):
-            try:
-                made = self.infer(node, [output] * len(node.inputs))
-            except MXNetError:
-                return
-            # An operator may unite its inputs and yet give another shape (`stack`).
-            if made[0].shape == output:
+
+        def rule(shapes: Sequence[Shape]) -> Sequence[Shape]:
+            return [kind.shape for kind in self.infer(node, shapes)]
+
+        if call.operator.infer is same_type:
+            self.learn(node.inputs[0], outputs[0], node)
+        elif outputs[0] is not None and keeps_shape(rule, len(inputs)):
+            # (An operator may unite its inputs and yet give another shape, as `stack`; and of
+            # operators that broadcast no input is told by the output.)
+            if len(inputs) == 1 or call.operator.complete is unify:
                 for edge in node.inputs:
-                    self.learn(edge, output, node)
+                    self.learn(edge, outputs[0], node)
+        else:
+            known = [shape for shape in inputs if shape is not None]
+            if len(known) == len(inputs):
+                found = look_back(rule, known, outputs)
+                for edge, shape in zip(node.inputs, found, strict=True):
+                    self.learn(edge, shape, node)
 
     def infer(self, node: Node, shapes: Sequence[Shape]) -> Types:
         """Returns the types of a node's outputs for these shapes of its inputs."""
@@ -217,15 +230,18 @@ class _ShapeInference(Inference[Shape]):
 
     def probe(self, node: Node, shapes: Sequence[Shape]) -> Sequence[Shape | None]:
         """Returns the output shapes for inputs with unknown dimensions."""
+        assert node.call is not None
+        if node.call.name in _PATIENT:
+            return []
         found = []
-        for size in _SIZES:
+        for size in SIZES:
             try:
-                made = self.infer(node, [tuple(n or size for n in shape) for shape in shapes])
+                made = self.infer(node, [_filled(shape, size) for shape in shapes])
             except MXNetError:
                 return []  # it depends on the size whether this is possible at all
             found.append([kind.shape for kind in made])
         return [
-            tuple(a if a == b else 0 for a, b in zip(small, large, strict=True))
+            tuple(a if a == b else UNKNOWN for a, b in zip(small, large, strict=True))
             if len(small) == len(large)
             else None
             for small, large in zip(*found, strict=True)
@@ -237,9 +253,16 @@ def infer_call(call: Call, types: Sequence[TensorType]) -> Types:
     return call.infer((*types, STATE) if call.takes_state else tuple(types))
 
 
+def _filled(shape: Shape, size: int) -> Shape:
+    """Returns the shape with a size in the place of unknown dimensions."""
+    return tuple(size if n == UNKNOWN else n for n in shape)
+
+
 def _join(left: Shape, right: Shape) -> Shape | None:
     """Returns what two partly known shapes tell together; None if they contradict."""
     if len(left) != len(right):
         return None
     pairs = list(zip(left, right, strict=True))
-    return None if any(a and b and a != b for a, b in pairs) else tuple(a or b for a, b in pairs)
+    if any(a != b and UNKNOWN not in (a, b) for a, b in pairs):
+        return None
+    return tuple(b if a == UNKNOWN else a for a, b in pairs)

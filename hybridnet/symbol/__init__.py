@@ -11,6 +11,7 @@ from typing import Any
 
 from hybridnet.base.unsupported import missing
 
+from . import _internal as _internal
 from . import contrib as contrib
 from . import image as image
 from . import linalg as linalg

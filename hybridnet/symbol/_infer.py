@@ -11,11 +11,20 @@ import numpy as np
 
 from hybridnet.base.dtype import DTYPE_OF_CODE, FLOAT32, as_dtype
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.numpy_mode import mode
 from hybridnet.graph.dtypes import infer_dtypes
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.graph.shapes import infer_shapes
+from hybridnet.graph.shapes import infer_shapes, is_known
+from hybridnet.ops.core.rules import UNKNOWN
 
-__all__ = ["inferred_dtypes", "inferred_shapes", "known_by_name", "warn_unknown"]
+__all__ = [
+    "inferred_dtypes",
+    "inferred_shapes",
+    "is_shown_known",
+    "known_by_name",
+    "shown",
+    "warn_unknown",
+]
 
 Shape = tuple[int, ...]
 DType = np.dtype[Any]
@@ -62,6 +71,9 @@ def inferred_shapes(
 ) -> dict[Edge, Shape | None]:
     """Infers shapes, from those given by name and those that variables were made with.
 
+    Those given are as users write them: an unknown dimension is 0 or -1, and in NumPy mode, where
+    0 is a size, -1. Those returned are as `infer_shapes` has them.
+
     Raises:
         ParameterError: a shape is no tuple of whole numbers.
     """
@@ -69,18 +81,37 @@ def inferred_shapes(
     for node in graph.inputs:
         if node.name in given:
             known[node] = _shape(node.name, given[node.name])
-        elif "__shape__" in node.attrs:
-            known[node] = _stated_shape(node)
+        elif (stated := _stated_shape(node)) is not None:
+            known[node] = stated
     if dtypes is None:
         dtypes = inferred_dtypes(graph, {}, FLOAT32)
     return infer_shapes(graph.nodes, known, dtypes)
 
 
+def shown(shape: Shape | None) -> Shape | None:
+    """Returns a shape as users read it in the mode they are in.
+
+    Where shapes are NumPy's, an unknown dimension is -1, and None a shape of which nothing is
+    known; else 0 and ().
+    """
+    if mode.shape:
+        return shape
+    return tuple(0 if size == UNKNOWN else size for size in shape or ())
+
+
+def is_shown_known(shape: Shape | None) -> bool:
+    """Whether every dimension of a shape that is written as users read it is known."""
+    if mode.shape:
+        return is_known(shape)
+    return bool(shape) and 0 not in (shape or ())
+
+
 def warn_unknown(what: str, values: Mapping[str, Any]) -> None:
     """Warns that inference did not come to an end, as MXNet does, listing what is not known."""
+    unknown = UNKNOWN if mode.shape else 0
     listed = "".join(f"\n\t{name}: {value}" for name, value in values.items())
     warnings.warn(
-        f"Cannot decide {what} for the following arguments (0s in a shape are unknown "
+        f"Cannot decide {what} for the following arguments ({unknown}s in a shape are unknown "
         f"dimensions). Consider providing them as input:{listed}",
         stacklevel=4,
     )
@@ -88,23 +119,25 @@ def warn_unknown(what: str, values: Mapping[str, Any]) -> None:
 
 def _shape(name: str, value: Any) -> Shape:
     if not isinstance(value, (tuple, list)) or not all(
-        isinstance(item, (int, np.integer)) and item >= 0 for item in value
+        isinstance(item, (int, np.integer)) and item >= UNKNOWN for item in value
     ):
         raise ParameterError(f"the shape of {name!r} must be a tuple of integers, got {value!r}")
-    return tuple(int(item) for item in value)
+    unknown = (UNKNOWN,) if mode.shape else (UNKNOWN, 0)
+    return tuple(UNKNOWN if item in unknown else int(item) for item in value)
 
 
-def _stated_shape(node: Node) -> Shape:
-    text = node.attrs["__shape__"]
+def _stated_shape(node: Node) -> Shape | None:
+    text = node.attrs.get("__shape__")
+    if text is None:
+        return None
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         value = text
     if isinstance(value, int):
         value = (value,)
-    if isinstance(value, (tuple, list)):
-        # Since version 1.5 -1 may stand for an unknown dimension too.
-        value = tuple(0 if item == -1 else item for item in value)
+    if value == () and not mode.shape:
+        return None
     return _shape(node.name, value)
 
 

@@ -18,7 +18,6 @@ from hybridnet.base.files import atomic_write
 from hybridnet.graph import json
 from hybridnet.graph.attributes import attributes_of, stored_name, with_short_names
 from hybridnet.graph.node import Edge, Graph, Node, topological
-from hybridnet.graph.shapes import is_known
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.call import Call
 from hybridnet.ops.core.custom import CustomCall
@@ -360,7 +359,8 @@ class Symbol(ArraysOnly, FluentMethods):
 
         Args:
             args: shapes of arguments in order, None for unknown ones.
-            kwargs: or by name. 0 stands for an unknown dimension.
+            kwargs: or by name. 0 or -1 stands for an unknown dimension; in NumPy mode
+                (`hybridnet.util.np_shape`), where 0 is a size, -1 alone.
 
         Returns:
             Lists of the shapes of arguments, outputs and auxiliary states; three times None, with
@@ -369,15 +369,20 @@ class Symbol(ArraysOnly, FluentMethods):
         Raises:
             ShapeError: shapes contradict one another; the message names the node.
         """
-        return self._complete("shape", self.infer_shape_partial(*args, **kwargs), is_known)
+        found = self.infer_shape_partial(*args, **kwargs)
+        return self._complete("shape", found, _infer.is_shown_known)
 
     def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """Infers what can be told, as `infer_shape`; () is a shape of which nothing is known."""
+        """Infers what can be told, as `infer_shape`.
+
+        Unknown dimensions are 0, and a shape of which nothing is known is (); in NumPy mode they
+        are -1 and None.
+        """
         graph = self.graph
         names = self.list_inputs() if kwargs else self.list_arguments()
         given = _infer.known_by_name("infer_shape", names, args, kwargs)
         shapes = _infer.inferred_shapes(graph, given)
-        return self._in_three({edge: shape or () for edge, shape in shapes.items()})
+        return self._in_three({edge: _infer.shown(shape) for edge, shape in shapes.items()})
 
     def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Infers all dtypes from some, as `infer_shape` does shapes.

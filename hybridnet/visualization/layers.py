@@ -13,7 +13,6 @@ from hybridnet.base.device_name import DEVICE, LOCALHOST, DeviceName
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.graph.attributes import stored_name
 from hybridnet.graph.node import Edge, Node, topological
-from hybridnet.graph.shapes import is_known
 from hybridnet.ops.core.operator import OpCall
 from hybridnet.symbol import Symbol
 
@@ -272,7 +271,7 @@ def _shapes(function: str, symbol: Symbol, given: Mapping[str, Shape] | None) ->
         unknown = [
             name
             for name, output in zip(internals.list_outputs(), outputs, strict=True)
-            if not (output and is_known(output))
+            if not _is_whole(output)
         ]
         if unknown:
             listed = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
@@ -281,8 +280,12 @@ def _shapes(function: str, symbol: Symbol, given: Mapping[str, Shape] | None) ->
                 "shapes of all inputs"
             )
     pairs = zip(internals.edges, outputs, strict=True)
-    # What is not known at all is (): such scalars are no values of MXNet's operators.
-    return {edge: value for edge, value in pairs if value and is_known(value)}
+    return {edge: value for edge, value in pairs if _is_whole(value)}
+
+
+def _is_whole(shape: Shape | None) -> bool:
+    """Whether a shape is known, and of something with elements, in NumPy mode or out of it."""
+    return bool(shape) and all(size > 0 for size in shape or ())
 
 
 def _size(shape: Shape | None) -> int | None:

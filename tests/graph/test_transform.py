@@ -10,6 +10,7 @@ from hybridnet import sym
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import ShapeError
 from hybridnet.graph.dtypes import infer_dtypes
+from hybridnet.graph.look_back import look_back
 from hybridnet.graph.node import Edge, Graph
 from hybridnet.graph.shapes import infer_shapes
 from hybridnet.graph.text import to_text
@@ -113,17 +114,17 @@ def test_shapes_go_backward_through_operators_that_keep_them():
 
 def test_unknown_dimensions_stay_unknown_where_they_matter():
     x = sym.var("x")
-    found = shapes_of(sym.concat(x, x, dim=0, name="two"), x=(0, 3))
-    assert found["two"] == (0, 3)
-    found = shapes_of(sym.Pooling(x, kernel=(2, 2), stride=(2, 2), name="p"), x=(0, 3, 8, 0))
-    assert found["p"] == (0, 3, 4, 0)
-    found = shapes_of(sym.reshape(x, shape=(3, 5), name="r"), x=(0, 3))
+    found = shapes_of(sym.concat(x, x, dim=0, name="two"), x=(-1, 3))
+    assert found["two"] == (-1, 3)
+    found = shapes_of(sym.Pooling(x, kernel=(2, 2), stride=(2, 2), name="p"), x=(-1, 3, 8, -1))
+    assert found["p"] == (-1, 3, 4, -1)
+    found = shapes_of(sym.reshape(x, shape=(3, 5), name="r"), x=(-1, 3))
     assert found["r"] is None  # no size that was tried can be reshaped so
 
 
 def test_two_parts_of_knowledge_join():
     x, y, z = map(sym.var, "xyz")
-    found = shapes_of(sym.add_n(x, y, z), x=(0, 3, 0), y=(2, 0, 0), z=(0, 0, 4))
+    found = shapes_of(sym.add_n(x, y, z), x=(-1, 3, -1), y=(2, -1, -1), z=(-1, -1, 4))
     assert found["x"] == found["y"] == found["z"] == (2, 3, 4)
 
 
@@ -152,3 +153,46 @@ def test_inference_of_a_graph_without_nodes():
     x = sym.var("x").edges[0]
     assert infer_shapes([x.node], {}, {}) == {x: None}
     assert Graph((x.node,), (x,)).nodes == (x.node,)
+
+
+# -- from outputs to inputs ------------------------------------------------------------------
+
+
+def window(shapes):
+    """Windows of 3 with stride 2 along the first axis; the second is doubled."""
+    ((rows, columns),) = shapes
+    return [((rows - 3) // 2 + 1, 2 * columns)]
+
+
+@pytest.mark.parametrize(
+    ("output", "found"),
+    [((4, 10), (-1, 5)), ((4, 9), (-1, -1)), ((-1, 8), (-1, 4)), (None, (-1, -1))],
+)
+def test_only_what_one_size_explains_is_traced_back(output, found):
+    """Two row counts give the same windows, and no column count an odd width."""
+    assert list(look_back(window, [(-1, -1)], [output])) == [found]
+
+
+def joined(shapes):
+    """Joins along the second axis; the first must be equal."""
+    if len({shape[0] for shape in shapes}) > 1:
+        raise ShapeError("different")
+    return [(shapes[0][0], sum(shape[1] for shape in shapes))]
+
+
+def test_dimensions_that_must_be_equal_are_found_together():
+    found = look_back(joined, [(-1, 2), (-1, 3), (-1, 4)], [(7, -1)])
+    assert list(found) == [(7, 2), (7, 3), (7, 4)]
+
+
+def test_what_may_broadcast_is_not_traced_back():
+    def added(shapes):
+        return [np.broadcast_shapes(*shapes)]
+
+    def checked(shapes):
+        try:
+            return added(shapes)
+        except ValueError as error:
+            raise ShapeError(str(error)) from error
+
+    assert list(look_back(checked, [(-1, 3), (-1, 3)], [(2, 3)])) == [(-1, 3), (-1, 3)]

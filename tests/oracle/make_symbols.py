@@ -13,7 +13,7 @@ from typing import Any
 
 import mxnet as mx
 import numpy as np
-from symbol_cases import DEBUG, DTYPES, SHAPES, STRUCTURE, evaluate, facts
+from symbol_cases import DEBUG, DTYPES, NUMPY_SHAPES, SHAPES, STRUCTURE, evaluate, facts
 
 HERE = Path(__file__).resolve().parent
 
@@ -28,11 +28,21 @@ def main() -> None:
         symbol = evaluate(mx, source)
         structure[source] = facts(symbol, json.loads(symbol.tojson()))
     shapes = [evaluate(mx, source).infer_shape_partial(**known) for source, known in SHAPES]
+    with mx.np_shape():
+        as_numpy = [
+            evaluate(mx, source).infer_shape_partial(**known) for source, known in NUMPY_SHAPES
+        ]
     dtypes = [
         dtype_names(evaluate(mx, source).infer_type_partial(**known)) for source, known in DTYPES
     ]
     debug = [evaluate(mx, source).debug_str() for source in DEBUG]
-    answers = {"structure": structure, "shapes": shapes, "dtypes": dtypes, "debug": debug}
+    answers = {
+        "structure": structure,
+        "shapes": shapes,
+        "numpy_shapes": as_numpy,
+        "dtypes": dtypes,
+        "debug": debug,
+    }
     text = json.dumps(answers, indent=0, separators=(",", ":"))
     (HERE / "symbols.json").write_text(text.replace("\n", "") + "\n")
 

@@ -199,6 +199,62 @@ SHAPES: tuple[tuple[str, dict[str, tuple[int, ...]]], ...] = (
     ("S.transpose(d)", {"d": (0, 3, 4)}),
     ("S.stack(d, e, axis=1)", {"d": (2, 3)}),
     ("(d + e).get_internals()", {"d": (2, 3)}),
+    # From outputs to inputs.
+    ("S.FullyConnected(d, num_hidden=4) + e", {"d": (0, 10), "e": (5, 0)}),
+    (
+        "S.Convolution(d, kernel=(3, 3), pad=(1, 1), num_filter=2) + e",
+        {"d": (0, 3, 0, 0), "e": (5, 2, 9, 8)},
+    ),
+    (
+        "S.Convolution(d, kernel=(3, 3), stride=(2, 2), num_filter=2) + e",
+        {"d": (0, 3, 0, 0), "e": (5, 2, 9, 8)},
+    ),
+    (
+        "S.Convolution(d, kernel=(3, 2), dilate=(2, 1), no_bias=True, num_filter=2) + e",
+        {"d": (0, 3, 0, 0), "e": (5, 2, 9, 8)},
+    ),
+    ("S.split(d, num_outputs=3, axis=1, squeeze_axis=True)[1] + e", {"d": (0, 3), "e": (4,)}),
+    ("S.split(d, num_outputs=3, axis=1)[2] + e", {"d": (0, 6, 0), "e": (4, 0, 5)}),
+    ("S.concat(d, S.var('q', shape=(0, 5)), dim=1) + e", {"d": (0, 3), "e": (2, 0)}),
+    ("S.stack(d, S.var('q'), axis=1) + e", {"d": (0, 3), "e": (4, 0, 0)}),
+    ("S.transpose(d, axes=(1, 0)) + e", {"d": (0, 0), "e": (3, 2)}),
+    ("S.cast(d, dtype='float16') + e", {"e": (3, 0)}),
+    ("S.broadcast_add(d, S.var('q')) + e", {"d": (0, 3), "q": (0, 3), "e": (2, 3)}),
+    ("S.dot(d, S.var('q')) + e", {"d": (0, 3), "q": (3, 0), "e": (2, 4)}),
+    ("S.expand_dims(d, axis=1) + e", {"d": (0, 3), "e": (4, 1, 3)}),
+    ("S.reshape(d, shape=(-1, 6)) + e", {"d": (0, 3), "e": (4, 6)}),
+    ("S.slice_axis(d, axis=0, begin=1, end=None) + e", {"d": (0, 3), "e": (4, 3)}),
+    (
+        "S._internal._identity_with_attr_like_rhs(S.broadcast_add(d, S.var('q', shape=(1,))), d)"
+        " + e",
+        {"e": (11, 7)},
+    ),
+    ("S.dot(d, e)", {"d": (0, 3, 4), "e": (4, 5)}),
+    ("S.batch_dot(d, e)", {"d": (0, 3, 4), "e": (0, 4, 5)}),
+    ("S.batch_dot(d, e)", {"d": (0, 3, 4), "e": (0, 0, 5)}),
+    ("S.Embedding(d, e, input_dim=9, output_dim=2)", {"d": (0, 5)}),
+    ("S.pick(d, e, axis=1)", {"d": (0, 3, 3), "e": (0, 3)}),
+    ("S.where(S.var('q'), d, e)", {"q": (0, 2), "d": (0, 2), "e": (0, 2)}),
+    ("S.where(S.var('q'), d, e)", {"q": (0,), "d": (2, 2), "e": (2, 2)}),
+    ("S.relu(S.FullyConnected(d, num_hidden=4))", {}),
+    (
+        "S.Convolution(S.cast(d, dtype='float16'), S.cast(e, dtype='float16'), kernel=(7, 7), "
+        "num_filter=6, no_bias=True)",
+        {"d": (1, 0, 0, 0)},
+    ),
+)
+
+#: Likewise where shapes are NumPy's: -1 stands for an unknown dimension, and 0 is a size.
+NUMPY_SHAPES: tuple[tuple[str, dict[str, tuple[int, ...]]], ...] = (
+    ("S.sin(d)", {}),
+    ("S.sin(d)", {"d": ()}),
+    ("S.FullyConnected(d, num_hidden=4) + e", {"d": (-1, 10), "e": (5, -1)}),
+    ("S.FullyConnected(d, num_hidden=4) + e", {"d": (0, 10)}),
+    ("S.transpose(d, axes=(0, 2, 1)) + e", {"d": (-1, 3, 4), "e": (0, -1, -1)}),
+    ("S.concat(d, e, dim=1)", {"d": (-1, 0), "e": (2, 3)}),
+    ("S.where(S.var('q'), d, e)", {"q": (-1, 2), "d": (-1, 2), "e": (-1, 2)}),
+    ("S.batch_dot(d, e)", {"d": (-1, 3, 4), "e": (-1, -1, 5)}),
+    ("S.relu(S.var('q', shape=(0, -1))) + e", {"e": (0, 4)}),
 )
 
 #: Likewise dtypes.

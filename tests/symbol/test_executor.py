@@ -348,7 +348,7 @@ def test_shapes_that_do_not_fit_name_the_node():
 
 
 def test_simple_bind_says_what_is_missing():
-    with pytest.raises(RuntimeError, match="shapes of data, fc_weight cannot be told"):
+    with pytest.raises(RuntimeError, match="shapes of data, fc_weight, fc_bias cannot be told"):
         dense().simple_bind(CPU)
     # As in MXNet, so that one call serves networks with and without a loss.
     assert "softmax_label" not in dense().simple_bind(CPU, data=(2, 5), softmax_label=(2,)).arg_dict

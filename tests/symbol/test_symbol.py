@@ -9,7 +9,7 @@ import pickle
 
 import numpy as np
 import pytest
-from oracle.symbol_cases import DEBUG, DTYPES, SHAPES, STRUCTURE, evaluate, facts
+from oracle.symbol_cases import DEBUG, DTYPES, NUMPY_SHAPES, SHAPES, STRUCTURE, evaluate, facts
 from places import ORACLE
 
 import hybridnet as mx
@@ -53,6 +53,33 @@ def test_shapes_are_those_of_mxnet_or_tell_more(number):
         for ours, theirs in zip(got, wanted, strict=True):
             # () and 0 stand for what is not known.
             assert not theirs or [n and m for n, m in zip(theirs, ours, strict=True)] == theirs
+
+
+@pytest.mark.parametrize("number", range(len(NUMPY_SHAPES)))
+def test_shapes_as_numpys_are_those_of_mxnet(number):
+    source, known = NUMPY_SHAPES[number]
+    with mx.util.np_shape():
+        found = evaluate(mx, source).infer_shape_partial(**known)
+    wanted = ANSWERS["numpy_shapes"][number]
+    listed = [[one if one is None else list(one) for one in part] for part in found]
+    assert listed == wanted
+
+
+def test_files_say_how_their_shapes_are_read():
+    """0 is an unknown dimension in a file that was written outside NumPy mode, wherever read."""
+
+    def text():
+        return sym.relu(sym.var("x", shape=(3, 0))).tojson()
+
+    with mx.util.np_shape():
+        assert json.loads(text())["attrs"]["is_np_shape"] == ["int", 1]
+        assert sym.load_json(text()).infer_shape_partial()[0] == [(3, 0)]
+    assert "is_np_shape" not in json.loads(text())["attrs"]
+    outside = text()
+    with mx.util.np_shape():
+        loaded = sym.load_json(outside)
+        assert loaded.infer_shape_partial()[0] == [(3, -1)]
+        assert loaded.infer_shape(x=(3, 4))[1] == [(3, 4)]
 
 
 @pytest.mark.parametrize("number", range(len(DTYPES)))
@@ -373,3 +400,18 @@ def test_rare_names_say_what_to_use_instead(name):
     with pytest.raises(NotImplementedError, match=f"{name} of MXNet is not supported"):
         getattr(module, last)
     assert not hasattr(module, last)
+
+
+def test_internal_operators_and_axes_by_name():
+    x = sym.var("x")
+    data = nd.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    plus = sym._internal._plus_scalar(x, scalar=2, name="more")
+    turned = x.transpose(axes=(1, 0), name="turned")
+    assert plus.list_outputs() + turned.list_outputs() == ["more_output", "turned_output"]
+    both = sym.Group([plus, turned]).eval(x=data)
+    np.testing.assert_array_equal(both[0].asnumpy(), data.asnumpy() + 2)
+    np.testing.assert_array_equal(both[1].asnumpy(), data.asnumpy().T)
+    with pytest.raises(AttributeError, match="did you mean one of _plus_scalar"):
+        sym._internal._plus_scala(x)
+    with pytest.raises(mx.MXNetError, match="not both"):
+        x.transpose(1, 0, axes=(1, 0))

@@ -12,6 +12,7 @@ from hybridnet.base.errors import DTypeError, ShapeError
 from hybridnet.base.tensor_type import TensorType
 
 from .operator import describe
+from .rules import UNKNOWN
 
 __all__ = [
     "along",
@@ -31,7 +32,7 @@ def wide(dtype: Any) -> np.dtype[Any]:
 
 
 def fill(known: tuple[int, ...] | None, wanted: tuple[int, ...]) -> tuple[int, ...]:
-    """Merges what is known of a shape (None, or 0 for an unknown dimension) with what it must be.
+    """Merges what is known of a shape (None, or in part) with what it must be.
 
     A contradiction is left in place, for the operator's check to report.
     """
@@ -39,7 +40,7 @@ def fill(known: tuple[int, ...] | None, wanted: tuple[int, ...]) -> tuple[int, .
         return wanted
     if len(known) != len(wanted):
         return known
-    return tuple(a or b for a, b in zip(known, wanted, strict=True))
+    return tuple(b if a == UNKNOWN else a for a, b in zip(known, wanted, strict=True))
 
 
 def require_floats(op: str, names: Sequence[str], types: Sequence[TensorType]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hybridnet.base.errors import ParameterError
+
 from . import registry
 from .handle import Operand, fluent
 
@@ -96,11 +98,20 @@ class FluentMethods(Operand):
     trunc = fluent("trunc")
     zeros_like = fluent("zeros_like")
 
-    def transpose(self, *axes: Any) -> Any:
-        """Returns the transpose: axes as one tuple, as integers, or none to reverse them all."""
-        if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
-            axes = tuple(axes[0])
-        return type(self).apply_operator(registry.get("transpose"), (self,), {"axes": axes})
+    def transpose(self, *order: Any, axes: Any = None, **kwargs: Any) -> Any:
+        """Returns the transpose.
+
+        Args:
+            order: the axes as one tuple or as integers; none to reverse them all.
+            axes: the same by name.
+            kwargs: what all operators take, as ``name`` of symbols.
+        """
+        if axes is None:
+            axes = order[0] if len(order) == 1 and isinstance(order[0], (tuple, list)) else order
+        elif order:
+            raise ParameterError("transpose: give axes by position or by name, not both")
+        op = registry.get("transpose")
+        return type(self).apply_operator(op, (self,), {"axes": tuple(axes)}, **kwargs)
 
     def __div__(self, other: Any) -> Any:
         return self / other

@@ -73,7 +73,7 @@ class Operator:
     infer: Callable[..., Sequence[TensorType]] | None
     #: Raises ShapeError or DTypeError with the requirement in words; run before inference.
     check: Callable[..., None] | None
-    #: Fills in unknown input shapes (None, or with 0 for an unknown dimension) from known ones.
+    #: Fills in unknown input shapes (None, or with UNKNOWN for a dimension) from known ones.
     complete: Callable[..., Shapes] | None
     #: The gradient rule; None: `jax.vjp` of the lowering.
     gradient: Callable[[Backward], Sequence[Any]] | None

@@ -5,8 +5,9 @@ Nothing here uses JAX: rules run when an operator is called, before anything is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,8 +18,10 @@ from hybridnet.base.tensor_type import TensorType
 from .operator import Shapes, describe
 
 __all__ = [
+    "UNKNOWN",
     "broadcast_shape",
     "check_same_shape",
+    "known_product",
     "one_axis",
     "promote_types",
     "reduced_axes",
@@ -27,9 +30,13 @@ __all__ = [
     "same_type",
     "scalar_dtype",
     "unify",
+    "unify_around",
 ]
 
 Shape = tuple[int, ...]
+
+#: What stands for a dimension that is not known, in shapes that are known in part.
+UNKNOWN: Final = -1
 
 
 def same_type(data: TensorType, *_: TensorType, **__: Any) -> tuple[TensorType]:
@@ -79,6 +86,11 @@ def check_same_shape(name: str, names: Sequence[str], types: Sequence[TensorType
         raise ShapeError(
             f"{name}: {' and '.join(names)} must have equal shapes, got {describe(names, types)}"
         )
+
+
+def known_product(sizes: Sequence[int]) -> int:
+    """Returns the product of sizes, UNKNOWN where one of them is not known."""
+    return UNKNOWN if UNKNOWN in sizes else math.prod(sizes)
 
 
 def broadcast_shape(name: str, names: Sequence[str], types: Sequence[TensorType]) -> Shape:
@@ -154,10 +166,27 @@ def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
 
 
 def unify(shapes: Shapes, **_: Any) -> Shapes:
-    """Completes: all inputs have one shape; 0 stands for an unknown dimension."""
+    """Completes: all inputs have one shape."""
     known = [shape for shape in shapes if shape is not None]
     ranks = {len(shape) for shape in known}
     if len(ranks) != 1:
         return shapes
     joined = tuple(max(sizes) for sizes in zip(*known, strict=True))
-    return [joined if shape is None or 0 in shape else shape for shape in shapes]
+    return [joined if shape is None or UNKNOWN in shape else shape for shape in shapes]
+
+
+def unify_around(shapes: Shapes, *, dim: int, **_: Any) -> Shapes:
+    """Completes: all inputs have one shape but along the axis `dim`."""
+    known = [shape for shape in shapes if shape is not None]
+    ranks = {len(shape) for shape in known}
+    rank = min(ranks, default=0)
+    if len(ranks) != 1 or not -rank <= dim < rank:
+        return shapes
+    joined = [max(sizes) for sizes in zip(*known, strict=True)]
+    joined[dim] = UNKNOWN
+    return [
+        tuple(joined)
+        if shape is None
+        else tuple(b if a == UNKNOWN else a for a, b in zip(shape, joined, strict=True))
+        for shape in shapes
+    ]

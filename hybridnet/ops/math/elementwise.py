@@ -19,7 +19,7 @@ from ..core.backward import vjp_gradient
 from ..core.call import Backward
 from ..core.families import STEP, convert, unary
 from ..core.registry import get, operator
-from ..core.rules import refuse_bool, same_type
+from ..core.rules import refuse_bool, same_type, unify
 
 __all__ = ["by_output"]
 
@@ -150,7 +150,7 @@ unary("make_loss", lambda x: _loss(x, lambda x: jnp.ones_like(x)),
 # fmt: on
 
 
-@operator("_identity_with_attr_like_rhs", infer=same_type)
+@operator("_identity_with_attr_like_rhs", infer=same_type, complete=unify)
 def _identity_like(lhs: Any, rhs: Any) -> Any:
     """The first array itself. Saved graphs hold it, to say that it is like the second.
 

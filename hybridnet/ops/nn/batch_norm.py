@@ -14,7 +14,7 @@ from ..core.call import Backward
 from ..core.checks import along, fill, others, require_floats, require_shape, wide
 from ..core.operator import Shapes
 from ..core.registry import get, operator
-from ..core.rules import one_axis
+from ..core.rules import UNKNOWN, one_axis
 from .conv.row_sums import row_sum, suits_channels_last
 
 __all__: list[str] = []
@@ -37,7 +37,7 @@ def _types(data: TensorType, *rest: TensorType, axis: int, **_: Any) -> Sequence
 
 def _shapes(shapes: Shapes, *, axis: int, **_: Any) -> Shapes:
     data, *rest = shapes
-    channels = data[axis] if data and -len(data) <= axis < len(data) else 0
+    channels = data[axis] if data and -len(data) <= axis < len(data) else UNKNOWN
     return [data, *(fill(shape, (channels,)) for shape in rest)]
 
 

@@ -18,7 +18,7 @@ from ..core.call import Backward
 from ..core.checks import fill, require_floats, require_one_dtype, require_shape, wide
 from ..core.operator import Shapes, describe
 from ..core.registry import get, operator
-from ..core.rules import one_axis, same_type
+from ..core.rules import known_product, one_axis, same_type
 from ..math.few_rows import apart
 from ..random.state import keep_mask, next_key
 
@@ -60,9 +60,9 @@ def _dense_types(
 
 def _dense_shapes(shapes: Shapes, *, num_hidden: int, flatten: bool, **_: Any) -> Shapes:
     data, weight, *bias = shapes
-    features = 0
-    if data:
-        features = math.prod(data[1:]) if flatten else data[-1]
+    if not data:
+        return shapes
+    features = known_product(data[1:]) if flatten else data[-1]
     return [data, fill(weight, (num_hidden, features)), *(fill(b, (num_hidden,)) for b in bias)]
 
 

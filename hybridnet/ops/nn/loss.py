@@ -14,7 +14,7 @@ from ..core.call import Backward
 from ..core.checks import fill, require_floats, wide
 from ..core.operator import Shapes, describe
 from ..core.registry import get, operator
-from ..core.rules import same_type
+from ..core.rules import known_product, same_type
 from .softmax import masked_softmax, one_hot
 
 __all__: list[str] = []
@@ -29,7 +29,7 @@ def _label_shapes(
     """Returns the label shapes that fit, the one that is filled in where none is known first."""
     if multi_output:
         batch, _, *rest = data
-        return [(batch, math.prod(rest)), (batch, *rest), (batch, 1, *rest), data]
+        return [(batch, known_product(rest)), (batch, *rest), (batch, 1, *rest), data]
     if preserve_shape or len(data) == 2:
         return [data[:-1], data]
     return [data[:-1], data[:1], data]

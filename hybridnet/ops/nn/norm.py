@@ -13,7 +13,7 @@ from hybridnet.ops.host.namespace import jnp, lax
 from ..core.checks import along, fill, require_floats, require_one_dtype, require_shape, wide
 from ..core.operator import Shapes
 from ..core.registry import operator
-from ..core.rules import one_axis, same_type
+from ..core.rules import UNKNOWN, one_axis, same_type
 
 __all__: list[str] = []
 
@@ -70,7 +70,7 @@ def _layer_types(
 
 def _layer_shapes(shapes: Shapes, *, axis: int, **_: Any) -> Shapes:
     data, *rest = shapes
-    length = data[axis] if data and -len(data) <= axis < len(data) else 0
+    length = data[axis] if data and -len(data) <= axis < len(data) else UNKNOWN
     return [data, *(fill(shape, (length,)) for shape in rest)]
 
 

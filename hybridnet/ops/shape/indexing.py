@@ -170,7 +170,7 @@ def _where_type(condition: TensorType, x: TensorType, y: TensorType) -> tuple[Te
 def _where_shapes(shapes: Shapes, **_: Any) -> Shapes:
     """The shapes of x and y are one; the condition's could be either."""
     condition, x, y = shapes
-    return [condition, x or y, y or x]
+    return [condition, y if x is None else x, x if y is None else y]
 
 
 @operator("where", infer=_where_type, complete=_where_shapes)

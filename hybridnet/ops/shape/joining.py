@@ -15,7 +15,7 @@ from hybridnet.ops.host.namespace import jnp
 from ..core.families import promoted
 from ..core.operator import describe
 from ..core.registry import operator
-from ..core.rules import check_same_shape, one_axis, promote_types, unify
+from ..core.rules import check_same_shape, one_axis, promote_types, unify, unify_around
 
 __all__: list[str] = []
 
@@ -39,7 +39,7 @@ def _concat_type(*data: TensorType, dim: int, **_: Any) -> tuple[TensorType]:
     return (tensor_type((*first[:axis], size, *first[axis + 1 :]), promote_types(data)),)
 
 
-@operator("Concat", aliases=("concat",), infer=_concat_type)
+@operator("Concat", aliases=("concat",), infer=_concat_type, complete=unify_around)
 def _concat(*data: Any, num_args: int = 0, dim: int = 1) -> Any:
     """Joins arrays along an existing axis.
 

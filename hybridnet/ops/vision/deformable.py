@@ -17,6 +17,7 @@ from hybridnet.ops.host.namespace import jnp, lax
 from ..core.checks import fill, require_one_dtype, require_shape, wide
 from ..core.operator import Shapes, describe
 from ..core.registry import operator
+from ..core.rules import UNKNOWN
 from .resize import require_images
 
 __all__: list[str] = []
@@ -115,7 +116,7 @@ class _Rules:
 
     def complete(self, shapes: Shapes, **params: Any) -> Shapes:
         data = shapes[0]
-        if data is None or len(data) != 4 or 0 in data:
+        if data is None or len(data) != 4 or UNKNOWN in data:
             return shapes
         *wanted, _ = self.shapes(data, **params)
         return [

@@ -15,6 +15,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from ...core.checks import fill, require_floats, require_one_dtype, require_shape
 from ...core.operator import Shapes, describe
+from ...core.rules import UNKNOWN
 
 __all__ = [
     "Filters",
@@ -147,7 +148,7 @@ class Filters:
         """Fills in the shapes of weight and bias."""
         data, weight, *bias = shapes
         known = data is not None and len(data) == len(params["kernel"]) + 2
-        channel = split(data, params["layout"])[0] if data is not None and known else 0
+        channel = split(data, params["layout"])[0] if data is not None and known else UNKNOWN
         biases = [fill(shape, (params["num_filter"],)) for shape in bias]
         return [data, fill(weight, self._weight(channel, params)), *biases]
 

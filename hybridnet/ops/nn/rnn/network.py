@@ -21,6 +21,7 @@ from ...core.checks import fill, require_floats, require_one_dtype, require_shap
 from ...core.families import keywords_of, signed
 from ...core.operator import Shapes, describe
 from ...core.registry import get, operator
+from ...core.rules import UNKNOWN
 from ...random.state import keep_mask, next_key
 from ..conv.onednn import product as onednn_product
 from . import _layer, onednn
@@ -95,7 +96,7 @@ def _complete(shapes: Shapes, **params: Any) -> Shapes:
         return shapes
     net, found = net_of(**params), list(shapes)
     for index, name in enumerate(_names(**params)):
-        if name == "parameters" and data[2]:
+        if name == "parameters" and data[2] != UNKNOWN:
             found[index] = fill(found[index], (net.size(data[2]),))
         elif name in net.states:
             found[index] = fill(found[index], net.state_shape(name, data[1]))

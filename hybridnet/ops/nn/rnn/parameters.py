@@ -16,7 +16,7 @@ from hybridnet.ops.host.namespace import jnp, lax
 
 from ...core.operator import describe
 from ...core.registry import operator
-from ...core.rules import one_axis, promote_types
+from ...core.rules import one_axis, promote_types, unify_around
 from ._layer import GATES, KEPT
 
 __all__ = ["Net", "net_of", "parameter_size", "unpacked"]
@@ -145,7 +145,12 @@ def _joined_type(*data: TensorType, dim: int, **_: Any) -> tuple[TensorType]:
     return (tensor_type(tuple(shape), promote_types(data)),)
 
 
-@operator("_rnn_param_concat", aliases=("_npi_rnn_param_concat",), infer=_joined_type)
+@operator(
+    "_rnn_param_concat",
+    aliases=("_npi_rnn_param_concat",),
+    infer=_joined_type,
+    complete=unify_around,
+)
 def rnn_param_concat(*data: Any, num_args: int = 0, dim: int = 1) -> Any:
     """Joins the flattened weights and biases of a recurrent network to its parameter vector.
 
