@@ -1,8 +1,10 @@
 """`gluon`: networks as Python objects, with their parameters and a trainer."""
 
 from . import block as block
+from . import contrib as contrib
 from . import data as data
 from . import loss as loss
+from . import model_zoo as model_zoo
 from . import nn as nn
 from . import parameter as parameter
 from . import rnn as rnn
@@ -21,8 +23,10 @@ __all__ = [
     "SymbolBlock",
     "Trainer",
     "block",
+    "contrib",
     "data",
     "loss",
+    "model_zoo",
     "nn",
     "parameter",
     "rnn",

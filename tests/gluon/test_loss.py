@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from oracle import gluon_cases as cases
+from oracle import loss_cases as more
 from places import ORACLE
 
 import hybridnet as hn
@@ -16,6 +17,7 @@ from hybridnet.gluon import loss as losses
 
 RECORDED = json.loads((ORACLE / "gluon.json").read_text())
 NUMBERS = np.load(ORACLE / "gluon.npz")
+MORE = np.load(ORACLE / "losses.npz")
 
 
 COUNT = len(cases.LOSSES)
@@ -30,6 +32,31 @@ def test_losses_and_gradients_are_mxnets(index: int, hybridize: bool) -> None:
         wanted = NUMBERS[f"loss {index} {name}"]
         assert array.shape == wanted.shape
         np.testing.assert_allclose(array, wanted, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("index", range(len(more.LOSSES)))
+def test_more_losses_and_gradients_are_mxnets(index: int) -> None:
+    for hybridize in (False, True):
+        for name, array in more.run(hn, index, hybridize).items():
+            wanted = MORE[f"{index} {name}"]
+            assert array.shape == wanted.shape
+            np.testing.assert_allclose(array, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_counts_of_zero_have_no_logarithm() -> None:
+    loss = losses.PoissonNLLLoss(from_logits=False, compute_full=True)
+    assert loss(nd.array([[2.0]]), nd.array([[0.0]])).asscalar() == 2
+
+
+def test_settings_that_mean_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match="label_format must be 'signed' or 'binary', got 'both'"):
+        losses.LogisticLoss(label_format="both")
+    with pytest.raises(ValueError, match="layout must be 'NTC' or 'TNC'"):
+        losses.CTCLoss(layout="CNT")
+    with pytest.raises(ValueError, match="weight must be a number, got 'heavy'"):
+        losses._apply_weighting(nd, nd.ones((2,)), "heavy")
+    with pytest.raises(ShapeError, match=r"SDMLLoss: x1 and x2 must have one shape"):
+        losses.SDMLLoss()(nd.ones((2, 3)), nd.ones((3, 3)))
 
 
 def test_texts_are_mxnets() -> None:
