@@ -31,6 +31,8 @@ _MODULES: Final = {
     "engine": "hybridnet.engine",
     "executor": "hybridnet.executor",
     "gluon": "hybridnet.gluon",
+    "image": "hybridnet.image",
+    "img": "hybridnet.image",
     "init": "hybridnet.initializer",
     "initializer": "hybridnet.initializer",
     "io": "hybridnet.io",
@@ -104,6 +106,7 @@ if TYPE_CHECKING:
     from . import engine as engine
     from . import executor as executor
     from . import gluon as gluon
+    from . import image as image
     from . import initializer as initializer
     from . import io as io
     from . import kv as kv

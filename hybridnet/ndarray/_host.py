@@ -96,6 +96,17 @@ class AbstractArray(FluentMethods):
         """
         return np.array(recorder.wait(self.read()))
 
+    def host_view(self) -> np.ndarray[Any, Any]:
+        """Returns the value as NumPy's, for reading at once; waits for it.
+
+        It shares the array's memory where that is the host's, and must not be kept: what is
+        recorded next may overwrite it.
+
+        Raises:
+            OpError: it could not be computed.
+        """
+        return np.asarray(recorder.wait(self.read()))
+
     def asscalar(self) -> Any:
         """Returns the one element as a NumPy scalar.
 

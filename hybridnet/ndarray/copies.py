@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final, final
 
@@ -20,7 +21,7 @@ from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.dispatched import note_dispatched
 from hybridnet.runtime.segments.segment import Value
 
-__all__ = ["CopyAcross", "host_array", "put", "send"]
+__all__ = ["CopyAcross", "aligned", "host_array", "put", "send"]
 
 # XLA's CPU client takes host memory as its own only at this alignment, and copies it otherwise.
 _ALIGNMENT: Final = 64
@@ -57,11 +58,17 @@ def host_array(source: Any, dtype: np.dtype[Any], what: str) -> np.ndarray[Any, 
         return host.astype(dtype)
 
 
+def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Returns an array, not filled, whose memory XLA takes as its own."""
+    size = math.prod(shape) * dtype.itemsize
+    room = np.empty(size + _ALIGNMENT, np.uint8)
+    start = -room.ctypes.data % _ALIGNMENT
+    return room[start : start + size].view(dtype).reshape(shape)
+
+
 def put(host: np.ndarray[Any, Any], ctx: Context) -> Value:
     """Returns a Value holding a copy of host memory; the caller may change the original at once."""
-    room = np.empty(host.nbytes + _ALIGNMENT, np.uint8)
-    start = -room.ctypes.data % _ALIGNMENT
-    copy = room[start : start + host.nbytes].view(host.dtype).reshape(host.shape)
+    copy = aligned(host.shape, host.dtype)
     copy[...] = host
     (array,) = place(ctx, (copy,))
     return Value(tensor_type(host.shape, host.dtype), array)
