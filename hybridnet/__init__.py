@@ -18,6 +18,7 @@ from .base.context import gpu as gpu
 from .base.device_scope import device as device
 from .base.errors import MXNetError as MXNetError
 from .base.modules import set_loader as _set_loader
+from .base.unsupported import missing as _missing
 
 __version__ = "0.1.0"
 
@@ -173,7 +174,7 @@ def __getattr__(name: str) -> Any:
         module, attribute = _NAMES[name]
         value = getattr(importlib.import_module(module), attribute)
     else:
-        raise AttributeError(f"module 'hybridnet' has no attribute {name!r}")
+        raise _missing("", name, __all__)
     globals()[name] = value
     return value
 

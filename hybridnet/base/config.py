@@ -21,6 +21,7 @@ __all__ = [
     "log_topics",
     "num_cpu_devices",
     "num_threads",
+    "numpy_names",
     "onednn",
     "passes",
     "soft_placement",
@@ -130,6 +131,14 @@ def num_cpu_devices() -> int:
     The contexts ``cpu(i)`` share them in turn.
     """
     return _integer("HYBRIDNET_NUM_CPU_DEVICES", 1, 1)
+
+
+def numpy_names() -> bool:
+    """HYBRIDNET_NUMPY_NAMES: 1 gives NumPy its old names back where mxnet is imported (default 0).
+
+    Such as ``np.bool`` and ``np.float``. ``hybridnet run`` sets it for the processes of a script.
+    """
+    return _flag("HYBRIDNET_NUMPY_NAMES")
 
 
 def soft_placement() -> bool:

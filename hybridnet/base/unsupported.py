@@ -35,6 +35,15 @@ _CONTRIB: Final = {
 
 #: Namespace -> reason -> the names in it that are missing for that reason.
 UNSUPPORTED: Final[dict[str, dict[str, str]]] = {
+    "": {
+        "write operators as lowerings on JAX (docs/extending.md) or as mx.operator.CustomOp": (
+            "library rtc tvmop"
+        ),
+        "call PyTorch in hn.py_func; arrays are shared by DLPack": "th torch",
+        "there is no C library below": "_api_internal _ctypes _cy3 _ffi api cython space",
+        "use callbacks, or a progress bar of your choice": "notebook",
+        "docstrings stand at the functions themselves": "ndarray_doc numpy_op_signature symbol_doc",
+    },
     "nd": {
         "decode with Pillow or OpenCV, and make an array of the result": "imdecode",
         "hybridize a block, or decorate a function with hn.function": "CachedOp",
@@ -65,17 +74,17 @@ def missing(namespace: str, name: str, known: Iterable[str] = ()) -> AttributeEr
     """Returns the error for a name that a namespace does not have.
 
     Args:
-        namespace: as users write it after the package, such as 'nd.contrib'.
+        namespace: as users write it after the package, such as 'nd.contrib'; '' is the package.
         known: the names that it has, to suggest near ones.
 
     Returns:
         A NotSupportedError for a name in the table, else an AttributeError.
     """
+    owner = f"hybridnet.{namespace}".removesuffix(".")
+    full = f"{namespace}.{name}".removeprefix(".")
     for reason, names in UNSUPPORTED.get(namespace, {}).items():
         if name in names.split():
-            return NotSupportedError(
-                f"{namespace}.{name} of MXNet is not supported by hybridnet: {reason}"
-            )
+            return NotSupportedError(f"{full} of MXNet is not supported by hybridnet: {reason}")
     near = ", ".join(get_close_matches(name, list(known), 3))
     hint = f"; did you mean one of {near}?" if near else ""
-    return AttributeError(f"hybridnet.{namespace} has no function {name!r}{hint}")
+    return AttributeError(f"{owner} has no function {name!r}{hint}")

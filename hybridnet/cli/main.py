@@ -13,6 +13,8 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.interrupts import defer_interrupts
 
+from .run import run
+
 __all__ = ["main", "program"]
 
 #: The exit status of a usage or input error, as argparse has it.
@@ -72,6 +74,21 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--seed", type=_seed, default=0, help="of the weights and the order")
     train.add_argument("--out", type=Path, default=Path("out"), help="folder for the results")
 
+    run = commands.add_parser(
+        "run",
+        help="run a script that imports mxnet: hybridnet takes MXNet's name in its process",
+        description="Runs a Python script as `python SCRIPT` does, with hybridnet as mxnet.",
+    )
+    run.add_argument(
+        "--no-numpy-names",
+        dest="numpy_names",
+        action="store_false",
+        help="do not give NumPy the names back that it dropped, such as np.bool and np.float",
+    )
+    run.add_argument("-m", dest="module", action="store_true", help="SCRIPT is a module's name")
+    run.add_argument("script", metavar="SCRIPT", help="the file, or with -m the module")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own")
+
     commands.add_parser("info", help="print versions, devices, engine kind and cache folder")
 
     cache = commands.add_parser("cache", help="show or empty the folder of compiled programs")
@@ -95,8 +112,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: as on the command line; default the process's own.
     """
     options = _parser().parse_args(arguments)
-    defer_interrupts()
+    if options.command != "run":
+        defer_interrupts()
     try:
+        if options.command == "run":
+            return run(options.script, options.arguments, options.module, options.numpy_names)
         _run(options)
     except (MXNetError, OSError) as error:
         print(f"hybridnet {options.command}: {_one_line(error)}", file=sys.stderr)

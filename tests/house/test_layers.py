@@ -54,7 +54,7 @@ BELOW = {
     "visualization": ("symbol",),
     "session": ("symbol", "executor"),
     "compat": ("session", "checkpoint"),
-    "cli": ("gluon", "model", "io", "metric"),
+    "cli": ("gluon", "model", "io", "metric", "compat"),
     "compat_report": ("ops",),
     "test_utils": ("gluon", "io", "optimizer"),
 }
@@ -62,7 +62,8 @@ BELOW = {
 #: "tuning", "nn/conv" or "decorator"; "." stands for all files that lie in the package itself and
 #: have no row of their own.
 INSIDE = {
-    "compat": {"tf1": ()},
+    "compat": {"mxnet": (), "tf1": ()},
+    "compat/mxnet": {"path": (".",), ".": ()},
     "compat/tf1": {
         # TensorFlow's own small modules, which everything speaks in.
         "dtypes": (),

@@ -1,5 +1,7 @@
 """The namespaces `nd.contrib` and `sym.contrib`, and names of MXNet's that are not supported."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -35,10 +37,11 @@ def test_isfinite_isinf_and_isnan():
 )
 def test_unsupported_names_say_so_and_are_not_there(namespace, name):
     owner = mx
-    for part in namespace.split("."):
+    for part in filter(None, namespace.split(".")):
         owner = getattr(owner, part)
     assert not hasattr(owner, name)
-    with pytest.raises(NotImplementedError, match=rf"{namespace}\.{name} of MXNet is not supp"):
+    full = f"{namespace}.{name}".removeprefix(".")
+    with pytest.raises(NotImplementedError, match=rf"{re.escape(full)} of MXNet is not supp"):
         getattr(owner, name)
 
 

@@ -1,0 +1,35 @@
+"""MXNet 1.9's name for hybridnet: `import mxnet` in scripts that are run unmodified.
+
+    import hybridnet.compat.mxnet
+    hybridnet.compat.mxnet.install()
+
+    import mxnet as mx          # is hybridnet, for this process
+
+``hybridnet run script.py`` does it for a script and for the processes that it starts, and
+``%load_ext hybridnet.compat.mxnet`` for a notebook.
+
+- ``mxnet.x.y`` and ``from mxnet.x import y`` give hybridnet's own modules, classes and functions,
+  so that both names can be mixed; modules at another place here are found by MXNet's name, too.
+- ``mxnet.__version__`` is 1.9.1, which packages compare; ours is ``mxnet.__hybridnet_version__``.
+- What was pickled under MXNet's names is found under them.
+- A name that hybridnet does not have is an error that says what to use instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .alias import install as install
+from .alias import uninstall as uninstall
+from .numpy_names import restore_numpy_names as restore_numpy_names
+
+__all__ = ["install", "load_ipython_extension", "restore_numpy_names", "uninstall"]
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Installs the alias for a notebook, with NumPy's old names: ``%load_ext`` calls this.
+
+    Args:
+        ipython: the shell.
+    """
+    install(numpy_names=True)

@@ -1,0 +1,254 @@
+"""Python's import system finds hybridnet under the name `mxnet`.
+
+The package ``mxnet`` is a module of its own, since it has MXNet's version. All that is in it are
+hybridnet's own modules: `mxnet.nd` is `hybridnet.nd`, as programs that ask ``F is mx.nd`` expect.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
+from types import ModuleType
+from typing import Any, Final, final
+
+from hybridnet.base.errors import MXNetError
+from hybridnet.base.unsupported import NotSupportedError, missing
+
+from .numpy_names import restore_numpy_names
+from .places import PLACES
+
+__all__ = ["VERSION", "install", "uninstall"]
+
+#: The version of MXNet whose names and behaviour these are.
+VERSION: Final = "1.9.1"
+_OURS: Final = "hybridnet"
+#: The package itself, which is above this module and knows all others.
+_package: Final[Any] = sys.modules[_OURS]
+_THEIRS: Final = "mxnet"
+#: What MXNet's launchers call processes that hold parameters instead of training.
+_SERVING: Final = ("server", "scheduler")
+
+
+def install(numpy_names: bool = False) -> None:
+    """Makes ``import mxnet`` import hybridnet, from now on and in this process.
+
+    Calling it again changes nothing.
+
+    Args:
+        numpy_names: whether NumPy also gets the names back that it dropped after MXNet's last
+            release, such as ``np.bool`` (`restore_numpy_names`).
+
+    Raises:
+        MXNetError: MXNet itself has been imported before.
+    """
+    loaded = sys.modules.get(_THEIRS)
+    if loaded is not None and not isinstance(loaded, _Package) and _file(loaded) != _STARTER:
+        raise MXNetError(
+            f"install: MXNet itself has been imported, from {_file(loaded)}; call "
+            "hybridnet.compat.mxnet.install() before the first `import mxnet`"
+        )
+    if numpy_names:
+        restore_numpy_names()
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+        sys.meta_path.append(_unfound)
+    if loaded is not None and not isinstance(loaded, _Package):
+        spec = ModuleSpec(_THEIRS, _Given(_make_package()), is_package=True)
+        sys.modules[_THEIRS] = module_from_spec(spec)
+
+
+def uninstall() -> None:
+    """Undoes `install`: ``import mxnet`` finds MXNet again, where that is installed.
+
+    What was imported stays usable. NumPy's names stay.
+    """
+    for finder in (_finder, _unfound):
+        if finder in sys.meta_path:
+            sys.meta_path.remove(finder)
+    for name in [one for one in sys.modules if one.partition(".")[0] == _THEIRS]:
+        del sys.modules[name]
+
+
+def _file(module: ModuleType) -> str | None:
+    return getattr(module, "__file__", None)
+
+
+#: The file that Python finds as `mxnet` in processes started by ``hybridnet run``.
+_STARTER: Final = os.path.join(os.path.dirname(__file__), "path", "mxnet.py")
+
+
+@final
+class _Package(ModuleType):
+    """The module `mxnet`: hybridnet's names, and MXNet's version."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {_THEIRS!r} has no attribute {name!r}")
+        value = getattr(_package, name, None) or _find(name)
+        if value is None:
+            value = getattr(_package, name)  # an error that says what to use
+        if isinstance(value, ModuleType):
+            value = _adapt(value, name)
+        self.__dict__[name] = value
+        return value
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(_package)})
+
+
+@final
+class _Given(Loader):
+    """Loads a module by giving one that exists."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+        self.spec = getattr(module, "__spec__", None)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self.module
+
+    def exec_module(self, module: ModuleType) -> None:
+        if self.spec is not None:
+            module.__spec__ = self.spec  # Python has put in the one that it loaded by
+
+
+@final
+class _Finder(MetaPathFinder):
+    """Finds `mxnet` and what is in it; asked before all others."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        package, _, name = fullname.partition(".")
+        if package != _THEIRS:
+            return None
+        module: ModuleType | None
+        if not name:
+            module = _make_package()
+        else:
+            module = _find(name)
+            if module is None:
+                return None  # others may have it: what users put in the place
+            module = _adapt(module, name)
+        spec = ModuleSpec(fullname, _Given(module), is_package=hasattr(module, "__path__"))
+        spec.has_location = False
+        return spec
+
+
+@final
+class _Unfound(MetaPathFinder):
+    """Says what to use instead of a module that nobody has found; asked after all others.
+
+    ``from mxnet.gluon import x`` asks hybridnet's own module for x, so both names come here.
+    """
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        package, _, name = fullname.partition(".")
+        if not name or package not in (_THEIRS, _OURS):
+            return None
+        if package == _OURS and name in PLACES:
+            return ModuleSpec(fullname, _Given(importlib.import_module(f"{_OURS}.{PLACES[name]}")))
+        raise _Nowhere(name)
+
+
+@final
+class _Nowhere(ModuleNotFoundError):
+    """The error of a module that neither MXNet's names nor hybridnet have."""
+
+    def __init__(self, path: str) -> None:
+        # Without `name`: Python would hide an error with the name that `from ... import` asked for
+        # behind one that says less.
+        super().__init__(_explain(path))
+        self.sought = path
+
+
+_finder: Final = _Finder()
+_unfound: Final = _Unfound()
+
+
+def _make_package() -> _Package:
+    role = os.environ.get("DMLC_ROLE", "")
+    if role in _SERVING:
+        sys.exit(
+            f"{_THEIRS}: this process was started as a {role} of MXNet's parameter server "
+            f"(DMLC_ROLE={role}), and hybridnet has none: its key-value stores live in the process "
+            "that trains. Start the script once, without servers and scheduler, and use a store "
+            "such as 'local' or 'device'"
+        )
+    package = _Package(_THEIRS, _package.__doc__)
+    package.__dict__.update(
+        __version__=VERSION,
+        __hybridnet_version__=_package.__version__,
+        __all__=list(_package.__all__),
+        __path__=[],
+        __file__=__file__,
+    )
+    return package
+
+
+def _find(name: str) -> ModuleType | None:
+    """Returns hybridnet's module for one of MXNet's names without `mxnet.`; None: it has none."""
+    parent, _, leaf = name.rpartition(".")
+    owner = _find(parent) if parent else _package
+    found = getattr(owner, leaf, None) if owner is not None else None
+    if isinstance(found, ModuleType) and found.__name__.partition(".")[0] == _OURS:
+        return found
+    if owner is None:
+        return None
+    try:
+        return importlib.import_module(f"{_OURS}.{name}")
+    except _Nowhere as error:
+        if error.sought != name:
+            raise  # a module that the module needs
+        return None
+
+
+def _adapt(module: ModuleType, name: str) -> ModuleType:
+    """Has a module of hybridnet's find MXNet's modules in it, and say what it lacks."""
+    own = vars(module).get("__getattr__")
+    if not isinstance(own, _Lookup):
+        vars(module)["__getattr__"] = _Lookup(module, name, own)
+        # Python asks for what a package lacks as for a module in it, which `_Unfound` hears of.
+        vars(module).setdefault("__path__", [])
+    return module
+
+
+@final
+class _Lookup:
+    """What a module does about names that it does not have."""
+
+    def __init__(self, module: ModuleType, path: str, own: Callable[[str], Any] | None) -> None:
+        self.module, self.path, self.own = module, path, own
+
+    def __call__(self, name: str) -> Any:
+        try:
+            if self.own is None:
+                raise missing(self.path, name, dir(self.module))
+            return self.own(name)
+        except AttributeError:
+            elsewhere = PLACES.get(f"{self.path}.{name}")
+            if elsewhere is None:
+                raise
+        return importlib.import_module(f"{_OURS}.{elsewhere}")
+
+
+def _explain(path: str) -> str:
+    """Returns what to say about a module or name that is nowhere."""
+    parent, _, name = path.rpartition(".")
+    try:
+        getattr(_find(parent) if parent else _package, name)
+    except NotSupportedError as error:
+        return str(error)
+    except AttributeError:
+        pass
+    return (
+        f"{_THEIRS}.{path}: hybridnet has no such module or name; "
+        "python -m hybridnet.compat_report --missing all lists what is not here"
+    )

@@ -1,0 +1,117 @@
+"""`import mxnet` after `install()`: whose modules these are, and what is said of missing names."""
+
+import importlib
+import io
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+import hybridnet as hn
+from hybridnet.base.unsupported import NotSupportedError
+from hybridnet.compat import mxnet as alias
+from hybridnet.compat.mxnet.places import PLACES
+
+
+@pytest.fixture
+def mx():
+    alias.install()
+    yield importlib.import_module("mxnet")
+    alias.uninstall()
+
+
+def test_modules_are_hybridnets_own(mx):
+    import mxnet.gluon.nn as nn
+    import mxnet.ndarray.ndarray
+    from mxnet import nd
+    from mxnet.gluon import HybridBlock, Trainer
+    from mxnet.io.io import DataBatch
+
+    assert nd is mx.nd is hn.nd and mx.sym is hn.sym and mx.kv.KVStore is hn.kv.KVStore
+    assert nn is hn.gluon.nn and HybridBlock is hn.gluon.HybridBlock
+    assert Trainer is hn.gluon.Trainer and DataBatch is hn.io.DataBatch
+    assert mxnet.ndarray.ndarray.NDArray is hn.nd.NDArray
+    assert mx.gluon.nn.conv_layers.Conv2D is nn.Conv2D
+    assert (mx.__version__, mx.libinfo.__version__) == ("1.9.1", "1.9.1")
+    assert mx.__hybridnet_version__ == hn.__version__
+    assert hn.gluon.__spec__.name == "hybridnet.gluon"
+    assert {"nd", "gluon", "cpu"} <= set(dir(mx)) & set(mx.__all__)
+
+
+@pytest.mark.parametrize("name", sorted(PLACES))
+def test_mxnets_places_lead_somewhere_or_say_that_they_do_not(mx, name):
+    try:
+        module = importlib.import_module(f"mxnet.{name}")
+    except ModuleNotFoundError as error:
+        assert "hybridnet has no such module" in str(error)
+    else:
+        assert module.__name__.startswith("hybridnet.")
+
+
+def test_missing_names_say_what_to_use(mx):
+    with pytest.raises(NotSupportedError, match="rtc of MXNet is not supported.*extending.md"):
+        _ = mx.rtc
+    with pytest.raises(AttributeError, match="hybridnet.gluon has no function 'Blok'.*Block"):
+        _ = mx.gluon.Blok
+    assert not hasattr(mx, "nothing") and not hasattr(mx.gluon, "nothing")
+    for line, said in (
+        ("import mxnet.rtc", "rtc of MXNet is not supported"),
+        ("from mxnet import tvmop", "tvmop of MXNet is not supported"),
+        ("from mxnet import nothing", "mxnet.nothing: hybridnet has no such module or name"),
+        ("from mxnet.base import _LIB", "base._LIB of MXNet is not supported"),
+        ("from mxnet.gluon import nothing", "mxnet.gluon.nothing: hybridnet has no such"),
+        ("from mxnet.metric import nothing", "mxnet.metric.nothing: hybridnet has no such"),
+        ("from mxnet.ndarray.contrib import hawkesll", "nd.contrib.hawkesll of MXNet is not"),
+        ("import mxnet.metric.nothing", "mxnet.metric.nothing: hybridnet has no such"),
+    ):
+        with pytest.raises(ImportError, match=said):
+            exec(line)
+    with pytest.raises(NotSupportedError, match="find_lib_path: hybridnet is Python on JAX"):
+        mx.libinfo.find_lib_path()
+
+
+def test_names_can_be_set_and_installing_twice_changes_nothing(mx):
+    mx.own = 3
+    alias.install()
+    assert sys.modules["mxnet"].own == 3 and not hasattr(hn, "own")
+
+
+def test_pickles_name_modules_by_either_name(mx):
+    scheduler = pickle.dumps(mx.lr_scheduler.FactorScheduler(3), 2)
+    renamed = scheduler.replace(b"hybridnet.lr_scheduler", b"mxnet.lr_scheduler")
+    assert renamed != scheduler
+    assert pickle.load(io.BytesIO(renamed)).step == 3
+
+
+def test_mxnet_itself_is_not_replaced_behind_its_back(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mxnet", type(sys)("mxnet"))
+    with pytest.raises(hn.MXNetError, match="MXNet itself has been imported"):
+        alias.install()
+
+
+@pytest.fixture
+def numpy_kept():
+    before = set(vars(np))
+    yield
+    for name in set(vars(np)) - before:
+        delattr(np, name)
+
+
+def test_numpys_old_names_mean_what_they_meant(numpy_kept):
+    added = alias.restore_numpy_names()
+    assert "float" in added and not {"sum", "bool_"} & set(added)
+    assert np.float is float and np.int is int and np.product([2, 3]) == 6
+    assert np.asscalar(np.array([3])) == 3 and np.asfarray([1, 2]).dtype == np.float64
+    assert np.in1d([[1, 5]], [5]).tolist() == [False, True]
+    assert np.msort(np.array([[2, 1], [1, 2]])).tolist() == [[1, 1], [2, 2]]
+    assert np.trapz([0, 1, 2], dx=2) == 4
+    assert alias.restore_numpy_names() == []
+
+
+def test_notebooks_load_it_as_an_extension(numpy_kept):
+    try:
+        alias.load_ipython_extension(None)
+        assert importlib.import_module("mxnet").nd is hn.nd
+    finally:
+        alias.uninstall()
