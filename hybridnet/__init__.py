@@ -46,9 +46,11 @@ _MODULES: Final = {
     "nd": "hybridnet.ndarray",
     "ndarray": "hybridnet.ndarray",
     "np": "hybridnet.numpy",
+    "_numpy_op_doc": "hybridnet.numpy_op_signature",
     "npx": "hybridnet.numpy_extension",
     "numpy": "hybridnet.numpy",
     "numpy_extension": "hybridnet.numpy_extension",
+    "numpy_op_signature": "hybridnet.numpy_op_signature",
     "operator": "hybridnet.operator",
     "optimizer": "hybridnet.optimizer",
     "passes": "hybridnet.passes",
@@ -119,6 +121,7 @@ if TYPE_CHECKING:
     from . import ndarray as ndarray
     from . import numpy as numpy
     from . import numpy_extension as numpy_extension
+    from . import numpy_op_signature as numpy_op_signature
     from . import operator as operator
     from . import optimizer as optimizer
     from . import passes as passes
@@ -160,7 +163,7 @@ __all__ = [
     "current_context",
     "device",
     "gpu",
-    *_MODULES,
+    *(name for name in _MODULES if not name.startswith("_")),
     *_NAMES,
 ]
 

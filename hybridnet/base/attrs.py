@@ -22,6 +22,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, Union
 
 import numpy as np
 
+from .context import Context
 from .dtype import as_dtype
 from .errors import DTypeError, ParameterError
 
@@ -178,6 +179,8 @@ def _read_bool(value: Any) -> bool:
 
 
 def _read_str(value: Any) -> str:
+    if isinstance(value, Context):  # as MXNet's functions write it down
+        return str(value)
     if not isinstance(value, str):
         raise TypeError(value)
     return value

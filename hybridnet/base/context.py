@@ -15,6 +15,7 @@ __all__ = [
     "current_context",
     "gpu",
     "places",
+    "read_context",
     "set_default_context",
 ]
 
@@ -175,6 +176,21 @@ def current_context() -> Context:
     """
     stack = _current.stack
     return stack[-1] if stack else _current.default or _DEFAULT
+
+
+def read_context(text: str | Context) -> Context:
+    """Returns the context that is written 'cpu(0)', or 'cpu'; a context itself.
+
+    Raises:
+        ParameterError: it is none.
+    """
+    if isinstance(text, Context):
+        return text
+    kind, bracket, rest = text.strip().partition("(")
+    number = rest.removesuffix(")") if bracket else "0"
+    if not number.isdecimal():
+        raise ParameterError(f"a context must be written as 'cpu(0)', got {text!r}")
+    return Context(kind, int(number))
 
 
 def places() -> list[Any]:

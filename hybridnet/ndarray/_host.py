@@ -125,6 +125,9 @@ class AbstractArray(FluentMethods):
         """Returns the elements as nested Python lists."""
         return self.asnumpy().tolist()
 
+    #: Keeps NumPy from taking ``numpy_array + x`` apart. NumPy's functions read `x` as an array.
+    __array_priority__ = 1000.0
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
             raise ValueError("an NDArray cannot be given to NumPy without a copy; use asnumpy()")
@@ -132,6 +135,8 @@ class AbstractArray(FluentMethods):
         return host if dtype is None else host.astype(dtype)
 
     def __bool__(self) -> bool:
+        if not self.size:  # as an empty list
+            return False
         if self.size != 1:
             raise ShapeError(
                 f"the truth value of an NDArray of shape {self.shape} is ambiguous: "

@@ -8,13 +8,21 @@ from typing import Any
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.ops.core.call import Call, Types
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.ops.core.operator import OpCall, Operator
 from hybridnet.runtime.record import generator, recorder
+from hybridnet.runtime.record.host_task import failed
 from hybridnet.runtime.segments.segment import Value
 
 from ._host import AbstractArray
 
-__all__ = ["changed_by", "contexts_differ", "not_arrays", "record_changing", "write_out"]
+__all__ = [
+    "changed_by",
+    "contexts_differ",
+    "not_arrays",
+    "record_changing",
+    "refused",
+    "write_out",
+]
 
 
 def changed_by(call: Call, inputs: Sequence[Any], ctx: Context) -> list[Any]:
@@ -64,6 +72,28 @@ def write_out(call: Call, outputs: list[Any], out: Any) -> Any:
             raise contexts_differ(call, [result, target])
         target.replace(result, what)
     return out
+
+
+def refused(op: Operator, scalars: tuple[Any, ...], outputs: list[Any]) -> list[Any]:
+    """Returns the outputs of a call; where its numbers have no meaning, such that have failed.
+
+    Args:
+        op: an operator that may refuse.
+        scalars: the numbers.
+        outputs: what was recorded.
+
+    Raises:
+        ParameterError: inside a trace.
+    """
+    refusal = op.refusal(scalars)
+    if not refusal:
+        return outputs
+    if recorder.current_trace() is not None:
+        raise ParameterError(refusal)
+    made = failed([output.type for output in outputs], refusal)
+    if recorder.is_naive():
+        recorder.wait(made[0])
+    return [type(x).from_value(value, x.context) for x, value in zip(outputs, made, strict=True)]
 
 
 def not_arrays(call: Call, inputs: Sequence[Any]) -> ParameterError:

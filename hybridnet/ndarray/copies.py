@@ -51,6 +51,11 @@ def host_array(source: Any, dtype: np.dtype[Any], what: str) -> np.ndarray[Any, 
         raise ShapeError(f"{what}: needs numbers in a regular shape: {error}") from error
     if host.dtype == dtype:
         return host
+    if host.dtype.kind == "U":  # numbers as text
+        try:
+            return host.astype(dtype)
+        except ValueError as error:
+            raise ParameterError(f"{what}: needs real numbers, got other text: {error}") from None
     if host.dtype.kind not in "biuf" and host.dtype not in CODE_OF:
         got = type(source).__name__
         raise ParameterError(f"{what}: needs real numbers, got {got} of dtype {host.dtype}")

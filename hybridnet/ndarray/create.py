@@ -58,8 +58,12 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     return NDArray.from_value(put(host_array(source_array, wanted, "nd.array"), ctx), ctx)
 
 
-def _create(name: str, attrs: dict[str, Any], ctx: Context | None) -> NDArray:
-    made: NDArray = NDArray.apply_operator(registry.get(name), (), attrs, ctx=ctx)
+def _create(
+    name: str, attrs: dict[str, Any], ctx: Context | None, out: NDArray | None = None
+) -> NDArray:
+    if out is not None and ctx is None:
+        ctx = out.context
+    made: NDArray = NDArray.apply_operator(registry.get(name), (), attrs, ctx=ctx, out=out)
     return made
 
 
@@ -75,26 +79,34 @@ def zeros(
     ctx: Context | None = None,
     dtype: Any = None,
     stype: str | None = None,
+    out: NDArray | None = None,
     **kwargs: Any,
 ) -> NDArray:
     """Returns an array of zeros (float32 by default), in the storage type `stype`.
 
-    ``name`` and attributes such as ``__layout__``, which symbols have, are passed over.
+    With `out`, that array is overwritten and returned. ``name`` and attributes such as
+    ``__layout__``, which symbols have, are passed over.
     """
     _check_rest("zeros", kwargs)
     if stype not in (None, "default"):
         kind = storage_type(stype, "nd.zeros")
         made: NDArray = kind.zeros(sizes_of("nd.zeros", shape), ctx or current_context(), dtype)
-        return made
+        return made if out is None else made.copyto(out)
     attrs = {"shape": sizes_of("nd.zeros", shape), "dtype": as_dtype(dtype or FLOAT32).name}
-    return _create("_zeros", attrs, ctx)
+    return _create("_zeros", attrs, ctx, out)
 
 
-def ones(shape: Dims, ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
+def ones(
+    shape: Dims,
+    ctx: Context | None = None,
+    dtype: Any = None,
+    out: NDArray | None = None,
+    **kwargs: Any,
+) -> NDArray:
     """Returns an array of ones (float32 by default); further arguments as for `zeros`."""
     _check_rest("ones", kwargs)
     attrs = {"shape": sizes_of("nd.ones", shape), "dtype": as_dtype(dtype or FLOAT32).name}
-    return _create("_ones", attrs, ctx)
+    return _create("_ones", attrs, ctx, out)
 
 
 def empty(
@@ -160,10 +172,21 @@ def linspace(
     return array(host, ctx, as_dtype(dtype or FLOAT32))
 
 
-def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any = None) -> NDArray:
-    """Returns an (N, M or N) array with ones on the k-th diagonal and zeros elsewhere."""
+def eye(
+    N: int,
+    M: int = 0,
+    k: int = 0,
+    ctx: Context | None = None,
+    dtype: Any = None,
+    out: NDArray | None = None,
+) -> NDArray:
+    """Returns an (N, M or N) array with ones on the k-th diagonal and zeros elsewhere.
+
+    With `out`, that array is overwritten and returned.
+    """
     rows, columns = size_of("nd.eye", N), size_of("nd.eye", M or N)
-    return array(np.eye(rows, columns, k), ctx, as_dtype(dtype or FLOAT32))
+    made = array(np.eye(rows, columns, k), ctx, as_dtype(dtype or FLOAT32))
+    return made if out is None else made.copyto(out)
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:

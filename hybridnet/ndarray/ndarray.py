@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 
 from hybridnet import tape
 from hybridnet.base import modules
-from hybridnet.base.context import Context, current_context
+from hybridnet.base.context import Context, current_context, read_context
 from hybridnet.base.dtype import BOOL, INT64, as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.legacy import ARRAY_NAMES, no_library
@@ -24,8 +24,16 @@ from hybridnet.runtime.segments.segment import Value
 from hybridnet.tape import Edge, Leaf, backward
 
 from . import indexing
-from ._host import AbstractArray, context_here
-from .applying import changed_by, contexts_differ, not_arrays, record_changing, write_out
+from ._host import context_here
+from ._views import ViewMethods
+from .applying import (
+    changed_by,
+    contexts_differ,
+    not_arrays,
+    record_changing,
+    refused,
+    write_out,
+)
 from .copies import CopyAcross, host_array, put
 from .parts import assign_call, cast_call, view_call
 from .storage_types import sparse_kind, storage_type
@@ -52,7 +60,7 @@ _MARKED_IN_TRACE: Final = (
 )
 
 
-class NDArray(AbstractArray):
+class NDArray(ViewMethods):
     """An n-dimensional array on one device, changed in place and computed asynchronously.
 
     Make one with `array`, `zeros`, `ones`, `full`, `arange` or the operators. Operations return at
@@ -112,6 +120,10 @@ class NDArray(AbstractArray):
         ctx: Context | None = None,
     ) -> Any:
         """Applies an operator to arrays; see `hybridnet.ops.core.handle.Operand`."""
+        if not inputs and "ctx" in attrs:  # of operators that make arrays of nothing
+            attrs = dict(attrs)
+            where = attrs.pop("ctx")
+            ctx = read_context(where) if ctx is None and where else ctx
         unknown = op.sizes and recorder_thread.trace is None
         if unknown and all(isinstance(x, NDArray) for x in inputs):
             attrs = op.measured(attrs, inputs)
@@ -122,8 +134,13 @@ class NDArray(AbstractArray):
                     [*inputs, *(out if isinstance(out, (list, tuple)) else (out,))]
                 )
             with in_place:
-                return write_out(call, cls.apply_call(call, inputs, scalars, ctx), out)
+                outputs = cls.apply_call(call, inputs, scalars, ctx)
+                if op.refuse is not None:
+                    outputs = refused(op, scalars, outputs)
+                return write_out(call, outputs, out)
         outputs = cls.apply_call(call, inputs, scalars, ctx)
+        if op.refuse is not None:
+            outputs = refused(op, scalars, outputs)
         if call.num_visible == 1:
             return outputs[0]
         return outputs[: call.num_visible]
@@ -582,20 +599,6 @@ class NDArray(AbstractArray):
         made._offset = self._offset
         made._edge = None
         return made
-
-    def reshape(self, *shape: Any, **kwargs: Any) -> NDArray:
-        """Returns a view of the same memory in another shape.
-
-        Args:
-            shape: the dimensions, or one tuple of them, with MXNet's codes: 0 keeps one, -1 is
-                inferred, -2 keeps the rest, -3 joins two, -4 splits one.
-            kwargs: ``reverse=True`` applies the codes from the right; ``shape=``.
-
-        Raises:
-            ShapeError: the sizes differ.
-        """
-        viewed: NDArray = indexing.reshape(self, shape, kwargs)
-        return viewed
 
     def broadcast_to(self, shape: tuple[int, ...]) -> NDArray:
         """Returns the array with its axes of size 1 repeated to `shape`."""

@@ -124,6 +124,9 @@ def make_node(
     params = {key: value for key, value in given.items() if key not in notes}
     count = int(params.pop("num_args", len(inputs))) if op.variadic else 0
     call, scalars = op.bind(params)
+    refusal = op.refusal(scalars)
+    if refusal:
+        raise ParameterError(refusal)
     if op.variadic and op.takes is not None:
         count = len(op.takes(**call.attrs)) or count
     if op.sizes:

@@ -19,7 +19,7 @@ from .symbol import Symbol
 __all__ = ["NumpySymbol", "linalg", "random"]
 
 
-class NumpySymbol(NumpyMethods, Symbol):  # type: ignore[misc]  # NumPy has no transpose(axes=)
+class NumpySymbol(NumpyMethods, Symbol):  # type: ignore[misc]  # methods are NumPy's here
     """A symbol with NumPy's semantics: arithmetic broadcasts, and methods are NumPy's.
 
     Made by the functions of ``sym.np`` and ``npx``, or of another symbol with ``as_np_ndarray()``.

@@ -46,7 +46,7 @@ def _draw(
     **kwargs: Any,
 ) -> Symbol:
     """Draws from a distribution whose parameters are numbers, or all symbols of them."""
-    attrs: dict[str, Any] = {}
+    attrs: dict[str, Any] = {"ctx": kwargs.pop("ctx")} if "ctx" in kwargs else {}
     if shape is not None:
         attrs["shape"] = shape
     if dtype is not None:
@@ -67,7 +67,7 @@ _ARGUMENTS: Final = """Args:
         their elements.
     shape: of the result; default (1,).
     dtype: float32 by default.
-    kwargs: ``name`` and ``attr`` of the node.
+    kwargs: ``name`` and ``attr`` of the node; `ctx`, which saved symbols hold.
 """
 
 uniform = _function("uniform", _draw, _ARGUMENTS)
@@ -107,6 +107,8 @@ def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, **kwargs
 def randint(low: int, high: int, shape: Any = None, dtype: Any = "int32", **kwargs: Any) -> Symbol:
     """Draws whole numbers from [low, high), each as likely."""
     attrs = {"low": low, "high": high, "dtype": as_dtype(dtype or "int32").name}
+    if "ctx" in kwargs:
+        attrs["ctx"] = kwargs.pop("ctx")
     if shape is not None:
         attrs["shape"] = shape
     return Symbol.apply_operator(registry.get("_random_randint"), (), attrs, **kwargs)

@@ -57,6 +57,8 @@ class Symbol(ArraysOnly, FluentMethods):
     """
 
     __slots__ = ("__weakref__", "_edges", "_programs")
+    # Keeps NumPy from taking ``numpy_array + symbol`` apart element by element.
+    __array_ufunc__: Any = None
 
     def __init__(self, edges: Sequence[Edge]) -> None:
         self._edges = tuple(edges)

@@ -32,6 +32,7 @@ BELOW = {
     "numpy": ("ndarray", "util"),
     "numpy_extension": ("numpy", "random"),
     "recordio": ("base",),
+    "numpy_op_signature": ("numpy_extension",),
     "registry": ("base",),
     "lr_scheduler": ("registry",),
     "initializer": ("random", "registry"),

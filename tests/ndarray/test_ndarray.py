@@ -269,7 +269,7 @@ def test_arithmetic_with_what_is_no_number():
                 apply(x, other)
             with pytest.raises(TypeError):
                 apply(other, x)
-        with pytest.raises(TypeError, match=r"\+=: the right-hand side must be an NDArray"):
+        with pytest.raises(TypeError, match=r"\+=: the right-hand side must be|two of a kind"):
             x += other
     assert (x.asnumpy() == [1, 2]).all()
     with pytest.raises(TypeError):

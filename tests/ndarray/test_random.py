@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import hybridnet as mx
-from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet import engine, nd
+from hybridnet.base.errors import MXNetError, OpError, ParameterError
 
 _COUNT = 20_000
 #: Distribution -> its arguments, and the mean and variance it has by them.
@@ -122,3 +123,50 @@ def test_refusals():
         mx.nd.random.poisson(dtype="int32")
     with pytest.raises(MXNetError, match="_sample_multinomial: data must have shape"):
         mx.nd.random.multinomial(mx.nd.zeros((2, 0)))
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "message"),
+    [
+        ("normal", (0, -1), "scale must be >= 0, got -1"),
+        ("uniform", (2, 1), "low must be <= high, got 2 and 1"),
+        ("gamma", (-1, 1), "alpha must be > 0, got -1"),
+        ("exponential", (-1,), "lam must be"),
+        ("poisson", (-1,), "lam must be >= 0"),
+        ("negative_binomial", (3, -0.5), "p must be >= 0"),
+        ("generalized_negative_binomial", (-1, 1), "mu must be >= 0"),
+    ],
+)
+def test_numbers_that_are_no_parameters_fail_at_the_wait(name, numbers, message):
+    draw = getattr(nd.random, name)
+    made = nd.dot(draw(*numbers, shape=(2, 2)), nd.ones((2, 2)))
+    for _ in range(2):
+        with pytest.raises(OpError, match=f"{message}.*called at .*test_random.py"):
+            made.wait_to_read()
+    nd.waitall()  # was told
+    draw(*numbers, shape=(2,))
+    with pytest.raises(OpError, match=message):
+        nd.waitall()
+    nd.waitall()
+
+
+def test_such_numbers_fail_at_once_where_nothing_waits():
+    out, good = nd.ones((2,)), nd.ones((2,))
+    nd.random.normal(0, -1, out=out)
+    with pytest.raises(OpError, match="scale"):
+        out.asnumpy()
+    assert good.asnumpy().tolist() == [1, 1]
+    with engine.naive(), pytest.raises(OpError, match="scale"):
+        nd.random.normal(0, -1)
+    with pytest.raises(ParameterError, match="scale must be >= 0"):
+        mx.sym.random.normal(0, -1, (2,))
+    with pytest.raises(ParameterError, match="scale must be >= 0"):
+        mx.function(lambda x: x + nd.random.normal(0, -1, (2,)))(good)
+    nd.random.normal(0, 0)  # nothing is random, but it has a meaning
+    assert nd.random.uniform(1, 1).asnumpy().tolist() == [1]
+
+
+def test_symbols_take_a_context_that_saved_graphs_hold():
+    drawn = mx.sym.random.normal(0, 1, (2,), ctx=mx.cpu(0))
+    assert drawn.list_attr()["ctx"] == "cpu(0)"
+    assert mx.sym.random.randint(0, 2, (2,), ctx=mx.cpu(0)).list_attr()["ctx"] == "cpu(0)"

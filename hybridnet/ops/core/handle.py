@@ -94,8 +94,6 @@ class Operand:
     """A value that operators can be applied to; subclasses say how."""
 
     __slots__ = ()
-    # Keeps NumPy from taking ``numpy_array + operand`` apart element by element.
-    __array_ufunc__: Any = None
 
     @classmethod
     def apply_operator(
@@ -194,6 +192,9 @@ def binary(operand: Operand, other: Any, how: Arithmetic) -> Any:
 
     Returns:
         The result; NotImplemented where `other` is neither operand nor number.
+
+    Raises:
+        TypeError: it is an array of NumPy's.
     """
     kind = type(operand)
     if type(other) is float:
@@ -206,6 +207,11 @@ def binary(operand: Operand, other: Any, how: Arithmetic) -> Any:
         if isinstance(other, (int, np.integer)) and abs(int(other)) > _EXACT:
             return binary(operand, kind.full_like_scalar(operand, int(other)), how)
         return kind.apply_number(how, operand, float(other))
+    if isinstance(other, np.ndarray):  # of which NumPy would say that it cannot be joined
+        raise TypeError(
+            f"{how.name}: requires two of a kind, got {kind.__name__} and numpy.ndarray; make one "
+            "with nd.array(...)"
+        )
     return NotImplemented
 
 

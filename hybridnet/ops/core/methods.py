@@ -43,7 +43,6 @@ class FluentMethods(Operand):
     exp = fluent("exp")
     expm1 = fluent("expm1")
     fix = fluent("fix")
-    flatten = fluent("Flatten")
     flip = fluent("flip")
     floor = fluent("floor")
     log = fluent("log")
@@ -87,7 +86,6 @@ class FluentMethods(Operand):
     split = fluent("split")
     sqrt = fluent("sqrt")
     square = fluent("square")
-    squeeze = fluent("squeeze")
     sum = fluent("sum")
     swapaxes = fluent("swapaxes")
     take = fluent("take")
@@ -130,6 +128,16 @@ class FluentMethods(Operand):
         attrs = {**cuts, "axis": axis, "squeeze_axis": squeeze_axis}
         return type(self).apply_operator(registry.get("_split_v2"), (self,), attrs)
 
-    def expand_dims(self, axis: int, inplace: bool = False) -> Any:
-        """Inserts an axis of size 1 (`inplace` is MXNet's hint and changes nothing)."""
-        return type(self).apply_operator(registry.get("expand_dims"), (self,), {"axis": axis})
+    def expand_dims(self, axis: int, inplace: bool = False, **options: Any) -> Any:
+        """Inserts an axis of size 1; `inplace` asks arrays for a view and is nothing to others."""
+        attrs = {"axis": axis}
+        return type(self).apply_operator(registry.get("expand_dims"), (self,), attrs, **options)
+
+    def flatten(self, inplace: bool = False, **options: Any) -> Any:
+        """Joins all axes but the first; `inplace` asks arrays for a view, and nothing of others."""
+        return type(self).apply_operator(registry.get("Flatten"), (self,), {}, **options)
+
+    def squeeze(self, axis: Any = None, inplace: bool = False, **options: Any) -> Any:
+        """Drops axes of size 1; `inplace` asks arrays for a view, and nothing of others."""
+        attrs = {"axis": axis}
+        return type(self).apply_operator(registry.get("squeeze"), (self,), attrs, **options)

@@ -85,6 +85,8 @@ class Operator:
     #: (arrays, parameters). It is measured, by waiting, where a call on arrays leaves it at None.
     sizes: Mapping[str, Callable[[Sequence[Any], Mapping[str, Any]], int]]
     output_names: tuple[str, ...]
+    #: Why numbers that a call takes beside its inputs have no meaning; "" where they have one.
+    refuse: Callable[..., str] | None
     aliases: tuple[str, ...]
     doc: str
     #: Whether it is a row of the library, whose code is known by hybridnet's own source.
@@ -93,6 +95,13 @@ class Operator:
         default_factory=weakref.WeakValueDictionary
     )
     _recent: dict[Any, OpCall] = field(default_factory=dict)
+
+    def refusal(self, scalars: tuple[Any, ...]) -> str:
+        """Returns why numbers that `bind` returned have no meaning; "" where they have one."""
+        if self.refuse is None or any(type(number) is not float for number in scalars):
+            return ""
+        why = self.refuse(*scalars)
+        return f"{self.name}: {why}" if why else ""
 
     def bind(
         self, attrs: Mapping[str, Any], train: bool | None = None

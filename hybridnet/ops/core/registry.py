@@ -72,6 +72,7 @@ def operator(
     sizes: Mapping[str, Callable[[Sequence[Any], Mapping[str, Any]], int]] | None = None,
     output_names: Sequence[str] = ("output",),
     takes_state: Callable[..., bool] | None = None,
+    refuse: Callable[..., str] | None = None,
     doc: str = "",
 ) -> Callable[[Lowering], Lowering]:
     """Registers the decorated lowering as an operator.
@@ -97,6 +98,9 @@ def operator(
         output_names: names of the visible outputs, as saved symbols spell them.
         takes_state: parameters -> whether the call draws random numbers; default all calls do,
             where the lowering takes a `RandomState`.
+        refuse: (*numbers) -> why numbers that the call takes beside its inputs have no meaning, or
+            "". Arrays of such a call fail as if it had failed while it ran, which is when MXNet
+            finds out; a graph is refused.
         doc: documentation, where the lowering's own docstring is not it.
 
     Raises:
@@ -136,6 +140,7 @@ def operator(
             cost=cost,
             sizes=sizes or {},
             output_names=tuple(output_names),
+            refuse=refuse,
             aliases=tuple(aliases),
             doc=doc or lowering.__doc__ or "",
             built_in=not _Library.complete,

@@ -17,7 +17,7 @@ from hybridnet.ops.host.namespace import jax, jnp, lax
 
 from ..core.backward import vjp_gradient
 from ..core.call import Backward
-from ..core.families import STEP, convert, unary
+from ..core.families import ELEMENTWISE, STEP, convert, unary
 from ..core.registry import get, operator
 from ..core.rules import refuse_bool, same_type, unify
 
@@ -134,10 +134,6 @@ unary("softsign", lambda x: x / (1 + jnp.abs(x)), "x / (1 + |x|).")
 unary("logical_not", lambda x: (x == 0).astype(x.dtype),
       "1 where the element is zero, otherwise 0.", integers=True, booleans=True,
       no_gradient="its result is a truth value")
-unary("zeros_like", lambda x: jnp.zeros_like(x), "Zeros of the same shape and dtype.",
-      integers=True, booleans=True, no_gradient="its result does not depend on the elements")
-unary("ones_like", lambda x: jnp.ones_like(x), "Ones of the same shape and dtype.",
-      integers=True, booleans=True, no_gradient="its result does not depend on the elements")
 unary("_copy", lambda x: x, "The array itself: copies.", aliases=("identity",),
       integers=True, booleans=True, gradient=lambda back: [back.grads[0]])
 unary("BlockGrad", lambda x: lax.stop_gradient(x),
@@ -148,6 +144,25 @@ unary("make_loss", lambda x: _loss(x, lambda x: jnp.ones_like(x)),
       "The array itself as a loss: its gradient is 1, whatever is above it.", integers=True,
       output_names=("loss",))
 # fmt: on
+
+
+def _filled_like(name: str, function: Callable[[Any], Any], doc: str) -> None:
+    """Registers what makes an array like another one; its `dtype` MXNet's programs give it."""
+
+    def lowering(data: Any, *, dtype: DType | None = None) -> Any:
+        return function(data)
+
+    ELEMENTWISE.add(name)
+    operator(
+        name,
+        infer=same_type,
+        no_gradient="its result does not depend on the elements",
+        doc=f"{doc}\n\nArgs:\n    dtype: without meaning, as in MXNet; use astype.\n",
+    )(lowering)
+
+
+_filled_like("zeros_like", lambda x: jnp.zeros_like(x), "Zeros of the same shape and dtype.")
+_filled_like("ones_like", lambda x: jnp.ones_like(x), "Ones of the same shape and dtype.")
 
 
 @operator("_identity_with_attr_like_rhs", infer=same_type, complete=unify)

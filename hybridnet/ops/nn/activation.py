@@ -78,7 +78,7 @@ def backward_activation(
 ) -> Any:
     """Gradient of an activation from its output; the shape and dtype of `grad`."""
     if act_type == "relu":
-        return jnp.where(output > 0, grad, 0)
+        return jnp.where(output > 0, grad, output)  # 0, or NaN, which is passed on
     if act_type == "sigmoid":
         return grad * (output * (1 - output))
     return (grad + grad * output) * (1 - output)

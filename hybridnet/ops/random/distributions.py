@@ -117,6 +117,8 @@ def _family(
     doc: str,
     arrays: Sequence[str] = (),
     aliases: Sequence[str] = (),
+    *,
+    refuse: Callable[..., str],
 ) -> None:
     """Registers a distribution's three forms.
 
@@ -127,10 +129,11 @@ def _family(
         doc: what is drawn.
         arrays: names of the parameters of the third form; default those of `numbers`.
         aliases: more names of the first form.
+        refuse: why numbers are none of the distribution's, of the first two forms.
     """
     params = {number: (Scalar, default) for number, default in numbers.items()}
-    _of_shape(f"_random_{name}", draw, params, doc, (f"random_{name}", *aliases))
-    _of_like(f"_random_{name}_like", draw, params, doc)
+    _of_shape(f"_random_{name}", draw, params, doc, (f"random_{name}", *aliases), refuse)
+    _of_like(f"_random_{name}_like", draw, params, doc, refuse)
     _of_arrays(f"_sample_{name}", draw, tuple(arrays or numbers), doc)
 
 
@@ -153,7 +156,35 @@ def _shape_type(*, shape: tuple[int, ...], dtype: str | None, **_: Any) -> Seque
     return (tensor_type(shape or (1,), as_dtype(dtype) if dtype else FLOAT32),)
 
 
-def _of_shape(name: str, draw: Draw, numbers: Keywords, doc: str, aliases: Sequence[str]) -> None:
+def _least(where: Mapping[str, tuple[int, float, bool]]) -> Callable[..., str]:
+    """Returns what refuses numbers below a bound.
+
+    Args:
+        where: name -> the number's place, the bound, and whether that itself is refused.
+    """
+
+    def refuse(*numbers: float) -> str:
+        for name, (place, bound, strict) in where.items():
+            number = numbers[place]
+            if not (number > bound if strict else number >= bound):  # NaN is refused, too
+                return f"{name} must be {'>' if strict else '>='} {bound:g}, got {number:g}"
+        return ""
+
+    return refuse
+
+
+def _ordered(low: float, high: float) -> str:
+    return "" if low <= high else f"low must be <= high, got {low:g} and {high:g}"
+
+
+def _of_shape(
+    name: str,
+    draw: Draw,
+    numbers: Keywords,
+    doc: str,
+    aliases: Sequence[str],
+    refuse: Callable[..., str],
+) -> None:
     def lowering(*, shape: Shape, ctx: str, dtype: str | None, state: Any, **given: Any) -> Any:
         (like,) = _shape_type(shape=shape, dtype=dtype)
         key, state = next_key(state)
@@ -167,11 +198,14 @@ def _of_shape(name: str, draw: Draw, numbers: Keywords, doc: str, aliases: Seque
         check=check_float_dtype(name),
         infer=_shape_type,
         no_gradient=DRAWN,
+        refuse=refuse,
         doc=f"{doc}\n\nReturns:\n    An array of `shape` and `dtype`; default (1,) and float32.",
     )(signed(lowering, (), {**numbers, **keywords}))
 
 
-def _of_like(name: str, draw: Draw, numbers: Keywords, doc: str) -> None:
+def _of_like(
+    name: str, draw: Draw, numbers: Keywords, doc: str, refuse: Callable[..., str]
+) -> None:
     def lowering(data: Any, *, state: Any, **given: Any) -> Any:
         key, state = next_key(state)
         values = (given[number].astype(wide(data.dtype)) for number in numbers)
@@ -185,6 +219,7 @@ def _of_like(name: str, draw: Draw, numbers: Keywords, doc: str) -> None:
         check=check,
         infer=same_type,
         no_gradient=DRAWN,
+        refuse=refuse,
         doc=f"{doc}\n\nReturns:\n    An array of the shape and dtype of `data`.",
     )(signed(lowering, ("data",), {**numbers, **_STATE}))
 
@@ -229,6 +264,7 @@ _family(
     {"low": 0.0, "high": 1.0},
     "Draws from the uniform distribution on [low, high).",
     aliases=("uniform",),
+    refuse=_ordered,
 )
 _family(
     "normal",
@@ -237,36 +273,42 @@ _family(
     "Draws from the normal distribution of the given mean and standard deviation.",
     arrays=("mu", "sigma"),
     aliases=("normal",),
+    refuse=_least({"scale": (1, 0, False)}),
 )
 _family(
     "exponential",
     _exponential,
     {"lam": 1.0},
     "Draws from the exponential distribution with rate `lam`, whose mean is 1 / lam.",
+    refuse=_least({"lam": (0, 0, True)}),
 )
 _family(
     "gamma",
     gamma_samples,
     {"alpha": 1.0, "beta": 1.0},
     "Draws from the gamma distribution with shape `alpha` and scale `beta`.",
+    refuse=_least({"alpha": (0, 0, True), "beta": (1, 0, False)}),
 )
 _family(
     "poisson",
     _poisson,
     {"lam": 1.0},
     "Draws from the Poisson distribution with rate `lam`; the counts are floats.",
+    refuse=_least({"lam": (0, 0, False)}),
 )
 _family(
     "negative_binomial",
     _negative_binomial,
     {"k": 1.0, "p": 1.0},
     "Draws the number of failures before `k` successes, each of probability `p`, as floats.",
+    refuse=_least({"k": (0, 0, False), "p": (1, 0, False)}),
 )
 _family(
     "generalized_negative_binomial",
     _generalized_negative_binomial,
     {"mu": 1.0, "alpha": 1.0},
     "Draws counts of mean `mu` and variance ``mu + alpha * mu**2``, as floats.",
+    refuse=_least({"mu": (0, 0, False), "alpha": (1, 0, False)}),
 )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError
-from hybridnet.base.tensor_type import tensor_type
+from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core.call import Types
 
 from ..observe import journal
@@ -23,7 +23,7 @@ from ..segments.segment import Value
 from . import recorder
 from .failures import fail
 
-__all__ = ["awaited", "awaited_ends", "push_task"]
+__all__ = ["awaited", "awaited_ends", "failed", "push_task"]
 
 #: The type of what stands for a task's having run.
 _NOTHING: Final = tensor_type((0,), np.dtype(np.bool_))
@@ -65,6 +65,19 @@ def awaited_ends() -> list[Value]:
         return []
     _thread.pushed.append(Value(_NOTHING))
     return _thread.pushed[-1:]
+
+
+def failed(types: Sequence[TensorType], why: str) -> list[Value]:
+    """Returns Values that could not be made, as those of a task that has failed.
+
+    Args:
+        types: theirs.
+        why: the message; the line that asked for them is added.
+    """
+    where = journal.ranges([engine.caller_origin(1)])
+    made = [Value(kind) for kind in types]
+    fail(made, OpError(f"{why}; called at {where}" if where else why))
+    return made
 
 
 def push_task(
