@@ -27,6 +27,7 @@ _MODULES: Final = {
     "attribute": "hybridnet.attribute",
     "autograd": "hybridnet.autograd",
     "base": "hybridnet.base",
+    "callback": "hybridnet.callback",
     "checkpoint": "hybridnet.checkpoint",
     "context": "hybridnet.context",
     "engine": "hybridnet.engine",
@@ -41,7 +42,11 @@ _MODULES: Final = {
     "kvstore": "hybridnet.kvstore",
     "lr_scheduler": "hybridnet.lr_scheduler",
     "metric": "hybridnet.metric",
+    "mod": "hybridnet.module",
     "model": "hybridnet.model",
+    "module": "hybridnet.module",
+    "mon": "hybridnet.monitor",
+    "monitor": "hybridnet.monitor",
     "name": "hybridnet.name",
     "nd": "hybridnet.ndarray",
     "ndarray": "hybridnet.ndarray",
@@ -104,6 +109,7 @@ _NAMES: Final = {
 if TYPE_CHECKING:
     from . import attribute as attribute
     from . import autograd as autograd
+    from . import callback as callback
     from . import checkpoint as checkpoint
     from . import context as context
     from . import engine as engine
@@ -117,6 +123,8 @@ if TYPE_CHECKING:
     from . import lr_scheduler as lr_scheduler
     from . import metric as metric
     from . import model as model
+    from . import module as module
+    from . import monitor as monitor
     from . import name as name
     from . import ndarray as ndarray
     from . import numpy as numpy
@@ -153,6 +161,7 @@ if TYPE_CHECKING:
     from .tuning import tune as tune
 
     init, nd, rnd, sym, viz = initializer, ndarray, random, symbol, visualization
+    mod, mon = module, monitor
     np, npx = numpy, numpy_extension
 
 __all__ = [

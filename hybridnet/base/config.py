@@ -26,6 +26,7 @@ __all__ = [
     "passes",
     "soft_placement",
     "tuning",
+    "update_on_kvstore",
 ]
 
 #: The topics of HYBRIDNET_LOG.
@@ -176,6 +177,14 @@ def do_mirror() -> bool:
     ``hn.function``. It is read whenever one of these runs.
     """
     return _flag("MXNET_BACKWARD_DO_MIRROR")
+
+
+def update_on_kvstore() -> bool:
+    """MXNET_UPDATE_ON_KVSTORE: 0 has modules add gradients in the key-value store only (default 1).
+
+    Else the store applies the optimizer, too. It is read when a module's optimizer is made.
+    """
+    return _flag("MXNET_UPDATE_ON_KVSTORE", True)
 
 
 def _bytes(name: str, default: int) -> int:

@@ -63,6 +63,10 @@ class KVStore:
         """The function that pushes call; None while they replace the value."""
         return self._actions.updater
 
+    @property
+    def _updater(self) -> Updater | None:
+        return self._actions.updater  # MXNet's name for it, which trainers and tests look at
+
     @staticmethod
     def is_capable(capability: str) -> bool:
         """Returns whether the store can do something; 'optimizer': run the optimizer itself.

@@ -25,7 +25,7 @@ from hybridnet.ops.core.call import Call, Types
 from .cost import CostModel
 from .earliest_finish import Plan, earliest_finish
 
-__all__ = ["DeviceSite", "Placement", "asked_for", "on_devices", "place"]
+__all__ = ["ANYWHERE", "DeviceSite", "Placement", "asked_for", "on_devices", "place", "wish_of"]
 
 log: Final = logging.getLogger("hybridnet.placement")
 _GROUP: Final = stored_name("ctx_group")
@@ -107,7 +107,7 @@ def place(
     Raises:
         GraphError: a wish cannot be met; the message names the node and its line.
     """
-    wishes = {node: _wish(node, groups or {}) for node in (*graph.inputs, *graph.nodes)}
+    wishes = {node: wish_of(node, groups or {}) for node in (*graph.inputs, *graph.nodes)}
     held = dict(fixed or {})
     classes = [
         _Class(nodes, _sites_for(nodes, wishes, sites, soft))
@@ -142,7 +142,8 @@ def on_devices(graph: Graph, devices: Mapping[Node, str]) -> Graph:
     return graph.map(change)
 
 
-_ANYWHERE: Final = DeviceName()
+#: What a node that names no device says.
+ANYWHERE: Final = DeviceName()
 
 
 def asked_for(graph: Graph, groups: Mapping[str, DeviceName] | None = None) -> list[DeviceName]:
@@ -153,14 +154,14 @@ def asked_for(graph: Graph, groups: Mapping[str, DeviceName] | None = None) -> l
         groups: where nodes run that have the attribute ``ctx_group``.
     """
     nodes = (*graph.inputs, *graph.nodes)
-    return list(dict.fromkeys(_wish(node, groups or {}) for node in nodes if node.attrs))
+    return list(dict.fromkeys(wish_of(node, groups or {}) for node in nodes if node.attrs))
 
 
-def _wish(node: Node, groups: Mapping[str, DeviceName]) -> DeviceName:
+def wish_of(node: Node, groups: Mapping[str, DeviceName]) -> DeviceName:
     """Returns what the user says of a node's device: its scope, which wins over its group."""
     if not node.attrs:
-        return _ANYWHERE
-    group = groups.get(node.attrs.get(_GROUP, ""), _ANYWHERE)
+        return ANYWHERE
+    group = groups.get(node.attrs.get(_GROUP, ""), ANYWHERE)
     name = node.attrs.get(DEVICE)
     return group if name is None else group.merged(DeviceName.parse(name))
 
@@ -191,7 +192,7 @@ def _classes(
             leader[find(node)] = find(by_name[name])
         for position in node.call.mutates if node.call is not None else ():
             state = node.inputs[position].node
-            if state.is_variable and state not in fixed and wishes[state] == _ANYWHERE:
+            if state.is_variable and state not in fixed and wishes[state] == ANYWHERE:
                 leader[find(state)] = find(node)
     groups: dict[Node, list[Node]] = {}
     for node in dict.fromkeys((*graph.inputs, *graph.nodes)):
@@ -211,7 +212,7 @@ def _sites_for(
     Raises:
         GraphError: there is none.
     """
-    asking = [node for node in nodes if wishes[node] != _ANYWHERE]
+    asking = [node for node in nodes if wishes[node] != ANYWHERE]
     calls = dict.fromkeys(call for node in nodes for call in _calls_of(node))
     able = [site for site in sites if all(site.supports(call) for call in calls)]
     if not asking and able:

@@ -69,7 +69,7 @@ def bind(
         ctx,
         group2ctx,
         lambda: [held[node.name].type for node in graph.inputs],
-        None if isinstance(ctx, Context) else {name: value.context for name, value in held.items()},
+        {name: value.context.computes_on for name, value in held.items()},
     )
     _check_contexts("args", given, places)
     _check_contexts("aux_states", states, places)
@@ -146,12 +146,14 @@ def simple_bind(
     grads: dict[str, NDArray | None] = {}
     for name in names:
         shape, dtype = types[name]
-        if name in (shared_arg_names or ()) and shared_exec is not None:
+        shared = name in (shared_arg_names or ())
+        grads[name] = None
+        if shared and shared_exec is not None:
             args[name] = _shared(name, shape, shared_exec)
             grads[name] = shared_exec.grad_dict[name]
         else:
-            args[name] = _buffered(name, shape, dtype, where[name], shared_buffer)
-            grads[name] = None
+            buffer = None if shared else shared_buffer
+            args[name] = _buffered(name, shape, dtype, where[name], buffer)
         if requests[name] == "null":
             grads[name] = None
         elif grads[name] is None:

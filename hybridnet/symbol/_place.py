@@ -14,7 +14,7 @@ from hybridnet.graph.attributes import stored_name
 from hybridnet.graph.node import Graph, Node
 from hybridnet.graph.subgraph import names_devices
 from hybridnet.passes.context import PassContext
-from hybridnet.passes.place import Placement, asked_for, place
+from hybridnet.passes.place import ANYWHERE, Placement, asked_for, place, wish_of
 from hybridnet.runtime.devices.calibrate import costs_of
 from hybridnet.runtime.devices.device import Device, device_at, devices_with, full_name, sites_of
 
@@ -86,6 +86,9 @@ def places_of(
     there = devices_with(asked_for(graph, names))
     devices = choice if several else list(dict.fromkeys([*choice, *there]))
     held = given or {}
+    if isinstance(ctx, Context):  # what is asked for must be so, and is not moved by the arrays
+        asking = {node.name for node in graph.inputs if wish_of(node, names) != ANYWHERE}
+        held = {name: place for name, place in held.items() if name not in asking}
     fixed = {node: str(full_name(held[node.name])) for node in graph.inputs if node.name in held}
     found = place(
         graph,

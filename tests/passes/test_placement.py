@@ -681,6 +681,6 @@ def test_branches_on_two_devices_overlap_in_the_trace():
 def test_the_page_on_devices_runs():
     page = (ROOT / "docs" / "devices.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     out = run_script("\n".join(blocks), HYBRIDNET_NUM_CPU_DEVICES="2")
     assert "_Recv" in out and "Transfer(source='/job:localhost" in out

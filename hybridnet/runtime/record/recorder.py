@@ -41,6 +41,7 @@ __all__ = [
     "INTERRUPTED",
     "begin_pass",
     "current_trace",
+    "end_pass",
     "flush",
     "flush_all",
     "is_naive",
@@ -48,6 +49,7 @@ __all__ = [
     "launch",
     "launch_others",
     "mark",
+    "one_pass",
     "outside_trace",
     "ready_array",
     "record",
@@ -80,6 +82,7 @@ class _Recording(threading.local):
         late: what finalizers have recorded while the garbage collector ran, by context.
         cuts: the instructions of the last segment that was launched for its load.
         in_pass: whether a training pass has begun and no natural border has come since.
+        whole: whether it is one of several parts, at whose beginnings there is no border.
     """
 
     def __init__(self) -> None:
@@ -90,6 +93,7 @@ class _Recording(threading.local):
         _add_reasons(self.limit == 1)
         self.cuts: dict[Context, list[Instruction]] = {}
         self.in_pass = False
+        self.whole = False
 
 
 _naive = config.engine_type() == "NaiveEngine"
@@ -353,9 +357,36 @@ def begin_pass() -> None:
     A pass has an end that comes by itself, so that it is worth waiting for: recurrent networks,
     unrolled, make steps of some thousand operators.
     """
-    if thread.trace is None:
+    if thread.trace is None and not thread.whole:
         flush()
         thread.in_pass = True
+
+
+@contextmanager
+def one_pass(training: bool = True) -> Iterator[None]:
+    """A scope in which what begins training passes begins one together, and `end_pass` none ends.
+
+    Such are the devices that each have a part of a batch, and the parts of a network that is
+    trained in pieces: what they record is one stretch of work.
+
+    Args:
+        training: whether they do; else the scope is none.
+    """
+    if not training or thread.whole:
+        yield
+        return
+    begin_pass()
+    thread.whole = True
+    try:
+        yield
+    finally:
+        thread.whole = False
+
+
+def end_pass() -> None:
+    """The natural border at which a training step ends, if it is not a part of a larger one."""
+    if not thread.whole:
+        mark()
 
 
 @contextmanager

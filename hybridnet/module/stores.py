@@ -1,0 +1,113 @@
+"""How modules update parameters: by a key-value store, or by an updater on each device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from hybridnet import kv
+from hybridnet.base import config
+from hybridnet.base.errors import ParameterError
+from hybridnet.ndarray import NDArray
+
+__all__ = ["create_store", "fill_store", "update_by_store", "update_by_updater"]
+
+# Elements from which on a 'local' store would rather not hold a second copy of a weight.
+_LARGE: Final = 1 << 24
+
+
+def create_store(
+    kvstore: Any, num_device: int, arg_params: Mapping[str, NDArray]
+) -> tuple[Any, bool]:
+    """Returns the store that was asked for, and whether it is to apply the optimizer.
+
+    Args:
+        kvstore: a store, the name of one, or None. A name counts with several devices only.
+        num_device: how many there are.
+        arg_params: the parameters.
+
+    Returns:
+        The store, or None; and whether it updates, which MXNET_UPDATE_ON_KVSTORE=0 turns off.
+
+    Raises:
+        ParameterError: it is none of these.
+    """
+    on_store = config.update_on_kvstore()
+    if kvstore is None:
+        return None, False
+    if isinstance(kvstore, str):
+        if num_device == 1 and "dist" not in kvstore:
+            return None, False
+        if kvstore == "local" and max((x.size for x in arg_params.values()), default=0) > _LARGE:
+            on_store = False
+        kvstore = kv.create(kvstore)
+    elif not hasattr(kvstore, "pushpull"):
+        raise ParameterError(
+            f"kvstore must be a KVStore, the name of one, or None, got {type(kvstore).__name__}"
+        )
+    return kvstore, on_store and kvstore.is_capable("optimizer")
+
+
+def fill_store(
+    kvstore: Any,
+    param_arrays: Sequence[Sequence[NDArray]],
+    arg_params: Mapping[str, NDArray],
+    param_names: Sequence[str],
+    update_on_kvstore: bool,
+) -> None:
+    """Gives a store the parameters; one that updates them gives them out to the devices, too."""
+    for name, copies in zip(param_names, param_arrays, strict=True):
+        value = arg_params[name]
+        if update_on_kvstore and value.stype == "default":
+            kvstore.broadcast(name, value, out=copies)
+        else:
+            kvstore.init(name, value)
+
+
+def update_by_store(
+    param_arrays: Sequence[Sequence[NDArray]],
+    grad_arrays: Sequence[Sequence[NDArray | None]],
+    kvstore: Any,
+    param_names: Sequence[str],
+) -> None:
+    """Has a store update parameters: gradients go in, and new values come out."""
+    for number, (copies, grads) in enumerate(zip(param_arrays, grad_arrays, strict=True)):
+        if grads[0] is not None:
+            _exchange(kvstore, param_names[number], grads, copies, number)
+
+
+def update_by_updater(
+    param_arrays: Sequence[Sequence[NDArray]],
+    grad_arrays: Sequence[Sequence[NDArray | None]],
+    updater: Any,
+    num_device: int,
+    kvstore: Any = None,
+    param_names: Sequence[str] = (),
+) -> None:
+    """Updates the parameters of each device, after a store, if there is one, has added gradients.
+
+    The optimizer's states have the numbers ``parameter * num_device + device``.
+    """
+    steps: list[tuple[list[int], list[Any], list[NDArray]]]
+    steps = [([], [], []) for _ in range(num_device)]
+    for number, (copies, grads) in enumerate(zip(param_arrays, grad_arrays, strict=True)):
+        if grads[0] is None:
+            continue
+        if kvstore is not None:
+            _exchange(kvstore, param_names[number], grads, grads, number)
+        for device, (numbers, gradients, weights) in enumerate(steps):
+            numbers.append(number * num_device + device)
+            gradients.append(grads[device])
+            weights.append(copies[device])
+    for numbers, gradients, weights in steps:
+        if numbers:
+            updater(numbers, gradients, weights)
+
+
+def _exchange(kvstore: Any, name: str, values: Any, targets: Any, number: int) -> None:
+    """Pushes and pulls; layers near the input, wanted first, have precedence."""
+    if values[0].stype == targets[0].stype == "default":
+        kvstore.pushpull(name, list(values), out=list(targets), priority=-number)
+    else:
+        kvstore.push(name, list(values), priority=-number)
+        kvstore.pull(name, out=list(targets), priority=-number)
