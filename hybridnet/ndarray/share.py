@@ -11,17 +11,28 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from hybridnet.base.context import cpu
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.lazy import jax, jnp
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.runtime.platform.jax_devices import context_of, device_of
+from hybridnet.runtime.platform.jax_devices import put as place
+from hybridnet.runtime.record import recorder
 from hybridnet.runtime.segments.segment import Value
 
 from .create import array
 from .ndarray import NDArray
 
-__all__ = ["from_dlpack", "from_jax", "from_numpy", "to_dlpack_for_read", "to_dlpack_for_write"]
+__all__ = [
+    "adopt",
+    "from_dlpack",
+    "from_jax",
+    "from_numpy",
+    "peek",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
+]
 
 
 def from_numpy(ndarray: np.ndarray[Any, Any], zero_copy: bool = True) -> NDArray:
@@ -48,6 +59,25 @@ def from_numpy(ndarray: np.ndarray[Any, Any], zero_copy: bool = True) -> NDArray
     made = from_dlpack(ndarray)
     ndarray.flags.writeable = False
     return made
+
+
+def adopt(host: np.ndarray[Any, Any], kind: type[NDArray] = NDArray) -> NDArray:
+    """Makes an array on ``cpu()`` of host memory that is given up to it; never copied needlessly.
+
+    Unlike `from_numpy` it needs no JAX, and takes memory that came from elsewhere.
+
+    Args:
+        host: in C order, writable; nobody else uses it, since programs may write there.
+        kind: the class of the array.
+    """
+    ctx = cpu()
+    (array,) = place(ctx, (host,))
+    return kind.from_value(Value(tensor_type(host.shape, host.dtype), array), ctx)
+
+
+def peek(data: NDArray) -> np.ndarray[Any, Any]:
+    """Returns the value, for which it waits: a view where it is in host memory, to be read only."""
+    return np.asarray(recorder.wait(data.read()))
 
 
 def from_dlpack(dlpack: Any) -> NDArray:

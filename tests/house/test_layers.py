@@ -96,7 +96,14 @@ INSIDE = {
     },
     "gluon/contrib": {"nn": (), "rnn": (), ".": ()},
     "gluon/model_zoo": {"vision": (".",), ".": ()},
-    "gluon/data": {"vision": (".",), ".": ()},
+    "gluon/data": {
+        "sampler": (),
+        "fetching": (),
+        "threads": ("fetching",),
+        "workers": ("fetching",),
+        "vision": (".",),
+        ".": ("sampler", "threads", "workers"),
+    },
     "gluon/data/vision": {"transforms": (), ".": ("transforms",)},
     "ndarray": {"sparse": (".",), ".": ()},
     "ops": {
@@ -163,6 +170,7 @@ OUTSIDE = {
         "base": "loads it at its first use",
         "runtime": "hands NumPy arrays to XLA in a tenth of the time of JAX's public function",
     },
+    "cloudpickle": {"gluon": "sends datasets that are defined in scripts to worker processes"},
     "malt": {"tracing": "converts control flow"},
     "cv2": {
         "base": "loads it at its first use",
@@ -186,6 +194,9 @@ OUTSIDE = {
 }
 #: ``file: what it imports inside a function`` -> why that waits for a call.
 LATE = {
+    "hybridnet/gluon/data/workers/sending.py: hybridnet.gluon.data.workers.pickler.Pickler": (
+        "brings in cloudpickle, which only loaders with worker processes need"
+    ),
     "hybridnet/checkpoint/tensor_file.py: safetensors": "an extra",
     "hybridnet/cli/main.py: hybridnet.cli.info.print_info": "brings in JAX; help must not wait",
     "hybridnet/cli/main.py: hybridnet.cli.cache.run_cache": "brings in JAX; help must not wait",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -11,10 +12,11 @@ from hybridnet.base.context import Context, cpu_pinned
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 
-from ._fetch import fetch
-from ._threads import ThreadWorkers
 from .batchify import collate
+from .fetching import fetch
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
+from .threads import ThreadWorkers
+from .workers import ProcessWorkers, are_possible
 
 __all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
 
@@ -177,7 +179,14 @@ class DataLoader:
         self._pinned = cpu_pinned(pin_device_id) if pin_memory else None
         self._workers: _Workers | None = None
         if self._num_workers:
-            self._workers = ThreadWorkers(dataset, self._batchify_fn, self._num_workers)
+            if not thread_pool and not are_possible():
+                warnings.warn(
+                    "DataLoader: this system cannot start worker processes; they are threads",
+                    stacklevel=2,
+                )
+                thread_pool = True
+            kind = ThreadWorkers if thread_pool else ProcessWorkers
+            self._workers = kind(dataset, self._batchify_fn, self._num_workers)
             weakref.finalize(self, self._workers.close)
         self.auto_reload = auto_reload
         self._pass: Any = None

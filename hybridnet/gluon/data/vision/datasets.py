@@ -1,4 +1,4 @@
-"""Data sets of images that are downloaded: MNIST, FashionMNIST, CIFAR10 and CIFAR100."""
+"""Data sets of images: MNIST, FashionMNIST, CIFAR10 and CIFAR100, and one's own."""
 
 from __future__ import annotations
 
@@ -20,8 +20,17 @@ from hybridnet.ndarray import NDArray, array
 
 from ...repository import check_sha1, download, repo_file_url
 from ..dataset import DownloadedDataset
+from .image_files import ImageFolderDataset, ImageListDataset, ImageRecordDataset
 
-__all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST"]
+__all__ = [
+    "CIFAR10",
+    "CIFAR100",
+    "MNIST",
+    "FashionMNIST",
+    "ImageFolderDataset",
+    "ImageListDataset",
+    "ImageRecordDataset",
+]
 
 Transform = Callable[[Any, Any], Any] | None
 

@@ -13,11 +13,22 @@ from ._color import (
     RandomSaturation,
 )
 from ._compose import Compose, HybridCompose, HybridRandomApply, RandomApply
-from ._geometry import CropResize, RandomFlipLeftRight, RandomFlipTopBottom, Resize
+from ._geometry import (
+    CenterCrop,
+    CropResize,
+    RandomCrop,
+    RandomFlipLeftRight,
+    RandomFlipTopBottom,
+    RandomResizedCrop,
+    RandomRotation,
+    Resize,
+    Rotate,
+)
 from ._tensor import Cast, Normalize, ToTensor
 
 __all__ = [
     "Cast",
+    "CenterCrop",
     "Compose",
     "CropResize",
     "HybridCompose",
@@ -27,12 +38,16 @@ __all__ = [
     "RandomBrightness",
     "RandomColorJitter",
     "RandomContrast",
+    "RandomCrop",
     "RandomFlipLeftRight",
     "RandomFlipTopBottom",
     "RandomGray",
     "RandomHue",
     "RandomLighting",
+    "RandomResizedCrop",
+    "RandomRotation",
     "RandomSaturation",
     "Resize",
+    "Rotate",
     "ToTensor",
 ]

@@ -9,7 +9,7 @@ from typing import Any, final
 
 from hybridnet.base.numpy_mode import mode
 
-from ._fetch import fetch, timed_out
+from .fetching import fetch, timed_out
 
 __all__ = ["ThreadWorkers"]
 

@@ -1,0 +1,88 @@
+"""Cloudpickle's pickler, with our arrays as views of their memory, and modules looked at twice."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from types import FunctionType, ModuleType
+from typing import Any, BinaryIO
+
+import cloudpickle
+import numpy as np
+
+from hybridnet.ndarray import NDArray
+from hybridnet.ndarray.share import adopt, peek
+
+__all__ = ["Pickler"]
+
+
+def _rebuild(kind: type[NDArray], host: np.ndarray[Any, Any]) -> NDArray:
+    return adopt(host, kind)
+
+
+def _is_found_elsewhere(name: str) -> bool:
+    """Whether another process that has this one's `sys.path` can import a module."""
+    module = sys.modules.get(name)
+    if name in sys.builtin_module_names:
+        return True
+    try:
+        # The finders are asked and not `sys.modules`: tools load files under names of their own.
+        spec = _spec(name)
+    except (ImportError, ValueError, AttributeError):
+        return False
+    if spec is None:
+        return False
+    file = getattr(module, "__file__", None)
+    return file is None or spec.origin is None or spec.origin == file
+
+
+def _spec(name: str) -> ModuleSpec | None:
+    parent, _, _ = name.rpartition(".")
+    path = getattr(sys.modules.get(parent), "__path__", None) if parent else None
+    for finder in sys.meta_path:
+        find = getattr(finder, "find_spec", None)
+        found: ModuleSpec | None = None if find is None else find(name, path)
+        if found is not None:
+            return found
+    return None
+
+
+class Pickler(cloudpickle.Pickler):
+    """Writes one object.
+
+    Args:
+        file: what to write to.
+        collect: takes the memory of each array.
+    """
+
+    def __init__(self, file: BinaryIO, collect: Callable[[Any], Any]) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL, collect)
+        self._by_value: list[ModuleType] = []
+        self._known: set[str] = set()
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Says how an object is written: called by pickle for each that it has no way for."""
+        if isinstance(obj, NDArray) and type(obj).__getstate__ is NDArray.__getstate__:
+            return _rebuild, (type(obj), peek(obj))
+        if isinstance(obj, (type, FunctionType)):
+            self._look_at(getattr(obj, "__module__", None))
+        return super().reducer_override(obj)
+
+    def _look_at(self, name: str | None) -> None:
+        if not name or name == "__main__" or name in self._known:
+            return
+        self._known.add(name)
+        module = sys.modules.get(name)
+        if module is not None and not _is_found_elsewhere(name):
+            cloudpickle.register_pickle_by_value(module)
+            self._by_value.append(module)
+
+    def dump(self, obj: Any) -> None:
+        """Writes it."""
+        try:
+            super().dump(obj)
+        finally:
+            for module in self._by_value:
+                cloudpickle.unregister_pickle_by_value(module)
