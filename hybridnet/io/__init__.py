@@ -10,22 +10,28 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from .csv_iter import CSVIter as CSVIter
     from .idx import read_idx as read_idx
     from .iterator import DataBatch as DataBatch
     from .iterator import DataDesc as DataDesc
     from .iterator import DataIter as DataIter
+    from .libsvm_iter import LibSVMIter as LibSVMIter
     from .mnist import load_mnist as load_mnist
     from .mnist_iter import MNISTIter as MNISTIter
+    from .mx_data_iter import MXDataIter as MXDataIter
     from .ndarray_iter import NDArrayIter as NDArrayIter
     from .wrappers import PrefetchingIter as PrefetchingIter
     from .wrappers import ResizeIter as ResizeIter
 
 #: Public name -> the module it is in.
 _NAMES: Final = {
+    "CSVIter": "csv_iter",
     "DataBatch": "iterator",
     "DataDesc": "iterator",
     "DataIter": "iterator",
+    "LibSVMIter": "libsvm_iter",
     "MNISTIter": "mnist_iter",
+    "MXDataIter": "mx_data_iter",
     "NDArrayIter": "ndarray_iter",
     "PrefetchingIter": "wrappers",
     "ResizeIter": "wrappers",

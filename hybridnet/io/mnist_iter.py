@@ -8,23 +8,36 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.base.context import current_context
 from hybridnet.base.dtype import as_dtype
-from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.ndarray import NDArray, array
+from hybridnet.ndarray.copies import aligned
 
-from .iterator import DataDesc, DataIter
+from .mersenne import MersenneTwister
 from .mnist import load_images_and_labels
+from .mx_data_iter import MXDataIter
+from .source import HostBatch, Layout, Source, require_batch_size, require_part
 
 __all__ = ["MNISTIter"]
 
 _log: Final = logging.getLogger("hybridnet.io")
 
-_SCALE: Final = 1 / 256  # MXNet's: the pixels are in [0, 1)
+_SCALE: Final = np.float32(1 / 256)  # MXNet's: the pixels are in [0, 1)
 
 
-@final
-class MNISTIter(DataIter):
+def MNISTIter(
+    image: str | os.PathLike[str] = "./train-images-idx3-ubyte",
+    label: str | os.PathLike[str] = "./train-labels-idx1-ubyte",
+    batch_size: int = 128,
+    shuffle: bool = True,
+    flat: bool = False,
+    seed: int = 0,
+    silent: bool = False,
+    num_parts: int = 1,
+    part_index: int = 0,
+    prefetch_buffer: int = 4,
+    ctx: str = "gpu",
+    dtype: Any = None,
+    **kwargs: Any,
+) -> MXDataIter:
     """Iterates over MNIST; rows that do not fill a batch are left out.
 
     Args:
@@ -33,103 +46,59 @@ class MNISTIter(DataIter):
         batch_size: images in a batch.
         shuffle: put the images in a random order, once: each pass has the same.
         flat: give data of shape (batch_size, height * width), not (batch_size, 1, height, width).
-        seed: of the order.
+        seed: of the order, which is MXNet's.
         silent: do not log how much was loaded.
         num_parts: how many parts the set is cut into, for as many workers.
         part_index: which part this is, from 0.
-        prefetch_buffer: of no effect, as the digits are in memory.
-        ctx: of no effect; batches are made on the current context.
+        prefetch_buffer: batches that are made ahead.
+        ctx: of no effect.
         dtype: of the data, float32 by default. Labels are float32.
-        input_shape: of no effect, as in MXNet: the files know the size of the images.
-        data_name: name of the data.
-        label_name: name of the label.
+        kwargs: ``data_name`` and ``label_name``; others are of no effect, as in MXNet.
 
     Raises:
         FormatError: a file is damaged, or the numbers of images and labels differ.
         OSError: a file cannot be read.
         ParameterError: an argument is out of its range.
     """
+    size = require_batch_size(batch_size, "MNISTIter")
+    require_part(num_parts, part_index, "MNISTIter")
+    images, labels = load_images_and_labels(image, label)
+    count = len(labels)
+    rows = np.arange(*(int(count / num_parts * one) for one in (part_index, part_index + 1)))
+    if not silent:
+        _log.info("MNISTIter: %d of %d images from %s", len(rows), count, image)
+    if shuffle:
+        rows = rows[MersenneTwister(seed).shuffled(len(rows))]
+    source = _MNISTSource(images, labels, rows, size, bool(flat), as_dtype(dtype or np.float32))
+    return MXDataIter(source, prefetch_buffer=prefetch_buffer, **kwargs)
+
+
+@final
+class _MNISTSource(Source):
+    """Whole batches of rows of arrays in memory."""
 
     def __init__(
-        self,
-        image: str | os.PathLike[str] = "./train-images-idx3-ubyte",
-        label: str | os.PathLike[str] = "./train-labels-idx1-ubyte",
-        batch_size: int = 128,
-        shuffle: bool = True,
-        flat: bool = False,
-        seed: int = 0,
-        silent: bool = False,
-        num_parts: int = 1,
-        part_index: int = 0,
-        prefetch_buffer: int = 4,
-        ctx: str = "gpu",
-        dtype: Any = None,
-        input_shape: Any = None,
-        data_name: str = "data",
-        label_name: str = "softmax_label",
+        self, images: Any, labels: Any, rows: Any, size: int, flat: bool, dtype: np.dtype[Any]
     ) -> None:
-        super().__init__(batch_size)
-        if batch_size < 1:
-            raise ParameterError(f"MNISTIter: batch_size must be at least 1, got {batch_size}")
-        if not 0 <= part_index < num_parts:
-            raise ParameterError(
-                f"MNISTIter: part_index must be from 0 to num_parts - 1 = {num_parts - 1}, "
-                f"got {part_index}"
-            )
-        self._images, self._labels = load_images_and_labels(image, label)
-        count = len(self._labels)
-        rows = np.arange(count)
-        if shuffle:
-            np.random.default_rng(seed).shuffle(rows)
-        self._rows = rows[count * part_index // num_parts : count * (part_index + 1) // num_parts]
-        self._dtype = as_dtype(dtype or np.float32)
-        self._ctx = current_context()
-        height, width = self._images.shape[1:]
-        self._shape = (batch_size, height * width) if flat else (batch_size, 1, height, width)
-        self._names = data_name, label_name
-        self._start = -batch_size
-        if not silent:
-            _log.info("MNISTIter: %d of %d images from %s", len(self._rows), count, image)
+        self._images = images
+        self._labels = labels
+        self._rows = rows
+        self._start = 0
+        height, width = images.shape[1:]
+        self.data = Layout((size, height * width) if flat else (size, 1, height, width), dtype)
+        self.label = Layout((size,), np.dtype(np.float32))
 
-    @property
-    def provide_data(self) -> list[DataDesc]:
-        """Description of the images of a batch."""
-        return [DataDesc(self._names[0], self._shape, self._dtype.type)]
+    def read(self) -> HostBatch | None:
+        size = self.label.shape[0]
+        rows = self._rows[self._start : self._start + size]
+        if len(rows) < size:
+            return None
+        self._start += size
+        data = aligned(self.data.shape, self.data.dtype)
+        data[:] = (self._images.take(rows, axis=0) * _SCALE).reshape(data.shape)
+        label = aligned(self.label.shape, self.label.dtype)
+        label[:] = self._labels.take(rows)
+        return HostBatch(data, label, 0, rows.astype(np.uint64))
 
-    @property
-    def provide_label(self) -> list[DataDesc]:
-        """Description of the labels of a batch."""
-        return [DataDesc(self._names[1], (self.batch_size,))]
-
-    def reset(self) -> None:
-        """Goes back to the beginning; the order stays."""
-        self._start = -self.batch_size
-
-    def iter_next(self) -> bool:
-        """Moves on to the next batch; returns whether there is one."""
-        if self._start + self.batch_size <= len(self._rows):
-            self._start += self.batch_size
-        return self._start + self.batch_size <= len(self._rows)
-
-    def getdata(self) -> list[NDArray]:
-        """Returns the images of the current batch: pixels / 256."""
-        pixels = self._images.take(self.getindex(), axis=0) * np.float32(_SCALE)
-        return [array(pixels.reshape(self._shape), self._ctx, self._dtype)]
-
-    def getlabel(self) -> list[NDArray]:
-        """Returns the labels of the current batch: (batch_size,), float32."""
-        return [array(self._labels.take(self.getindex()), self._ctx, np.float32)]
-
-    def getindex(self) -> np.ndarray[Any, Any]:
-        """Returns the numbers of the current batch's images in the file."""
-        rows = self._rows[max(self._start, 0) : self._start + self.batch_size]
-        if len(rows) != self.batch_size:
-            raise MXNetError(
-                "MNISTIter: there is no current batch; call iter_next() first, and reset() after "
-                "the last batch"
-            )
-        return rows
-
-    def getpad(self) -> int:
-        """Returns 0: every batch is full."""
-        return 0
+    def restart(self, carried: int) -> None:
+        self._start = 0

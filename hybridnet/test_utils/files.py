@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from hybridnet.base.errors import MXNetError
-from hybridnet.io import DataBatch, DataIter, MNISTIter
+from hybridnet.io import DataBatch, DataIter, MNISTIter, MXDataIter
 from hybridnet.io.mnist import load_mnist
 
 __all__ = ["DummyIter", "download", "get_mnist", "get_mnist_iterator", "get_mnist_ubyte"]
@@ -77,7 +77,7 @@ def get_mnist_ubyte() -> None:
 
 def get_mnist_iterator(
     batch_size: int, input_shape: Sequence[int], num_parts: int = 1, part_index: int = 0
-) -> tuple[MNISTIter, MNISTIter]:
+) -> tuple[MXDataIter, MXDataIter]:
     """Returns iterators over the files of `get_mnist_ubyte`, to train on and to test.
 
     Args:

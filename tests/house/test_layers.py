@@ -46,7 +46,7 @@ BELOW = {
     "symbol": ("executor", "name", "attribute", "numpy"),
     "tracing": ("ndarray", "autograd"),
     "exported": ("tracing", "symbol"),
-    "io": ("ndarray", "recordio"),
+    "io": ("ndarray", "recordio", "util"),
     "image": ("io", "numpy"),
     "gluon": ("tracing", "symbol", "autograd", "initializer", "kv", "image"),
     "checkpoint": ("gluon", "session"),

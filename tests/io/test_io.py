@@ -293,7 +293,7 @@ PIXELS = raw("train-images-idx3-ubyte.gz", 16).reshape(-1, 28, 28)
 LABELS = raw("train-labels-idx1-ubyte.gz", 8)
 
 
-def digits(**options: Any) -> io.MNISTIter:
+def digits(**options: Any) -> io.MXDataIter:
     return io.MNISTIter(
         image=DIGITS / "train-images-idx3-ubyte.gz",
         label=DIGITS / "train-labels-idx1-ubyte.gz",
@@ -301,7 +301,7 @@ def digits(**options: Any) -> io.MNISTIter:
     )
 
 
-def labels_of(it: io.MNISTIter) -> list[int]:
+def labels_of(it: io.MXDataIter) -> list[int]:
     return [int(one) for batch in it for one in batch.label[0].asnumpy()]
 
 

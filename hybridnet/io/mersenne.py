@@ -1,0 +1,88 @@
+"""Random numbers as C++ draws them, so that equal seeds give MXNet's orders and crops.
+
+The generator is ``std::mt19937``, which NumPy has as well. How numbers of a range are made of its
+bits, C++ leaves to its libraries; this is what GNU's did before version 7, with which MXNet's
+packages were built.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, final
+
+import numpy as np
+
+__all__ = ["MersenneTwister"]
+
+_MOST: Final = 2**32 - 1
+_FLOAT: Final = np.float32
+_BELOW_ONE: Final = np.nextafter(_FLOAT(1), _FLOAT(0))
+_BLOCK: Final = 64  # numbers that are taken from NumPy at a time
+
+
+@final
+class MersenneTwister:
+    """``std::mt19937`` and the distributions of the standard library on it.
+
+    Args:
+        seed: its lower 32 bits count.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.MT19937(0)
+        self.seed(seed)
+
+    def seed(self, seed: int) -> None:
+        """Begins the numbers of a seed."""
+        self._bits._legacy_seeding(seed & _MOST)
+        self._ahead: list[int] = []
+
+    def raw(self) -> int:
+        """Returns 32 bits."""
+        if not self._ahead:
+            self._ahead = self._bits.random_raw(_BLOCK)[::-1].tolist()
+        return self._ahead.pop()
+
+    def integer(self, least: int, most: int) -> int:
+        """Returns a number from `least` to `most`, both included."""
+        scale = _MOST // (most - least + 1)
+        past = (most - least + 1) * scale
+        while (drawn := self.raw()) >= past:
+            pass
+        return least + drawn // scale
+
+    def unit(self) -> Any:
+        """Returns a float32 from 0 to below 1."""
+        drawn = _FLOAT(self.raw()) / _FLOAT(2**32)
+        return min(drawn, _BELOW_ONE)
+
+    def real(self, least: float, most: float) -> Any:
+        """Returns a float32 from `least` to below `most`."""
+        return self.unit() * (_FLOAT(most) - _FLOAT(least)) + _FLOAT(least)
+
+    def coin(self) -> bool:
+        """Returns true or false, with equal chances."""
+        low, high = self.raw(), self.raw()
+        return (low + high * 2**32) / 2**64 < 0.5
+
+    def normals(self, count: int, deviation: float) -> list[Any]:
+        """Returns float32 numbers of a normal distribution about 0: Marsaglia's polar method."""
+        made: list[Any] = []
+        while len(made) < count:
+            while True:
+                x = _FLOAT(2) * self.unit() - _FLOAT(1)
+                y = _FLOAT(2) * self.unit() - _FLOAT(1)
+                square = x * x + y * y
+                if 0 < square <= 1:
+                    break
+            factor = _FLOAT(math.sqrt(_FLOAT(-2) * np.log(square) / square))
+            made += [y * factor * _FLOAT(deviation), x * factor * _FLOAT(deviation)]
+        return made[:count]
+
+    def shuffled(self, count: int) -> list[int]:
+        """Returns the numbers below `count` in a random order: ``std::shuffle``."""
+        order = list(range(count))
+        for place in range(1, count):
+            other = self.integer(0, place)
+            order[place], order[other] = order[other], order[place]
+        return order
