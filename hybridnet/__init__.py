@@ -31,6 +31,7 @@ _MODULES: Final = {
     "checkpoint": "hybridnet.checkpoint",
     "context": "hybridnet.context",
     "engine": "hybridnet.engine",
+    "error": "hybridnet.error",
     "executor": "hybridnet.executor",
     "gluon": "hybridnet.gluon",
     "image": "hybridnet.image",
@@ -40,6 +41,7 @@ _MODULES: Final = {
     "io": "hybridnet.io",
     "kv": "hybridnet.kv",
     "kvstore": "hybridnet.kvstore",
+    "log": "hybridnet.log",
     "lr_scheduler": "hybridnet.lr_scheduler",
     "metric": "hybridnet.metric",
     "mod": "hybridnet.module",
@@ -113,6 +115,7 @@ if TYPE_CHECKING:
     from . import checkpoint as checkpoint
     from . import context as context
     from . import engine as engine
+    from . import error as error
     from . import executor as executor
     from . import gluon as gluon
     from . import image as image
@@ -120,6 +123,7 @@ if TYPE_CHECKING:
     from . import io as io
     from . import kv as kv
     from . import kvstore as kvstore
+    from . import log as log
     from . import lr_scheduler as lr_scheduler
     from . import metric as metric
     from . import model as model

@@ -40,6 +40,7 @@ UNSUPPORTED: Final[dict[str, dict[str, str]]] = {
             "library rtc tvmop"
         ),
         "call PyTorch in hn.py_func; arrays are shared by DLPack": "th torch",
+        "use mx.mod.Module": "executor_manager",
         "there is no C library below": "_api_internal _ctypes _cy3 _ffi api cython space",
         "use callbacks, or a progress bar of your choice": "notebook",
         "docstrings stand at the functions themselves": "ndarray_doc numpy_op_signature symbol_doc",
@@ -87,4 +88,5 @@ def missing(namespace: str, name: str, known: Iterable[str] = ()) -> AttributeEr
             return NotSupportedError(f"{full} of MXNet is not supported by hybridnet: {reason}")
     near = ", ".join(get_close_matches(name, list(known), 3))
     hint = f"; did you mean one of {near}?" if near else ""
-    return AttributeError(f"{owner} has no function {name!r}{hint}")
+    what = "function" if namespace else "attribute"
+    return AttributeError(f"{owner} has no {what} {name!r}{hint}")

@@ -25,6 +25,10 @@ What the memory of the process is used for:
 
     print(hn.runtime.memory())
 
+What this installation can do, under MXNet's names:
+
+    hn.runtime.Features().is_enabled("OPENCV")
+
 And the devices: those there are, what nodes and transfers cost on them, and devices of your own.
 
     hn.runtime.list_devices()
@@ -47,6 +51,9 @@ from .explain import Explanation as Explanation
 from .explain import Launch as Launch
 from .explain import explain as explain
 from .explain import explaining as explaining
+from .features import Feature as Feature
+from .features import Features as Features
+from .features import feature_list as feature_list
 from .memory import Memory as Memory
 from .memory import memory as memory
 from .programs.cache import improvers as _improvers
@@ -58,11 +65,14 @@ __all__ = [
     "Device",
     "DeviceCost",
     "Explanation",
+    "Feature",
+    "Features",
     "Launch",
     "LinkCost",
     "Memory",
     "explain",
     "explaining",
+    "feature_list",
     "find_device",
     "list_devices",
     "memory",

@@ -50,6 +50,8 @@ BELOW = {
     "image": ("io", "numpy"),
     "gluon": ("tracing", "symbol", "autograd", "initializer", "kv", "image"),
     "checkpoint": ("gluon", "session"),
+    "log": ("base",),
+    "error": ("base",),
     "saved_model": ("symbol", "ndarray"),
     "callback": ("saved_model",),
     "monitor": ("ndarray",),

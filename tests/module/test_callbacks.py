@@ -1,0 +1,137 @@
+"""Callbacks and the monitor: what they write, and when."""
+
+from __future__ import annotations
+
+import logging
+import re
+
+import numpy as np
+import pytest
+
+import hybridnet as mx
+from hybridnet import nd, sym
+from hybridnet.base.errors import ParameterError
+from hybridnet.io import DataBatch
+
+
+def told(nbatch, metric=None, epoch=0):
+    return mx.model.BatchEndParam(epoch, nbatch, metric, None)
+
+
+def accuracy():
+    metric = mx.metric.create("acc")
+    metric.update([nd.array([0, 1])], [nd.array([[1, 0], [1, 0]])])
+    return metric
+
+
+@pytest.fixture
+def lines(caplog):
+    caplog.set_level(logging.INFO, "root")
+    return lambda: [r.getMessage() for r in caplog.records if r.name == "root"]
+
+
+def test_speed_is_logged_every_so_many_batches(lines):
+    metric = accuracy()
+    meter = mx.callback.Speedometer(10, frequent=2)
+    for count in range(5):
+        meter(told(count, metric))
+    first, second = lines()
+    assert re.fullmatch(
+        r"Epoch\[0\] Batch \[0-2\]\tSpeed: [\d.]+ samples/sec\taccuracy=0.500000", first
+    )
+    assert "Batch [2-4]" in second and second.endswith("accuracy=nan")  # it began anew
+    meter(told(0, metric, 1))  # another pass: the clock starts
+    assert len(lines()) == 2
+    whole = mx.callback.Speedometer(10, 1, auto_reset=False)
+    for count in range(2):
+        whole(told(count, accuracy()))
+    assert "Batch [0-1]" in lines()[2]
+    plain = mx.callback.Speedometer(10, 1)
+    plain(told(0))
+    plain(told(1))
+    assert re.fullmatch(r"Iter\[0\] Batch \[1\]\tSpeed: [\d.]+ samples/sec", lines()[3])
+
+
+def test_a_bar_shows_how_far_it_is(lines):
+    mx.callback.ProgressBar(4, length=8)(told(1))
+    assert lines() == ["[==------] 25%\r"]
+    with pytest.raises(ParameterError, match="total must be at least 1"):
+        mx.callback.ProgressBar(0)
+
+
+def test_metrics_are_logged(lines):
+    metric = accuracy()
+    log = mx.callback.log_train_metric(2, auto_reset=True)
+    for count in (1, 2):
+        log(told(count, metric))
+    mx.callback.LogValidationMetricsCallback()(told(3, accuracy(), 7))
+    mx.callback.LogValidationMetricsCallback()(told(3))
+    assert lines() == [
+        "Iter[0] Batch[2] Train-accuracy=0.500000",
+        "Epoch[7] Validation-accuracy=0.500000",
+    ]
+    assert np.isnan(metric.get()[1])
+
+
+def test_checkpoints_are_written_every_so_many_passes(tmp_path):
+    out = sym.FullyConnected(sym.var("data"), num_hidden=2, name="fc")
+    save = mx.callback.do_checkpoint(str(tmp_path / "a"), 2)
+    for epoch in range(4):
+        save(epoch, out, {"fc_bias": nd.zeros((2,))}, {})
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "a-0002.params", "a-0004.params", "a-symbol.json",
+    ]  # fmt: skip
+    calls = []
+
+    class Fake:
+        def save_checkpoint(self, *given):
+            calls.append(given)
+
+    save = mx.callback.module_checkpoint(Fake(), "b", 2, save_optimizer_states=True)
+    for epoch in range(4):
+        save(epoch)
+    assert calls == [("b", 2, True), ("b", 4, True)]
+
+
+# -- the monitor -----------------------------------------------------------------------------
+
+
+def network():
+    h = sym.FullyConnected(sym.var("data"), num_hidden=2, name="fc")
+    return sym.LinearRegressionOutput(sym.Activation(h, act_type="tanh", name="act"), name="out")
+
+
+def trained(monitor, monitored=1):
+    module = mx.mod.Module(network(), label_names=["out_label"])
+    module.bind([("data", (1, 2))], [("out_label", (1, 2))])
+    module.install_monitor(monitor)
+    module.init_params(mx.init.One())
+    seen = []
+    for _ in range(monitored):
+        monitor.tic()
+        module.forward_backward(DataBatch([nd.ones((1, 2))], [nd.zeros((1, 2))]))
+        seen.append(monitor.toc())
+    return seen
+
+
+def test_arrays_and_outputs_are_noted_for_some_batches():
+    first, second, third = trained(mx.mon.Monitor(2, pattern="fc.*"), 3)
+    assert second == []
+    assert [name for _, name, _ in first if "backward" not in name] == [
+        "fc_output", "fc_weight", "fc_bias",
+    ]  # fmt: skip
+    assert [step for step, _, _ in (*first, *third)] == [1] * len(first) + [3] * len(third)
+    text = {name: value for _, name, value in first}
+    assert text["fc_output"] == "2.0\t" and text["fc_bias"] == "0.0\t"
+
+
+def test_notes_are_sorted_and_statistics_are_the_users(lines):
+    monitor = mx.mon.Monitor(1, lambda x: [x.max(), x.reshape((-1,))], "fc_w.*|act_o.*", sort=True)
+    (notes,) = trained(monitor)
+    assert [name for _, name, _ in notes] == ["act_output", "fc_weight"]
+    assert notes[1][2] == "1.0\t[1. 1. 1. 1.]\t"
+    monitor.tic()
+    monitor.toc_print()
+    assert lines()[0].split() == ["Batch:", "2", "fc_weight", "1.0", "[1.", "1.", "1.", "1.]"]
+    with pytest.raises(ParameterError, match="must return an NDArray or a list of them, got 3"):
+        trained(mx.mon.Monitor(1, lambda x: 3))
