@@ -58,6 +58,7 @@ from .memory import Memory as Memory
 from .memory import memory as memory
 from .programs.cache import improvers as _improvers
 from .specialize.improve import improve as _specialize
+from .tuning.blocks import improve as _use_blocks
 from .tuning.idle import improve as _tune
 
 __all__ = [
@@ -80,5 +81,6 @@ __all__ = [
     "set_costs",
 ]
 
-# What programs that run often are looked at for: weights that stay the same, and better recipes.
-_improvers.extend((_specialize, _tune))
+# What programs that run often are looked at for: weights that stay the same, better recipes, and
+# how their memory is asked for.
+_improvers.extend((_specialize, _tune, _use_blocks))

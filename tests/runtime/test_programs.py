@@ -386,7 +386,7 @@ def test_a_large_graph_without_memory_says_so_and_loses_nothing(monkeypatch):
     def f(x):
         weight[:] = weight - nd.sin(nd.arctan(nd.cos(x) + 1))
 
-    def refuse(code, recipe):
+    def refuse(code, recipe, **kinds):
         raise MemoryError("no room")
 
     x = nd.ones((3, 13))
@@ -409,7 +409,7 @@ def test_an_operator_that_fails_in_a_large_graph_fails_the_call(monkeypatch):
     def f(x):
         return nd.sin(nd.tanh(nd.cos(x) + 1))
 
-    def refuse(code, recipe):
+    def refuse(code, recipe, **kinds):
         raise RuntimeError(f"no program for {code.instructions[0][0].name}")
 
     x = nd.ones((3, 11))

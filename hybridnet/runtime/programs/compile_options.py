@@ -19,7 +19,14 @@ from hybridnet.ops.core.alternatives import Site
 from ..observe.program_log import log
 from .recipe import Options
 
-__all__ = ["candidates", "is_known", "options_for", "options_for_memory", "options_for_size"]
+__all__ = [
+    "candidates",
+    "is_known",
+    "options_for",
+    "options_for_blocks",
+    "options_for_memory",
+    "options_for_size",
+]
 
 _FUSION: Final = "xla_cpu_experimental_ynn_fusion_type"
 _TYPES: Final = (
@@ -57,7 +64,8 @@ _LOOPS: Final = frozenset({"scan", "while"})
 
 # The temporary memory of a run is asked for in blocks of some such size, not as one: glibc's heaps
 # of threads other than the first hold 64 MiB, and what fits into none is mapped anew, and cleared
-# by the kernel, at each run (`hybridnet.base.allocator`). XLA warns of arrays that are larger.
+# by the kernel, at each run (`hybridnet.base.allocator`). XLA warns of arrays that are larger, and
+# cannot write a program with several blocks to disk.
 _BLOCKS: Final = "xla_multiheap_size_constraint_per_heap"
 _BLOCK: Final = 24 << 20
 _LARGEST_BLOCK: Final = 60 << 20
@@ -115,14 +123,24 @@ def options_for_memory(platform: str, overwritten: int, jaxpr: Any) -> Options:
     """
     if platform != "cpu" or config.tuning() == "off":
         return _NONE
-    options: Options = {}
+    orders = overwritten >= _LEAST_OVERWRITTEN and not _has_loop(jaxpr)
+    return _ORDERED if orders and _are_known(platform, _ORDERED) else _NONE
+
+
+def options_for_blocks(platform: str, jaxpr: Any) -> Options:
+    """Returns what makes a program ask for its temporary memory in blocks, if that is worth it.
+
+    Args:
+        platform: where it will run.
+        jaxpr: the program.
+    """
+    if platform != "cpu" or config.tuning() == "off":
+        return _NONE
     sizes = [*_sizes(jaxpr)]
     # What XLA makes of an array on its way, padded ones above all, is not twice as large.
     block = max(_BLOCK, 2 * max(sizes, default=0))
-    if block <= _LARGEST_BLOCK and sum(sizes) > _BLOCK and is_known(platform, _BLOCKS, _BLOCK):
-        options = {_BLOCKS: block}
-    orders = overwritten >= _LEAST_OVERWRITTEN and not _has_loop(jaxpr)
-    return {**options, **_ORDERED} if orders and _are_known(platform, _ORDERED) else options
+    is_worth_it = block <= _LARGEST_BLOCK and sum(sizes) > _BLOCK
+    return {_BLOCKS: block} if is_worth_it and is_known(platform, _BLOCKS, _BLOCK) else _NONE
 
 
 def options_for_size(platform: str, jaxpr: Any) -> Options:

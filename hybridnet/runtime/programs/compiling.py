@@ -19,13 +19,19 @@ from hybridnet.ops.host.namespace import by_jax
 
 from ..platform.jax_devices import device_of, platform_of, sharding_of
 from ..segments.code import Code
-from .compile_options import options_for, options_for_memory, options_for_size
+from .compile_options import (
+    options_for,
+    options_for_blocks,
+    options_for_memory,
+    options_for_size,
+)
 from .program_rules import picks_for, rule_for
 from .recipe import BY_RULES, Options, Recipe
 from .room import check_extents
 
 __all__ = [
     "compile_code",
+    "compile_in_blocks",
     "executable_from",
     "lower",
     "options_beside",
@@ -82,20 +88,46 @@ def sites_of(code: Code, recipe: Recipe = BY_RULES) -> dict[Site, str]:
     return _traced(code, recipe)[1]
 
 
-def compile_code(code: Code, recipe: Recipe = BY_RULES) -> Executable:
+def compile_code(code: Code, recipe: Recipe = BY_RULES, *, for_disk: bool = False) -> Executable:
     """Compiles a structure as a whole; takes from milliseconds to minutes.
 
     Args:
         code: the structure.
         recipe: how, where there is a choice.
+        for_disk: whether XLA must be able to write it to disk, which it cannot where temporary
+            memory comes in blocks.
 
     Raises:
         Exception: whatever a lowering or XLA has against it.
     """
     traced, sites = _traced(code, recipe)
     check_extents(code, traced.jaxpr)
+    beside = options_beside(code, traced.jaxpr, in_blocks=not for_disk)
+    return _compiled(code, recipe, traced, sites, beside)
+
+
+def compile_in_blocks(code: Code, recipe: Recipe) -> Executable | None:
+    """Compiles a structure whose program was made for the disk once more, with blocks of memory.
+
+    Args:
+        code: the structure.
+        recipe: as it was compiled.
+
+    Returns:
+        None where that would be the same program.
+    """
+    traced, sites = _traced(code, recipe)
+    beside = options_beside(code, traced.jaxpr)
+    if beside == options_beside(code, traced.jaxpr, in_blocks=False):
+        return None
+    return _compiled(code, recipe, traced, sites, beside)
+
+
+def _compiled(
+    code: Code, recipe: Recipe, traced: Any, sites: Iterable[Site], beside: Options
+) -> Executable:
     options = {
-        **options_beside(code, traced.jaxpr),
+        **beside,
         **_options(code, recipe, sites),
         **options_for_size(platform_of(code.ctx), traced.jaxpr.jaxpr),
     }
@@ -104,15 +136,18 @@ def compile_code(code: Code, recipe: Recipe = BY_RULES) -> Executable:
     return made
 
 
-def options_beside(code: Code, closed: Any) -> Options:
+def options_beside(code: Code, closed: Any, *, in_blocks: bool = True) -> Options:
     """Returns the compile options that a structure has by any recipe.
 
     Args:
         code: the structure.
         closed: what it was traced to, the whole or a part of it.
+        in_blocks: whether its temporary memory may come in blocks.
     """
+    platform = platform_of(code.ctx)
     overwritten = sum(code.input_types[slot].nbytes for slot in code.donated)
-    return options_for_memory(platform_of(code.ctx), overwritten, closed.jaxpr)
+    options = options_for_memory(platform, overwritten, closed.jaxpr)
+    return {**options, **options_for_blocks(platform, closed.jaxpr)} if in_blocks else options
 
 
 def options_of(code: Code, recipe: Recipe = BY_RULES) -> Options:

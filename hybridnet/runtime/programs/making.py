@@ -295,7 +295,8 @@ class Maker:
         code = program.code
         recipe = book.recipe(code)
         with events.span("compile", code):
-            program.compiled = compiled = compile_code(code, recipe)
+            made = compile_code(code, recipe, for_disk=self._store.is_open())
+            program.compiled = compiled = made
         self._shelf.note_made(program)
         self.compilations += 1
         if _weight(code) > 1:

@@ -43,6 +43,10 @@ class ProgramStore:
         self._folder = folder
         self._known = folder is not None
 
+    def is_open(self) -> bool:
+        """Whether there is a folder for programs."""
+        return self._open() is not None
+
     def has(self, code: Code) -> bool:
         """Whether there is a program of this structure."""
         folder = self._open()
