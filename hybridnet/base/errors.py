@@ -16,6 +16,7 @@ __all__ = [
     "OpError",
     "OutOfMemoryError",
     "ParameterError",
+    "RefusedError",
     "ShapeError",
 ]
 
@@ -34,6 +35,10 @@ class DTypeError(MXNetError, TypeError):
 
 class ParameterError(MXNetError, ValueError, TypeError):
     """An operator parameter is unknown, missing, of the wrong type, or out of its range."""
+
+
+class RefusedError(ParameterError, AssertionError):
+    """Something that MXNet refuses by `assert`: programs that wait for that find it, too."""
 
 
 class GraphError(MXNetError, ValueError):

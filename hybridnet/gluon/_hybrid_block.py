@@ -151,7 +151,7 @@ class HybridBlock(Block):
         latest = changes.latest()
         if self._checked != latest:
             params = list(self.collect_params().values())
-            arrays = [id(array) for param in params for array in param._data.values()]
+            arrays = [id(array) for param in params for array in param._values.values()]
             parts = (*_blocks(self), *arrays)
             if parts != self._parts:
                 self._traced = self._new_traced()

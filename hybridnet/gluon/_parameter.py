@@ -11,7 +11,7 @@ import numpy as np
 from hybridnet import autograd, initializer, ndarray, symbol
 from hybridnet.base.context import Context, cpu, current_context
 from hybridnet.base.dtype import as_dtype
-from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
+from hybridnet.base.errors import MXNetError, ParameterError, RefusedError, ShapeError
 from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.record.trace import init_scope
@@ -24,6 +24,9 @@ __all__ = ["Constant", "DeferredInitializationError", "Parameter"]
 UNIFORM: Final = initializer.Uniform(0.07)
 
 _REQUESTS: Final = ("write", "add", "null")
+_STORAGES: Final = ("default", "row_sparse", "csr")
+#: What `attr` of a parameter's variable says about its storage, as MXNet's files have it.
+_STORAGE_CODES: Final = {"default": "0", "row_sparse": "1", "csr": "2"}
 
 
 class DeferredInitializationError(MXNetError):
@@ -71,11 +74,12 @@ class Parameter:
         init: its own initializer; default that given to `initialize`.
         allow_deferred_init: wait with initialization until the shape is known.
         differentiable: False for statistics, which no optimizer touches.
-        stype: 'default': values are dense.
-        grad_stype: the storage of the gradient, 'default' or 'row_sparse'.
+        stype: the storage of the value, 'default' (dense), 'row_sparse' or 'csr'. Of a row-sparse
+            value a store holds all of it, which a `Trainer` brings, and users ask for rows.
+        grad_stype: the storage of the gradient, one of these.
 
     Attributes:
-        name, lr_mult, wd_mult, init, grad_stype: as given.
+        name, lr_mult, wd_mult, init, stype, grad_stype: as given.
         times_set: how often it got a value from elsewhere than a `Trainer`.
     """
 
@@ -93,12 +97,13 @@ class Parameter:
         stype: str = "default",
         grad_stype: str = "default",
     ) -> None:
-        if stype != "default" or grad_stype not in ("default", "row_sparse"):
-            raise ParameterError(
-                f"Parameter {name!r}: stype must be 'default' and grad_stype 'default' or "
-                f"'row_sparse', got {stype!r} and {grad_stype!r}"
-            )
+        for what, kind in (("stype", stype), ("grad_stype", grad_stype)):
+            if kind not in _STORAGES:
+                raise RefusedError(
+                    f"Parameter {name!r}: {what} must be one of {_STORAGES}, got {kind!r}"
+                )
         self.name = name
+        self.stype = stype
         self.grad_stype = grad_stype
         self.lr_mult = lr_mult
         self.wd_mult = wd_mult
@@ -107,13 +112,14 @@ class Parameter:
         self._shape = None if shape is None else _as_shape(name, shape)
         self._allow_deferred_init = allow_deferred_init
         self._differentiable = differentiable
-        self._data: dict[Context, NDArray] = {}
+        self._values: dict[Context, NDArray] = {}
         self.times_set = 0
         # What initialization has to do once the shape is known: initializer, contexts.
         self._deferred: tuple[Any, list[Context]] | None = None
         # The gradients that are of no use, on each context: as made, or used by an update.
         self._used: list[weakref.ref[Value]] = []
         self._grad_req = "null"
+        self._trained_by: weakref.ref[Any] | None = None
         self._var: tuple[Any, Any] = (None, None)
         self.grad_req = grad_req
 
@@ -122,7 +128,7 @@ class Parameter:
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns the state for a copy or pickle: everything but gradients."""
-        return {**vars(self), "_used": [], "_var": (None, None)}
+        return {**vars(self), "_used": [], "_var": (None, None), "_trained_by": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -195,7 +201,7 @@ class Parameter:
         Raises:
             ParameterError: its shape is unknown and it may not wait.
         """
-        if self._data and not force_reinit:
+        if self._values and not force_reinit:
             return
         if not is_known(self._shape) and not self._allow_deferred_init:
             raise ParameterError(
@@ -205,7 +211,7 @@ class Parameter:
         chosen = init if init is not None else self.init
         chosen = initializer.create(default_init if chosen is None else chosen)
         contexts = contexts_of(ctx)
-        self._data = {}
+        self._values = {}
         self._deferred = (chosen, contexts)
         changes.note()
         if is_known(self._shape):
@@ -226,7 +232,7 @@ class Parameter:
     @property
     def is_initialized(self) -> bool:
         """Whether it has a value."""
-        return bool(self._data)
+        return bool(self._values)
 
     @property
     def is_deferred(self) -> bool:
@@ -252,9 +258,11 @@ class Parameter:
         self._deferred = None
 
     def _set_all(self, data: NDArray, contexts: Sequence[Context]) -> None:
-        if mode.array:
+        if data.stype != self.stype:
+            data = data.tostype(self.stype)
+        if mode.array and self.stype == "default":
             data = data.as_np_ndarray()
-        self._data = {ctx: data.copyto(ctx) for ctx in contexts}
+        self._values = {ctx: data.copyto(ctx) for ctx in contexts}
         self.times_set += 1
         self._attach()
         changes.note()
@@ -262,22 +270,22 @@ class Parameter:
     def _attach(self) -> None:
         """Gives the values gradients, zeros, as `grad_req` says."""
         with init_scope():
-            for array in self._data.values():
+            for array in self._values.values():
                 if self._grad_req == "null":
                     array.set_edge(None)
                 else:
                     array.attach_grad(self._grad_req, self.grad_stype)
                     if array.edge is not None:
-                        array.edge.node.summed = len(self._data) > 1
+                        array.edge.node.summed = len(self._values) > 1
         self.note_grads_used()
 
     def _check(self, ctx: Context | None) -> None:
-        if self._data:
-            if ctx is None or ctx in self._data:
+        if self._values:
+            if ctx is None or ctx in self._values:
                 return
             raise MXNetError(
                 f"Parameter {self.name!r} was not initialized on {ctx}; it is on "
-                f"{', '.join(map(str, self._data))}"
+                f"{', '.join(map(str, self._values))}"
             )
         if self._deferred is not None:
             raise DeferredInitializationError(
@@ -299,26 +307,112 @@ class Parameter:
             DeferredInitializationError: its shape is not known yet.
             MXNetError: it is not initialized, or not on this context.
         """
-        if ctx is not None:
-            found = self._data.get(ctx)
-            if found is not None:
-                return found
-        elif len(self._data) == 1:
-            return next(iter(self._data.values()))
-        else:
-            ctx = current_context()
-        self._check(ctx)
-        return self._data[ctx]
+        if self.stype != "default":
+            raise self._not_whole("data", "row_sparse_data(row_id)")
+        return self._value_on(ctx)
 
     def list_data(self) -> list[NDArray]:
         """Returns the value on each of its contexts."""
+        if self.stype != "default":
+            raise self._not_whole("list_data", "list_row_sparse_data(row_id)")
+        return self.list_values()
+
+    def list_values(self) -> list[NDArray]:
+        """Returns the arrays that hold the value, of whatever storage, for updates of them."""
         self._check(None)
-        return list(self._data.values())
+        return list(self._values.values())
+
+    def _value_on(self, ctx: Context | None) -> NDArray:
+        if ctx is not None:
+            found = self._values.get(ctx)
+            if found is not None:
+                return found
+        elif len(self._values) == 1:
+            return next(iter(self._values.values()))
+        else:
+            ctx = current_context()
+        self._check(ctx)
+        return self._values[ctx]
+
+    def _not_whole(self, asked: str, instead: str) -> MXNetError:
+        return MXNetError(
+            f"Parameter {self.name!r}: {asked} requires a dense value, got one of storage "
+            f"{self.stype!r}; use {instead}"
+        )
+
+    def row_sparse_data(self, row_id: NDArray) -> NDArray:
+        """Returns rows of a row-sparse value on the context of `row_id`, as they are now.
+
+        Args:
+            row_id: which rows, any numbers in any order.
+
+        Raises:
+            MXNetError: the value is not row-sparse, or no `Trainer` was made with the parameter.
+        """
+        return self._rows("row_sparse_data", row_id, [row_id.context])[0]
+
+    def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
+        """Returns rows of a row-sparse value on each of its contexts; see `row_sparse_data`."""
+        return self._rows("list_row_sparse_data", row_id, self.list_ctx())
+
+    def _rows(self, asked: str, rows: NDArray, contexts: Sequence[Context]) -> list[NDArray]:
+        if self.stype != "row_sparse":
+            raise MXNetError(
+                f"Parameter {self.name!r}: {asked} requires a row_sparse value, got one of storage "
+                f"{self.stype!r}; use {asked.replace('row_sparse_', '')}()"
+            )
+        trainer = self._trainer
+        if trainer is None:
+            raise MXNetError(
+                f"Parameter {self.name!r}: {asked} requires a Trainer, whose store holds the rows; "
+                "make one with this parameter first"
+            )
+        found = [self._value_on(ctx) for ctx in contexts]
+        with autograd.pause():
+            trainer.pull_rows(self, found, rows)
+        return found
 
     def reduced(self) -> NDArray:
-        """Returns the mean over all contexts, on the first CPU."""
+        """Returns the mean over all contexts, on the first CPU; of sparse values all rows."""
+        if self.stype != "default":
+            first = self.list_values()[0]
+            if self.stype == "row_sparse" and self._trainer is not None:
+                every = ndarray.arange(first.shape[0], ctx=first.context, dtype="int64")
+                first = self.row_sparse_data(every)
+            return first.detach().as_in_context(cpu())
         values = [array.detach().as_in_context(cpu()) for array in self.list_data()]
         return values[0] if len(values) == 1 else ndarray.add_n(*values) / len(values)
+
+    @property
+    def _trainer(self) -> Any:
+        """The trainer that updates it; None: there is none, or no more."""
+        return None if self._trained_by is None else self._trained_by()
+
+    def _set_trainer(self, trainer: Any) -> None:
+        """Notes which trainer updates it.
+
+        Raises:
+            MXNetError: another does, whose store holds the rows of a sparse value.
+        """
+        held = self.stype != "default" and trainer is not None
+        if held and self._trainer not in (None, trainer):
+            raise MXNetError(
+                f"Parameter {self.name!r}: a value of storage {self.stype!r} is held by one "
+                "Trainer, and it has one"
+            )
+        self._trained_by = None if trainer is None else weakref.ref(trainer)
+
+    @property
+    def _data(self) -> list[NDArray] | None:
+        """The value on each context, as programs of MXNet's look at it; None: it has none."""
+        return list(self._values.values()) or None
+
+    @property
+    def _grad(self) -> list[NDArray] | None:
+        """The gradient on each context, likewise; None: it has none."""
+        if self._grad_req == "null":
+            return None
+        return [array.grad for array in self._values.values() if array.grad is not None] or None
 
     def grad(self, ctx: Context | None = None) -> NDArray:
         """Returns the gradient on a context.
@@ -326,7 +420,7 @@ class Parameter:
         Raises:
             MXNetError: the parameter has none, because its grad_req is 'null'.
         """
-        found = self.data(ctx).grad
+        found = self._value_on(ctx).grad
         if found is None:
             raise MXNetError(f"Parameter {self.name!r} has no gradient: its grad_req is 'null'")
         return found
@@ -334,18 +428,18 @@ class Parameter:
     def list_grad(self) -> list[NDArray]:
         """Returns the gradient on each of its contexts."""
         self._check(None)
-        grads = [array.grad for array in self._data.values()]
+        grads = [array.grad for array in self._values.values()]
         return [
             self.grad(ctx) if grad is None else grad
-            for ctx, grad in zip(self._data, grads, strict=True)
+            for ctx, grad in zip(self._values, grads, strict=True)
         ]
 
     def list_ctx(self) -> list[Context]:
         """Returns the contexts it is, or will be, on."""
-        if not self._data and self._deferred is not None:
+        if not self._values and self._deferred is not None:
             return list(self._deferred[1])
         self._check(None)
-        return list(self._data)
+        return list(self._values)
 
     def set_data(self, data: Any) -> None:
         """Sets the value on every context.
@@ -365,29 +459,36 @@ class Parameter:
         if self._deferred is not None:
             self.initialize_with(data.astype(self._dtype, copy=False), self._deferred[1])
             return
-        for ctx, array in self._data.items():
+        if data.stype != self.stype:
+            data = data.tostype(self.stype)
+        for ctx, array in self._values.items():
             array.assign(data.as_in_context(ctx))
         self.times_set += 1
+        if self._trainer is not None:
+            self._trainer.note_set(self)
 
     def reset_ctx(self, ctx: Context | Sequence[Context]) -> None:
         """Moves the parameter to other contexts."""
         contexts = contexts_of(ctx)
-        if self._data:
+        if self._values:
             with autograd.pause(), init_scope():
                 self._set_all(self.reduced(), contexts)
         elif self._deferred is not None:
             self._deferred = (self._deferred[0], contexts)
         else:
-            self._check(None)
+            raise ParameterError(
+                f"Parameter {self.name!r}: reset_ctx requires a value, got a parameter that has "
+                "not been initialized; call initialize(ctx=...)"
+            )
 
     def cast(self, dtype: Any) -> None:
         """Changes the element type of the value and the gradient."""
         self._dtype = as_dtype(dtype)
-        if not self._data:
+        if not self._values:
             return
         with autograd.pause(), init_scope():
-            self._data = {
-                ctx: array.detach().astype(self._dtype) for ctx, array in self._data.items()
+            self._values = {
+                ctx: array.detach().astype(self._dtype) for ctx, array in self._values.items()
             }
         self.times_set += 1
         self._attach()
@@ -400,14 +501,14 @@ class Parameter:
         if self._grad_req == "null":
             return
         fresh = self.has_fresh_grads()
-        for array in self._data.values():
+        for array in self._values.values():
             array.zero_grad()
         if not fresh:
             self.note_grads_used()
 
     def has_fresh_grads(self) -> bool:
         """Whether every gradient was written since it was made or used, as by a backward pass."""
-        for array, used in zip(self._data.values(), self._used, strict=True):
+        for array, used in zip(self._values.values(), self._used, strict=True):
             grad = array.grad
             if grad is None or used() is grad.stamp():
                 return False
@@ -418,7 +519,7 @@ class Parameter:
         # Weakly: the memory of a gradient that is replaced goes to its successor.
         self._used = [
             weakref.ref(array.grad.stamp())
-            for array in self._data.values()
+            for array in self._values.values()
             if array.grad is not None
         ]
 
@@ -432,7 +533,7 @@ class Parameter:
             "lr_mult": self.lr_mult,
             "wd_mult": self.wd_mult,
             "init": self._symbol_init(),
-            "__storage_type__": "0",
+            "__storage_type__": _STORAGE_CODES[self.stype],
         }
         made, found = self._var
         if made != attributes:

@@ -304,7 +304,7 @@ def load_values(
                 f"{source}: {name} has dtype {array.inferred_dtype.name}, but the parameter has "
                 f"{param._dtype.name}; pass cast_dtype=True to convert"
             )
-        if ctx is not None and (param._data or param.is_deferred):
+        if ctx is not None and (param._values or param.is_deferred):
             held = param.list_ctx()
             if set(held) != set(contexts_of(ctx)):
                 raise ParameterError(
@@ -317,7 +317,7 @@ def load_values(
                 param.cast(array.dtype)
             else:
                 array = array.astype(param._dtype)
-        if param._data or param.is_deferred:
+        if param._values or param.is_deferred:
             param.set_data(array)
         else:
             param.initialize_with(array, ctx)

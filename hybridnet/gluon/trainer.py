@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from hybridnet import kv, optimizer
+from hybridnet.base import config
 from hybridnet.base.context import Context
-from hybridnet.base.errors import FormatError, MXNetError, ParameterError
+from hybridnet.base.errors import FormatError, MXNetError, ParameterError, RefusedError
 from hybridnet.base.files import atomic_write
+from hybridnet.ndarray import NDArray
 from hybridnet.runtime.record import recorder
 
 from . import _changes as changes
@@ -63,15 +65,18 @@ class Trainer:
         self._given_store = kvstore
         self._given_update = update_on_kvstore
         self._kvstore: Any = None
-        self._update_on_kvstore = False
+        # None while there is no store: none was made yet, or none is needed.
+        self._update_on_kvstore: bool | None = None
         # For each parameter that the store has, `times_set` of the value that it holds.
         self._stored: dict[int, int] = {}
         self._updaters: list[Any] = []
-        self._is_ready = False
+        self._kv_initialized = False
         # The contexts at the last step, and the last change that they were looked up after.
         self._contexts: list[Context] = []
         self._checked = -1
         self._loaded_states: bytes | None = None
+        for param in self._params:
+            param._set_trainer(self)
 
     def _make_optimizer(self, given: Any, arguments: dict[str, Any]) -> Any:
         by_number = dict(enumerate(self._params))
@@ -126,7 +131,7 @@ class Trainer:
         """Adds up the gradients of all devices, without an update.
 
         Raises:
-            MXNetError: the store does the updates, so that the two cannot be parted.
+                RefusedError: the store does the updates, so that the two cannot be parted.
         """
         self._prepare(None)
         self._refuse_store("allreduce_grads")
@@ -140,7 +145,7 @@ class Trainer:
 
         Raises:
             StaleGradientError: a gradient has been used already.
-            MXNetError: the store does the updates.
+            RefusedError: the store does the updates.
         """
         self._prepare(_checked(batch_size))
         self._refuse_store("update")
@@ -148,7 +153,7 @@ class Trainer:
 
     def _refuse_store(self, caller: str) -> None:
         if self._update_on_kvstore:
-            raise MXNetError(
+            raise RefusedError(
                 f"{caller}: the key-value store updates the parameters when gradients are added "
                 "up; make the Trainer with update_on_kvstore=False"
             )
@@ -162,7 +167,7 @@ class Trainer:
         if recorder.current_trace() is not None:
             return learned  # what is fresh is known when the traced function runs
         for _, param in learned:
-            param.list_data()  # raises where there is none yet
+            param.list_values()  # raises where there is none yet
         chosen = []
         for number, param in learned:
             if param.has_fresh_grads():
@@ -180,14 +185,17 @@ class Trainer:
         if self._kvstore is None:
             return
         for number, param in chosen:
-            self._store(number, param)
             fresh = param.has_fresh_grads()
+            grads = param.list_grad()
             # What was computed last is needed last: layers near the input have precedence.
-            self._kvstore.push(number, param.list_grad(), priority=-number)
-            if self._update_on_kvstore:
-                continue
-            self._kvstore.pull(number, param.list_grad(), priority=-number)
-            if not fresh:
+            if not isinstance(self._kvstore, kv.KVStore):
+                self._kvstore.pushpull(number, grads, priority=-number)
+            else:
+                self._store(number, param)
+                self._kvstore.push(number, grads, priority=-number)
+                if not self._update_on_kvstore:
+                    self._kvstore.pull(number, grads, priority=-number)
+            if not (self._update_on_kvstore or fresh):
                 param.note_grads_used()
 
     def _store(self, number: int, param: Parameter) -> None:
@@ -195,21 +203,48 @@ class Trainer:
         before = self._stored.get(number)
         self._stored[number] = param.times_set
         if before is None:
-            self._kvstore.init(number, param.list_data()[0])
+            self._kvstore.init(number, param.list_values()[0])
         elif self._update_on_kvstore and before != param.times_set:
             updater = self._kvstore.updater
             self._kvstore.set_updater(None)  # what is pushed now takes the place of what is there
-            self._kvstore.push(number, param.list_data()[0])
+            self._kvstore.push(number, param.list_values()[0])
             self._kvstore.set_updater(updater)
+
+    def pull_rows(self, param: Parameter, out: Sequence[NDArray], rows: NDArray) -> None:
+        """Writes rows of a row-sparse parameter, as the store has them now, into arrays.
+
+        Args:
+            param: one of the trainer's.
+            out: row-sparse arrays of its shape.
+            rows: which rows.
+        """
+        self._prepare(None)
+        number = next(i for i, one in enumerate(self._params) if one is param)
+        self._store(number, param)
+        self._kvstore.row_sparse_pull(number, out=list(out), row_ids=rows)
+
+    def note_set(self, param: Parameter) -> None:
+        """Forgets the store, if it updates: a parameter got another value than the store holds."""
+        number = next((i for i, one in enumerate(self._params) if one is param), None)
+        if self._update_on_kvstore and number in self._stored:
+            self._reset_kvstore()
+
+    def _reset_kvstore(self) -> None:
+        """Lets the next step make the store anew, from the parameters as they are then."""
+        self._kvstore, self._update_on_kvstore = None, None
+        self._kv_initialized = False
+        if isinstance(self._given_store, str):
+            self._stored = {}
 
     def _apply(self, chosen: Sequence[tuple[int, Parameter]]) -> None:
         """Updates parameters from their gradients, or fetches them from the store."""
         if self._update_on_kvstore:
             for number, param in chosen:
-                self._kvstore.pull(number, param.list_data(), priority=-number)
+                if param.stype == "default":  # rows are asked for when they are needed
+                    self._kvstore.pull(number, param.list_data(), priority=-number)
         elif chosen:
             numbers = [number for number, _ in chosen]
-            weights = [param.list_data() for _, param in chosen]
+            weights = [param.list_values() for _, param in chosen]
             grads = [param.list_grad() for _, param in chosen]
             for device, updater in enumerate(self._updaters):
                 self._optimizer._set_current_context(device)
@@ -230,11 +265,11 @@ class Trainer:
         if batch_size is not None:
             self._optimizer.rescale_grad = self._scale / batch_size
         latest = changes.latest()
-        if self._is_ready and self._checked == latest:
+        if self._kv_initialized and self._checked == latest:
             return
         contexts = self._common_contexts()
-        if not self._is_ready or contexts != self._contexts:
-            states = self._get_states() if self._is_ready else self._loaded_states
+        if not self._kv_initialized or contexts != self._contexts:
+            states = self._get_states() if self._kv_initialized else self._loaded_states
             self._loaded_states = None
             self._make_store(len(contexts) > 1)
             if not self._update_on_kvstore:
@@ -243,7 +278,7 @@ class Trainer:
                 self._set_states(states)
         self._contexts = contexts
         self._checked = latest
-        self._is_ready = True
+        self._kv_initialized = True
 
     def _common_contexts(self) -> list[Context]:
         """Returns the contexts of the parameters, which must be the same for all."""
@@ -258,22 +293,54 @@ class Trainer:
             found = contexts
         return found or []
 
+    @property
+    def _params_to_init(self) -> list[Parameter]:
+        """The parameters that the store will get when they have a value."""
+        every = [param for param in self._params if not self._kv_initialized or param.is_deferred]
+        return every if self._kvstore is not None or not self._kv_initialized else []
+
+    def _init_kvstore(self) -> None:
+        """Makes the store now, and not at the first step."""
+        self._make_store(len(self._common_contexts()) > 1)
+        self._kv_initialized = True
+
     def _make_store(self, several: bool) -> None:
         store = self._given_store
-        if store is None or (isinstance(store, str) and not several):
+        sparse = next((param for param in self._params if param.stype != "default"), None)
+        if sparse is not None and (store is None or self._given_update is False):
+            raise ParameterError(
+                f"Trainer: {sparse.name!r} has a value of storage {sparse.stype!r}, which a "
+                "key-value store must hold and update; give one, and leave update_on_kvstore out"
+            )
+        if store is None or (isinstance(store, str) and not several and sparse is None):
             if self._given_update:
                 raise ParameterError(
                     "Trainer: update_on_kvstore=True requires a key-value store; with one device "
                     "give one: kvstore=kv.create('local')"
                 )
-            self._kvstore, self._update_on_kvstore = None, False
+            self._kvstore, self._update_on_kvstore = None, None
             return
         if isinstance(store, str):
             store, self._stored = kv.create(store), {}
         self._kvstore = store
-        self._update_on_kvstore = self._given_update is not False
+        self._update_on_kvstore = self._updates(store, sparse is not None)
         if self._update_on_kvstore:
             self._kvstore.set_optimizer(self._optimizer)
+
+    def _updates(self, store: Any, sparse_value: bool) -> bool:
+        """Whether the store is to apply the optimizer: as asked, else what suits it."""
+        if store.is_capable("optimizer"):
+            if sparse_value or self._given_update is not None:
+                return sparse_value or bool(self._given_update)
+            # Sparse gradients are few rows: to send these is less than to send dense weights.
+            sparse_grads = any(param.grad_stype != "default" for param in self._params)
+            return config.update_on_kvstore() and not sparse_grads
+        if self._given_update or sparse_value:
+            raise ParameterError(
+                f"Trainer: the store {store.type!r} applies no optimizer; give "
+                "update_on_kvstore=False, and dense parameters"
+            )
+        return False
 
     # -- states ------------------------------------------------------------------------------
 
@@ -316,7 +383,7 @@ class Trainer:
         Raises:
             FormatError: the bytes are damaged.
         """
-        if self._is_ready:
+        if self._kv_initialized:
             self._set_states(states)
             return
         optimizer.get_updater(optimizer.create("sgd")).set_states(states)  # raises if damaged

@@ -11,9 +11,11 @@ The store is that of `hybridnet.kvstore`, with the actions on arrays of `actions
 
 from hybridnet import kvstore
 
+from .base import KVStoreBase as KVStoreBase
+from .base import TestStore as TestStore
 from .store import KVStore as KVStore
 from .store import create as create
 
-__all__ = ["KVStore", "create"]
+__all__ = ["KVStore", "KVStoreBase", "TestStore", "create"]
 
-kvstore.set_front_end(KVStore=KVStore, create=create)
+kvstore.set_front_end(KVStore=KVStore, KVStoreBase=KVStoreBase, TestStore=TestStore, create=create)

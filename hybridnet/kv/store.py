@@ -16,6 +16,7 @@ from hybridnet.ndarray.sparse import RowSparseNDArray
 from hybridnet.optimizer import get_updater
 
 from .actions import ArrayActions, Updater
+from .base import KVStoreBase
 
 __all__ = ["KVStore", "create"]
 
@@ -26,7 +27,7 @@ _CAPABILITIES: Final = ("optimizer",)
 
 
 @final
-class KVStore:
+class KVStore(KVStoreBase):
     """A key-value store of arrays in this process; make one with `create`.
 
     Keys are integers or strings, in one store all of the same type. Every method that takes a key
@@ -67,8 +68,7 @@ class KVStore:
     def _updater(self) -> Updater | None:
         return self._actions.updater  # MXNet's name for it, which trainers and tests look at
 
-    @staticmethod
-    def is_capable(capability: str) -> bool:
+    def is_capable(self, capability: str) -> bool:
         """Returns whether the store can do something; 'optimizer': run the optimizer itself.
 
         Raises:
@@ -322,12 +322,16 @@ def _as_arrays(caller: str, key: Any, arrays: Any) -> Iterator[NDArray]:
         yield array
 
 
-def create(name: str = "local") -> KVStore:
+def create(name: str = "local") -> Any:
     """Makes a store.
 
     Args:
         name: 'local' sums values from several devices in host memory, 'device' on the first of
-            these devices. Values that share one device stay there with either.
+            these devices. Values that share one device stay there with either. Or the name of a
+            class that was registered by `KVStoreBase.register`, in any case of letters.
+
+    Returns:
+        A `KVStore`, or a store of the registered class.
 
     Raises:
         MXNetError: there is no such type.
@@ -335,5 +339,8 @@ def create(name: str = "local") -> KVStore:
     """
     if not isinstance(name, str):
         raise TypeError(f"kv.create: name must be a string, got {type(name).__name__}")
+    own = KVStoreBase.kv_registry.get(name.lower())
+    if own is not None:
+        return own()
     with _Refusals():
         return KVStore(find_kind(name))
