@@ -78,6 +78,7 @@ _MODULES: Final = {
 _NAMES: Final = {
     "AttrScope": ("hybridnet.attribute", "AttrScope"),
     "Buckets": ("hybridnet.tracing", "Buckets"),
+    "CachedOp": ("hybridnet.tracing", "CachedOp"),
     "GradientTape": ("hybridnet.autograd", "GradientTape"),
     "NDArray": ("hybridnet.ndarray", "NDArray"),
     "Session": ("hybridnet.session", "Session"),
@@ -157,6 +158,7 @@ if TYPE_CHECKING:
     from .session import Session as Session
     from .symbol import Symbol as Symbol
     from .tracing import Buckets as Buckets
+    from .tracing import CachedOp as CachedOp
     from .tracing import RetracingWarning as RetracingWarning
     from .tracing import TensorSpec as TensorSpec
     from .tracing import function as function

@@ -40,7 +40,7 @@ from .errors import DTypeError, FormatError
 from .files import atomic_write
 from .sparse_parts import AUXILIARY, SparseParts
 
-__all__ = ["load_params", "save_params"]
+__all__ = ["load_array", "load_params", "save_params"]
 
 #: The content of a file.
 Saved = np.ndarray[Any, Any] | SparseParts
@@ -141,6 +141,21 @@ def load_params(
         return _read_file(_Reader(io.BytesIO(source), "params data"))
     with open(source, "rb") as file:
         return _read_file(_Reader(file, os.fsdecode(source)))
+
+
+def load_array(source: bytes | bytearray | memoryview) -> Any:
+    """Reads one array as files hold it, which is what MXNet's pickles of arrays are made of.
+
+    Returns:
+        As an array of `load_params`.
+
+    Raises:
+        FormatError: the bytes are damaged.
+    """
+    reader = _Reader(io.BytesIO(source), "a pickled array")
+    array = _read_array(reader, "the array")
+    reader.end()
+    return array
 
 
 def save_params(

@@ -43,11 +43,10 @@ UNSUPPORTED: Final[dict[str, dict[str, str]]] = {
         "use mx.mod.Module": "executor_manager",
         "there is no C library below": "_api_internal _ctypes _cy3 _ffi api cython space",
         "use callbacks, or a progress bar of your choice": "notebook",
-        "docstrings stand at the functions themselves": "ndarray_doc numpy_op_signature symbol_doc",
+        "docstrings stand at the functions themselves": "ndarray_doc symbol_doc",
     },
     "nd": {
         "decode with Pillow or OpenCV, and make an array of the result": "imdecode",
-        "hybridize a block, or decorate a function with hn.function": "CachedOp",
         "it is rarely used": "IdentityAttachKLSparseReg",
     },
     "nd.contrib": _CONTRIB,

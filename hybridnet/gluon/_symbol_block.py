@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from hybridnet import autograd, symbol
+from hybridnet import symbol
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
-from hybridnet.graph.node import Edge, topological
-from hybridnet.ndarray import NDArray
+from hybridnet.graph.node import topological
 from hybridnet.ops.core.operator import OpCall
+from hybridnet.tracing import run_graph
 
 from ._hybrid_block import HybridBlock
 from ._parameter_dict import ParameterDict
@@ -114,21 +114,5 @@ class SymbolBlock(HybridBlock):
         values = {**dict(zip(self._input_names, (x, *args), strict=True)), **kwargs}
         if F is symbol:
             return self._whole(**values)
-        outputs = _run(self._whole.edges, values)
+        outputs = run_graph(self._whole.edges, values)
         return outputs[0] if len(outputs) == 1 else outputs
-
-
-def _run(edges: Sequence[Edge], values: Mapping[str, NDArray]) -> list[NDArray]:
-    """Applies a graph's calls to arrays one by one: eagerly, or into the trace at hand."""
-    training = autograd.is_training()
-    made: dict[Edge, NDArray] = {}
-    for node in topological(edges):
-        if node.call is None:
-            made[Edge(node, 0)] = values[node.name]
-            continue
-        call = node.call
-        if isinstance(call, OpCall):
-            call = call.with_train(training)
-        outputs = NDArray.apply_call(call, [made[edge] for edge in node.inputs], node.scalars)
-        made.update((Edge(node, index), output) for index, output in enumerate(outputs))
-    return [made[edge] for edge in edges]

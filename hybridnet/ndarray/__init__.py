@@ -64,6 +64,6 @@ def __getattr__(name: str) -> Any:
     if name in _operators:
         made = globals()[name] = _operator_function(_operators[name], NDArray, name)
         return made
-    if name in ("np", "npx"):  # loaded when first used
+    if name in ("np", "npx", "CachedOp"):  # loaded when first used
         return _load(name)
     raise missing("nd", name, __all__)

@@ -17,7 +17,7 @@ from hybridnet.runtime.platform.jax_devices import device_of
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.segments.segment import Value
 
-__all__ = ["AbstractArray", "context_here"]
+__all__ = ["AbstractArray"]
 
 
 class AbstractArray(FluentMethods):
@@ -214,12 +214,3 @@ class AbstractArray(FluentMethods):
         value.shared = array.__dlpack__()
         recorder.flush_all()
         return array
-
-
-def context_here(ctx: Context) -> Context:
-    """Returns a context, or cpu(0) where there is no such device: pickled where there was one."""
-    try:
-        device_of(ctx)
-    except MXNetError:
-        return Context("cpu", 0)
-    return ctx

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.base.context import Context
+from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import CODE_OF
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.lazy import jax
+from hybridnet.base.params_file import load_array
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.call import Backward, HostOnlyCall, Types
 from hybridnet.ops.core.registry import get
@@ -21,7 +22,7 @@ from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.dispatched import note_dispatched
 from hybridnet.runtime.segments.segment import Value
 
-__all__ = ["CopyAcross", "aligned", "host_array", "put", "send"]
+__all__ = ["CopyAcross", "aligned", "host_array", "put", "send", "unpickled"]
 
 # XLA's CPU client takes host memory as its own only at this alignment, and copies it otherwise.
 _ALIGNMENT: Final = 64
@@ -121,3 +122,19 @@ class CopyAcross(HostOnlyCall):
     def gradient(self, back: Backward) -> Sequence[Any]:
         """The gradient is copied back."""
         return [back.grads[0].as_in_context(self.source)]
+
+
+def unpickled(state: Mapping[str, Any]) -> tuple[Any, Context]:
+    """Returns the host value and the context of a pickled array, ours or MXNet's."""
+    if "handle" in state:  # MXNet's
+        return load_array(state["handle"]), current_context()
+    return state["value"], _context_here(state["context"])
+
+
+def _context_here(ctx: Context) -> Context:
+    """Returns a context, or cpu(0) where there is no such device: pickled where there was one."""
+    try:
+        device_of(ctx)
+    except MXNetError:
+        return Context("cpu", 0)
+    return ctx

@@ -32,7 +32,7 @@ from ._advanced import (
 from .copies import host_array, put
 from .parts import fill_call
 
-__all__ = ["assign", "get", "reshape"]
+__all__ = ["assign", "get", "is_run", "reshape"]
 
 _EXACT: Final = 2**53
 _WHOLE: Final = slice(None)
@@ -52,6 +52,17 @@ def get(x: Any, key: Any) -> Any:
     if offset is not None:
         return x.view(offset, shape)
     return type(x).apply_call(Window.of(*pattern, shape), [x], starts)[0]
+
+
+def is_run(key: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
+    """Whether a part of an array of a shape is one run of memory, so that its index is a view.
+
+    Args:
+        key: integers and slices, at most one for each axis.
+        shape: of the array.
+    """
+    offset, part, _, _ = _resolve(shape, list(key))
+    return offset is not None or not math.prod(part)
 
 
 def assign(x: Any, key: Any, value: Any) -> None:

@@ -24,7 +24,6 @@ from hybridnet.runtime.segments.segment import Value
 from hybridnet.tape import Edge, Leaf, backward
 
 from . import indexing
-from ._host import context_here
 from ._views import ViewMethods
 from .applying import (
     changed_by,
@@ -34,7 +33,7 @@ from .applying import (
     refused,
     write_out,
 )
-from .copies import CopyAcross, host_array, put
+from .copies import CopyAcross, host_array, put, unpickled
 from .parts import assign_call, cast_call, view_call
 from .storage_types import sparse_kind, storage_type
 
@@ -81,6 +80,19 @@ class NDArray(ViewMethods):
     numpy_kind: ClassVar[type[NDArray] | None] = None
 
     # -- making ------------------------------------------------------------------------------
+
+    def __init__(self, handle: None = None, writable: bool = True) -> None:
+        """Makes what pickles of MXNet's fill in; users make arrays with `array` and the like.
+
+        Args:
+            handle: None; MXNet's point into its C library.
+            writable: nothing.
+
+        Raises:
+            NotSupportedError: there is a handle.
+        """
+        if handle is not None:
+            raise no_library("ndarray.ndarray", "NDArrayHandle")
 
     @classmethod
     def from_value(cls, value: Value, ctx: Context, edge: Edge | None = None) -> NDArray:
@@ -417,6 +429,8 @@ class NDArray(ViewMethods):
 
     # -- indexing ----------------------------------------------------------------------------
 
+    _basic_indexing_slice_is_contiguous = staticmethod(indexing.is_run)
+
     def __getitem__(self, key: Any) -> Any:
         return indexing.get(self, key)
 
@@ -607,9 +621,15 @@ class NDArray(ViewMethods):
         return out
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Becomes the array whose ``__getstate__`` gave this state, with memory of its own."""
-        ctx = context_here(state["context"])
-        made = self.from_value(put(state["value"], ctx), ctx)
+        """Becomes the array whose ``__getstate__`` gave this state, with memory of its own.
+
+        The state may be one of MXNet's, too: what its pickles of arrays hold.
+
+        Raises:
+            FormatError: such a one is damaged.
+        """
+        value, ctx = unpickled(state)
+        made = self.from_value(put(value, ctx), ctx)
         self._storage, self._type = made._storage, made._type
         self._offset = self._edge = None
 

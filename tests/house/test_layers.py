@@ -140,6 +140,7 @@ INSIDE = {
         ".": ("executor", "explain", "specialize"),
     },
     "tracing": {
+        "cached_op": ("traced",),
         "decorator": ("traced",),
         "traced": ("relaxed",),
         "relaxed": ("bucketed",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import hybridnet as hn
 from hybridnet import autograd, nd
-from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
+from hybridnet.base.errors import FormatError, MXNetError, ParameterError, ShapeError
 
 _SHAPE = (1, 2, 1, 3)
 
@@ -139,3 +140,52 @@ def test_signatures_of_functions_by_their_operators() -> None:
 def test_sums_of_what_cannot_be_summed_name_the_operator() -> None:
     with pytest.raises(MXNetError, match="broadcast_add"):
         nd.ones((2,)) + nd.ones((3,))
+
+
+def test_gradients_of_parts_of_whole_numbers() -> None:
+    x = nd.arange(6, dtype="int32").reshape((2, 3))
+    x.attach_grad()
+    for key in (0, slice(0, 1), (0, 1), [0], (slice(None), 0), ([0, 0], [1, 1]), ()):
+        wanted = np.zeros((2, 3), np.int32)
+        np.add.at(wanted, key, 1)
+        with autograd.record():
+            part = x[key]
+        with pytest.warns(UserWarning, match="requires an array of floats"):
+            part.backward()
+        assert x.grad.dtype is np.int32 and (x.grad.asnumpy() == wanted).all()
+
+
+def test_which_parts_are_runs_of_memory() -> None:
+    x = np.zeros((3, 4, 5))
+    parts = [slice(None), slice(2), slice(1, 2), slice(None, None, -1), slice(None, None, 20)]
+    for a in parts:
+        for b in parts:
+            for c in parts:
+                is_run = nd.NDArray._basic_indexing_slice_is_contiguous((a, b, c), x.shape)
+                assert is_run == x[a, b, c].flags.contiguous, (a, b, c)
+
+
+def test_smallest_elements_of_half_precision_keep_nan() -> None:
+    x = np.ones((8, 10, 8, 7), np.float16)
+    x[0, 3] = np.nan
+    for _ in range(3):  # by NumPy, and compiled
+        smallest = nd.array(x, dtype="float16").min(axis=1)
+    assert np.isnan(smallest.asnumpy()[0]).all() and (smallest[1:] == 1).asnumpy().all()
+
+
+def test_broadcasting_along_no_axes_is_refused() -> None:
+    with pytest.raises(ParameterError, match="must name an axis"):
+        nd.broadcast_like(nd.ones((1, 2)), nd.ones((3, 2)), lhs_axes=(), rhs_axes=())
+
+
+def test_pickles_of_mxnet() -> None:
+    # What pickle keeps of mxnet.nd.arange(1, ctx=mx.gpu()): header V2, dense, one dimension of
+    # size 1, gpu(0), float32, and the value.
+    handle = struct.pack("<IiiqiiiI", 0xF993FAC9, 0, 1, 1, 2, 0, 0, 0)
+    array = nd.NDArray(None)
+    array.__setstate__({"handle": bytearray(handle)})
+    assert array.context is hn.cpu(0) and array.asnumpy().tolist() == [0]
+    with pytest.raises(FormatError, match="a pickled array"):
+        array.__setstate__({"handle": handle[:-1]})
+    with pytest.raises(MXNetError, match="no C library"):
+        nd.NDArray(7)

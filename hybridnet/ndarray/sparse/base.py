@@ -26,7 +26,7 @@ from hybridnet.runtime.record import recorder
 from hybridnet.runtime.segments.segment import Value
 
 from ..applying import write_out
-from ..copies import put
+from ..copies import put, unpickled
 from ..ndarray import NDArray
 from ..storage_types import storage_type
 
@@ -238,7 +238,11 @@ class BaseSparseNDArray(NDArray):
         return {"data": self._data, "aux": self._aux, "shape": self.shape}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Becomes the array whose ``__getstate__`` gave this state."""
+        """Becomes the array whose ``__getstate__`` gave this state, ours or MXNet's."""
+        if "handle" in state:
+            parts, ctx = unpickled(state)
+            made = storage_type(parts.stype, "unpickling").from_parts(parts, ctx)
+            state = {"data": made._data, "aux": made._aux, "shape": made.shape}
         self._fill(state["data"], state["aux"], state["shape"], exact=True)
 
     # -- values ------------------------------------------------------------------------------

@@ -86,7 +86,11 @@ def extreme(reducer: Callable[..., Any]) -> Callable[[Any, tuple[int, ...]], Any
     def compute(data: Any, axes: tuple[int, ...]) -> Any:
         @jax.custom_jvp
         def extreme(x: Any) -> Any:
-            return reducer(x, axis=axes, keepdims=True)
+            best = reducer(x, axis=axes, keepdims=True)
+            if x.dtype == np.float16:  # XLA loses NaN in minima of float16 (JAX 0.10, on CPUs)
+                nothing = jnp.any(x != x, axis=axes, keepdims=True)
+                best = jnp.where(nothing, jnp.asarray(jnp.nan, x.dtype), best)
+            return best
 
         @extreme.defjvp
         def extreme_jvp(primals: Any, tangents: Any) -> Any:

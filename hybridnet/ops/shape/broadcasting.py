@@ -93,6 +93,8 @@ def _like_type(
             "broadcast_like: lhs_axes and rhs_axes must both be given, with equal lengths, or "
             f"neither, got {lhs_axes} and {rhs_axes}"
         )
+    if lhs_axes == ():
+        raise ParameterError("broadcast_like: lhs_axes must name an axis, got none; leave it out")
     if lhs_axes is not None:
         lhs_axes = [one_axis("broadcast_like", i, lhs) for i in _tuple(lhs_axes)]
         rhs_axes = [one_axis("broadcast_like", i, rhs) for i in _tuple(rhs_axes)]
