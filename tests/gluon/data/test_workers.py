@@ -381,3 +381,45 @@ class Whole(Dataset):
 
     def __getitem__(self, i: int) -> int:
         return i
+
+
+MODULE = """
+import threading
+with open({log!r}, "a") as file:
+    file.write("imported\\n")
+if {threads}:
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+
+class Squares:
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, i):
+        return i * i
+"""
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_modules_are_imported_once_for_all_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: bool
+) -> None:
+    """Unless that starts threads: then each worker does it, since none may be forked any more."""
+    log, name = tmp_path / "log", f"squares_{threads}"
+    (tmp_path / f"{name}.py").write_text(MODULE.format(log=str(log), threads=threads))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    squares = __import__(name).Squares()
+    for _ in range(2):
+        loader = DataLoader(squares, 1, num_workers=2)
+        assert [x.asscalar() for x in loader] == [0, 1, 4, 9]
+    assert len(log.read_text().split()) == (1 + 1 + 4 if threads else 1 + 1)
+
+
+def test_a_nursery_that_was_killed_is_replaced() -> None:
+    loader = each(int)
+    begun(loader)
+    starting: Any = sys.modules["hybridnet.gluon.data.workers.starting"]
+    watches = watched([starting._process.pid])
+    os.kill(starting._process.pid, signal.SIGKILL)
+    assert gone(watches)
+    assert len(list(loader)) == 10  # its workers go on
+    assert len(list(each(int))) == 10

@@ -6,8 +6,10 @@ child, and locks that they held stay locked. Nor is a fresh interpreter started 
 against that, and takes a second. So there is one more process, the nursery:
 
 - It is started (by exec) for the first loader that wants workers, while the main process goes on.
-  It imports hybridnet and nothing of the user's, has one thread and no JAX, and forks a worker
-  whenever it is asked to, in milliseconds. That is safe whatever runs in the main process.
+  It imports hybridnet, has one thread and no JAX, and forks a worker whenever it is asked to, in
+  milliseconds. That is safe whatever runs in the main process. Modules that the dataset is found
+  in are imported once for all workers, in a nursery of their own, which the first one forks; should
+  one of them start a thread, that nursery becomes a fresh one, and each worker imports them.
 - A worker gets the dataset and ``batchify_fn`` pickled, once; lambdas and what is defined in the
   script, a notebook or a function come by their code (`sending`), so the script is not imported.
   The memory of arrays is shared by all workers of a loader, and copied where one writes to it.

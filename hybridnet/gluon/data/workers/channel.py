@@ -150,6 +150,28 @@ class Channel:
         """Says whether `send` and `receive` wait."""
         self._socket.setblocking(blocks)
 
+    def receive_first(self) -> Any:
+        """Returns the first message, for which it waits, and leaves all others unread.
+
+        Raises:
+            ChannelClosed: none will come.
+        """
+        length, _ = _LENGTH.unpack(self._exactly(_LENGTH.size))
+        return pickle.loads(self._exactly(length))
+
+    def _exactly(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            piece = self._socket.recv(size - len(data))
+            if not piece:
+                raise ChannelClosed("the other side has closed the channel")
+            data += piece
+        return data
+
+    def __del__(self) -> None:
+        if hasattr(self, "_descriptors"):  # else it was never whole
+            self.close()
+
     def close(self) -> None:
         """Closes it; the other side learns that. Descriptors that nobody took are closed, too."""
         self._socket.close()

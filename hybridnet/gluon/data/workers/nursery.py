@@ -1,24 +1,29 @@
-"""The process that forks workers: a single thread, without JAX and without anything of the user's.
+"""The processes that fork workers: of a single thread, without JAX.
 
-It is told over a channel to start a worker on a socket, to end some, and how one ended. When the
-channel closes, the main process has ended, and so do the workers and it.
+One is told over its channel to fork a worker, or a nursery that imports the user's modules once for
+all of its workers; to end some; and how one ended. When the channel closes, nobody has use for it
+any more, or the main process has ended: then so do its processes and it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import os
 import signal
 import socket
 import sys
+import threading
 import time
 import traceback
+from collections.abc import Callable
 from typing import Final, NoReturn, final
 
 from . import pickler as pickler  # loaded once, for all workers
 from .channel import Channel, ChannelClosed
-from .worker import run
+from .program import command
+from .worker import become_like, run
 
 __all__ = ["main"]
 
@@ -40,22 +45,22 @@ class _Nursery:
         try:
             while True:
                 for (kind, number), descriptors in self._channel.receive():
-                    if kind == "start":
-                        self._start(number, descriptors[0])
-                    elif kind == "end":
+                    if kind == "end":
                         self._end(number)
-                    else:
+                    elif kind == "how":
                         self._channel.send(self._how_it_ended(number))
+                    else:
+                        self._fork(number, descriptors[0], run if kind == "worker" else _grow)
         except ChannelClosed:
             for number in list(self._processes):
                 self._kill(number, signal.SIGKILL)
 
-    def _start(self, number: int, descriptor: int) -> None:
+    def _fork(self, number: int, descriptor: int, what: Callable[[Channel], int]) -> None:
         # Until the process is noted, nobody may look for it.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         process = os.fork()
         if not process:
-            _work(self._channel, descriptor)
+            _become(what, descriptor, self._channel)
         os.close(descriptor)
         self._running[process] = number
         self._processes[number] = process
@@ -100,15 +105,21 @@ class _Nursery:
         return None
 
 
-def _work(nursery: Channel, descriptor: int) -> NoReturn:
-    """Is a worker from here on; never returns into what the nursery was doing."""
+def _become(what: Callable[[Channel], int], descriptor: int, nursery: Channel) -> NoReturn:
+    """Is another process from here on; never returns into what the nursery was doing.
+
+    Args:
+        what: to run; returns the exit code.
+        descriptor: of the socket to the main process.
+        nursery: the channel of the nursery, which is not this process's.
+    """
     code = 1
     try:
         nursery.close()
         for number in (signal.SIGCHLD, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
-        code = run(Channel(socket.socket(fileno=descriptor)))
+        code = what(Channel(socket.socket(fileno=descriptor)))
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
     except BaseException:
@@ -118,6 +129,30 @@ def _work(nursery: Channel, descriptor: int) -> NoReturn:
             with contextlib.suppress(Exception):
                 stream.flush()
         os._exit(code)
+
+
+def _grow(channel: Channel) -> int:
+    """Is a nursery whose workers begin with the user's modules imported."""
+    setup = channel.receive_first()
+    become_like(setup)
+    for name in setup["modules"]:
+        with contextlib.suppress(Exception):  # a worker that needs it says what is wrong
+            importlib.import_module(name)
+    if not _is_single_threaded():
+        # To fork is not safe any more. A new interpreter goes on in this place, with the channel;
+        # workers import the modules each for themselves then.
+        os.set_inheritable(channel.fileno(), True)
+        os.execv(sys.executable, command(channel.fileno()))
+    gc.collect()
+    gc.freeze()
+    _Nursery(channel).serve()
+    return 0
+
+
+def _is_single_threaded() -> bool:
+    with contextlib.suppress(OSError):
+        return len(os.listdir("/proc/self/task")) == 1
+    return threading.active_count() == 1
 
 
 def main(descriptor: int) -> None:

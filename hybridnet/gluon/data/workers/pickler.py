@@ -25,7 +25,7 @@ def _rebuild(kind: type[NDArray], host: np.ndarray[Any, Any]) -> NDArray:
 def _is_found_elsewhere(name: str) -> bool:
     """Whether another process that has this one's `sys.path` can import a module."""
     module = sys.modules.get(name)
-    if name in sys.builtin_module_names:
+    if name.partition(".")[0] in sys.stdlib_module_names:
         return True
     try:
         # The finders are asked and not `sys.modules`: tools load files under names of their own.
@@ -35,7 +35,7 @@ def _is_found_elsewhere(name: str) -> bool:
     if spec is None:
         return False
     file = getattr(module, "__file__", None)
-    return file is None or spec.origin is None or spec.origin == file
+    return file is None or not spec.has_location or spec.origin == file
 
 
 def _spec(name: str) -> ModuleSpec | None:
@@ -55,10 +55,14 @@ class Pickler(cloudpickle.Pickler):
     Args:
         file: what to write to.
         collect: takes the memory of each array.
+
+    Attributes:
+        modules: the names of the modules that what was written is found in.
     """
 
     def __init__(self, file: BinaryIO, collect: Callable[[Any], Any]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL, collect)
+        self.modules: list[str] = []
         self._by_value: list[ModuleType] = []
         self._known: set[str] = set()
 
@@ -68,6 +72,8 @@ class Pickler(cloudpickle.Pickler):
             return _rebuild, (type(obj), peek(obj))
         if isinstance(obj, (type, FunctionType)):
             self._look_at(getattr(obj, "__module__", None))
+        elif isinstance(obj, ModuleType):
+            self._look_at(obj.__name__)
         return super().reducer_override(obj)
 
     def _look_at(self, name: str | None) -> None:
@@ -78,6 +84,8 @@ class Pickler(cloudpickle.Pickler):
         if module is not None and not _is_found_elsewhere(name):
             cloudpickle.register_pickle_by_value(module)
             self._by_value.append(module)
+        else:
+            self.modules.append(name)
 
     def dump(self, obj: Any) -> None:
         """Writes it."""

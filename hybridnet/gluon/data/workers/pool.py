@@ -27,7 +27,7 @@ from ..fetching import timed_out
 from .channel import ChannelClosed
 from .sending import pack, unpack
 from .shared_memory import Lent, new_file
-from .starting import end_worker, environment, how_it_ended, start_worker
+from .starting import Nursery, environment, nursery_for
 from .worker import Setup, laid_out
 
 __all__ = ["ProcessWorkers", "WorkerError", "are_possible"]
@@ -83,14 +83,16 @@ class _Worker:
         tickets: the batches it was asked for, by number; it makes them in this order.
     """
 
-    def __init__(self) -> None:
-        self.number, self.channel = start_worker()
+    def __init__(self, nursery: Nursery) -> None:
+        self.nursery = nursery
+        self.number, self.channel = nursery.fork("worker")
         self.channel.set_blocking(False)
         self.tickets: dict[int, _Ticket] = {}
         self.lent = Lent()
         self.process: int | None = None
 
     def close(self) -> None:
+        """Closes what leads to it."""
         self.channel.close()
         self.lent.close()
 
@@ -124,7 +126,7 @@ class ProcessWorkers:
         self._workers: list[_Worker] = []
         self._submitted = 0
         self._cancelled: deque[_Ticket] = deque()
-        self._file, self._places = _packed(dataset, batchify, count)
+        self._file, self._places, self._modules = _packed(dataset, batchify, count)
         self._pid = os.getpid()
         self._start()
 
@@ -133,15 +135,18 @@ class ProcessWorkers:
     def _start(self) -> None:
         setup: Setup = {
             "environment": environment(),
-            "path": sys.path,
-            "arguments": sys.argv,
+            "path": list(sys.path),
+            "arguments": list(sys.argv),
             "folder": os.getcwd(),
-            "mode": (mode.shape, mode.array),
-            "places": self._places,
         }
-        for _ in range(self._count):
-            worker = _Worker()
-            self._workers.append(worker)
+        try:
+            nursery = nursery_for(setup, self._modules)
+            self._workers = [_Worker(nursery) for _ in range(self._count)]
+        except ChannelClosed:  # somebody has killed it; there is a new one now
+            nursery = nursery_for(setup, self._modules)
+            self._workers = [_Worker(nursery) for _ in range(self._count)]
+        setup |= {"mode": (mode.shape, mode.array), "places": self._places}
+        for worker in self._workers:
             worker.channel.send(setup, [self._file])
 
     def _stop(self, error: BaseException) -> None:
@@ -152,7 +157,7 @@ class ProcessWorkers:
                 ticket.is_done, ticket.error = True, error
             worker.close()
             if os.getpid() == self._pid:
-                end_worker(worker.number)
+                worker.nursery.end_worker(worker.number)
 
     def close(self) -> None:
         """Ends the processes; returns at once. Batches that were made stay as they are."""
@@ -311,10 +316,16 @@ def _plain(position: Any) -> Any:
     return position.item() if isinstance(position, np.integer) else position
 
 
-def _packed(dataset: Any, batchify: Any, count: int) -> tuple[int, list[tuple[int, int]]]:
-    """Puts what workers need into a file in memory; returns it, and where its parts are."""
+def _packed(
+    dataset: Any, batchify: Any, count: int
+) -> tuple[int, list[tuple[int, int]], list[str]]:
+    """Puts what workers need into a file in memory.
+
+    Returns:
+        The file, where its parts are, and the modules that workers will import.
+    """
     try:
-        data, buffers = pack((dataset, batchify))
+        data, buffers, modules = pack((dataset, batchify))
     except Exception as error:
         raise ParameterError(
             f"DataLoader: with num_workers={count} the dataset and batchify_fn must be such as can "
@@ -327,7 +338,7 @@ def _packed(dataset: Any, batchify: Any, count: int) -> tuple[int, list[tuple[in
     with mmap.mmap(file, max(size, 1)) as memory:
         for (start, length), part in zip(places, parts, strict=True):
             memory[start : start + length] = part
-    return file, places
+    return file, places, modules
 
 
 def _raised(data: bytes | None, text: str, otherwise: str) -> BaseException:
@@ -344,7 +355,7 @@ def _raised(data: bytes | None, text: str, otherwise: str) -> BaseException:
 
 def _ended(worker: _Worker) -> WorkerError:
     """Returns the error for a worker that is not there any more."""
-    code = how_it_ended(worker.number)
+    code = worker.nursery.how_it_ended(worker.number)
     how = "ended"
     if code is not None and code < 0:
         with contextlib.suppress(ValueError):

@@ -10,13 +10,27 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["pack", "unpack"]
+__all__ = ["Packed", "pack", "unpack"]
 
 
-def pack(what: Any) -> tuple[bytes, list[memoryview]]:
-    """Returns an object as bytes, and the memory of its arrays.
+class Packed(NamedTuple):
+    """An object that was taken apart.
+
+    Attributes:
+        data: what it is made of.
+        buffers: the memory of its arrays.
+        modules: the names of the modules that are imported when it is put together.
+    """
+
+    data: bytes
+    buffers: list[memoryview]
+    modules: list[str]
+
+
+def pack(what: Any) -> Packed:
+    """Takes an object apart.
 
     Raises:
         Exception: something in it cannot be sent; the message says what.
@@ -25,8 +39,9 @@ def pack(what: Any) -> tuple[bytes, list[memoryview]]:
 
     buffers: list[pickle.PickleBuffer] = []
     file = io.BytesIO()
-    Pickler(file, buffers.append).dump(what)
-    return file.getvalue(), [buffer.raw() for buffer in buffers]
+    pickler = Pickler(file, buffers.append)
+    pickler.dump(what)
+    return Packed(file.getvalue(), [buffer.raw() for buffer in buffers], pickler.modules)
 
 
 def unpack(data: bytes | memoryview, buffers: Iterable[Any]) -> Any:

@@ -1,31 +1,27 @@
-"""The nursery, seen from the main process: started once, asked for workers, gone with it."""
+"""Nurseries, seen from the main process: started when they are needed, gone when it is."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
 import itertools
-import json
 import os
 import signal
 import socket
-import sys
 import threading
+import weakref
 from collections import deque
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, final
 
 from hybridnet.base.lazy import subprocess
 
 from .channel import Channel, ChannelClosed
+from .program import command
+from .worker import Setup
 
-__all__ = ["end_worker", "how_it_ended", "start_worker"]
+__all__ = ["Nursery", "environment", "nursery_for"]
 
-#: What the nursery runs. It imports hybridnet from where this process has it.
-_PROGRAM: Final = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from hybridnet.gluon.data.workers.nursery import main; main(int(sys.argv[2]))"
-)
 #: A worker computes with one thread, beside others; on CPUs; and compiles nothing.
 _ENVIRONMENT: Final = {
     "HYBRIDNET_HOST": "only",
@@ -36,19 +32,140 @@ _ENVIRONMENT: Final = {
     "OPENBLAS_NUM_THREADS": "1",
     "OPENCV_FOR_THREADS_NUM": "1",
 }
-_TIMEOUT: Final = 10.0  # seconds that the nursery may take for an answer
-
-_lock: Final = threading.Lock()
-#: Workers that the nursery is to be told to end. A finalizer may add one while a message is sent.
-_to_end: Final[deque[int]] = deque()
-_numbers: Final = itertools.count()
-_nursery: Channel | None = None
-_process: Any = None
+#: Packages whose modules the first nursery has; all others are imported in one of their own.
+_OURS: Final = ("hybridnet", "numpy", "builtins")
+_TIMEOUT: Final = 10.0  # seconds that the nursery may take to end
 
 
 def environment() -> dict[str, str]:
     """Returns the environment variables of workers: this process's, and their own settings."""
     return dict(os.environ) | _ENVIRONMENT
+
+
+@final
+class Nursery:
+    """A process that forks workers.
+
+    Args:
+        channel: to it; closed with this object, which ends it and its workers.
+
+    Attributes:
+        is_closed: whether it is gone.
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._lock = threading.Lock()
+        # Workers that it is to be told to end: a finalizer may add one while a message is sent.
+        self._to_end: deque[int] = deque()
+        self.is_closed = False
+        _all.add(self)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Nobody else speaks with it meanwhile; not even a finalizer in this thread."""
+        try:
+            with self._lock:
+                yield
+        except ChannelClosed:
+            self.is_closed = True
+            raise
+        finally:
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        """Says which workers are to end, unless somebody is speaking, who does it afterwards."""
+        while self._to_end and self._lock.acquire(blocking=False):
+            try:
+                while self._to_end:
+                    with contextlib.suppress(ChannelClosed):
+                        self._channel.send(("end", self._to_end.popleft()))
+            finally:
+                self._lock.release()
+
+    def fork(self, kind: str) -> tuple[int, Channel]:
+        """Has a process forked; returns its number and the channel to it.
+
+        It returns at once: what is sent over the channel is read when the process is there.
+
+        Args:
+            kind: 'worker', or 'nursery' for one that imports modules before it is asked for more.
+
+        Raises:
+            ChannelClosed: somebody has killed this nursery.
+        """
+        ours, theirs = socket.socketpair()
+        number = next(_numbers)
+        channel = Channel(ours)
+        with theirs, self._alone():
+            self._channel.send((kind, number), [theirs.fileno()])
+        return number, channel
+
+    def end_worker(self, number: int) -> None:
+        """Ends a worker, in the midst of whatever it does."""
+        self._to_end.append(number)
+        self._pass_on()
+
+    def how_it_ended(self, number: int) -> int | None:
+        """Returns the exit code of a worker whose channel is closed: -9 for signal 9.
+
+        None where nobody knows.
+        """
+        try:
+            with self._alone():
+                self._channel.send(("how", number))
+                ((code, _),) = self._channel.receive()
+        except ChannelClosed:
+            return None
+        return None if code is None else int(code)
+
+    def prepare(self, setup: Setup) -> None:
+        """Tells a nursery that was just forked what to become like, and to import.
+
+        Raises:
+            ChannelClosed: somebody has killed it.
+        """
+        with self._alone():
+            self._channel.send(setup)
+
+    def close(self) -> None:
+        """Ends it and its workers."""
+        self.is_closed = True
+        self._channel.close()
+
+
+_all: Final[weakref.WeakSet[Nursery]] = weakref.WeakSet()
+_numbers: Final = itertools.count()
+_lock: Final = threading.Lock()
+_first: Nursery | None = None
+_process: Any = None
+#: The nursery that was asked for last, and what for: loaders of one script want the same.
+_latest: tuple[Any, Nursery] | None = None
+
+
+def nursery_for(setup: Setup, modules: Sequence[str]) -> Nursery:
+    """Returns a nursery whose workers begin with modules imported.
+
+    Args:
+        setup: environment, module search path, arguments and folder to import them with.
+        modules: their names.
+
+    Raises:
+        ChannelClosed: somebody kills nurseries.
+    """
+    global _latest
+    names = sorted(name for name in modules if name.partition(".")[0] not in _OURS)
+    with _lock:
+        first = _first_nursery()
+        if not names:
+            return first
+        wanted = dict(setup, modules=names)
+        if _latest is None or _latest[0] != wanted or _latest[1].is_closed:
+            _, channel = first.fork("nursery")
+            nursery = Nursery(channel)
+            nursery.prepare(wanted)
+            _latest = (wanted, nursery)
+        return _latest[1]
 
 
 @contextlib.contextmanager
@@ -61,109 +178,48 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, were)
 
 
-def _start_nursery() -> Channel:
-    global _process
+def _first_nursery() -> Nursery:
+    global _first, _process
+    if _first is not None and not _first.is_closed:
+        return _first
+    if _process is not None:
+        _process.wait(_TIMEOUT)
     ours, theirs = socket.socketpair()
     with theirs, _without_interrupts():
         _process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), str(theirs.fileno())],
+            command(theirs.fileno()),
             stdin=subprocess.DEVNULL,
             env=environment(),
             pass_fds=[theirs.fileno()],
         )
-    atexit.unregister(_end_nursery)
-    atexit.register(_end_nursery)
-    return Channel(ours)
+    atexit.unregister(_end)
+    atexit.register(_end)
+    _first = Nursery(Channel(ours))
+    return _first
 
 
-def _end_nursery() -> None:
-    """At exit: workers and nursery end, and are gone when this process is."""
-    global _nursery, _process
-    with _lock:
-        nursery, process = _nursery, _process
-        _nursery = _process = None
-        if nursery is None:
-            return
+def _end() -> None:
+    """At exit: all of them end, and are gone when this process is."""
+    global _first, _process, _latest
+    process = _process
+    _first = _process = _latest = None
+    for nursery in list(_all):
         nursery.close()
+    if process is not None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_TIMEOUT)
 
 
 def _forget() -> None:
-    """In a forked child: the nursery is the parent's, and a child of another process."""
-    global _nursery, _process
+    """In a forked child: they are the parent's."""
+    global _first, _process, _latest
     _lock._at_fork_reinit()  # type: ignore[attr-defined]
-    if _nursery is not None:
-        _nursery.close()
+    for nursery in list(_all):
+        nursery.close()
+    if _process is not None:
         _process.returncode = 0  # nobody here may wait for it
-    _nursery = _process = None
-    _to_end.clear()
+    _first = _process = _latest = None
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
-
-
-@contextlib.contextmanager
-def _nursery_alone() -> Iterator[None]:
-    """Nobody else speaks with the nursery meanwhile; not even a finalizer in this thread."""
-    try:
-        with _lock:
-            yield
-    finally:
-        _tell()
-
-
-def _tell() -> None:
-    """Passes on which workers are to end, unless somebody is speaking, who does it afterwards."""
-    while _to_end and _lock.acquire(blocking=False):
-        try:
-            while _to_end and _nursery is not None:
-                with contextlib.suppress(ChannelClosed):
-                    _nursery.send(("end", _to_end.popleft()))
-            _to_end.clear()
-        finally:
-            _lock.release()
-
-
-def start_worker() -> tuple[int, Channel]:
-    """Starts a worker; returns its number and the channel to it.
-
-    It returns at once: what is sent over the channel is read when the worker is there.
-    """
-    global _nursery
-    ours, theirs = socket.socketpair()
-    number = next(_numbers)
-    with theirs, _nursery_alone():
-        for attempt in range(2):
-            if _nursery is None:
-                _nursery = _start_nursery()
-            try:
-                _nursery.send(("start", number), [theirs.fileno()])
-                break
-            except ChannelClosed:  # somebody killed it
-                _nursery.close()
-                _nursery = None
-                _process.wait()
-                if attempt:
-                    raise
-    return number, Channel(ours)
-
-
-def end_worker(number: int) -> None:
-    """Ends a worker, in the midst of whatever it does."""
-    _to_end.append(number)
-    _tell()
-
-
-def how_it_ended(number: int) -> int | None:
-    """Returns the exit code of a worker whose channel is closed; -9 for signal 9, None: unknown."""
-    with _nursery_alone():
-        if _nursery is None:
-            return None
-        try:
-            _nursery.send(("how", number))
-            ((code, _),) = _nursery.receive()
-        except ChannelClosed:
-            return None
-        return None if code is None else int(code)

@@ -22,7 +22,7 @@ from .channel import Channel, ChannelClosed
 from .sending import pack, unpack
 from .shared_memory import ALIGNMENT, Arena
 
-__all__ = ["INLINE", "Setup", "run"]
+__all__ = ["INLINE", "Setup", "become_like", "run"]
 
 #: What takes fewer bytes goes through the socket: a segment's pages cost more than the copy.
 INLINE: Final = 1 << 14
@@ -95,7 +95,7 @@ class _Maker:
                 self._cancelled.add(content[0])
 
     def _send(self, number: int, batch: Any) -> None:
-        data, buffers = pack(batch)
+        data, buffers, _ = pack(batch)
         places, size = laid_out(buffers)
         if size <= INLINE:
             inline = [bytes(buffer) for buffer in buffers]
@@ -124,13 +124,18 @@ def laid_out(buffers: Sequence[memoryview]) -> tuple[list[tuple[int, int]], int]
     return places, end
 
 
-def _take_over(setup: Setup, descriptor: int) -> Any:
-    """Becomes like the main process, as far as users see; returns the dataset and batchify_fn."""
+def become_like(setup: Setup) -> None:
+    """Takes over environment, module search path, arguments and folder of the main process."""
     os.environ.update(setup["environment"])
     sys.path[:] = setup["path"]
     sys.argv[:] = setup["arguments"]
     with contextlib.suppress(OSError):  # it may have been removed
         os.chdir(setup["folder"])
+
+
+def _take_over(setup: Setup, descriptor: int) -> Any:
+    """Becomes like the main process; returns the dataset and batchify_fn."""
+    become_like(setup)
     mode.set_everywhere(*setup["mode"])
     # A mapping of this process's own: pages are shared until somebody writes to them.
     memory = mmap.mmap(descriptor, 0, access=mmap.ACCESS_COPY)
@@ -150,7 +155,7 @@ def _described(error: Exception) -> tuple[bytes | None, str]:
     """Returns an error for the main process: itself, if it can be sent, and its traceback."""
     text = "".join(traceback.format_exception(error))
     try:
-        data, buffers = pack(error.with_traceback(None))
+        data, buffers, _ = pack(error.with_traceback(None))
         return (None if buffers else data), text
     except Exception:
         return None, text
