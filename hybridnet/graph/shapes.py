@@ -19,6 +19,7 @@ import numpy as np
 
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import MXNetError, ShapeError
+from hybridnet.base.numpy_mode import mode
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core.call import Call, Types
 from hybridnet.ops.core.custom import CustomCall
@@ -31,18 +32,35 @@ from .node import Edge, Node
 from .subgraph import ControlCall
 from .transform import STATE
 
-__all__ = ["Inference", "infer_call", "infer_shapes", "is_known"]
+__all__ = ["Inference", "infer_call", "infer_shapes", "is_known", "open_shape"]
 
 Shape = tuple[int, ...]
 _T = TypeVar("_T")
 
 #: Operators that say nothing before all their inputs are known, as in MXNet.
 _PATIENT: Final = frozenset({"where"})
+#: What joins arrays of which all whose length is not known have the same, as in MXNet: the weights
+#: of the two directions of a recurrent layer.
+_EVEN: Final = frozenset({"_rnn_param_concat"})
 
 
 def is_known(shape: Shape | None) -> bool:
     """Whether every dimension is known."""
     return shape is not None and UNKNOWN not in shape
+
+
+def open_shape(node: Node) -> Shape | None:
+    """Returns what is known of an array that a node makes; None where all is, or it makes none.
+
+    That is so where its operator is told a shape in which 0 stands for a size that is not known,
+    as ``zeros((0, 20))``.
+    """
+    if node.inputs or not isinstance(node.call, OpCall) or mode.shape:
+        return None
+    shape = node.call.attrs.get("shape")
+    if not isinstance(shape, tuple) or 0 not in shape:
+        return None
+    return tuple(size or UNKNOWN for size in shape)
 
 
 def infer_shapes(
@@ -137,6 +155,10 @@ class _ShapeInference(Inference[Shape]):
         known = [shape for shape in shapes if shape is not None]
         if len(known) < len(shapes):
             return
+        opened = open_shape(node)
+        if opened is not None:
+            self.learn(Edge(node, 0), opened, node)
+            return
         if all(UNKNOWN not in shape for shape in known):
             outputs: Sequence[Shape | None] = [kind.shape for kind in self.infer(node, known)]
             self.done.add(node)
@@ -198,6 +220,10 @@ class _ShapeInference(Inference[Shape]):
         if all(shape is None for shape in outputs) or all(map(is_known, inputs)):
             return
 
+        if call.name in _EVEN:
+            self.share(node, call.attrs["dim"], outputs[0], inputs)
+            return
+
         def rule(shapes: Sequence[Shape]) -> Sequence[Shape]:
             return [kind.shape for kind in self.infer(node, shapes)]
 
@@ -215,6 +241,20 @@ class _ShapeInference(Inference[Shape]):
                 found = look_back(rule, known, outputs)
                 for edge, shape in zip(node.inputs, found, strict=True):
                     self.learn(edge, shape, node)
+
+    def share(
+        self, node: Node, axis: int, output: Shape | None, inputs: Sequence[Shape | None]
+    ) -> None:
+        """Learns that the inputs of unknown length share what the others leave evenly."""
+        unknown = [
+            edge for edge, shape in zip(node.inputs, inputs, strict=True) if not is_known(shape)
+        ]
+        known = [shape[axis] for shape in inputs if shape is not None and is_known(shape)]
+        if output is None or not is_known(output):
+            return
+        for edge in unknown:
+            size = (output[axis] - sum(known)) // len(unknown)
+            self.learn(edge, (*output[:axis], size, *output[axis + 1 :]), node)
 
     def infer(self, node: Node, shapes: Sequence[Shape]) -> Types:
         """Returns the types of a node's outputs for these shapes of its inputs."""

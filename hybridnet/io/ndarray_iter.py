@@ -206,8 +206,13 @@ def _source(name: str, value: Any) -> _Source:
 
 
 def _count_rows(sources: list[_Source]) -> int:
+    """Returns how many rows the first array has; of longer ones that many are used, as in MXNet."""
     counts = {source.name: len(source.host) for source in sources}
-    if len(set(counts.values())) > 1:
+    first = len(sources[0].host)
+    if min(counts.values()) < first:
         got = ", ".join(f"{name}: {count}" for name, count in counts.items())
-        raise ShapeError(f"NDArrayIter: all arrays must have the same number of rows, got {got}")
-    return len(sources[0].host)
+        raise ShapeError(
+            "NDArrayIter: all arrays must have the same number of rows, or more than the first, "
+            f"got {got}"
+        )
+    return first

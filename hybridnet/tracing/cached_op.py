@@ -7,7 +7,9 @@ from typing import Any, final
 
 from hybridnet import tape
 from hybridnet.base.errors import ParameterError
-from hybridnet.graph.node import Edge, topological
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.graph.node import Edge, Graph, topological
+from hybridnet.graph.open_shapes import has_open_shapes, settled
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.operator import OpCall
 
@@ -72,7 +74,13 @@ def run_graph(edges: Sequence[Edge], values: Mapping[str, NDArray]) -> list[NDAr
     """
     training = tape.state.training
     made: dict[Edge, NDArray] = {}
-    for node in topological(edges):
+    nodes = topological(edges)
+    if has_open_shapes(nodes):
+        inputs = tuple(node for node in nodes if node.is_variable)
+        types = [(values[node.name].shape, values[node.name].inferred_dtype) for node in inputs]
+        graph = settled(Graph(inputs, tuple(edges)), tuple(tensor_type(*one) for one in types))
+        nodes, edges = list(graph.nodes), graph.outputs
+    for node in nodes:
         if node.call is None:
             made[Edge(node, 0)] = values[node.name]
             continue

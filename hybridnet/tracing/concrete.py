@@ -149,7 +149,9 @@ class ConcreteFunction:
         self._attempts = Attempts()
         #: The outputs of its call that its results are made of.
         parts = [result for result in self._results if type(result) is ArrayResult]
-        self.shown = [self._number(part.source) for part in parts if type(part.source) is Output]
+        # One output may be returned in several places.
+        outputs = [self._number(part.source) for part in parts if type(part.source) is Output]
+        self.shown = list(dict.fromkeys(outputs))
         #: The class of a result that is one array, an output and nothing else; else None.
         self._single = parts[0].kind if len(parts) == 1 and _is_output(self, parts[0]) else None
 

@@ -129,6 +129,45 @@ def test_networks_of_layers_train_and_export() -> None:
     assert losses[-1] < losses[0] / 2
 
 
+@pytest.mark.parametrize("kind", [rnn.RNNCell, rnn.LSTMCell, rnn.GRUCell])
+def test_cells_on_symbols_find_the_batch_and_are_saved(kind: type, tmp_path) -> None:
+    class Net(gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            with self.name_scope():
+                self.cell = kind(3)
+
+        def hybrid_forward(self, F, x):
+            return self.cell.unroll(2, x, merge_outputs=True)[0]
+
+    net = Net()
+    net.initialize(hn.init.Normal(1))
+    net.hybridize()
+    x = nd.array(cases.numbers(3, (4, 2, 5)))
+    wanted = net(x).asnumpy()
+    symbol = net(sym.var("data"))
+    arguments, (shape,), _ = symbol.infer_shape(data=(7, 2, 5))
+    assert shape == (7, 2, 3)
+    assert all(0 not in one for one in arguments)
+    files = net.export(str(tmp_path / "net"))
+    loaded = gluon.SymbolBlock.imports(files[0], ["data"], files[1])
+    np.testing.assert_allclose(loaded(x).asnumpy(), wanted, rtol=1e-5)
+    np.testing.assert_allclose(loaded(x[:1]).asnumpy(), wanted[:1], rtol=1e-5)  # another batch
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_layers_on_symbols_find_all_shapes(both: bool) -> None:
+    layer = rnn.LSTM(3, 2, bidirectional=both)
+    symbol = layer(sym.var("data"))
+    arguments, (shape,), _ = symbol.infer_shape(data=(4, 2, 5))
+    assert shape == (4, 2, 6 if both else 3)
+    found = dict(zip(symbol.list_arguments(), arguments, strict=True))
+    layer.initialize()
+    layer(nd.ones((4, 2, 5)))
+    for param in layer.collect_params().values():
+        assert found[param.name] == param.shape
+
+
 def test_states_are_made_by_any_function() -> None:
     cell = rnn.LSTMCell(2, prefix="c_")
     first, second = cell.begin_state(func=sym.var)

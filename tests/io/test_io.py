@@ -217,8 +217,9 @@ def test_the_parts_of_a_batch_one_by_one():
 
 
 def test_what_an_ndarray_iter_refuses():
-    with pytest.raises(ShapeError, match="same number of rows, got data: 10, softmax_label: 5"):
+    with pytest.raises(ShapeError, match="than the first, got data: 10, softmax_label: 5"):
         io.NDArrayIter(X, Y[:5], 4)
+    assert [len(one.label[0]) for one in io.NDArrayIter(X[:4], Y, 2)] == [2, 2]  # as in MXNet
     with pytest.raises(ParameterError, match="one of pad, discard, roll_over, got 'foo'"):
         io.NDArrayIter(X, Y, 4, last_batch_handle="foo")
     with pytest.raises(ParameterError, match="batch_size must be at least 1, got 0"):

@@ -430,3 +430,17 @@ def test_another_thread_reads_what_is_stepped():
     thread.join()
     assert seen == sorted(seen)
     assert count.asscalar() == 206
+
+
+@pytest.mark.compiled
+def test_one_output_in_several_places_of_what_is_returned():
+    step = hn.function(lambda x: (x * 2, [x * 2, x + 1]))
+    twice = hn.function(lambda x: (lambda y: (y, [y]))(x * 2))
+    x = nd.ones((SIZE,))
+    for _ in range(8):
+        one, (other, more) = step(x)
+        first, (second,) = twice(x)
+        nd.waitall()
+        for found, value in ((one, 2), (other, 2), (more, 2), (first, 2), (second, 2)):
+            np.testing.assert_array_equal(found.asnumpy(), np.full(SIZE, value))
+    assert prepared(twice).dispatched

@@ -329,6 +329,10 @@ class OpCall(Call):
             return self
         return self.operator.bind(self.attrs, train)[0]
 
+    def with_attrs(self, **changed: Any) -> OpCall:
+        """Returns the call with some static parameters changed."""
+        return self.operator._make({**self.attrs, **changed}, self.train)
+
     def _infer(self, types: Types) -> Types:
         op = self.operator
         shown = types[:-1] if self.takes_state else types

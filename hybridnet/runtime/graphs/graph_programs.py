@@ -13,6 +13,7 @@ from typing import Any
 
 from hybridnet.base import config
 from hybridnet.graph.node import Edge, Graph, Node
+from hybridnet.graph.open_shapes import settled
 from hybridnet.graph.structure import structure_of, with_open_scalars
 from hybridnet.graph.transform import STATE, Prepared, prepare
 from hybridnet.ops.core.call import Types
@@ -101,9 +102,13 @@ class GraphPrograms:
 
     def _make(self, types: Types, wanted: tuple[int, ...] | None) -> Run:
         train = wanted is not None
-        if train not in self._prepared:
-            self._prepared[train] = prepare(self._graph, train)
-        ready = self._prepared[train]
+        graph = settled(self._graph, types)
+        if graph is not self._graph:
+            ready = prepare(graph, train)
+        elif train in self._prepared:
+            ready = self._prepared[train]
+        else:
+            ready = self._prepared[train] = prepare(graph, train)
         types_of_all = (*types, STATE) if ready.draws else types
         # What is written or watched is no visible output, so that it gets no gradient.
         if self._placed:  # graphs of one structure may be on different devices
