@@ -30,6 +30,7 @@ _MODULES: Final = {
     "callback": "hybridnet.callback",
     "checkpoint": "hybridnet.checkpoint",
     "context": "hybridnet.context",
+    "contrib": "hybridnet.contrib",
     "engine": "hybridnet.engine",
     "error": "hybridnet.error",
     "executor": "hybridnet.executor",
@@ -115,6 +116,7 @@ if TYPE_CHECKING:
     from . import callback as callback
     from . import checkpoint as checkpoint
     from . import context as context
+    from . import contrib as contrib
     from . import engine as engine
     from . import error as error
     from . import executor as executor

@@ -341,6 +341,26 @@ class BucketingModule(BaseModule):
         self._require_ready("update_metric")
         self._curr_module.update_metric(eval_metric, labels, pre_sliced)
 
+    def symbols(self) -> dict[Any, Any]:
+        """Returns the symbol of each bucket that there is, by its key."""
+        return {key: module.symbol for key, module in self._buckets.items()}
+
+    def with_symbols(
+        self,
+        symbols: Mapping[Any, Any],
+        arg_params: Mapping[str, NDArray],
+        aux_params: Mapping[str, NDArray],
+    ) -> BucketingModule:
+        """Returns a module like this one, to be bound, with other symbols and parameters."""
+        return BucketingModule.load_dict(
+            symbols,
+            self._sym_gen,
+            self._default_bucket_key,
+            arg_params,
+            aux_params,
+            **self._options,
+        )
+
     # -- checkpoints -------------------------------------------------------------------------
 
     def save_checkpoint(self, prefix: str, epoch: int, remove_amp_cast: bool = False) -> None:

@@ -57,6 +57,7 @@ BELOW = {
     "monitor": ("ndarray",),
     "module": ("callback", "executor", "io", "metric", "initializer", "kv"),
     "model": ("module",),
+    "contrib": ("model", "gluon"),
     "profiler": ("runtime",),
     "visualization": ("symbol",),
     "session": ("symbol", "executor"),
@@ -87,6 +88,7 @@ INSIDE = {
         "training": ("variables", "queues"),
         ".": ("operations/nn", "operations/sparse", "summaries", "training"),
     },
+    "contrib": {"amp": (), ".": ("amp",)},
     "gluon": {
         "model_zoo": ("contrib",),
         "contrib": ("rnn", "data"),

@@ -1,0 +1,31 @@
+"""`contrib`: what MXNet keeps beside its core; operators are in `nd.contrib` and `sym.contrib`."""
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+from hybridnet.base.unsupported import missing
+
+if TYPE_CHECKING:
+    from hybridnet.ndarray import contrib as ndarray
+    from hybridnet.symbol import contrib as symbol
+
+    from . import amp as amp
+
+    nd, sym = ndarray, symbol
+
+_MODULES: Final = {
+    "amp": "hybridnet.contrib.amp",
+    "nd": "hybridnet.ndarray.contrib",
+    "ndarray": "hybridnet.ndarray.contrib",
+    "sym": "hybridnet.symbol.contrib",
+    "symbol": "hybridnet.symbol.contrib",
+}
+
+__all__ = ["amp", "nd", "ndarray", "sym", "symbol"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise missing("contrib", name, _MODULES)
+    value = globals()[name] = importlib.import_module(_MODULES[name])
+    return value
