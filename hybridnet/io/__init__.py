@@ -12,6 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from .csv_iter import CSVIter as CSVIter
     from .idx import read_idx as read_idx
+    from .image_record_iter import ImageRecordInt8Iter as ImageRecordInt8Iter
+    from .image_record_iter import ImageRecordIter as ImageRecordIter
+    from .image_record_iter import ImageRecordIter_v1 as ImageRecordIter_v1
+    from .image_record_iter import ImageRecordUInt8Iter as ImageRecordUInt8Iter
+    from .image_record_iter import ImageRecordUInt8Iter_v1 as ImageRecordUInt8Iter_v1
     from .iterator import DataBatch as DataBatch
     from .iterator import DataDesc as DataDesc
     from .iterator import DataIter as DataIter
@@ -29,6 +34,11 @@ _NAMES: Final = {
     "DataBatch": "iterator",
     "DataDesc": "iterator",
     "DataIter": "iterator",
+    "ImageRecordInt8Iter": "image_record_iter",
+    "ImageRecordIter": "image_record_iter",
+    "ImageRecordIter_v1": "image_record_iter",
+    "ImageRecordUInt8Iter": "image_record_iter",
+    "ImageRecordUInt8Iter_v1": "image_record_iter",
     "LibSVMIter": "libsvm_iter",
     "MNISTIter": "mnist_iter",
     "MXDataIter": "mx_data_iter",

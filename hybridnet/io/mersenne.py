@@ -8,16 +8,15 @@ packages were built.
 from __future__ import annotations
 
 import math
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 
 __all__ = ["MersenneTwister"]
 
 _MOST: Final = 2**32 - 1
-_FLOAT: Final = np.float32
-_BELOW_ONE: Final = np.nextafter(_FLOAT(1), _FLOAT(0))
-_BLOCK: Final = 64  # numbers that are taken from NumPy at a time
+_STEP: Final = 2.0**-32
+_BLOCK: Final = 32  # numbers that are taken from NumPy at a time
 
 
 @final
@@ -51,32 +50,31 @@ class MersenneTwister:
             pass
         return least + drawn // scale
 
-    def unit(self) -> Any:
-        """Returns a float32 from 0 to below 1."""
-        drawn = _FLOAT(self.raw()) / _FLOAT(2**32)
-        return min(drawn, _BELOW_ONE)
+    def unit(self) -> float:
+        """Returns a number from 0 to below 1: the float32 of C++, before it is rounded."""
+        return self.raw() * _STEP
 
-    def real(self, least: float, most: float) -> Any:
-        """Returns a float32 from `least` to below `most`."""
-        return self.unit() * (_FLOAT(most) - _FLOAT(least)) + _FLOAT(least)
+    def real(self, least: float, most: float) -> float:
+        """Returns a number from `least` to below `most`."""
+        return self.unit() * (most - least) + least
 
     def coin(self) -> bool:
         """Returns true or false, with equal chances."""
         low, high = self.raw(), self.raw()
         return (low + high * 2**32) / 2**64 < 0.5
 
-    def normals(self, count: int, deviation: float) -> list[Any]:
-        """Returns float32 numbers of a normal distribution about 0: Marsaglia's polar method."""
-        made: list[Any] = []
+    def normals(self, count: int, deviation: float) -> list[float]:
+        """Returns numbers of a normal distribution about 0: Marsaglia's polar method."""
+        made: list[float] = []
         while len(made) < count:
             while True:
-                x = _FLOAT(2) * self.unit() - _FLOAT(1)
-                y = _FLOAT(2) * self.unit() - _FLOAT(1)
+                x = 2 * self.unit() - 1
+                y = 2 * self.unit() - 1
                 square = x * x + y * y
                 if 0 < square <= 1:
                     break
-            factor = _FLOAT(math.sqrt(_FLOAT(-2) * np.log(square) / square))
-            made += [y * factor * _FLOAT(deviation), x * factor * _FLOAT(deviation)]
+            factor = math.sqrt(-2 * math.log(square) / square) * deviation
+            made += [y * factor, x * factor]
         return made[:count]
 
     def shuffled(self, count: int) -> list[int]:
