@@ -148,7 +148,10 @@ def reset_np() -> None:
 def _wrap(func: Any, scopes: Callable[[], list[_Scope]]) -> Any:
     """Returns a function that runs in scopes; of a class, the same for its own methods."""
     if inspect.isclass(func):
-        for name, method in list(vars(func).items()):
+        # Of what it inherits, what runs when it is called: the whole call is in the scopes.
+        inherited = [vars(kind)["__call__"] for kind in func.__mro__ if "__call__" in vars(kind)]
+        methods = {**({"__call__": inherited[0]} if inherited else {}), **vars(func)}
+        for name, method in methods.items():
             if inspect.isfunction(method):
                 setattr(func, name, _wrap(method, scopes))
         return func

@@ -10,6 +10,7 @@ from typing import Any, Self
 from hybridnet import ndarray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray
 from hybridnet.tracing.autograph import run_converted
 
@@ -268,6 +269,8 @@ class Block:
         if self._forward_hooks:
             for hook in (*self._forward_hooks.values(),):
                 hook(self, args, out)
+        if mode.array:
+            _check_kinds(self, out)
         return out
 
     def _compute(self, args: tuple[Any, ...]) -> Any:
@@ -293,3 +296,15 @@ class Block:
             for name, child in self._children.items()
         )
         return f"{type(self).__name__}({lines}\n)"
+
+
+def _check_kinds(block: Block, out: Any) -> None:
+    """Raises TypeError where NumPy mode is on and a block gives an array of `nd`."""
+    if isinstance(out, (list, tuple)):
+        for part in out:
+            _check_kinds(block, part)
+    elif type(out) is NDArray:
+        raise TypeError(
+            f"{block.name}: in NumPy mode (npx.set_np(), @use_np) a block's outputs must be np "
+            "arrays, got an NDArray; return x.as_np_ndarray()"
+        )

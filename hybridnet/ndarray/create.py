@@ -37,10 +37,10 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     """Makes an array from host data, an NDArray, or nested sequences.
 
     Args:
-        source_array: the data; copied.
+        source_array: the data; copied. Of a matrix of `scipy.sparse` a csr array is made.
         ctx: where to; default the current context.
-        dtype: default that of an NDArray, and float32 for anything else, as in MXNet: for NumPy
-            arrays too.
+        dtype: default that of an NDArray or such a matrix, and float32 for anything else, as in
+            MXNet: for NumPy arrays too.
 
     Returns:
         An array of the data's shape.
@@ -54,6 +54,11 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     if isinstance(source_array, NDArray):
         moved = source_array.copyto(ctx)
         return moved if dtype is None else moved.astype(dtype, copy=False)
+    if hasattr(source_array, "tocsr"):
+        make = storage_type("csr", "nd.array").of_matrix
+        assert make is not None
+        matrix: NDArray = make(source_array, ctx, dtype)
+        return matrix
     wanted = FLOAT32 if dtype is None else as_dtype(dtype)
     return NDArray.from_value(put(host_array(source_array, wanted, "nd.array"), ctx), ctx)
 

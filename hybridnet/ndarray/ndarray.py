@@ -42,14 +42,18 @@ __all__ = ["NDArray"]
 _new: Final = object.__new__
 _new_tuple: Final = tuple.__new__  # of a NamedTuple, without its Python-level constructor
 
+# The words by which programs know the error, from MXNet.
+_REFUSED: Final = (
+    "{what}: Inplace operations (+=, -=, x[:]=, etc) are not supported when recording with autograd"
+)
 _IN_PLACE: Final = (
-    "{what}: an array that autograd has recorded cannot be changed in place inside "
+    f"{_REFUSED}: an array that autograd has recorded cannot be changed in place inside "
     "`autograd.record()`; make a new array instead, or do it outside the scope (or under "
     "`autograd.pause()`)"
 )
 _UNTRACKED: Final = (
-    "{what}: inside `autograd.record()` a result that autograd has recorded can only replace a "
-    "whole array (x[:] = y): here its gradient would be lost; make a new array instead, or write "
+    f"{_REFUSED}: inside `autograd.record()` a result that autograd has recorded can only replace "
+    "a whole array (x[:] = y): here its gradient would be lost; make a new array instead, or write "
     "y.detach() if no gradient is meant"
 )
 _MARKED_IN_TRACE: Final = (
@@ -399,6 +403,8 @@ class NDArray(ViewMethods):
 
     def is_same_part(self, other: NDArray) -> bool:
         """Whether this and another of its shape are views of the same part of one storage."""
+        if other.stype != "default":
+            return False
         return self._storage is other._storage and (self._offset or 0) == (other._offset or 0)
 
     @property

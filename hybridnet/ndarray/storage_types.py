@@ -24,6 +24,8 @@ class StorageType(NamedTuple):
         from_parts: makes an array of such, which must be right, on a context.
         of_rows: makes one of rows, their positions, and how many rows there are in all; of
             row-sparse arrays only.
+        of_matrix: makes one of a matrix of `scipy.sparse`, on a context, of a dtype; of csr arrays
+            only.
     """
 
     cast: Callable[[Any], Any]
@@ -31,6 +33,7 @@ class StorageType(NamedTuple):
     to_parts: Callable[[Any], SparseParts]
     from_parts: Callable[[SparseParts, Context], Any]
     of_rows: Callable[[Any, Any, int], Any] | None = None
+    of_matrix: Callable[[Any, Context, Any], Any] | None = None
 
 
 #: The storage types by MXNet's names, 'row_sparse' and 'csr'.

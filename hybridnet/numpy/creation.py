@@ -13,6 +13,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.shape_arguments import sizes_of
+from hybridnet.base.unsupported import NotSupportedError
 from hybridnet.ops.core import registry
 
 from .calls import apply, dtype_name
@@ -210,7 +211,7 @@ class Creation:
 
 def _check_order(name: str, order: str) -> None:
     if order != "C":
-        raise ParameterError(f"np.{name}: order must be 'C', got {order!r}")
+        raise NotSupportedError(f"np.{name}: order must be 'C', got {order!r}")
 
 
 def _check_line(name: str, start: Any, stop: Any, axis: int) -> None:

@@ -13,6 +13,7 @@ import numpy as onp
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import BOOL, FLOAT32, as_dtype
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.unsupported import NotSupportedError
 from hybridnet.ndarray import NDArray, indexing
 from hybridnet.ndarray.copies import host_array, put
 from hybridnet.ops.core import registry
@@ -71,7 +72,9 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
         return repr(self) if recorder.current_trace() is not None else str(self.asnumpy())
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)
+        if not spec:
+            return str(self)
+        return format(self.asnumpy()[()], spec)  # of no dimensions; of others NumPy raises
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -92,13 +95,19 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
     # -- indexing ----------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
+        plain, selects = _without_booleans(key)
+        if not selects:
+            return _empty_part(self, key)
+        key = plain
         part = indexing.get(self, _plain_key(key))
         if part.shape == (1,) and _is_element(key, self.ndim):
             return part.view(0, ())
         return part
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        super().__setitem__(_plain_key(key), value)
+        key, selects = _without_booleans(key)
+        if selects:
+            super().__setitem__(_plain_key(key), value)
 
     def __iadd__(self, other: Any) -> NDArray:
         return self._update(ndarray.__add__, other, "+=")
@@ -127,7 +136,13 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
         return self.asnumpy().item(*args)
 
     def copy(self, order: str = "C") -> Any:
-        """Returns a copy on the same context."""
+        """Returns a copy on the same context.
+
+        Raises:
+            NotSupportedError: `order` is not 'C', the only one there is.
+        """
+        if order != "C":
+            raise NotSupportedError(f"copy: order must be 'C', got {order!r}")
         return _apply("_np_copy", self)
 
     def reshape_view(self, *shape: Any, **kwargs: Any) -> NDArray:
@@ -157,6 +172,47 @@ NDArray.numpy_kind = ndarray
 
 def _apply(name: str, *inputs: Any, out: Any = None, **attrs: Any) -> Any:
     return ndarray.apply_operator(registry.get(name), inputs, attrs, out=out)
+
+
+def _boolean(item: Any) -> bool | None:
+    """Returns the truth value that an item of an index is; None for other items."""
+    if isinstance(item, (bool, onp.bool_)):
+        return bool(item)
+    if getattr(item, "shape", None) == () and getattr(item, "dtype", None) in (bool, onp.bool_):
+        return bool(item.item())
+    return None
+
+
+def _without_booleans(key: Any) -> tuple[Any, bool]:
+    """Returns an index without truth values, and whether it selects anything.
+
+    As in NumPy, truth values in an index are masks of no dimensions: together they add an axis,
+    unless masks or index arrays add theirs anyway, whose size is 0 where one of them is False.
+    """
+    items = list(key) if isinstance(key, tuple) else [key]
+    found = [_boolean(item) for item in items]
+    if all(truth is None for truth in found):
+        return key, True
+    arrays = any(
+        truth is None and (isinstance(item, list) or getattr(item, "shape", ()) != ())
+        for item, truth in zip(items, found, strict=True)
+    )
+    kept: list[Any] = []
+    for item, truth in zip(items, found, strict=True):
+        if truth is None:
+            kept.append(item)
+        elif not arrays:
+            kept.append(None)
+            arrays = True
+    return tuple(kept), all(truth is not False for truth in found)
+
+
+def _empty_part(x: ndarray, key: Any) -> ndarray:
+    """Returns the part of an array that an index with False in it selects: no elements."""
+    items = key if isinstance(key, tuple) else (key,)
+    host = tuple(item.asnumpy() if isinstance(item, NDArray) else item for item in items)
+    shape = onp.broadcast_to(onp.empty((), bool), x.shape)[host].shape
+    return array(onp.empty(shape, x.inferred_dtype), ctx=x.context)
 
 
 def _plain_key(key: Any) -> Any:

@@ -277,9 +277,13 @@ class Random:
             size: how many such draws.
             kwargs: none.
         """
-        if isinstance(pvals, Operand):
-            raise ParameterError("np.random.multinomial: pvals must be a list or a NumPy array")
-        weights = array(onp.asarray(pvals, onp.float64))
+        weights: Any = pvals
+        if isinstance(weights, Operand):
+            weights = apply("_npi_cast", weights, dtype="float64")
+        else:
+            weights = array(onp.asarray(pvals, onp.float64))
+        if weights.type is not None and not weights.type.size:
+            return array(onp.zeros((*(dimensions(size) or ()), 0)), dtype="int64")
         return apply("_npi_multinomial", weights, n=int(n), size=dimensions(size))
 
     def multivariate_normal(

@@ -219,3 +219,48 @@ def test_files_keep_the_storage(tmp_path: Any) -> None:
 def test_errors_say_what_is_required(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("mode", ["clip", "wrap"])
+def test_rows_of_a_csr_matrix_by_their_numbers(mode: str) -> None:
+    host = np.array([[1, 0, 2], [0, 0, 0], [3, 4, 0]], np.float32)
+    rows = np.array([2, 5, -4, 0, 1])
+    for data in (host, host * 0):
+        made = nd.take(nd.array(data).tostype("csr"), nd.array(rows), mode=mode)
+        made.check_format()
+        assert made.stype == "csr" and made.shape == (5, 3)
+        np.testing.assert_array_equal(made.asnumpy(), np.take(data, rows, mode=mode, axis=0))
+
+
+def test_dense_arrays_are_copied_into_sparse_ones() -> None:
+    x = nd.array([[0, 2], [3, 0]])
+    for stype in ("csr", "row_sparse"):
+        target = nd.sparse.zeros(stype, (2, 2))
+        assert x.copyto(target) is target and target.stype == stype
+        assert target.asnumpy().tolist() == [[0, 2], [3, 0]]
+        assert target._num_aux == (2 if stype == "csr" else 1)
+
+
+def test_a_matrix_without_elements_needs_a_shape() -> None:
+    with pytest.raises(ShapeError, match="shape must be given"):
+        nd.sparse.csr_matrix(([], [], [0, 0, 0]))
+    assert nd.sparse.csr_matrix(([], [], [0, 0, 0]), shape=(2, 3)).nnz == 0
+
+
+def test_matrices_of_scipy_are_made_csr_arrays() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    ends, columns = np.array([0, 2, 3, 7]), np.array([0, 2, 2, 0, 1, 2, 1])
+    matrix = sparse.csr_matrix((np.arange(1.0, 8.0), columns, ends), shape=(3, 3))
+    for make in (nd.array, nd.sparse.array):
+        made = make(matrix)
+        made.check_format()
+        assert made.stype == "csr" and made.dtype is np.float64
+        np.testing.assert_array_equal(made.asnumpy(), matrix.toarray())
+        assert make(matrix, dtype="float32").dtype is np.float32
+
+
+def test_a_row_sparse_bias_is_a_column() -> None:
+    data, weight = nd.ones((2, 3)), nd.ones((4, 3)).tostype("row_sparse")
+    bias = nd.array([[1], [0], [2], [3]]).tostype("row_sparse")
+    made = nd.sparse.FullyConnected(data, weight, bias, num_hidden=4)
+    assert made.asnumpy().tolist() == [[4, 3, 5, 6]] * 2

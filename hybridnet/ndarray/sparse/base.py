@@ -285,6 +285,15 @@ class BaseSparseNDArray(NDArray):
         """Returns an array of a class: itself, or a dense one of it."""
         return self if type(self) is kind else self.to_dense().as_kind(kind)
 
+    def is_same_part(self, other: NDArray) -> bool:
+        """Whether this and another are one array: sparse ones share no memory that changes."""
+        return self is other
+
+    @property
+    def _num_aux(self) -> int:
+        """How many arrays of positions there are, by the name it has in MXNet."""
+        return len(self._aux)
+
     def stamp(self) -> Value:
         """Returns the Value of what is stored, which is another after every write."""
         return self._data.stamp()

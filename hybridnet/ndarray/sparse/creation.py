@@ -213,6 +213,8 @@ def _csr_from_parts(
             f"{values.shape}, indices of shape {columns.shape}, indptr {ends.tolist()[:20]} and "
             f"shape {shape}"
         )
+    if dims[1] is None and not len(columns):
+        raise ShapeError("csr_matrix: shape must be given where no position tells it, got None")
     width = _extent("csr_matrix: indices", columns, dims[1])
     row = np.repeat(np.arange(rows), np.diff(ends))
     order = np.lexsort((columns, row))
@@ -341,5 +343,11 @@ def _from_parts(parts: SparseParts, ctx: Context) -> BaseSparseNDArray:
     return kind.of(upload(parts.data, ctx), aux, parts.shape)
 
 
-STORAGE_TYPES["csr"] = StorageType(_to_csr, _csr_zeros, _parts_of, _from_parts)
+def _of_matrix(matrix: Any, ctx: Context, dtype: Any) -> CSRNDArray:
+    return csr_matrix(matrix, ctx=ctx, dtype=dtype)
+
+
+STORAGE_TYPES["csr"] = StorageType(
+    _to_csr, _csr_zeros, _parts_of, _from_parts, of_matrix=_of_matrix
+)
 STORAGE_TYPES["row_sparse"] = StorageType(_to_rows, _rows_zeros, _parts_of, _from_parts, _of_rows)

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from hybridnet.base.errors import ShapeError
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.operator import describe
 
 from ..ndarray import NDArray
 from ..storage_types import STORAGE_TYPES
-from .base import RULES, BaseSparseNDArray, Rule, apply
+from .base import RULES, BaseSparseNDArray, Rule, apply, dense, upload
 from .csr import CSRNDArray
 from .row_sparse import RowSparseNDArray
 
@@ -211,6 +213,43 @@ def _slice(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[A
     if len(spans) == 2 and spans[1] != (0, x.shape[1]):
         made = made.columns(*spans[1])
     return [made]
+
+
+@_rule("take")
+def _take(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+    """Rows of a CSR matrix, by their numbers; waits for these, and for where the rows begin."""
+    x, indices = inputs
+    if type(x) is not CSRNDArray or call.attrs["axis"] not in (0, -2) or indices.ndim != 1:
+        return None
+    if call.attrs["mode"] not in ("clip", "wrap") or not x.shape[0]:
+        return None
+    wanted = indices.asnumpy().astype(np.int64)
+    if call.attrs["mode"] == "clip":
+        rows = np.clip(wanted, 0, x.shape[0] - 1)
+    else:
+        rows = wanted % x.shape[0]
+    x.trimmed()
+    starts = x._aux[1].asnumpy()
+    lengths = np.diff(starts)[rows]
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    places = np.repeat(starts[rows] - ends[:-1], lengths) + np.arange(ends[-1])
+    aux = [upload(ends.astype(np.int64), x.context)]
+    data, columns = x._data[:0], x._aux[0][:0]
+    if len(places):
+        where = upload(places, x.context)
+        data, columns = (apply("take", part, where) for part in (x._data, x._aux[0]))
+    return [x.of(data.copy(), [columns.copy(), *aux], (len(rows), x.shape[1]))]
+
+
+@_rule("FullyConnected")
+def _fully_connected(
+    call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]
+) -> list[Any] | None:
+    """A row-sparse bias is a matrix of one column, as it must have rows."""
+    if len(inputs) < 3 or inputs[2].stype != "row_sparse" or inputs[2].ndim != 2:
+        return None
+    data, weight, bias = (dense(x) for x in inputs)
+    return NDArray.apply_call(call, [data, weight, bias.reshape((-1,))], scalars)
 
 
 @_rule("Concat")

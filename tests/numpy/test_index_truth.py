@@ -1,0 +1,94 @@
+"""Truth values in indices of np arrays, as NumPy reads them; orders, formats, kinds of outputs."""
+
+import numpy as onp
+import pytest
+
+import hybridnet as hn
+from hybridnet import gluon, np
+from hybridnet.util import use_np
+
+_A = onp.arange(24).reshape(2, 3, 4)
+_MASK = onp.array([[True, False, True], [False, True, False]])
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        True,
+        False,
+        onp.True_,
+        (True, 1),
+        (1, True),
+        (False, 1),
+        (0, True, True, _MASK[0]),
+        (True, _MASK),
+        (slice(None), True),
+        (True, True),
+        (..., True),
+        onp.array(False),
+    ],
+    ids=str,
+)
+def test_truth_values_in_an_index(key):
+    ours = key
+    if isinstance(key, tuple):
+        ours = tuple(np.array(x) if isinstance(x, onp.ndarray) else x for x in key)
+    x, host = np.array(_A, dtype="int32"), _A.copy()
+    part = x[ours]
+    assert part.shape == _A[key].shape and (part.asnumpy() == _A[key]).all()
+    x[ours] = host[key] = 7
+    assert (x.asnumpy() == host).all()
+
+
+def test_arrays_of_no_dimensions_are_truth_values_too():
+    x = np.array(_A)
+    assert x[np.array(True, dtype="bool")].shape == (1, 2, 3, 4) and x[
+        np.array(False, dtype="bool")
+    ].shape == (0, 2, 3, 4)
+
+
+def test_orders_that_there_are_not():
+    for call in (
+        lambda: np.zeros((2,), order="F"),
+        lambda: np.empty((2,), "float32", "A"),
+        lambda: np.ones((2,)).copy(order="F"),
+    ):
+        with pytest.raises(NotImplementedError, match="order must be 'C'"):
+            call()
+
+
+def test_formats():
+    assert f"{np.array(onp.pi):0.3g}" == "3.14"
+    assert f"{np.array([1.0, 2.0])}" == "[1. 2.]"
+    with pytest.raises(TypeError, match="unsupported format string"):
+        f"{np.array([1.0]):30}"
+
+
+def test_multinomial_takes_np_arrays():
+    drawn = np.random.multinomial(10, np.array([0.0, 1.0, 0.0]), size=(2,))
+    assert drawn.asnumpy().tolist() == [[0, 10, 0], [0, 10, 0]]
+    assert np.random.multinomial(10, np.array([]), size=(2,)).shape == (2, 0)
+    assert np.random.multinomial(10, []).shape == (0,)
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_blocks_give_np_arrays_in_numpy_mode(hybrid):
+    @use_np
+    class Mixed(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return F.np.multiply(x, x), x.as_nd_ndarray() + 1
+
+    net = Mixed()
+    if hybrid:
+        net.hybridize()
+    with pytest.raises(TypeError, match="outputs must be np arrays, got an NDArray"):
+        net(np.ones((2,)))
+
+
+def test_changes_in_place_are_refused_in_mxnets_words():
+    x = np.ones((2,))
+    x.attach_grad()
+    with hn.autograd.record():
+        y = x * 2
+        with pytest.raises(hn.MXNetError, match="Inplace operations .* are not supported when"):
+            y[0] = 1
