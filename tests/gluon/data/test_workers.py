@@ -290,7 +290,8 @@ def test_a_forked_child_leaves_the_workers_alone() -> None:
 
 
 SCRIPT = """
-import os, sys, threading
+import sys, threading
+import {module}
 from hybridnet.gluon.data import DataLoader, Dataset
 print("script", flush=True)
 
@@ -301,17 +302,19 @@ class Mine(Dataset):
     def __getitem__(self, i):
         if i > 7:
             threading.Event().wait()
+        assert {module}.__name__
         return i
 
 loader = DataLoader(Mine(), 1, num_workers=2)
 batches = iter(loader)
 found = [next(batches).asscalar() for _ in range(8)]
-assert found == list(range(8)) and "jax" not in sys.modules
+assert found == list(range(8))
 nursery = sys.modules["hybridnet.gluon.data.workers.starting"]._process.pid
-print(nursery, *[worker.process for worker in loader._workers._workers], flush=True)
+processes = [nursery, *[worker.process for worker in loader._workers._workers]]
 """
 WAITING = """
 try:
+    print(*processes, flush=True)
     next(batches)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
@@ -319,10 +322,11 @@ except KeyboardInterrupt:
 """
 
 
-def run(tmp_path: Path, text: str) -> tuple[subprocess.Popen[str], list[int]]:
+def run(tmp_path: Path, rest: str, module: str = "sys") -> tuple[subprocess.Popen[str], list[int]]:
     """Starts a script that prints processes; returns it, and descriptors of them."""
     script = tmp_path / "train.py"
-    script.write_text(text)
+    script.write_text(SCRIPT.format(module=module) + rest)
+    (tmp_path / "mine.py").write_text("")
     main = subprocess.Popen(
         [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -331,9 +335,12 @@ def run(tmp_path: Path, text: str) -> tuple[subprocess.Popen[str], list[int]]:
     return main, watched(map(int, main.stdout.readline().split()))
 
 
+@pytest.mark.parametrize("module", ["sys", "mine"])  # that is imported in another nursery
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 5), (signal.SIGKILL, -9)])
-def test_whatever_ends_the_main_process_ends_all(tmp_path: Path, number: int, code: int) -> None:
-    main, watches = run(tmp_path, SCRIPT + WAITING)
+def test_whatever_ends_the_main_process_ends_all(
+    tmp_path: Path, number: int, code: int, module: str
+) -> None:
+    main, watches = run(tmp_path, WAITING, module)
     if number == signal.SIGINT:
         os.killpg(main.pid, number)  # as a terminal does
     else:
@@ -344,7 +351,7 @@ def test_whatever_ends_the_main_process_ends_all(tmp_path: Path, number: int, co
 
 
 def test_a_script_without_a_guard_is_run_once(tmp_path: Path) -> None:
-    main, watches = run(tmp_path, SCRIPT + "print('end')")
+    main, watches = run(tmp_path, "print(*processes, flush=True); print('end')", "mine")
     assert main.communicate()[0] == "end\n" and main.returncode == 0 and gone(watches)
 
 

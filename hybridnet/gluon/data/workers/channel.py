@@ -73,7 +73,7 @@ class Channel:
                 frame = frame[sent:]
             self._out.append(frame)
             self.flush()
-        except (BrokenPipeError, ConnectionError) as error:
+        except OSError as error:  # the other side's end is closed, or this one
             raise ChannelClosed(str(error)) from None
 
     def _finish(self) -> None:
@@ -100,7 +100,7 @@ class Channel:
                     self._out.popleft()
         except BlockingIOError:
             pass
-        except (BrokenPipeError, ConnectionError) as error:
+        except OSError as error:
             raise ChannelClosed(str(error)) from None
 
     def receive(self) -> list[tuple[Any, list[int]]]:
@@ -122,7 +122,7 @@ class Channel:
                 )
             except BlockingIOError:
                 return found
-            except ConnectionError:
+            except OSError:
                 data, descriptors = b"", []
             self._descriptors.extend(descriptors)
             if not data:

@@ -40,8 +40,10 @@ class _Nursery:
         self._ended: dict[int, int] = {}  # number -> how, as `os.waitstatus_to_exitcode` has it
         self._given_up: set[int] = set()  # nobody will ask how these ended
 
-    def serve(self) -> None:
+    def serve(self) -> NoReturn:
+        """Does what it is told until the channel is closed, and exits."""
         signal.signal(signal.SIGCHLD, lambda *_: self._reap())
+        signal.signal(signal.SIGTERM, lambda *_: self._exit())
         try:
             while True:
                 for (kind, number), descriptors in self._channel.receive():
@@ -52,8 +54,13 @@ class _Nursery:
                     else:
                         self._fork(number, descriptors[0], run if kind == "worker" else _grow)
         except ChannelClosed:
-            for number in list(self._processes):
-                self._kill(number, signal.SIGKILL)
+            self._exit()
+
+    def _exit(self) -> NoReturn:
+        # Workers may be in the midst of something. A nursery ends its own first, on this signal.
+        for number in list(self._processes):
+            self._kill(number, signal.SIGTERM)
+        os._exit(0)
 
     def _fork(self, number: int, descriptor: int, what: Callable[[Channel], int]) -> None:
         # Until the process is noted, nobody may look for it.
@@ -146,7 +153,6 @@ def _grow(channel: Channel) -> int:
     gc.collect()
     gc.freeze()
     _Nursery(channel).serve()
-    return 0
 
 
 def _is_single_threaded() -> bool:
@@ -155,7 +161,7 @@ def _is_single_threaded() -> bool:
     return threading.active_count() == 1
 
 
-def main(descriptor: int) -> None:
+def main(descriptor: int) -> NoReturn:
     """Runs until the other end of a socket is closed.
 
     Args:
@@ -167,4 +173,3 @@ def main(descriptor: int) -> None:
     gc.collect()
     gc.freeze()  # what is there now is shared with the workers: do not touch its pages
     _Nursery(Channel(socket.socket(fileno=descriptor))).serve()
-    os._exit(0)

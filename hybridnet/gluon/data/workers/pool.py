@@ -156,21 +156,19 @@ class ProcessWorkers:
             for ticket in worker.tickets.values():
                 ticket.is_done, ticket.error = True, error
             worker.close()
-            if os.getpid() == self._pid:
-                worker.nursery.end_worker(worker.number)
+            worker.nursery.end_worker(worker.number)
 
     def close(self) -> None:
         """Ends the processes; returns at once. Batches that were made stay as they are."""
         if os.getpid() != self._pid:
-            # In a forked child: they are the parent's, which must see that nobody else has their
-            # sockets when it ends.
+            # In a forked child: they are the parent's, and so are threads that may hold the lock.
             for worker in self._workers:
                 worker.close()
-            self._workers.clear()
+            os.close(self._file)
+            return
         with self._lock:
             self._stop(WorkerError("DataLoader: this loader is closed"))
-            with contextlib.suppress(OSError):
-                os.close(self._file)
+            os.close(self._file)
 
     # -- batches -------------------------------------------------------------------------------
 

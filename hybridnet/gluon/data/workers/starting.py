@@ -8,6 +8,7 @@ import itertools
 import os
 import signal
 import socket
+import sys
 import threading
 import weakref
 from collections import deque
@@ -32,8 +33,8 @@ _ENVIRONMENT: Final = {
     "OPENBLAS_NUM_THREADS": "1",
     "OPENCV_FOR_THREADS_NUM": "1",
 }
-#: Packages whose modules the first nursery has; all others are imported in one of their own.
-_OURS: Final = ("hybridnet", "numpy", "builtins")
+#: What the first nursery has, or imports in no time; all else is imported in one of its own.
+_THERE: Final = frozenset({"hybridnet", "numpy"}) | sys.stdlib_module_names
 _TIMEOUT: Final = 10.0  # seconds that the nursery may take to end
 
 
@@ -154,7 +155,7 @@ def nursery_for(setup: Setup, modules: Sequence[str]) -> Nursery:
         ChannelClosed: somebody kills nurseries.
     """
     global _latest
-    names = sorted(name for name in modules if name.partition(".")[0] not in _OURS)
+    names = sorted(name for name in modules if name.partition(".")[0] not in _THERE)
     with _lock:
         first = _first_nursery()
         if not names:
