@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from .csv_iter import CSVIter as CSVIter
     from .idx import read_idx as read_idx
+    from .image_det_record_iter import ImageDetRecordIter as ImageDetRecordIter
     from .image_record_iter import ImageRecordInt8Iter as ImageRecordInt8Iter
     from .image_record_iter import ImageRecordIter as ImageRecordIter
     from .image_record_iter import ImageRecordIter_v1 as ImageRecordIter_v1
@@ -34,6 +35,7 @@ _NAMES: Final = {
     "DataBatch": "iterator",
     "DataDesc": "iterator",
     "DataIter": "iterator",
+    "ImageDetRecordIter": "image_det_record_iter",
     "ImageRecordInt8Iter": "image_record_iter",
     "ImageRecordIter": "image_record_iter",
     "ImageRecordIter_v1": "image_record_iter",
