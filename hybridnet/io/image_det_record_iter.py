@@ -97,7 +97,8 @@ def ImageDetRecordIter(**kwargs: Any) -> MXDataIter:
     Args:
         kwargs: ``path_imgrec``, ``data_shape`` and ``batch_size``, and what else there is in
             `DetReading`, `DetLabels`, `Batching`, `Ahead`, `DetAugmentation` and
-            `DetNormalization`; ``data_name`` and ``label_name``. Others are of no effect, as in MXNet.
+            `DetNormalization`; ``data_name`` and ``label_name``. Others are of no effect, as in
+            MXNet.
 
     Raises:
         ParameterError: an argument is missing, or out of its range.

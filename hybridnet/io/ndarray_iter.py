@@ -11,6 +11,7 @@ from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.ndarray import NDArray, array
 
+from .csr_rows import CSRRows, is_csr
 from .iterator import DataDesc, DataIter
 
 __all__ = ["NDArrayIter"]
@@ -22,8 +23,14 @@ class _Source(NamedTuple):
     """One input: its name, all its rows in host memory, and where its batches go."""
 
     name: str
-    host: np.ndarray[Any, Any]
+    host: np.ndarray[Any, Any] | CSRRows
     ctx: Context
+
+    def take(self, rows: np.ndarray[Any, Any]) -> Any:
+        """Returns rows as an array."""
+        if isinstance(self.host, CSRRows):
+            return self.host.take(rows, self.ctx)
+        return array(self.host.take(rows, axis=0), self.ctx, self.host.dtype)
 
 
 @final
@@ -34,6 +41,7 @@ class NDArrayIter(DataIter):
         data: an NDArray or NumPy array whose first axis counts the rows; a list of them; or a dict
             from names to them, which is taken in the order of the names. Their values are copied.
             Batches of an NDArray have its dtype and context; those of anything else are float32.
+            Matrices in compressed sparse rows, SciPy's too, stay sparse and have their dtype.
         label: the same, or None.
         batch_size: rows in a batch.
         shuffle: put the rows in a new random order for each pass.
@@ -48,6 +56,7 @@ class NDArrayIter(DataIter):
 
     Raises:
         ParameterError: an argument is of the wrong type or out of its range.
+        NotImplementedError: there is a sparse matrix, and last_batch_handle is not 'discard'.
         ShapeError: not all arrays have the same number of rows.
     """
 
@@ -82,6 +91,13 @@ class NDArrayIter(DataIter):
             raise ParameterError(f"NDArrayIter: batch_size must be at least 1, got {batch_size}")
         self._data = _sources("data", data, data_name)
         self._label = [] if label is None else _sources("label", label, label_name)
+        if last_batch_handle != "discard" and any(
+            isinstance(one.host, CSRRows) for one in (*self._data, *self._label)
+        ):
+            raise NotImplementedError(
+                "NDArrayIter: sparse matrices need last_batch_handle='discard', got "
+                f"{last_batch_handle!r}"
+            )
         self.num_data = _count_rows([*self._data, *self._label])
         self.num_source = len(self._data)
         self.last_batch_handle = last_batch_handle
@@ -161,10 +177,7 @@ class NDArrayIter(DataIter):
             )
         places = np.arange(self._start, self._start + self.batch_size)
         rows = self._rows.take(places, mode="wrap")
-        return [
-            array(source.host.take(rows, axis=0), source.ctx, source.host.dtype)
-            for source in sources
-        ]
+        return [source.take(rows) for source in sources]
 
     def _describe(self, source: _Source) -> DataDesc:
         shape = (self.batch_size, *source.host.shape[1:])
@@ -173,7 +186,7 @@ class NDArrayIter(DataIter):
 
 def _sources(what: str, given: Any, name: str) -> list[_Source]:
     """Returns the inputs in `data` or `label`."""
-    if isinstance(given, (NDArray, np.ndarray)):
+    if isinstance(given, (NDArray, np.ndarray)) or is_csr(given):
         named = {name: given}
     elif isinstance(given, Mapping):
         named = {key: given[key] for key in sorted(given)}
@@ -191,6 +204,9 @@ def _sources(what: str, given: Any, name: str) -> list[_Source]:
 
 
 def _source(name: str, value: Any) -> _Source:
+    if is_csr(value):
+        ctx = value.context if isinstance(value, NDArray) else current_context()
+        return _Source(name, CSRRows(value), ctx)
     if isinstance(value, NDArray):
         host, ctx = value.asnumpy(), value.context
     else:

@@ -212,6 +212,32 @@ def test_misused_libsvm(options: dict[str, Any], match: str) -> None:
         LibSVMIter(**{"data_libsvm": "a.t", "data_shape": (3,), "batch_size": 2, **options})
 
 
+# -- sparse matrices in memory -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["ours", "scipy"])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_sparse_matrices_are_given_in_rows(kind: str, shuffle: bool) -> None:
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    dense = np.random.default_rng(0).random((7, 5)).astype(np.float32)
+    dense[dense < 0.6] = 0
+    dense[3] = 0
+    matrix = scipy_sparse.csr_matrix(dense)
+    given = mx.nd.sparse.csr_matrix(matrix) if kind == "ours" else matrix
+    it = mx.io.NDArrayIter(given, np.arange(7), 2, shuffle, last_batch_handle="discard")
+    assert it.provide_data == [("data", (2, 5))]
+    places = []
+    for batch in it:
+        data = batch.data[0]
+        data.check_format(True)
+        rows = batch.label[0].asnumpy().astype(int)
+        np.testing.assert_array_equal(data.asnumpy(), dense[rows])
+        places += rows.tolist()
+    assert len(places) == 6 and (places == list(range(6))) is not shuffle
+    with pytest.raises(NotImplementedError, match="need last_batch_handle='discard', got 'pad'"):
+        mx.io.NDArrayIter({"a": given}, None, 2)
+
+
 # -- random numbers --------------------------------------------------------------------------
 
 
