@@ -66,6 +66,7 @@ _MODULES: Final = {
     "random": "hybridnet.random",
     "recordio": "hybridnet.recordio",
     "rnd": "hybridnet.random",
+    "rnn": "hybridnet.rnn",
     "runtime": "hybridnet.runtime",
     "session": "hybridnet.session",
     "sym": "hybridnet.symbol",
@@ -143,6 +144,7 @@ if TYPE_CHECKING:
     from . import profiler as profiler
     from . import random as random
     from . import recordio as recordio
+    from . import rnn as rnn
     from . import runtime as runtime
     from . import session as session
     from . import symbol as symbol

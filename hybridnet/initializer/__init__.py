@@ -11,12 +11,14 @@ them reproducible.
 
 from .base import InitDesc, Initializer, alias, create, register
 from .combined import Load, Mixed
+from .fused import FusedRNN
 from .scaled import MSRAPrelu, Orthogonal, Xavier
 from .simple import Bilinear, Constant, LSTMBias, Normal, One, Uniform, Zero
 
 __all__ = [
     "Bilinear",
     "Constant",
+    "FusedRNN",
     "InitDesc",
     "Initializer",
     "LSTMBias",

@@ -49,6 +49,7 @@ BELOW = {
     "io": ("ndarray", "recordio", "util"),
     "image": ("io", "numpy"),
     "gluon": ("tracing", "symbol", "autograd", "initializer", "kv", "image"),
+    "rnn": ("initializer", "io", "model"),
     "checkpoint": ("gluon", "session"),
     "log": ("base",),
     "error": ("base",),
