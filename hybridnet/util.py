@@ -146,13 +146,16 @@ def reset_np() -> None:
 
 
 def _wrap(func: Any, scopes: Callable[[], list[_Scope]]) -> Any:
-    """Returns a function that runs in scopes; of a class, the same for its own methods."""
+    """Returns a function that runs in scopes; of a class, the same for all its methods."""
     if inspect.isclass(func):
-        # Of what it inherits, what runs when it is called: the whole call is in the scopes.
-        inherited = [vars(kind)["__call__"] for kind in func.__mro__ if "__call__" in vars(kind)]
-        methods = {**({"__call__": inherited[0]} if inherited else {}), **vars(func)}
-        for name, method in methods.items():
-            if inspect.isfunction(method):
+        for name in dir(func):
+            method = inspect.getattr_static(func, name)
+            if isinstance(method, (staticmethod, classmethod)):
+                setattr(func, name, type(method)(_wrap(method.__func__, scopes)))
+            elif isinstance(method, property):
+                parts = (method.fget, method.fset, method.fdel)
+                setattr(func, name, property(*(part and _wrap(part, scopes) for part in parts)))
+            elif inspect.isfunction(method):
                 setattr(func, name, _wrap(method, scopes))
         return func
     if not callable(func):

@@ -19,7 +19,7 @@ from hybridnet.tracing.structure import flatten, unflatten
 
 from . import _changes as changes
 from ._block import Block
-from ._parameter import DeferredInitializationError
+from ._parameter import DeferredInitializationError, is_known
 from ._parameter_dict import ParameterDict
 
 __all__ = ["HybridBlock"]
@@ -132,7 +132,7 @@ class HybridBlock(Block):
         if not self._buckets:
             return made
         # An overridden forward names its inputs itself; what hybrid_forward names comes after F.
-        own = type(self).forward is not HybridBlock.forward
+        own = inspect.unwrap(type(self).forward) is not HybridBlock.forward
         names = list(inspect.signature(self.forward if own else self.hybrid_forward).parameters)
         return Bucketed(made, self._buckets, names if own else names[1:], by_name=False)
 
@@ -250,7 +250,7 @@ class HybridBlock(Block):
         own = {param.name for param in self._own.values()}
         for name, param in self.collect_params().items():
             shape = found.get(name)
-            if shape and 0 not in shape:
+            if shape is not None and is_known(shape):
                 param.shape = shape
             elif name in own and param.is_deferred:
                 raise ShapeError(

@@ -48,11 +48,11 @@ def contexts_of(ctx: Context | Sequence[Context] | None) -> list[Context]:
 def _as_shape(name: str, shape: int | Sequence[int]) -> tuple[int, ...]:
     """Returns the sizes of a parameter as plain numbers."""
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-    if all(hasattr(size, "__index__") and size >= 0 for size in sizes):
-        return tuple(size.__index__() for size in sizes)
+    if all(hasattr(size, "__index__") and size >= -1 for size in sizes):
+        return tuple(max(size.__index__(), 0) for size in sizes)
     raise ParameterError(
-        f"Parameter {name!r}: shape must be whole numbers, 0 where the size is not known yet, got "
-        f"{shape!r}"
+        f"Parameter {name!r}: shape must be whole numbers, 0 or -1 where the size is not known "
+        f"yet, got {shape!r}"
     )
 
 
@@ -162,8 +162,10 @@ class Parameter:
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """The dimensions; 0 for one that is not known yet."""
-        return self._shape
+        """The dimensions; for one not known yet 0, or -1 where shapes are read as NumPy does."""
+        if self._shape is None or not mode.shape:
+            return self._shape
+        return tuple(size or -1 for size in self._shape)
 
     @shape.setter
     def shape(self, shape: int | Sequence[int]) -> None:
@@ -528,7 +530,7 @@ class Parameter:
     def var(self) -> Any:
         """Returns the variable that stands for this parameter in symbols: one and the same."""
         attributes = {
-            "shape": self._shape,
+            "shape": self.shape,
             "dtype": self._dtype.name,
             "lr_mult": self.lr_mult,
             "wd_mult": self.wd_mult,

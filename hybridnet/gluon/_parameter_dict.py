@@ -238,7 +238,7 @@ def _agree(found: Parameter, key: str, value: Any) -> None:
     elif key == "shape":
         shape = (value,) if isinstance(value, int) else tuple(value)
         if len(shape) == len(existing):
-            shape = tuple(new or old for new, old in zip(shape, existing, strict=True))
+            shape = tuple(new if new > 0 else old for new, old in zip(shape, existing, strict=True))
         found.shape = shape
     elif value != existing and not (key == "dtype" and as_dtype(value) == as_dtype(existing)):
         raise ParameterError(

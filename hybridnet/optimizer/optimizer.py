@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar
 from hybridnet import registry
 from hybridnet.base.dtype import BFLOAT16, FLOAT16
 from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.numpy_mode import mode
 from hybridnet.lr_scheduler import LRScheduler
 from hybridnet.ndarray import NDArray, zeros
 from hybridnet.runtime.record import recorder
@@ -40,6 +41,10 @@ _Class = TypeVar("_Class", bound="type[Optimizer]")
 Index = int | str
 
 _LOW_PRECISION: Final = (FLOAT16, BFLOAT16)
+
+
+class ScheduledRateError(ParameterError, UserWarning):
+    """The learning rate was to be set, but a scheduler sets it."""
 
 
 class Step(NamedTuple):
@@ -82,10 +87,13 @@ class Optimizer:
         lr: the learning rate where there is no scheduler.
         num_update: the greatest number of updates that any one weight has had.
         aggregate_num: 0 if `update` takes one weight at a time; else it takes lists too.
+        master_first: whether the float32 copy of a weight stands before the rest of its state.
 
     Raises:
         ParameterError: `param_idx2name` is no dict.
     """
+
+    master_first: ClassVar[bool] = True
 
     #: The registered classes by lower-case name.
     opt_registry: ClassVar[dict[str, type[Optimizer]]] = {}
@@ -122,6 +130,8 @@ class Optimizer:
         self._all_index_update_counts: dict[int, dict[Index, int]] = {0: {}}
         self.idx2name = dict(param_idx2name or {})
         self.param_dict = dict(param_dict or {})
+        # Whether arrays of NumPy's semantics are updated as such, which they always are.
+        self.allow_np_array = mode.array
         self.sym_info = () if sym is None else (sym.attr_dict(), sym.list_arguments())
         self.lr_mult: dict[Any, float] = {}
         self.wd_mult: dict[Any, float] = {}
@@ -200,12 +210,14 @@ class Optimizer:
         """Returns the state for `update_multi_precision`.
 
         Returns:
-            ``(float32 copy of the weight, state)`` where one is kept, else the state.
+            ``(float32 copy of the weight, state)`` where one is kept (the other way around where
+            `master_first` is False), else the state.
         """
         if is_low_precision(weight):
             if self.multi_precision:
                 master = weight.astype("float32")
-                return (master, self.create_state(index, master))
+                state = self.create_state(index, master)
+                return (master, state) if self.master_first else (state, master)
             warnings.warn(
                 f"the weight {self.idx2name.get(index, index)!r} is {weight.dtype.__name__}, in "
                 "which small updates are lost; multi_precision=True keeps a float32 copy to update",
@@ -221,9 +233,12 @@ class Optimizer:
         together = isinstance(index, (list, tuple))
         weights, grads, states = (weight, grad, state) if together else ([weight], [grad], [state])
         low = [is_low_precision(w) for w in weights]
-        masters = [s[0] if is_low else w for w, s, is_low in zip(weights, states, low, strict=True)]
+        at, other = (0, 1) if self.master_first else (1, 0)
+        masters = [
+            s[at] if is_low else w for w, s, is_low in zip(weights, states, low, strict=True)
+        ]
         grads = [g.astype("float32") if is_low else g for g, is_low in zip(grads, low, strict=True)]
-        states = [s[1] if is_low else s for s, is_low in zip(states, low, strict=True)]
+        states = [s[other] if is_low else s for s, is_low in zip(states, low, strict=True)]
         if together:
             self.update(index, masters, grads, states)
         else:
@@ -256,10 +271,10 @@ class Optimizer:
         """Sets the learning rate.
 
         Raises:
-            ParameterError: there is a scheduler, which would overrule it.
+            ScheduledRateError: there is a scheduler, which would overrule it.
         """
         if self.lr_scheduler is not None:
-            raise ParameterError(
+            raise ScheduledRateError(
                 "set_learning_rate: requires an optimizer without lr_scheduler; "
                 "set the scheduler's base_lr instead"
             )

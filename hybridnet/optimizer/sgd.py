@@ -27,6 +27,8 @@ class SGD(MomentumOptimizer):
         kwargs: see `Optimizer`.
     """
 
+    master_first = False
+
     def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
@@ -88,6 +90,8 @@ class NAG(MomentumOptimizer):
         momentum: the share of the last step that is taken again.
         kwargs: see `Optimizer`.
     """
+
+    master_first = False
 
     def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -206,7 +206,7 @@ def test_casting() -> None:
         param.cast("foo")
 
 
-@pytest.mark.parametrize("shape", [("a",), (2.5,), (-1, 2), "ab", 2.5])
+@pytest.mark.parametrize("shape", [("a",), (2.5,), (-2, 2), "ab", 2.5])
 def test_shapes_that_are_none(shape: Any) -> None:
     with pytest.raises(ParameterError, match="'w': shape must be whole numbers"):
         gluon.Parameter("w", shape=shape)
@@ -368,3 +368,21 @@ def test_files_of_dicts(tmp_path: Path) -> None:
     fresh.get("weight", shape=(0,), allow_deferred_init=True)
     fresh.load(tmp_path / "all.params", ctx=BOTH, restore_prefix="net_")
     assert fresh["net_weight"].list_ctx() == BOTH
+
+
+def test_unknown_sizes_read_minus_one_where_shapes_are_numpys() -> None:
+    class Net(gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = self.params.get("w", shape=(-1, 3), allow_deferred_init=True)
+
+        def hybrid_forward(self, F: Any, x: Any, w: Any) -> Any:
+            return x.dot(w)
+
+    net = hn.util.use_np(Net)()
+    assert net.w.shape == (0, 3)
+    net.initialize()
+    with hn.util.np_shape():
+        assert net.w.shape == (-1, 3)
+    assert net(hn.np.ones((2, 4))).shape == (2, 3)
+    assert net.w.shape == (4, 3) and type(net.w.data()) is hn.np.ndarray

@@ -159,13 +159,13 @@ class BaseSparseNDArray(NDArray):
                 if tape.state.recording and any(x.carries_gradient for x in inputs):
                     _record_as_dense(call, inputs, scalars, made)
                 return made
+        given = [dense(x) for x in inputs]
+        outputs = NDArray.apply_call(call, given, scalars, ctx)
         for index in call.mutates:
-            if isinstance(inputs[index], BaseSparseNDArray):
-                raise MXNetError(
-                    f"{call.name}: input {index} is changed in place and must be dense, got a "
-                    f"{inputs[index].stype} array; make it dense with tostype('default')"
-                )
-        return NDArray.apply_call(call, [dense(x) for x in inputs], scalars, ctx)
+            target = inputs[index]
+            if target is not given[index]:
+                target.assign(given[index].tostype(target.stype))
+        return outputs
 
     @classmethod
     def apply_pair(cls, how: Arithmetic, pair: tuple[Any, Any]) -> Any:

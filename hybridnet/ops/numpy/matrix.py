@@ -10,10 +10,11 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp, lax
 
+from ..core.checks import fill
 from ..core.families import promoted
-from ..core.operator import describe
+from ..core.operator import Shapes, describe
 from ..core.registry import operator
-from ..core.rules import broadcast_shape, promote_types
+from ..core.rules import UNKNOWN, broadcast_shape, promote_types
 
 __all__: list[str] = []
 
@@ -33,7 +34,19 @@ def _dot_type(a: TensorType, b: TensorType) -> tuple[TensorType]:
     return (tensor_type(a.shape[:-1] + b.shape[:axis] + b.shape[axis + 1 :], dtype),)
 
 
-@operator("_np_dot", infer=_dot_type)
+def _dot_shapes(shapes: Shapes) -> Shapes:
+    """The axes that are summed over have one size: what is known of one holds for the other."""
+    a, b = shapes
+    if not a or not b:
+        return shapes
+    axis = max(len(b) - 2, 0)
+    return [
+        fill(a, (*(UNKNOWN for _ in a[1:]), b[axis])),
+        fill(b, tuple(a[-1] if at == axis else UNKNOWN for at in range(len(b)))),
+    ]
+
+
+@operator("_np_dot", infer=_dot_type, complete=_dot_shapes)
 def _dot(a: Any, b: Any) -> Any:
     """Sum of products over the last axis of a and the last but one (or only) axis of b."""
     return jnp.dot(*promoted(a, b))
