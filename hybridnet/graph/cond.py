@@ -11,9 +11,9 @@ from typing import Any, final
 
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.ops.core.call import Arrays, Backward, Types
 from hybridnet.ops.core.registry import get
+from hybridnet.ops.host.namespace import jnp, lax
 
 from .evaluate import infer_types
 from .node import Edge, Graph, Node
@@ -104,7 +104,7 @@ class CondCall(ControlCall):
             )
         return (*then[: self.num_visible], *self.counts_type, *then[self.num_visible :])
 
-    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
+    def compute(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Runs one of the graphs."""
 
         shown = self.num_visible

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.host.namespace import NoHostForm
 
 from .node import Graph, Node
 
-__all__ = ["evaluate", "host_scalars_of", "infer_types"]
+__all__ = ["evaluate", "evaluate_on_host", "host_scalars_of", "infer_types"]
 
 
 def evaluate(
@@ -43,6 +46,42 @@ def evaluate(
             for scalar in node.scalars
         ]
         values[node] = node.call.lower(platform, operands, own)
+    return [values[edge.node][edge.index] for edge in graph.outputs]
+
+
+def evaluate_on_host(
+    graph: Graph,
+    types: Mapping[Node, Types],
+    inputs: Sequence[Any],
+    scalars: Mapping[HostScalar, Any],
+) -> list[Any]:
+    """Computes the outputs with NumPy, inside `hybridnet.ops.host.namespace.on_host`.
+
+    Args:
+        graph: what to compute.
+        types: of all its nodes.
+        inputs: NumPy arrays, in the order of the graph's inputs.
+        scalars: the numbers that stand for `HostScalar`s in the graph.
+
+    Raises:
+        NoHostForm: only JAX can compute them.
+    """
+    values: dict[Node, Sequence[Any]] = {
+        node: (np.asarray(value),) for node, value in zip(graph.inputs, inputs, strict=True)
+    }
+    for node in graph.nodes:
+        if node.call is None:
+            continue
+        operands = [values[edge.node][edge.index] for edge in node.inputs]
+        own = [
+            scalars[scalar] if type(scalar) is HostScalar else np.float64(scalar)
+            for scalar in node.scalars
+        ]
+        made = [np.asarray(array) for array in node.call.evaluate(operands, own)]
+        for array, kind in zip(made, types[node], strict=True):
+            if array.shape != kind.shape or array.dtype != kind.dtype:
+                raise NoHostForm(f"{array.dtype}{array.shape} instead of {kind}")
+        values[node] = made
     return [values[edge.node][edge.index] for edge in graph.outputs]
 
 

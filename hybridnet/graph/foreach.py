@@ -13,10 +13,10 @@ from typing import Any, final
 
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core.call import Arrays, Backward, Types
 from hybridnet.ops.core.registry import get
+from hybridnet.ops.host.namespace import jnp, lax
 
 from .evaluate import infer_types
 from .node import Edge, Graph, Node, variable
@@ -188,7 +188,7 @@ class ForeachCall(ControlCall):
             *outs[split:],
         )
 
-    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
+    def compute(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Scans the rows."""
         loop = self.loop
 

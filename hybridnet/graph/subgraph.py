@@ -26,12 +26,12 @@ import numpy as np
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError
-from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core.call import MAKING, Arrays, Backward, Call, Scalars, Types
+from hybridnet.ops.host.namespace import by_jax, jnp
 from hybridnet.ops.state.variables import READ
 
-from .evaluate import evaluate, host_scalars_of, infer_types
+from .evaluate import evaluate, evaluate_on_host, host_scalars_of, infer_types
 from .node import Edge, Graph, Node, variable
 from .structure import structure_of, with_open_scalars
 from .transform import prepare
@@ -50,6 +50,10 @@ __all__ = [
 
 #: What runs calls that are no part of a program, by kind: set by the runtime, which is above.
 RUNNERS: Final[dict[str, Callable[..., list[Any]]]] = {}
+
+
+#: Types of inputs for which a part remembers those of its nodes.
+_FEW: Final = 8
 
 
 @final
@@ -83,9 +87,25 @@ class Subgraph:
         return ("given", self.places[scalar]) if type(scalar) is HostScalar else float(scalar)
 
     def run(self, platform: str, inputs: Sequence[Any], scalars: Sequence[Any]) -> list[Any]:
-        """Computes the outputs with JAX."""
+        """Computes the outputs with JAX, or on the platform 'host' with NumPy."""
         numbers = {scalar: scalars[place] for scalar, place in self.places.items()}
+        if platform == "host":
+            return evaluate_on_host(self.graph, self._types_for(inputs), inputs, numbers)
         return evaluate(self.graph, platform, inputs, numbers)
+
+    def _types_for(self, inputs: Sequence[Any]) -> Mapping[Node, Types]:
+        """Returns the types of all nodes for these arrays; remembers a few."""
+        types = tuple([tensor_type(array.shape, array.dtype) for array in inputs])
+        found = self._types.get(types)
+        if found is None:
+            if len(self._types) >= _FEW:
+                self._types.clear()
+            found = self._types[types] = infer_types(self.graph, types)
+        return found
+
+    @cached_property
+    def _types(self) -> dict[Types, Mapping[Node, Types]]:
+        return {}
 
     @cached_property
     def counts(self) -> tuple[Edge, ...]:
@@ -251,6 +271,18 @@ class ControlCall(Call):
         if not self.num_unbounded:
             return ()
         return (tensor_type((self.num_unbounded,), np.dtype(np.int32)),)
+
+    @abstractmethod
+    def compute(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
+        """Computes the outputs with JAX, or on the platform 'host' with NumPy; see `Call.lower`."""
+
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
+        """Builds the loop or branch with JAX."""
+        return by_jax(self.compute, platform, operands, scalars)
+
+    def evaluate(self, operands: Arrays, scalars: Arrays) -> Arrays:
+        """Runs it in Python, node by node by their host forms."""
+        return self.compute("host", operands, scalars)
 
     @abstractmethod
     def layout(self) -> tuple[Any, ...]:

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from hybridnet.base.errors import GraphError, ShapeError
-from hybridnet.base.lazy import jnp, lax
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.call import Arrays, Backward, Call, Types
 from hybridnet.ops.core.registry import get
+from hybridnet.ops.host.namespace import jnp, lax
 
 from .cond import CondCall
 from .foreach import ForeachCall, ForeachSpec, gradient_of_kept
@@ -159,7 +159,7 @@ class WhileCall(ControlCall):
         shown = self.num_states
         return (*outs, *states[:shown], *self.counts_type, *states[shown:])
 
-    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
+    def compute(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Runs the loop."""
         condition, body = self.parts
 
@@ -179,7 +179,7 @@ class WhileCall(ControlCall):
             count, states, stacked, most = now
             made, counts = body.run_counting(platform, inputs(states), scalars)
             stacked = [
-                lax.dynamic_update_index_in_dim(rows, row, count, 0)
+                _with_row(platform, rows, row, count)
                 for rows, row in zip(stacked, made, strict=False)
             ]
             most = most if counts is None else jnp.maximum(most, counts)
@@ -240,6 +240,14 @@ class WhileCall(ControlCall):
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Runs the gradient of the loop over rows."""
         return gradient_of_kept(self, back)
+
+
+def _with_row(platform: str, rows: Any, row: Any, number: Any) -> Any:
+    """Returns the stacked rows with one of them changed."""
+    if platform == "host":
+        rows[int(number)] = row  # nobody else has them
+        return rows
+    return lax.dynamic_update_index_in_dim(rows, row, number, 0)
 
 
 def _in_order(hosts: Sequence[tuple[Any, int]], count: int) -> tuple[Any, ...]:

@@ -48,6 +48,13 @@ def _switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) 
     return branches[max(0, min(int(index), len(branches) - 1))](*operands)
 
 
+@named("lax.cond", composed=True)
+def _cond(
+    pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any
+) -> Any:
+    return (true_fun if pred else false_fun)(*operands)
+
+
 @named("lax.fori_loop", composed=True)
 def _fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], state: Any) -> Any:
     for number in range(int(lower), int(upper)):
@@ -64,9 +71,13 @@ def _while_loop(condition: Callable[..., Any], body: Callable[..., Any], state: 
 
 @named("lax.scan", composed=True)
 def _scan(
-    step: Callable[[Any, Any], tuple[Any, Any]], state: Any, rows: Any, reverse: bool = False
+    step: Callable[[Any, Any], tuple[Any, Any]],
+    state: Any,
+    rows: Any,
+    length: int | None = None,
+    reverse: bool = False,
 ) -> tuple[Any, Any]:
-    count = len(leaves(rows)[0])
+    count = len(leaves(rows)[0]) if length is None else length
     if not count:
         raise NoHostForm("lax.scan over nothing")
     found = []

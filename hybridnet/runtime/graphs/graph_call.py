@@ -33,10 +33,11 @@ from ..record.waiting import ready_array
 
 __all__ = ["GraphCall", "shared_call"]
 
-# Operators in a graph that is run one by one until it is compiled: from two on, since NumPy runs
-# them sooner than XLA compiles them (a dense layer 50 us and 50 ms). Where each of them is compiled
-# alone, from what takes XLA seconds: an LSTM of 60 steps and its gradient, 2,300 operators, 8 s.
-_SEVERAL: Final = 2
+# Operators in a graph that is run one by one until it is compiled: from the first on, since NumPy
+# runs them sooner than XLA compiles them (a dense layer 50 us and 50 ms). Where each of them is
+# compiled alone, from what takes XLA seconds: an LSTM of 60 steps and its gradient, 2,300
+# operators, 8 s.
+_ANY: Final = 1
 _MANY: Final = 500
 
 #: For each wanted input the number of the output that is its gradient, or None.
@@ -98,7 +99,7 @@ class GraphCall(Call):
         self.hosts = host_scalars_of(graph)
         self.split = split
         self.weight = sum(node.call.weight for node in graph.nodes if node.call is not None)
-        self.has_parts = self.weight >= (_MANY if config.host() == "off" else _SEVERAL)
+        self.has_parts = self.weight >= (_MANY if config.host() == "off" else _ANY)
         self.on_host = any(node.call is not None and node.call.on_host for node in graph.nodes)
         self.num_outputs = len(graph.outputs)
         self.num_visible = self.num_outputs if num_visible is None else num_visible
