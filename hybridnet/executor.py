@@ -31,9 +31,8 @@ from hybridnet.runtime.segments.segment import Value
 __all__ = ["Executor"]
 
 _DRAWS_ANEW: Final = (
-    "backward: what forward(is_train=True) kept is used up (or there was no such forward), and "
-    "computing it again would draw other random numbers (Dropout and the like); call "
-    "forward(is_train=True) before each backward()"
+    "backward: there was no forward(is_train=True) before it, and computing that now would draw "
+    "other random numbers (Dropout and the like); call forward(is_train=True) first"
 )
 
 Monitor = Callable[[str, NDArray], Any]
@@ -110,14 +109,20 @@ class Executor:
         if devices is not None:
             self._where = OnSeveralDevices(self._ctx, [array.context for array in self._inputs])
         self._types = tuple(array.type for array in self._inputs)
-        # Whole numbers have no gradient: their arrays stay as they are.
-        self._wanted = tuple(
+        asked = [
             number
             for number, name in enumerate(names)
-            if self.grad_dict.get(name) is not None
-            and grad_req[name] != "null"
-            and is_float(self._types[number].dtype)
-        )
+            if self.grad_dict.get(name) is not None and grad_req[name] != "null"
+        ]
+        self._wanted = tuple(i for i in asked if is_float(self._types[i].dtype))
+        # Whole numbers have no gradient: it is 0.
+        self._flat = [
+            grad
+            for i in asked
+            if i not in self._wanted
+            and grad_req[names[i]] == "write"
+            and (grad := self.grad_dict[names[i]]) is not None
+        ]
         self._targets = [(self.grad_dict[names[i]], grad_req[names[i]]) for i in self._wanted]
         self._outputs: list[NDArray] = []
         # What the next backward starts from: the run, and the first operands of its gradient.
@@ -216,14 +221,15 @@ class Executor:
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
         """Computes the gradients of the arguments, from what the last forward kept.
 
-        What `forward(is_train=True)` kept is used up by this. Called again, or after a forward
-        outside training, it computes the forward pass anew on the present values of the arrays,
-        in training mode and without touching outputs or auxiliary states.
+        What `forward(is_train=True)` kept is used up by this, but where random numbers are among
+        it. Called again, or after a forward outside training, it computes the forward pass anew on
+        the present values of the arrays, in training mode and without touching outputs or auxiliary
+        states. Arrays for the gradients of whole numbers are set to 0.
 
         Args:
-            out_grads: gradients of the outputs: an NDArray, a list with one for each output, or a
-                dict by output name; None means ones. Loss layers (SoftmaxOutput, make_loss, ...)
-                give their own gradient and ignore it.
+            out_grads: gradients of the outputs: an NDArray, a list with one for each output (more
+                are ignored), or a dict by output name; None means ones. Loss layers
+                (SoftmaxOutput, make_loss, ...) give their own gradient and ignore it.
             is_train: kept for MXNet's programs: the mode is that of the forward pass.
 
         Raises:
@@ -232,17 +238,20 @@ class Executor:
         """
         if self._wanted:
             self._backward(out_grads)
+        for grad in self._flat:
+            grad.assign(grad.detach().zeros_like())
 
     def _backward(self, out_grads: Any) -> None:
         kept = self._kept
-        self._kept = None
+        # Random numbers are not drawn again: what was kept beside them serves every backward.
+        self._kept = kept if kept is not None and kept[0].draws else None
         if kept is None:
             run = self._run(True)
             if run.draws:
                 raise MXNetError(_DRAWS_ANEW)
             kept = run, self._operands(run, *self._compute(run))
         run, operands = kept
-        operands += self._head_grads(run, out_grads)
+        operands = [*operands, *self._head_grads(run, out_grads)]
         made = self._where.backward(run, operands)
         assert run.call.split is not None
         for (target, req), number in zip(self._targets, run.call.split.wanted, strict=True):
@@ -296,11 +305,12 @@ class Executor:
         elif isinstance(out_grads, Mapping):
             out_grads = [out_grads.get(name) for name in names]
         grads: list[Any] = [None] * len(names) if out_grads is None else list(out_grads)
-        if len(grads) != len(names):
+        if len(grads) < len(names):
             raise ParameterError(
                 f"backward: needs a gradient for each of the outputs {', '.join(names)}, got "
                 f"{len(grads)}"
             )
+        # (Programs also give some for outputs that operators hide, which have none.)
         heads = []
         for number in run.call.split.given:
             wanted, grad, ctx = types[number], grads[number], places[number]

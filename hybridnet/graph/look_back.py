@@ -9,6 +9,7 @@ strides, stays unknown.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -62,7 +63,7 @@ def look_back(
     ask = _Question(rule, inputs, unknown)
     base = ask({})
     if base is None:
-        return inputs
+        return _by_elements(ask, inputs, unknown, outputs)
     groups = list(_tied(ask, unknown))
     changed = [ask(dict.fromkeys(group, SIZES[1])) for group in groups]
     found: dict[Place, int] = {}
@@ -89,6 +90,27 @@ def look_back(
     ]
 
 
+def _by_elements(
+    ask: _Question,
+    inputs: Sequence[Shape],
+    unknown: Sequence[Place],
+    outputs: Sequence[Shape | None],
+) -> Sequence[Shape]:
+    """Returns the shapes of inputs of an operator that no size will do but the right one.
+
+    It may be one that keeps the number of elements, such as a reshape to a shape in numbers.
+    """
+    output = outputs[0]
+    if len(inputs) > 1 or len(unknown) > 1 or output is None or UNKNOWN in output:
+        return inputs
+    (place,) = unknown
+    others = math.prod(size for size in inputs[0] if size != UNKNOWN)
+    size, rest = divmod(math.prod(output), others) if others else (0, 1)
+    if rest or ask({place: size}) != [output] or ask({place: size + 1}) is not None:
+        return inputs
+    return [tuple(size if n == UNKNOWN else n for n in inputs[0])]
+
+
 class _Question:
     """Asks a rule with sizes in the unknown dimensions; None where it refuses them."""
 
@@ -102,7 +124,7 @@ class _Question:
         for place in self._unknown:
             shapes[place[0]][place[1]] = sizes.get(place, SIZES[0])
         try:
-            return self._rule([tuple(shape) for shape in shapes])
+            return list(self._rule([tuple(shape) for shape in shapes]))
         except MXNetError:
             return None
 

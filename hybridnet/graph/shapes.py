@@ -42,6 +42,8 @@ _PATIENT: Final = frozenset({"where"})
 #: What joins arrays of which all whose length is not known have the same, as in MXNet: the weights
 #: of the two directions of a recurrent layer.
 _EVEN: Final = frozenset({"_rnn_param_concat"})
+#: Operators that cut an axis off at a size, and refuse one that is shorter.
+_CUTTING: Final = frozenset({"slice_axis"})
 
 
 def is_known(shape: Shape | None) -> bool:
@@ -280,11 +282,17 @@ class _ShapeInference(Inference[Shape]):
             except MXNetError:
                 return []  # it depends on the size whether this is possible at all
             found.append([kind.shape for kind in made])
+        try:  # what is cut off at a size, as by `slice`, shows with a small one only
+            made = self.infer(node, [_filled(shape, 1) for shape in shapes])
+            found.append([kind.shape for kind in made])
+        except MXNetError:
+            if node.call.name in _CUTTING:
+                return [_open_again(shape, shapes[0]) for shape in found[0]]
         return [
-            tuple(a if a == b else UNKNOWN for a, b in zip(small, large, strict=True))
-            if len(small) == len(large)
+            tuple(sizes[0] if len({*sizes}) == 1 else UNKNOWN for sizes in zip(*tried, strict=True))
+            if len({*map(len, tried)}) == 1
             else None
-            for small, large in zip(*found, strict=True)
+            for tried in zip(*found, strict=True)
         ]
 
 
@@ -296,6 +304,11 @@ def infer_call(call: Call, types: Sequence[TensorType]) -> Types:
 def _filled(shape: Shape, size: int) -> Shape:
     """Returns the shape with a size in the place of unknown dimensions."""
     return tuple(size if n == UNKNOWN else n for n in shape)
+
+
+def _open_again(output: Shape, data: Shape) -> Shape:
+    """Returns an output shape with those dimensions unknown that are unknown in the data."""
+    return tuple(UNKNOWN if n == UNKNOWN else size for size, n in zip(output, data, strict=True))
 
 
 def _join(left: Shape, right: Shape) -> Shape | None:

@@ -135,14 +135,15 @@ def test_gradients_are_written_or_added():
 def test_head_gradients_in_each_form():
     head = nd.array([[1, 2, 3], [4, 5, 6]])
     executor = dense().bind(CPU, dense_arrays(), {"fc_bias": nd.zeros((3,))})
-    for given in (head, [head], {"fc_output": head}, head.astype("float64")):
+    # (Gradients of hidden outputs, which MXNet's programs give too, are ignored.)
+    for given in (head, [head], [head, head], {"fc_output": head}, head.astype("float64")):
         executor.forward(is_train=True)
         executor.backward(given)
         np.testing.assert_array_equal(executor.grad_dict["fc_bias"].asnumpy(), [5, 7, 9])
     executor.forward(is_train=True)
     for wrong, message in (
         (head.T, r"must have its shape \(2, 3\), got \(3, 2\)"),
-        ([head, head], "each of the outputs fc_output, got 2"),
+        ([], "each of the outputs fc_output, got 0"),
         ([np.ones((2, 3))], "must be an NDArray, got ndarray"),
     ):
         with pytest.raises(mx.MXNetError, match=message):
@@ -197,15 +198,28 @@ def test_backward_again_computes_the_forward_pass_anew():
     np.testing.assert_allclose(grad.asnumpy(), 3 * once, rtol=1e-6)
 
 
-def test_backward_again_is_refused_where_it_would_draw_other_numbers():
+def test_backward_again_has_the_numbers_that_were_drawn():
     net = sym.Dropout(sym.var("x"), p=0.5)
     executor = net.bind(CPU, {"x": nd.ones((8,))}, {"x": nd.zeros((8,))})
     (out,) = executor.forward(is_train=True)
     executor.backward()
     # Dropout's gradient is its mask, which is what it made of ones.
     np.testing.assert_array_equal(executor.grad_dict["x"].asnumpy(), out.asnumpy())
-    with pytest.raises(mx.MXNetError, match=r"call forward\(is_train=True\) before each"):
+    executor.backward(nd.full((8,), 3))
+    np.testing.assert_array_equal(executor.grad_dict["x"].asnumpy(), 3 * out.asnumpy())
+    executor.forward(is_train=False)
+    with pytest.raises(mx.MXNetError, match=r"call forward\(is_train=True\) first"):
         executor.backward()
+
+
+def test_gradients_of_whole_numbers_are_zeros():
+    net = sym.softmax(sym.var("x"), sym.var("length"), use_length=True, axis=1)
+    arrays = {"x": nd.ones((2, 3)), "length": nd.array([1, 2], dtype="int32")}
+    grads = {"x": nd.ones((2, 3)), "length": nd.array([7, 7], dtype="int32")}
+    executor = net.bind(CPU, arrays, grads)
+    executor.forward(is_train=True)
+    executor.backward(nd.ones((2, 3)))
+    assert grads["length"].asnumpy().tolist() == [0, 0]
 
 
 def test_backward_uses_the_values_of_the_forward_pass():

@@ -32,32 +32,35 @@ def _wide(A: Any) -> Any:
 @operator(
     "_linalg_potrf", aliases=("linalg_potrf",), check=_square("_linalg_potrf"), infer=same_type
 )
-def potrf(A: Any) -> Any:
+def potrf(A: Any, *, lower: bool = True) -> Any:
     """Cholesky factor: the lower triangular L with positive diagonal and ``A = L L^T``.
 
     Args:
         A: (..., n, n), symmetric and positive definite. Of other matrices the symmetric part
             counts, so that the gradient is symmetric.
+        lower: give L; else the upper triangular ``L^T``.
 
     Returns:
-        L, of the shape of `A`.
+        The factor, of the shape of `A`.
     """
-    return lax.linalg.cholesky(_wide(A)).astype(A.dtype)
+    factor = lax.linalg.cholesky(_wide(A)).astype(A.dtype)
+    return factor if lower else factor.mT
 
 
 @operator(
     "_linalg_potri", aliases=("linalg_potri",), check=_square("_linalg_potri"), infer=same_type
 )
-def potri(A: Any) -> Any:
+def potri(A: Any, *, lower: bool = True) -> Any:
     """Inverse of a matrix from its Cholesky factor: ``A^-T A^-1``.
 
     Args:
-        A: (..., n, n), lower triangular, as `potrf` returns it; only that triangle is read.
+        A: (..., n, n), triangular, as `potrf` returns it; only that triangle is read.
+        lower: whether it is the lower one; else the result is ``A^-1 A^-T``.
 
     Returns:
-        The inverse of ``A A^T``, of the shape of `A`.
+        The inverse of ``A A^T``, or of ``A^T A``, of the shape of `A`.
     """
-    factor = _wide(A)
+    factor = _wide(A if lower else A.mT)
     unit = jnp.broadcast_to(jnp.eye(A.shape[-1], dtype=factor.dtype), factor.shape)
     inverse = lax.linalg.triangular_solve(factor, unit, left_side=True, lower=True)
     return jnp.matmul(inverse.mT, inverse).astype(A.dtype)
