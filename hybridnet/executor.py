@@ -7,7 +7,9 @@ launched as one program for each step.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from typing import Any, Final, Protocol, final
 
@@ -36,6 +38,22 @@ _DRAWS_ANEW: Final = (
 )
 
 Monitor = Callable[[str, NDArray], Any]
+
+_log: Final = logging.getLogger("hybridnet")
+
+
+@cache
+def _say_dense(text: str) -> None:
+    _log.warning(text)
+
+
+def _warn_once(names: str) -> None:
+    """Says, the first time in a process, what an executor does with sparse arrays."""
+    if not _say_dense.cache_info().currsize:
+        _say_dense(
+            f"the sparse arrays of {names} are made dense for each forward pass of an executor, as "
+            "programs take dense arrays (said once; MXNet's storage fallback)"
+        )
 
 
 class Bound(Protocol):
@@ -109,6 +127,10 @@ class Executor:
         if devices is not None:
             self._where = OnSeveralDevices(self._ctx, [array.context for array in self._inputs])
         self._types = tuple(array.type for array in self._inputs)
+        # Programs take dense arrays: these are made dense for each forward.
+        self._sparse = [i for i, array in enumerate(self._inputs) if array.stype != "default"]
+        if self._sparse:
+            _warn_once(", ".join(names[i] for i in self._sparse))
         asked = [
             number
             for number, name in enumerate(names)
@@ -206,6 +228,7 @@ class Executor:
     def _prepare(self, run: Run) -> PreparedCall | None:
         """Returns what repeats the forward that has just run; None where there is no such."""
         special = self._monitor is not None or recorder.current_trace() is not None
+        special = special or bool(self._sparse)
         parts = any(array.offset is not None for array in (*self._inputs, *self._outputs))
         # The first outputs are made by their forward; the others overwrite these.
         if special or parts or self._devices is not None:
@@ -261,7 +284,7 @@ class Executor:
                     target.assign(target.detach().zeros_like())  # no output depends on it
                 continue
             value = made[number]
-            if req == "write" and value.type is target.type:
+            if req == "write" and value.type is target.type and target.stype == "default":
                 target.write(value)
             else:
                 grad = NDArray.from_value(value, target.context)
@@ -274,7 +297,12 @@ class Executor:
 
     def _compute(self, run: Run) -> tuple[list[Value], list[Value]]:
         """Has the forward call run; returns its inputs and outputs."""
-        values = [array.read() for array in self._inputs]
+        inputs = self._inputs
+        if self._sparse:
+            inputs = [
+                array.tostype("default") if array.stype != "default" else array for array in inputs
+            ]
+        values = [array.read() for array in inputs]
         if run.draws:
             values.append(generator.state_of(self._ctx).read())
         return values, self._where.forward(run, values)

@@ -15,10 +15,12 @@ from hybridnet.executor import Executor
 from hybridnet.graph.node import Edge
 from hybridnet.graph.shapes import is_known
 from hybridnet.ndarray import NDArray, zeros
+from hybridnet.ndarray.storage_types import storage_type
 from hybridnet.runtime.graphs.graph_programs import GraphPrograms
 
 from . import _infer
 from ._place import Contexts, Places, check_contexts, places_of
+from ._storage import CODE_OF_STYPE, STYPE_OF_CODE
 
 if TYPE_CHECKING:
     from .symbol import Symbol
@@ -113,7 +115,9 @@ def simple_bind(
         ctx: as for `bind`.
         grad_req: as for `bind`; names left out of a dict get 'null'.
         type_dict: dtypes by name; the rest follow, or are float32.
-        stype_dict: storage types by name; all must be 'default'.
+        stype_dict: storage types by name: 'csr', 'row_sparse' or 'default'; of the others
+            variables may say theirs (``var("x", stype="csr")``). The gradient of a row-sparse
+            argument is row-sparse, too.
         group2ctx: as for `bind`.
         shared_arg_names: arguments whose arrays are those of `shared_exec`.
         shared_exec: where they, and auxiliary states of the same type, come from.
@@ -125,11 +129,7 @@ def simple_bind(
         MXNetError: the shapes do not tell all others, or contradict one another.
     """
     check_contexts("simple_bind", ctx, group2ctx)
-    for name, stype in (stype_dict or {}).items():
-        if stype != "default":
-            raise ParameterError(
-                f"simple_bind: the storage type of {name} must be 'default', got {stype!r}"
-            )
+    stypes = _storage_types(symbol, stype_dict or {})
     names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
     _check_names("simple_bind", symbol.list_inputs())
     requests = requests_of("simple_bind", names, grad_req)
@@ -153,11 +153,13 @@ def simple_bind(
             grads[name] = shared_exec.grad_dict[name]
         else:
             buffer = None if shared else shared_buffer
-            args[name] = _buffered(name, shape, dtype, where[name], buffer)
+            args[name] = _buffered(name, shape, dtype, where[name], buffer, stypes.get(name))
         if requests[name] == "null":
             grads[name] = None
         elif grads[name] is None:
-            grads[name] = zeros(shape, args[name].context, dtype)
+            stype = args[name].stype
+            kept = stype if stype == "row_sparse" else None
+            grads[name] = _zeros(shape, args[name].context, dtype, kept)
     aux = {name: _aux_state(name, *types[name], where[name], shared_exec) for name in aux_names}
     programs = _programs(symbol, places)
     return Executor(symbol, places.ctx, args, grads, requests, aux, programs, places.devices)
@@ -287,11 +289,40 @@ def _shared(name: str, shape: tuple[int, ...], source: Executor) -> NDArray:
     return found
 
 
-def _buffered(
-    name: str, shape: tuple[int, ...], dtype: Any, ctx: Context, buffer: dict[str, Any] | None
-) -> NDArray:
-    if buffer is None:
+def _storage_types(symbol: Symbol, given: Mapping[str, str]) -> dict[str, str]:
+    """Returns the storage types of the variables that are not dense."""
+    found = {}
+    for node in symbol.graph.inputs:
+        code = node.attrs.get("__storage_type__")
+        stype = given.get(node.name) or STYPE_OF_CODE.get(code or "0", "default")
+        if stype not in CODE_OF_STYPE:
+            raise ParameterError(
+                f"simple_bind: the storage type of {node.name} must be one of "
+                f"{', '.join(CODE_OF_STYPE)}, got {stype!r}"
+            )
+        if stype != "default":
+            found[node.name] = stype
+    return found
+
+
+def _zeros(shape: tuple[int, ...], ctx: Context, dtype: Any, stype: str | None) -> NDArray:
+    """Returns zeros of a storage type; None: a dense array."""
+    if stype is None:
         return zeros(shape, ctx, dtype)
+    made: NDArray = storage_type(stype, "simple_bind").zeros(shape, ctx, dtype)
+    return made
+
+
+def _buffered(
+    name: str,
+    shape: tuple[int, ...],
+    dtype: Any,
+    ctx: Context,
+    buffer: dict[str, Any] | None,
+    stype: str | None,
+) -> NDArray:
+    if buffer is None or stype is not None:
+        return _zeros(shape, ctx, dtype, stype)
     found = buffer.get(name)
     if found is None or (found.shape, found.inferred_dtype, found.context) != (shape, dtype, ctx):
         found = buffer[name] = zeros(shape, ctx, dtype)

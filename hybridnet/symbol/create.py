@@ -16,6 +16,7 @@ from hybridnet.graph.attributes import stored_name
 from hybridnet.graph.node import Edge, variable
 from hybridnet.ops.core import registry
 
+from ._storage import CODE_OF_STYPE
 from .composition import scope_attributes
 from .symbol import Symbol
 
@@ -56,7 +57,7 @@ def var(
         wd_mult: likewise its weight decay.
         dtype: its dtype where that is known.
         init: the initializer of this parameter, or its name or text.
-        stype: 'default' or None: arrays are dense.
+        stype: how `simple_bind` stores its array: 'csr', 'row_sparse', or 'default' (dense).
         kwargs: further attributes ``__name__``, or ``ctx_group`` and MXNet's other ones.
 
     Raises:
@@ -64,8 +65,10 @@ def var(
     """
     if not isinstance(name, str):
         raise ParameterError(f"var: name must be a string, got {name!r}")
-    if stype not in (None, "default"):
-        raise ParameterError(f"var {name!r}: stype must be 'default', got {stype!r}")
+    if stype is not None and stype not in CODE_OF_STYPE:
+        raise ParameterError(
+            f"var {name!r}: stype must be one of {', '.join(CODE_OF_STYPE)}, got {stype!r}"
+        )
     attrs: dict[str, str] = {}
     for key, value in scope_attributes(attr or {}).items():
         if not isinstance(value, str):
@@ -78,6 +81,8 @@ def var(
         attrs["__shape__"] = str(listed_sizes(f"var {name!r}", shape))
     if dtype is not None:
         attrs["__dtype__"] = str(CODE_OF[as_dtype(dtype)])
+    if stype is not None:
+        attrs["__storage_type__"] = CODE_OF_STYPE[stype]
     if init is not None:
         attrs["__init__"] = init if isinstance(init, str) else init.dumps()
     for key, value in kwargs.items():

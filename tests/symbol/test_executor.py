@@ -366,8 +366,6 @@ def test_simple_bind_says_what_is_missing():
         dense().simple_bind(CPU)
     # As in MXNet, so that one call serves networks with and without a loss.
     assert "softmax_label" not in dense().simple_bind(CPU, data=(2, 5), softmax_label=(2,)).arg_dict
-    with pytest.raises(mx.MXNetError, match="storage type of data must be 'default'"):
-        dense().simple_bind(CPU, stype_dict={"data": "csr"}, data=(2, 5))
 
 
 def test_variables_need_names_of_their_own():
@@ -616,3 +614,38 @@ def test_lenet_has_the_losses_of_mxnet():
         scores = training.executor.outputs[0].asnumpy()
         losses.append(-np.log(scores[np.arange(len(label)), label]).mean())
     np.testing.assert_allclose(losses, wanted, rtol=1e-4)
+
+
+# -- sparse arrays ---------------------------------------------------------------------------
+
+
+def test_sparse_arguments_are_made_dense(caplog):
+    """The product of a csr matrix and row-sparse weights; the gradient is row-sparse, too."""
+    data, weight = sym.var("data", stype="csr"), sym.var("weight", stype="row_sparse", shape=(4, 2))
+    executor = sym.dot(data, weight).simple_bind(CPU, data=(3, 4))
+    stored = {name: array.stype for name, array in executor.arg_dict.items()}
+    assert stored == {"data": "csr", "weight": "row_sparse"}
+    rows = np.array([[0, 1, 0, 0], [0, 0, 0, 2], [0, 3, 0, 0]], np.float32)
+    values = np.arange(8, dtype=np.float32).reshape(4, 2)
+    executor.arg_dict["weight"][:] = nd.array(values)
+    for data_array in (nd.array(rows).tostype("csr"), nd.array(rows)):
+        (out,) = executor.forward(is_train=True, data=data_array)
+        np.testing.assert_array_equal(out.asnumpy(), rows @ values)
+    executor.backward(nd.ones((3, 2)))
+    grad = executor.grad_dict["weight"]
+    assert (grad.stype, grad.indices.asnumpy().tolist()) == ("row_sparse", [1, 3])
+    np.testing.assert_array_equal(grad.asnumpy(), rows.T @ np.ones((3, 2)))
+    assert len([line for line in caplog.messages if "made dense" in line]) <= 1
+
+
+def test_storage_types_by_name_and_in_files():
+    x = sym.var("x", stype="csr")
+    assert x.list_attr() == {"__storage_type__": "2"}
+    made = sym.load_json(sym.relu(x).tojson()).simple_bind(CPU, x=(2, 3), grad_req="null")
+    assert made.arg_dict["x"].stype == "csr"
+    dense_x = sym.relu(x).simple_bind(CPU, x=(2, 3), stype_dict={"x": "default"})
+    assert dense_x.arg_dict["x"].stype == "default"
+    with pytest.raises(mx.MXNetError, match="must be one of default, row_sparse, csr, got 'coo'"):
+        sym.var("x", stype="coo")
+    with pytest.raises(mx.MXNetError, match="of x must be one of"):
+        sym.relu(x).simple_bind(CPU, x=(2, 3), stype_dict={"x": "coo"})
