@@ -1,4 +1,7 @@
-"""`python -m hybridnet.compat_report`: which of MXNet 1.9.1's names are here, and how far.
+"""`python -m hybridnet.compat_report`: how far hybridnet is MXNet 1.9.1, by its tests and names.
+
+How many of MXNet's own unit tests pass is a recorded run (`conformance.py`), by area, with its date
+and versions; ``--record RUN.json --baseline FILE --readme README.md`` records another.
 
 Each row of a checklist (bundled: what MXNet 1.9.1 offers, by tier of use) is looked up in
 hybridnet and judged by itself:

@@ -17,9 +17,6 @@ SIGNATURES: Final[dict[str, str]] = {
     "nd.from_numpy": "arrays are of one class; `array_cls` chose between two inside MXNet",
     "nd.ravel_multi_index": "MXNet too requires `shape`: its default None is refused",
     "nd.unravel_index": "MXNet too requires `shape`: its default None is refused",
-    "nd.NDArray": "`handle` is a pointer of MXNet's C library; arrays are made by nd.array",
-    "nd.sparse.*NDArray": "`handle` is a pointer of MXNet's C library; made by nd.sparse",
-    "np.ndarray": "`handle` is a pointer of MXNet's C library; arrays are made by np.array",
     **dict.fromkeys(
         (f"np.{name}" for name in _NAMED_OTHERWISE),
         "named as in NumPy and in MXNet's help, whose call takes `data`; usually by position",
