@@ -13,6 +13,7 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.call import Types
 from hybridnet.ops.core.custom import RUNNERS, CustomBackward, CustomCall, custom_call
+from hybridnet.runtime.observe import events
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.host_task import push_task
 from hybridnet.runtime.segments.segment import Value
@@ -93,7 +94,7 @@ def _forward(call: CustomCall, ctx: Context, values: Sequence[Value]) -> list[Va
         )
         return [*outputs, *aux]
 
-    task = _task(run, ctx, types[: call.num_visible], bool(call.train))
+    task = _task(run, call.op_type, ctx, types[: call.num_visible], bool(call.train))
     return push_task(task, values, types, name=f"{call!r}.forward")
 
 
@@ -117,12 +118,13 @@ def _backward(call: CustomBackward, ctx: Context, values: Sequence[Value]) -> li
         )
         return grads
 
-    task = _task(run, ctx, types, bool(of.train))
+    task = _task(run, f"_backward_{of.op_type}", ctx, types, bool(of.train))
     return push_task(task, values, types, name=f"{of!r}.backward")
 
 
 def _task(
     run: Callable[[list[NDArray], list[NDArray]], list[NDArray]],
+    name: str,
     ctx: Context,
     types: Types,
     train: bool,
@@ -131,6 +133,7 @@ def _task(
 
     Args:
         run: from inputs, and arrays to be filled, to results.
+        name: of the operator, for profiles.
         ctx: where they are.
         types: of the arrays to be filled, zeros at first.
         train: whether it is in a training pass.
@@ -145,7 +148,10 @@ def _task(
                 NDArray.from_value(put(np.zeros(type_.shape, type_.dtype), ctx), ctx)
                 for type_ in types
             ]
-            return [recorder.wait(output.read()) for output in run(inputs, filled)]
+            with events.custom(name):
+                made = [recorder.wait(output.read()) for output in run(inputs, filled)]
+                recorder.flush()  # of this thread, which may not record again for long
+            return made
         finally:
             tape.state.recording, tape.state.training = before
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 from collections.abc import Iterator
@@ -11,8 +12,9 @@ from typing import Any, Final
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.files import atomic_write
 
-from .spans import COLUMNS, Span, chrome_trace, statistics, table
+from .spans import Span, chrome_trace
 from .state import profiler
+from .sums import COLUMNS, statistics, table
 
 __all__ = [
     "dump",
@@ -26,7 +28,8 @@ __all__ = [
     "set_state",
 ]
 
-#: MXNet's other settings. All kinds of events are always recorded, and written only by `dump`.
+#: MXNet's other settings. All kinds of events are always recorded, and written only by `dump`, or
+#: as the process ends.
 _ACCEPTED: Final = frozenset(
     {
         "aggregate_stats",
@@ -35,7 +38,6 @@ _ACCEPTED: Final = frozenset(
         "profile_all",
         "profile_api",
         "profile_imperative",
-        "profile_memory",
         "profile_process",
         "profile_symbolic",
     }
@@ -50,27 +52,33 @@ def set_config(**kwargs: Any) -> None:
 
     Args:
         **kwargs: filename, where `dump` writes (default profile.json). MXNet's others
-            (profile_all, aggregate_stats, ...) are accepted: all kinds of events are recorded, and
-            `dumps` can always sum them up. wait_for_programs, whether each launch waits for its
-            program, so that the trace has the times of devices (default False).
+            (profile_imperative, aggregate_stats, ...) are accepted: all kinds of events are
+            recorded, and `dumps` can always sum them up. profile_memory (or profile_all), whether
+            the memory in use is noted at each launch. wait_for_programs, whether each launch waits
+            for its program, so that the trace has the times of devices (default False).
 
     Raises:
         ParameterError: there is no such setting.
     """
     filename = kwargs.pop("filename", None)
     waits = kwargs.pop("wait_for_programs", None)
+    memory = kwargs.pop("profile_memory", kwargs.get("profile_all"))
     unknown = sorted(set(kwargs) - _ACCEPTED)
     if unknown:
-        known = ", ".join(sorted({"filename", "wait_for_programs", *_ACCEPTED}))
+        known = ", ".join(sorted({"filename", "profile_memory", "wait_for_programs", *_ACCEPTED}))
         raise ParameterError(f"set_config: has no {', '.join(unknown)}; known are {known}")
     if filename is not None:
         profiler.filename = filename
+    if memory is not None:
+        profiler.notes_memory = bool(memory)
     if waits is not None:
         profiler.set_waiting(bool(waits))
 
 
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     """Starts ('run') or ends ('stop') recording. What was recorded before stays, unless dumped.
+
+    What has not been dumped when the process ends is written then, as `dump` does.
 
     Args:
         state: 'run' or 'stop'.
@@ -83,10 +91,12 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     if state not in ("run", "stop"):
         raise ParameterError(f"set_state: state must be 'run' or 'stop', got {state!r}")
     profiler.set_running(state == "run")
+    if state == "run":
+        profiler.due = True
 
 
 def pause(profile_process: str = "worker") -> None:
-    """Records nothing until `resume`, while the state stays 'run'."""
+    """Records nothing until `resume`, or until the next run, while the state stays 'run'."""
     _check_process("pause", profile_process)
     profiler.set_paused(True)
 
@@ -113,6 +123,7 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
     if finished:
         profiler.set_running(False)
         profiler.finished = True
+    profiler.due = False
     text = json.dumps(chrome_trace(profiler.events()), allow_nan=False)
     with atomic_write(profiler.filename) as file:
         file.write(text.encode())
@@ -121,7 +132,7 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
 def dumps(
     reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False
 ) -> str:
-    """Returns counts and times in milliseconds, by kind and name.
+    """Returns counts, and times in milliseconds, of operators and other kinds of events.
 
     Args:
         reset: forget the events then.
@@ -151,6 +162,15 @@ def set_kvstore_handle(handle: Any) -> None:
     """
 
 
+def _dump_what_is_due() -> None:
+    """Writes, as the process ends, what was recorded for a dump that never came."""
+    if profiler.due and profiler.records:
+        dump()
+
+
+atexit.register(_dump_what_is_due)
+
+
 def _check_process(function: str, profile_process: str) -> None:
     if profile_process != "worker":
         raise ParameterError(
@@ -163,7 +183,7 @@ def _check_process(function: str, profile_process: str) -> None:
 
 
 def events() -> list[Span]:
-    """Returns the recorded spans, by start; where there is too much, the last 262,144 events."""
+    """Returns the recorded spans, by start; where there is too much, the last 524,288 events."""
     return profiler.events()
 
 

@@ -1,4 +1,4 @@
-"""The profiler's records, as events in rows, as sums, as a table, and as a Chrome trace."""
+"""The profiler's records, as events in rows, and as a Chrome trace."""
 
 from __future__ import annotations
 
@@ -9,29 +9,10 @@ from typing import Any, Final, NamedTuple
 
 from hybridnet import engine
 
-__all__ = ["COLUMNS", "Record", "Span", "chrome_trace", "events_of", "statistics", "table"]
+__all__ = ["Record", "Span", "chrome_trace", "events_of"]
 
 # The names of the engine's threads: this, and their lane.
 _WORKER_THREAD: Final = "hybridnet-"
-_TITLES: Final = {
-    "task": "Engine tasks",
-    "program": "Program launches",
-    "host": "Operators by NumPy",
-    "device": "Programs on devices",
-    "steps": "Launches instruction by instruction",
-    "compile": "Compilations",
-    "wait": "Waits for values",
-    "user": "The user's tasks, frames and events",
-}
-#: The columns that `dumps` shows and sorts by: the heading and the width of its column.
-COLUMNS: Final = {
-    "count": ("Count", 10),
-    "total": ("Total", 14),
-    "min": ("Min", 12),
-    "max": ("Max", 12),
-    "avg": ("Avg", 12),
-}
-_NAME_WIDTH: Final = 56
 # How far a marker's line reaches, as the format has it: through all, one process, or one row.
 _SIGNS: Final = {"global": "g", "process": "p"}
 
@@ -41,8 +22,10 @@ class Span:
     """Something that took time.
 
     Attributes:
-        kind: "task", "program", "device", "steps", "compile" or "wait"; what the user recorded is
-            "user", "counter" or "marker".
+        kind: "task", "program", "host", "device", "steps", "compile", "wait", "custom" (the code of
+            an operator written in Python) or "dropped" (operators whose results nobody wanted); of
+            what the user recorded "user", "counter" or "marker"; "memory" is how much was in use,
+            where that was asked for.
         name: of the task or the program, or the type of the value.
         row: the thread, as a row of a picture; events of one row lie beside or within each other.
         start: microseconds since the profiler first ran.
@@ -50,6 +33,7 @@ class Span:
         facts: "line", where the user's code asked for it, like "train.py:12"; "lane" and "failed"
             of a task; "instructions", "device" and "recorded" (the lines) of a program; "what",
             "domain", "value" and "scope" of what the user recorded.
+        operators: the operators that ran, or were to run, in order; they are not in traces.
     """
 
     kind: str
@@ -58,6 +42,7 @@ class Span:
     start: float
     duration: float
     facts: Mapping[str, Any]
+    operators: tuple[str, ...] = ()
 
 
 class Record(NamedTuple):
@@ -70,6 +55,7 @@ class Record(NamedTuple):
     end: int
     facts: Mapping[str, Any]
     origin: engine.Origin | None = None
+    operators: tuple[str, ...] = ()
 
 
 def events_of(records: Sequence[Record], origin: int) -> list[Span]:
@@ -87,6 +73,7 @@ def events_of(records: Sequence[Record], origin: int) -> list[Span]:
             (record.start - origin) / 1e3,
             (record.end - record.start) / 1e3,
             {**record.facts, **lines[record.origin]},
+            record.operators,
         )
         for record, row in zip(ordered, _rows(ordered), strict=True)
     ]
@@ -128,50 +115,6 @@ def _rows(records: Sequence[Record]) -> list[str]:
     return rows
 
 
-Statistics = dict[str, dict[str, dict[str, float]]]
-
-
-def statistics(events: Sequence[Span], sort_by: str, ascending: bool) -> Statistics:
-    """Sums up events: kind -> name -> count and times in milliseconds."""
-    times: dict[str, dict[str, list[float]]] = {}
-    for event in events:
-        name = f"{event.facts['domain']}: {event.name}" if "domain" in event.facts else event.name
-        times.setdefault(event.kind, {}).setdefault(name, []).append(event.duration / 1e3)
-    result: Statistics = {}
-    for kind in _TITLES:
-        rows = {
-            name: {
-                "count": len(found),
-                "total": sum(found),
-                "min": min(found),
-                "max": max(found),
-                "avg": sum(found) / len(found),
-            }
-            for name, found in times.get(kind, {}).items()
-        }
-        if rows:
-            result[kind] = dict(
-                sorted(rows.items(), key=lambda row: row[1][sort_by], reverse=not ascending)
-            )
-    return result
-
-
-def table(sums: Statistics) -> str:
-    """Returns the sums as text, a table for each kind."""
-    lines = ["", "Profile Statistics (times in ms)"]
-    for kind, rows in sums.items():
-        title = _TITLES[kind]
-        heads = "".join(f"{head:>{width}}" for head, width in COLUMNS.values())
-        lines += ["", title, "=" * len(title), f"{'Name':<{_NAME_WIDTH}}{heads}"]
-        for name, row in rows.items():
-            cells = "".join(
-                f"{row[key]:>{width}}" if key == "count" else f"{row[key]:>{width}.4f}"
-                for key, (_, width) in COLUMNS.items()
-            )
-            lines.append(f"{name:<{_NAME_WIDTH}}{cells}")
-    return "\n".join(lines) + "\n"
-
-
 def chrome_trace(events: Sequence[Span]) -> dict[str, Any]:
     """Returns the trace in Chrome's Trace Event Format, which Perfetto reads.
 
@@ -185,6 +128,8 @@ def chrome_trace(events: Sequence[Span]) -> dict[str, Any]:
     used: dict[tuple[int, int], str] = {}
     spans = []
     for span in events:
+        if span.kind == "dropped":
+            continue
         process = host
         if span.kind == "device":
             device = span.facts["device"]
@@ -200,7 +145,7 @@ def chrome_trace(events: Sequence[Span]) -> dict[str, Any]:
             "tid": row,
             "args": dict(span.facts),
         }
-        if span.kind == "counter":
+        if span.kind in ("counter", "memory"):
             event |= {"ph": "C", "args": {span.name: span.facts["value"]}}
         elif span.kind == "marker":
             event |= {"ph": "i", "s": _SIGNS.get(span.facts["scope"], "t")}

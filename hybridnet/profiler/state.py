@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from time import perf_counter_ns
 from typing import Any, Final, final
 
 from hybridnet import engine
+from hybridnet.runtime.memory import resident
 from hybridnet.runtime.observe import events, journal
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.segments.code import Code
@@ -19,8 +20,10 @@ from .spans import Record, Span, events_of
 __all__ = ["profiler"]
 
 # Events kept; the oldest go first. A training step makes about ten, a record takes 400 bytes.
-_CAPACITY: Final = 1 << 18
+_CAPACITY: Final = 1 << 19
 _FILENAME: Final = "profile.json"
+# Events of programs that have operators.
+_RUNNING: Final = frozenset({"program", "host", "steps", "dropped"})
 
 
 @final
@@ -35,12 +38,16 @@ class _Profiler:
         self.waits = False  # whether launches wait for the end of their programs
         self.listening = False  # it runs, and is not paused
         self.finished = False  # what is recorded has been written: the next run starts anew
+        self.due = False  # what is recorded is to be written when the process ends
+        self.notes_memory = False  # whether launches note how much memory is in use
 
     def set_running(self, running: bool) -> None:
         """Starts or ends recording."""
         if running and self.finished:
             self.records.clear()
             self.finished = False
+        if running and not self.running:
+            self.paused = False  # of an earlier run
         self.running = running
         self._listen()
 
@@ -80,7 +87,14 @@ class _Profiler:
         recorded = journal.recorded_at(what)
         if recorded:
             facts["recorded"] = recorded
-        self.add(kind, events.name_of(what), start, end, facts, origin)
+        if events.inside.operator:
+            facts["inside"] = events.inside.operator
+        operators = tuple(operators_of(what)) if kind in _RUNNING else ()
+        self.add(kind, events.name_of(what), start, end, facts, origin, operators)
+        if self.notes_memory and operators and kind != "dropped":
+            used = resident() / 1024
+            name = f"Memory: {what.ctx.device_type}/{what.ctx.device_id}"
+            self.add("memory", name, end, end, {"value": used}, None)
 
     def _on_task(
         self, kind: str, name: str, lane: str, start: int, end: int, origin: engine.Origin | None
@@ -95,20 +109,34 @@ class _Profiler:
         end: int,
         facts: Mapping[str, Any],
         origin: engine.Origin | None,
+        operators: tuple[str, ...] = (),
     ) -> None:
         """Records an event of this thread; times in nanoseconds of `perf_counter_ns`."""
         current = threading.current_thread()
         thread = (current.ident or 0, current.name)
-        self.records.append(Record(kind, name, thread, start, end, facts, origin))
+        self.records.append(Record(kind, name, thread, start, end, facts, origin, operators))
 
     def reset_after_fork(self) -> None:
         """In a forked child: what was recorded is the parent's to write."""
         self.records.clear()
         self.set_running(False)
+        self.due = False
 
     def events(self) -> list[Span]:
         """Returns the recorded spans, by start."""
         return events_of(list(self.records.copy()), self.origin)
+
+
+def operators_of(what: Code) -> Iterator[str]:
+    """Yields the names of the operators of a program, those within graphs too."""
+    calls = [call for call, _ in reversed(what.instructions)]
+    while calls:
+        call = calls.pop()
+        if call.has_parts:
+            parts = call.lay_open("cpu")
+            calls += [part for part, _ in reversed(parts.instructions)]
+        else:
+            yield call.name
 
 
 profiler: Final = _Profiler()

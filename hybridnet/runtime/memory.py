@@ -19,7 +19,7 @@ from .platform.jax_devices import context_of
 from .programs.cache import cache
 from .specialize.constants import memory as constants
 
-__all__ = ["Memory", "memory"]
+__all__ = ["Memory", "memory", "resident"]
 
 
 @final
@@ -81,9 +81,14 @@ def memory() -> Memory:
         num_programs=len(compiled),
         constants=constants.nbytes(),
         free=free_memory(),
-        resident=_of_process("VmRSS"),
+        resident=resident(),
         peak=_of_process("VmHWM"),
     )
+
+
+def resident() -> int:
+    """Returns how many bytes of this process are in the machine's memory; 0 if nobody can tell."""
+    return _of_process("VmRSS")
 
 
 def _of_process(field: str) -> int:

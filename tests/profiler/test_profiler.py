@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -317,9 +319,9 @@ def test_users_add_tasks_frames_events_counters_and_markers(tmp_path):
         ("there", "t"),
     ]
     assert {one["cat"] for one in trace if one["ph"] in "Ci"} == {"training"}
-    sums = json.loads(profiler.dumps(format="json"))["user"]
-    counts = {name: row["count"] for name, row in sums.items()}
-    assert counts == {"training: epoch": 1, "training: batch": 2, "io": 1}
+    sums = json.loads(profiler.dumps(format="json"))["Time"]
+    counts = {name: row["Count"] for name, row in sums["training"].items()}
+    assert counts == {"epoch": 1, "batch": 2} and sums["event"]["io"]["Count"] == 1
     assert [str(one) for one in (domain, task, counter, unseen)] == [
         "training",
         "epoch",
@@ -355,6 +357,11 @@ def test_runs_add_up_and_pauses_leave_out():
     nd.ones((6,)).wait_to_read()
     names = [one.name for one in of_kind("wait")]
     assert names == ["float32[2]", "float32[4]", "float32[6]"]
+    profiler.pause()
+    profiler.set_state("stop")
+    profiler.set_state("run")  # is not paused
+    nd.ones((7,)).wait_to_read()
+    assert [one.name for one in of_kind("wait")][-1] == "float32[7]"
 
 
 def test_an_unwritable_file_leaves_nothing(tmp_path):
@@ -369,20 +376,102 @@ def test_tables_sum_up():
         for _ in range(3):
             nd.ones((2,)).wait_to_read()
         nd.ones((9,)).wait_to_read()
-    sums = json.loads(profiler.dumps(format="json", sort_by="count"))
-    assert [row["count"] for row in sums["wait"].values()] == [3, 1]
+    sums = json.loads(profiler.dumps(format="json", sort_by="count"))["Time"]
+    assert [row["Count"] for row in sums["wait"].values()] == [3, 1]
     for rows in sums.values():
         for row in rows.values():
-            assert row["min"] <= row["avg"] <= row["max"] <= row["total"] * (1 + 1e-9)
-            assert row["total"] == pytest.approx(row["avg"] * row["count"])
+            assert row["Min"] <= row["Avg"] <= row["Max"] <= row["Total"] * (1 + 1e-9)
+            assert row["Total"] == pytest.approx(row["Avg"] * row["Count"])
     times = [one.duration / 1e3 for one in of_kind("wait") if one.name == "float32[2]"]
-    assert sums["wait"]["float32[2]"]["total"] == pytest.approx(sum(times))
-    ascending = json.loads(profiler.dumps(format="json", sort_by="count", ascending=True))
+    assert sums["wait"]["float32[2]"]["Total"] == pytest.approx(sum(times))
+    ascending = json.loads(profiler.dumps(format="json", sort_by="count", ascending=True))["Time"]
     assert list(ascending["wait"]) == list(sums["wait"])[::-1]
     lines = profiler.dumps(reset=True).splitlines()
     row = next(line for line in lines if line.startswith("float32[2]"))
     assert row.split()[:2] == ["float32[2]", "3"]
     assert profiler.events() == []
+
+
+def test_operators_are_counted_as_they_are_called():
+    profiler.set_config(profile_memory=True)
+    with profiler.profile():
+        x = nd.zeros((10, 10))
+        y = nd.sqrt(x)
+        x = x + 1
+        x = x + 1
+        nd.exp(y)  # nobody wants it
+        nd.waitall()
+        nd.log(x)  # nor this, nor anything beside it
+        nd.waitall()
+    profiler.set_config(profile_memory=False)
+    sums = json.loads(profiler.dumps(format="json"))
+    counts = {name: row["Count"] for name, row in sums["Time"]["operator"].items()}
+    assert counts == {"_zeros": 1, "sqrt": 1, "_plus_scalar": 2, "exp": 1, "log": 1}
+    assert sums["Unit"] == {"Time": "ms", "Memory": "kB"}
+    (memory,) = sums["Memory"]["Device Storage"].values()
+    assert memory["Count"] and 0 < memory["Min"] <= memory["Avg"] <= memory["Max"]
+    table = profiler.dumps(sort_by="min", ascending=True)
+    assert "Memory: cpu/0" in table and "_plus_scalar" in table
+
+
+def test_operators_within_a_graph_are_counted_by_themselves():
+    x = sym.var("x")
+    executor = ((x * 2).exp() + 1).simple_bind(hn.cpu(), x=(2, 2))
+    for _ in range(3):
+        with profiler.profile():
+            executor.forward()[0].wait_to_read()
+        found = json.loads(profiler.dumps(format="json", reset=True))["Time"]["operator"]
+        assert {name: row["Count"] for name, row in found.items()} == {
+            "_mul_scalar": 1,
+            "exp": 1,
+            "_plus_scalar": 1,
+        }
+
+
+def test_what_operators_in_python_do_is_told_apart():
+    class Doubled(hn.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            nd.zeros((3,))
+            self.assign(out_data[0], req[0], in_data[0] * 2)
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], out_grad[0] * 2)
+
+    class DoubledProp(hn.operator.CustomOpProp):
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Doubled()
+
+    hn.operator.register("ProfiledDouble")(DoubledProp)
+    x = nd.ones((2,))
+    x.attach_grad()
+    with profiler.profile():
+        with hn.autograd.record():
+            y = nd.Custom(x, op_type="ProfiledDouble")
+        y.backward()
+        nd.waitall()
+    found = json.loads(profiler.dumps(format="json"))["Time"]["Custom Operator"]
+    assert set(found) >= {
+        "ProfiledDouble::pure_python",
+        "ProfiledDouble::_mul_scalar",
+        "ProfiledDouble::_zeros",
+        "_backward_ProfiledDouble::pure_python",
+        "_backward_ProfiledDouble::_mul_scalar",
+    }
+
+
+@pytest.mark.parametrize(("dumped", "left"), [(False, True), (True, False)])
+def test_a_profile_that_was_never_dumped_is_written_at_the_end(tmp_path, dumped, left):
+    script = (
+        "import os, hybridnet as hn\n"
+        "hn.profiler.set_config(filename='late.json')\n"
+        "hn.profiler.set_state('run')\n"
+        "hn.nd.ones((2,)).wait_to_read()\n"
+        f"if {dumped}: hn.profiler.dump(); os.remove('late.json')\n"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
+    assert (tmp_path / "late.json").exists() is left
+    if left:
+        assert json.loads((tmp_path / "late.json").read_text())["traceEvents"]
 
 
 @pytest.mark.parametrize(

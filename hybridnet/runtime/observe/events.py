@@ -10,6 +10,7 @@ Nobody listens as a rule, so a hook on a path that must be fast asks first:
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter_ns
@@ -17,15 +18,16 @@ from typing import Final
 
 from ..segments.code import Code
 
-__all__ = ["Observer", "listen", "name_of", "span", "unlisten"]
+__all__ = ["Observer", "custom", "inside", "listen", "name_of", "span", "unlisten", "within"]
 
 #: Called as `observer(kind, what, start, end)` in the thread where it happened, at its end: `what`
 #: is the structure of a program, or text; times are nanoseconds of `time.perf_counter_ns`. Kinds:
 #: "program", an XLA executable was handed to its device, which may still be computing;
 #: "device", a device was at work on a program, from its dispatch to its end, which was waited for;
 #: "steps", a launch ran instruction by instruction (its programs lie within);
-#: "host", NumPy ran an operator; "compile", XLA compiled a program; "wait", a thread waited for a
-#: value.
+#: "custom", the code of an operator written in Python ran; "host", NumPy ran an operator;
+#: "compile", XLA compiled a program; "wait", a thread waited for a value; "dropped", a launch found
+#: that nobody wants what it was to compute.
 Observer = Callable[[str, Code | str, int, int], None]
 
 #: Tells all who listen; None where nobody does. Read by the hooks.
@@ -68,6 +70,36 @@ def name_of(code: Code) -> str:
     names = list(dict.fromkeys(call.name for call, _ in code.instructions))
     rest = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" + {rest} more" if rest > 0 else "")
+
+
+class _Inside(threading.local):
+    """The operator written in Python whose code, or what that has recorded, this thread runs.
+
+    Attributes:
+        operator: its name; empty outside.
+    """
+
+    operator = ""
+
+
+inside: Final = _Inside()
+
+
+@contextmanager
+def custom(operator: str) -> Iterator[None]:
+    """A block in which the code of an operator written in Python runs."""
+    with within(operator), span("custom", f"{operator}::pure_python"):
+        yield
+
+
+@contextmanager
+def within(operator: str) -> Iterator[None]:
+    """A block in which what such code has recorded is launched, by whatever thread."""
+    outer, inside.operator = inside.operator, operator
+    try:
+        yield
+    finally:
+        inside.operator = outer
 
 
 @contextmanager

@@ -28,6 +28,7 @@ from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError, OutOfMemoryError
 from hybridnet.base.interrupts import defer_interrupts, is_from_signal
 
+from ..observe import events
 from ..observe.journal import Launch, Watching, launches, listeners
 from ..programs.cache import cache
 from ..programs.steps import Failed
@@ -36,7 +37,7 @@ from ..segments.flight import Flight
 from ..segments.segment import Segment, Value
 from .dispatched import finish_recent, note_dispatched
 from .failures import fail, note_told
-from .lined import lines_of, recorded, where
+from .lined import inside_of, lines_of, recorded, where
 
 __all__ = ["INTERRUPTED", "collecting", "flush_all", "launch", "note_open"]
 
@@ -166,6 +167,8 @@ def _execute(segment: Segment) -> None:
             were, as far as they are still there; the other Values have the error, too.
     """
     if not segment.live:
+        if events.observer is not None and segment.instructions:
+            _tell_dropped(segment)
         return
     if not segment.made:
         error = _dispatch(segment)
@@ -188,6 +191,13 @@ def _execute(segment: Segment) -> None:
     if lack is not None:
         note_told(lack)
         raise OutOfMemoryError(str(lack)) from lack.__cause__
+
+
+def _tell_dropped(segment: Segment) -> None:
+    """Tells who listens of operators that were called, and whose results nobody wants."""
+    code = Code(segment.ctx, tuple(segment.instructions), tuple(segment.input_types), (), ())
+    with events.within(inside_of(segment)), events.span("dropped", code):
+        pass
 
 
 def _is_lack(error: BaseException) -> bool:
@@ -246,7 +256,8 @@ def _run(segment: Segment, code: Code) -> Sequence[Any]:
         return cache.run(code, inputs, scalars, made)
     lines = lines_of(segment)
     state = cache.state(code)
-    with Watching(note, lines, state is not None and state.compiled):
+    watching = Watching(note, lines, state is not None and state.compiled)
+    with events.within(inside_of(segment)), watching:
         outputs = cache.run(code, inputs, scalars, made)
     for output in outputs:
         if type(output) is Failed and output.result is not None:

@@ -10,11 +10,11 @@ from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core.call import Call, Types
 
-from ..observe import journal
+from ..observe import events, journal
 from ..observe.journal import Lines
 from ..segments.segment import Segment, Value
 
-__all__ = ["LinedSegment", "lines_of", "new_segment", "recorded", "where"]
+__all__ = ["LinedSegment", "inside_of", "lines_of", "new_segment", "recorded", "where"]
 
 
 @final
@@ -23,13 +23,15 @@ class LinedSegment(Segment):
 
     Attributes:
         lines: where.
+        inside: the operator written in Python whose code recorded it; see `events.inside`.
     """
 
-    __slots__ = ("lines",)
+    __slots__ = ("inside", "lines")
 
     def __init__(self, ctx: Context, limit: int) -> None:
         super().__init__(ctx, limit)
         self.lines: Lines = {}
+        self.inside = events.inside.operator
 
     def append(
         self, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], types: Types
@@ -58,6 +60,11 @@ def new_segment(ctx: Context, limit: int) -> Segment:
 def lines_of(segment: Segment) -> Lines:
     """Returns where a segment's instructions were recorded, as far as that was noted."""
     return segment.lines if type(segment) is LinedSegment else {}
+
+
+def inside_of(segment: Segment) -> str:
+    """Returns in whose code it was recorded: see `LinedSegment`; empty where that is unknown."""
+    return segment.inside if type(segment) is LinedSegment else ""
 
 
 def where(segment: Segment) -> str:
