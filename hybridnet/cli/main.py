@@ -13,6 +13,8 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.interrupts import defer_interrupts
 
+from .im2rec import add_im2rec
+from .rec import add_rec
 from .run import run
 
 __all__ = ["main", "program"]
@@ -97,6 +99,9 @@ def _parser() -> argparse.ArgumentParser:
         choices=("info", "clear"),
         help="info: print path, number, bytes and limit; clear: remove all programs",
     )
+
+    add_rec(commands)
+    add_im2rec(commands)
     return parser
 
 
@@ -128,6 +133,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
+    if "run" in options:
+        options.run(options)
+        return
     # Imported here and not above: these bring in JAX, which takes a second that help does not.
     if options.command == "info":
         from .info import print_info
