@@ -194,7 +194,7 @@ class Trainer:
                 self._store(number, param)
                 self._kvstore.push(number, grads, priority=-number)
                 if not self._update_on_kvstore:
-                    self._kvstore.pull(number, grads, priority=-number)
+                    self._kvstore.pull(number, grads, priority=-number, ignore_sparse=False)
             if not (self._update_on_kvstore or fresh):
                 param.note_grads_used()
 

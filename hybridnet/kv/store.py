@@ -122,8 +122,8 @@ class KVStore(KVStoreBase):
             key: which keys.
             out: for each key an array of its shape, or several on any devices.
             priority: as in `push`.
-            ignore_sparse: leave out keys with sparse values; there are none, as the store keeps
-                all values dense.
+            ignore_sparse: leave sparse arrays in `out` as they are, as `row_sparse_pull` is what
+                writes these; with False they are written whole.
 
         Raises:
             MXNetError: a key was not initialized.
@@ -131,7 +131,11 @@ class KVStore(KVStoreBase):
         """
         if out is None:
             raise ParameterError("pull: needs out=, the arrays to write into")
-        self._pull(_pairs("pull", key, out), priority)
+        pairs = _pairs("pull", key, out)
+        if ignore_sparse:
+            dense = {k: [x for x in xs if x.stype == "default"] for k, xs in pairs.items()}
+            pairs = {k: xs for k, xs in dense.items() if xs or self._store.get(k) is None}
+        self._pull(pairs, priority)
 
     def pushpull(
         self, key: Keys, value: Arrays, out: Arrays | None = None, priority: int = 0

@@ -110,4 +110,4 @@ def _exchange(kvstore: Any, name: str, values: Any, targets: Any, number: int) -
         kvstore.pushpull(name, list(values), out=list(targets), priority=-number)
     else:
         kvstore.push(name, list(values), priority=-number)
-        kvstore.pull(name, out=list(targets), priority=-number)
+        kvstore.pull(name, out=list(targets), priority=-number, ignore_sparse=False)

@@ -462,6 +462,18 @@ def test_a_context_that_does_not_exist_is_refused_at_once():
         store.pull(0, out=[full(0, hn.Context("tpu", 99))])
 
 
+def test_sparse_arrays_are_pulled_when_that_is_asked_for(store: kv.KVStore) -> None:
+    store.init(0, full(1).tostype("row_sparse"))
+    sparse, dense = full(5).tostype("row_sparse"), full(5)
+    store.pull(0, out=[sparse, dense])
+    store.pull(0, out=sparse)
+    assert sparse.asnumpy().max() == 5 and dense.asnumpy().max() == 1  # as in MXNet 1.9.1
+    store.pull(0, out=sparse, ignore_sparse=False)
+    assert sparse.asnumpy().max() == 1
+    with pytest.raises(MXNetError, match="1"):
+        store.pull(1, out=sparse)
+
+
 _CTX = st.integers(0, 1)
 _STEPS = st.lists(
     st.one_of(
