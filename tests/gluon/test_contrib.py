@@ -119,6 +119,84 @@ def test_a_loop_takes_the_same_steps(layout: str, lengths: list[int] | None) -> 
         np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("plain", [True, False])
+def test_taps_that_do_not_move_are_those_of_a_convolution(plain: bool) -> None:
+    kinds = contrib.cnn.DeformableConvolution, contrib.cnn.ModulatedDeformableConvolution
+    layer = kinds[not plain](4, (3, 2), padding=1, strides=(1, 2), activation="relu", prefix="d_")
+    layer.initialize(hn.init.Uniform(1))
+    x = nd.array(numbers(1, (2, 3, 6, 5)))
+    out = layer(x)
+    weight = layer.deformable_conv_weight.data()
+    wanted = nd.Convolution(
+        x, weight, num_filter=4, kernel=(3, 2), pad=(1, 1), stride=(1, 2), no_bias=True
+    )
+    # The mask is twice the sigmoid of 0. At its borders the image ends elsewhere.
+    inner = (slice(None), slice(None), slice(1, -1), slice(1, -1))
+    np.testing.assert_allclose(
+        out.asnumpy()[inner], nd.relu(wanted).asnumpy()[inner], rtol=1e-4, atol=1e-5
+    )
+    assert list(layer.collect_params()) == [
+        "d_" + name
+        for part in (("offset", "deformable_conv") if plain else ("deformable_conv", "offset"))
+        for name in (f"{part}_weight", f"{part}_bias")
+    ]
+    layer.offset_bias.set_data(nd.ones(layer.offset_bias.shape))
+    assert np.abs(layer(x).asnumpy()[inner] - out.asnumpy()[inner]).max() > 0.1
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
+def test_cells_over_pictures_of_one_pixel_are_the_plain_ones(kind: str, axes: int) -> None:
+    cell = getattr(contrib.rnn, f"Conv{axes}D{kind}Cell")((3, *(1,) * axes), 2, 1, 1)
+    plain = getattr(rnn, f"{kind}Cell")(2, input_size=3)
+    cell.initialize(hn.init.Uniform(1))
+    plain.initialize()
+    pairs = zip(cell.collect_params().values(), plain.collect_params().values(), strict=True)
+    for one, other in pairs:
+        other.set_data(one.data().reshape(other.shape))
+    x = nd.array(numbers(1, (2, 4, 3)))
+    wanted, _ = plain.unroll(4, x, merge_outputs=True)
+    cell.hybridize()
+    out, states = cell.unroll(4, x.reshape((2, 4, 3, *(1,) * axes)), merge_outputs=True)
+    np.testing.assert_allclose(out.asnumpy().reshape(2, 4, 2), wanted.asnumpy(), rtol=1e-5)
+    assert states[0].shape == (2, 2, *(1,) * axes)
+
+
+def test_states_of_pictures_have_the_size_of_what_comes_in() -> None:
+    cell = contrib.rnn.Conv2DLSTMCell((3, 8, 7), 4, (3, 2), (1, 3), i2h_pad=(1, 0))
+    assert cell.state_info(2)[1] == {"shape": (2, 4, 8, 6), "__layout__": "NCHW"}
+    assert repr(cell) == "Conv2DLSTMCell(3 -> 16, tanh, NCHW)"
+    cell.initialize()
+    out, _ = cell.unroll(2, [nd.ones((2, 3, 8, 7))] * 2)
+    assert out[1].shape == (2, 4, 8, 6)
+    with pytest.raises(ParameterError, match="h2h_kernel must be odd"):
+        contrib.rnn.Conv2DLSTMCell((3, 8, 8), 4, 3, 2)
+    with pytest.raises(ParameterError, match="i2h_pad must be a whole number or 2 of them"):
+        contrib.rnn.Conv2DGRUCell((3, 8, 8), 4, 3, 3, i2h_pad=(1, 1, 1))
+
+
+def test_samples_in_steps() -> None:
+    sampler = contrib.data.IntervalSampler(7, 3)
+    assert list(sampler) == [0, 3, 6, 1, 4, 2, 5] and len(sampler) == 7
+    sampler = contrib.data.IntervalSampler(7, 3, rollover=False)
+    assert list(sampler) == [0, 3, 6] and len(sampler) == 3
+
+
+def test_tables_of_which_only_rows_are_fetched() -> None:
+    layer = contrib.nn.SparseEmbedding(20, 3)
+    layer.initialize(hn.init.Uniform(1))
+    trainer = gluon.Trainer(layer.collect_params(), "sgd", {"learning_rate": 1}, kvstore="local")
+    x = nd.array([1, 7, 1])
+    with autograd.record():
+        before = layer(x)
+    before.backward()
+    trainer.step(1)
+    np.testing.assert_allclose(
+        layer(x).asnumpy(), before.asnumpy() - np.array([[2], [1], [2]]), rtol=1e-5
+    )
+    assert repr(layer) == "SparseEmbedding(20 -> 3, float32)"
+
+
 def test_networks_nest() -> None:
     net = gluon.model_zoo.vision.squeezenet1_1(classes=2)
     assert net.features[3][1].axis == 1

@@ -86,6 +86,14 @@ def test_trained_parameters_are_fetched_once(repository, tmp_path) -> None:
     assert not kept.exists()
 
 
+def test_files_are_kept_where_the_environment_says(repository, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("MXNET_HOME", str(tmp_path / "home"))
+    path = model_store.get_model_file("mobilenet0.25")
+    assert path.startswith(str(tmp_path / "home" / "models"))
+    model_store.purge()
+    assert list((tmp_path / "home" / "models").iterdir()) == []
+
+
 def test_damaged_files_are_fetched_again_or_refused(repository, tmp_path) -> None:
     _, folder = repository
     root = tmp_path / "models"

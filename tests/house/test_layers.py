@@ -99,7 +99,7 @@ INSIDE = {
         "nn": (".",),
         ".": (),
     },
-    "gluon/contrib": {"nn": (), "rnn": (), ".": ()},
+    "gluon/contrib": {"cnn": (), "data": (), "nn": (), "rnn": (), ".": ()},
     "gluon/model_zoo": {"vision": (".",), ".": ()},
     "gluon/data": {
         "sampler": (),

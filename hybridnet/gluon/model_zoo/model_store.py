@@ -14,7 +14,6 @@ from ..repository import check_sha1, download, repo_file_url
 
 __all__ = ["get_model_file", "purge", "short_hash"]
 
-_ROOT: Final = os.path.join(data_dir(), "models")
 #: The SHA-1 hash of each published file, as MXNet's model zoo has them.
 _SHA1: Final = {
     "alexnet": "44335d1f0046b328243b32a26a4fbd62d9057b45",
@@ -68,7 +67,12 @@ def short_hash(name: str) -> str:
     return _SHA1[name][:8]
 
 
-def get_model_file(name: str, root: str = _ROOT) -> str:
+def _folder(root: str) -> str:
+    """Returns a folder that may begin with ``~``, or with MXNET_HOME in its default form."""
+    return os.path.expanduser(root.replace("$MXNET_HOME", data_dir()))
+
+
+def get_model_file(name: str, root: str = "$MXNET_HOME/models") -> str:
     """Returns the file with a network's trained parameters, fetched unless it is there.
 
     The environment variable MXNET_GLUON_REPO says where from.
@@ -83,7 +87,7 @@ def get_model_file(name: str, root: str = _ROOT) -> str:
         FormatError: what was fetched is another file.
     """
     stem = f"{name}-{short_hash(name)}"
-    root = os.path.expanduser(root)
+    root = _folder(root)
     path = os.path.join(root, f"{stem}.params")
     if os.path.exists(path) and check_sha1(path, _SHA1[name]):
         return path
@@ -113,13 +117,13 @@ def _unpack(archive: str, member: str, path: str, sha1: str) -> None:
         raise FormatError(f"{archive}: is no archive with {member}: {error}") from error
 
 
-def purge(root: str = _ROOT) -> None:
+def purge(root: str = "$MXNET_HOME/models") -> None:
     """Removes all trained parameters.
 
     Args:
         root: the folder that they are kept in.
     """
-    root = os.path.expanduser(root)
+    root = _folder(root)
     for name in os.listdir(root):
         if name.endswith(".params"):
             os.remove(os.path.join(root, name))

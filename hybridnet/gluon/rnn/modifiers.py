@@ -114,6 +114,12 @@ class ModifierCell(HybridRecurrentCell):
         finally:
             self.base_cell._modified = True
 
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+        """Takes one step; subclasses define it."""
+        raise NotImplementedError(
+            f"{type(self).__name__} must define hybrid_forward(F, inputs, states)"
+        )
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_cell!r})"
 

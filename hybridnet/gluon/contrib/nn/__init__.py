@@ -8,6 +8,7 @@ from .basic_layers import (
     PixelShuffle1D,
     PixelShuffle2D,
     PixelShuffle3D,
+    SparseEmbedding,
     SyncBatchNorm,
 )
 
@@ -18,5 +19,6 @@ __all__ = [
     "PixelShuffle1D",
     "PixelShuffle2D",
     "PixelShuffle3D",
+    "SparseEmbedding",
     "SyncBatchNorm",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 from hybridnet import ndarray
 from hybridnet.base.errors import ParameterError
 
-from ...block import HybridBlock
+from ...block import Block, HybridBlock
 from ...nn import BatchNorm, HybridSequential, Sequential
 from ...parameter import ParameterDict
 
@@ -20,6 +20,7 @@ __all__ = [
     "PixelShuffle1D",
     "PixelShuffle2D",
     "PixelShuffle3D",
+    "SparseEmbedding",
     "SyncBatchNorm",
 ]
 
@@ -72,6 +73,51 @@ class Identity(HybridBlock):
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Returns x."""
         return x
+
+
+class SparseEmbedding(Block):
+    """`nn.Embedding` whose weight is row-sparse, for tables too large to be moved as a whole.
+
+    Only the rows that are looked up are fetched from the trainer's store, which `Trainer` needs.
+
+    Args:
+        input_dim: numbers are from 0 to input_dim - 1.
+        output_dim: length of a vector.
+        dtype: of the vectors.
+        weight_initializer: their first values.
+        kwargs: ``prefix`` and ``params``.
+
+    Input of any shape; output with one more axis, of size output_dim.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        dtype: Any = "float32",
+        weight_initializer: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._sizes = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
+        self.weight = self.params.get(
+            "weight",
+            shape=(input_dim, output_dim),
+            init=weight_initializer,
+            dtype=dtype,
+            grad_stype="row_sparse",
+            stype="row_sparse",
+        )
+
+    def forward(self, x: Any) -> Any:
+        """Looks the vectors up."""
+        rows = self.weight.row_sparse_data(x)
+        return ndarray.Embedding(x, rows, sparse_grad=True, name="fwd", **self._sizes)
+
+    def __repr__(self) -> str:
+        sizes = self._sizes
+        shown = f"{sizes['input_dim']} -> {sizes['output_dim']}, {sizes['dtype']}"
+        return f"{type(self).__name__}({shown})"
 
 
 class SyncBatchNorm(BatchNorm):

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
-from hybridnet.base.config import data_dir
 from hybridnet.base.context import Context
 
 from ... import nn
 from ...block import HybridBlock
 from ..model_store import get_model_file
 
-__all__ = ["ROOT", "Classifier", "chain", "trained"]
-
-#: Where trained parameters are kept: $MXNET_HOME/models.
-ROOT: Final = os.path.join(data_dir(), "models")
+__all__ = ["Classifier", "chain", "trained"]
 
 _Net = TypeVar("_Net", bound=HybridBlock)
 

@@ -8,7 +8,7 @@ from typing import Any
 from hybridnet.base.context import Context, cpu
 
 from ... import nn
-from ._classifier import ROOT, Classifier, chain, trained
+from ._classifier import Classifier, chain, trained
 
 __all__ = ["AlexNet", "alexnet"]
 
@@ -45,7 +45,7 @@ class AlexNet(Classifier):
 def alexnet(
     pretrained: bool = False,
     ctx: Context | Sequence[Context] = cpu(),  # noqa: B008
-    root: str = ROOT,
+    root: str = "$MXNET_HOME/models",
     **kwargs: Any,
 ) -> AlexNet:
     """Returns an AlexNet.

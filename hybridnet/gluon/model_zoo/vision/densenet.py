@@ -11,7 +11,7 @@ from hybridnet.base.errors import ParameterError
 from ... import nn
 from ...block import HybridBlock
 from ...contrib.nn import HybridConcurrent, Identity
-from ._classifier import ROOT, Classifier, chain, trained
+from ._classifier import Classifier, chain, trained
 
 __all__ = [
     "DenseNet",
@@ -104,7 +104,7 @@ def get_densenet(
     num_layers: int,
     pretrained: bool = False,
     ctx: Context | Sequence[Context] = cpu(),  # noqa: B008
-    root: str = ROOT,
+    root: str = "$MXNET_HOME/models",
     **kwargs: Any,
 ) -> DenseNet:
     """Returns a DenseNet.

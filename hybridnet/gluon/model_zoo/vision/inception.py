@@ -10,7 +10,7 @@ from hybridnet.base.context import Context, cpu
 from ... import nn
 from ...block import HybridBlock
 from ...contrib.nn import HybridConcurrent
-from ._classifier import ROOT, Classifier, chain, trained
+from ._classifier import Classifier, chain, trained
 
 __all__ = ["Inception3", "inception_v3", "make_aux"]
 
@@ -145,7 +145,7 @@ def make_aux(classes: int) -> nn.HybridSequential:
 def inception_v3(
     pretrained: bool = False,
     ctx: Context | Sequence[Context] = cpu(),  # noqa: B008
-    root: str = ROOT,
+    root: str = "$MXNET_HOME/models",
     **kwargs: Any,
 ) -> Inception3:
     """Returns an Inception v3, for pictures of 299 x 299.

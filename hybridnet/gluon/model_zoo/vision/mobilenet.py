@@ -9,7 +9,7 @@ from hybridnet.base.context import Context, cpu
 
 from ... import nn
 from ...block import HybridBlock
-from ._classifier import ROOT, Classifier, chain, trained
+from ._classifier import Classifier, chain, trained
 
 __all__ = [
     "RELU6",
@@ -163,7 +163,7 @@ def get_mobilenet(
     multiplier: float,
     pretrained: bool = False,
     ctx: Context | Sequence[Context] = cpu(),  # noqa: B008
-    root: str = ROOT,
+    root: str = "$MXNET_HOME/models",
     **kwargs: Any,
 ) -> MobileNet:
     """Returns a MobileNet.
@@ -183,7 +183,7 @@ def get_mobilenet_v2(
     multiplier: float,
     pretrained: bool = False,
     ctx: Context | Sequence[Context] = cpu(),  # noqa: B008
-    root: str = ROOT,
+    root: str = "$MXNET_HOME/models",
     **kwargs: Any,
 ) -> MobileNetV2:
     """Returns a MobileNet of the second version; arguments as for `get_mobilenet`."""

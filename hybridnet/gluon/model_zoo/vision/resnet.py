@@ -10,7 +10,7 @@ from hybridnet.base.errors import ParameterError
 
 from ... import nn
 from ...block import HybridBlock
-from ._classifier import ROOT, Classifier, chain, trained
+from ._classifier import Classifier, chain, trained
 
 __all__ = [
     "BasicBlockV1",
@@ -311,7 +311,7 @@ def get_resnet(
     num_layers: int,
     pretrained: bool = False,
     ctx: Context | Sequence[Context] = cpu(),  # noqa: B008
-    root: str = ROOT,
+    root: str = "$MXNET_HOME/models",
     **kwargs: Any,
 ) -> ResNetV1 | ResNetV2:
     """Returns a ResNet.

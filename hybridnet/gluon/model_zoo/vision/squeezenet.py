@@ -10,7 +10,7 @@ from hybridnet.base.errors import ParameterError
 
 from ... import nn
 from ...contrib.nn import HybridConcurrent
-from ._classifier import ROOT, Classifier, chain, trained
+from ._classifier import Classifier, chain, trained
 
 __all__ = ["SqueezeNet", "get_squeezenet", "squeezenet1_0", "squeezenet1_1"]
 
@@ -61,7 +61,7 @@ def get_squeezenet(
     version: str,
     pretrained: bool = False,
     ctx: Context | Sequence[Context] = cpu(),  # noqa: B008
-    root: str = ROOT,
+    root: str = "$MXNET_HOME/models",
     **kwargs: Any,
 ) -> SqueezeNet:
     """Returns a SqueezeNet.

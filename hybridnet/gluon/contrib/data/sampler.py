@@ -1,0 +1,5 @@
+"""Samplers in steps, where MXNet has them."""
+
+from ...data.sampler import IntervalSampler
+
+__all__ = ["IntervalSampler"]
