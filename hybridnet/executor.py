@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol, final
 
 import numpy as np
 
+from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
@@ -23,8 +24,10 @@ from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.graph.text import to_text
 from hybridnet.graph.transform import STATE, prepare
 from hybridnet.ndarray import NDArray, array, ones, zeros
+from hybridnet.passes.pipeline import PIPELINE
 from hybridnet.runtime.executor.partitioned import PartitionedCall
 from hybridnet.runtime.executor.placed import OnOneDevice, OnSeveralDevices
+from hybridnet.runtime.graphs.allocation import planned_bytes
 from hybridnet.runtime.graphs.graph_programs import GraphPrograms, Run
 from hybridnet.runtime.record import generator, recorder
 from hybridnet.runtime.record.prepared import Attempts, PreparedCall
@@ -36,6 +39,9 @@ _DRAWS_ANEW: Final = (
     "backward: there was no forward(is_train=True) before it, and computing that now would draw "
     "other random numbers (Dropout and the like); call forward(is_train=True) first"
 )
+
+#: The pass that computes equal expressions once.
+_MERGING: Final = "duplicates"
 
 Monitor = Callable[[str, NDArray], Any]
 
@@ -73,6 +79,9 @@ class Bound(Protocol):
 
     def list_inputs(self) -> list[str]:
         """Returns the names of all variables."""
+
+    def optimize(self, **kwargs: Any) -> Any:
+        """The symbol after some passes."""
 
     def list_outputs(self) -> list[str]:
         """Returns the names of the outputs."""
@@ -153,6 +162,7 @@ class Executor:
         # What repeats a forward outside training, once it has run twice.
         self._prepared: PreparedCall | None = None
         self._attempts = Attempts()
+        self._merges = config.eliminate_common_expr()
         self._programs.inference(self._types)  # raises now where the arrays do not fit
 
     # -- results -----------------------------------------------------------------------------
@@ -504,7 +514,29 @@ class Executor:
         )
 
     def debug_str(self) -> str:
-        """Describes the nodes with the types of their values."""
+        """Describes the nodes with the types of their values, and the memory that they take.
+
+        That is planned for a forward pass, and the gradient where one is asked for; the arrays that
+        are bound are not counted.
+        """
         ready = prepare(self._symbol.graph, False)
         types = (*self._types, STATE) if ready.draws else self._types
-        return to_text(ready.graph, infer_types(ready.graph, types))
+        text = to_text(ready.graph, infer_types(ready.graph, types))
+        run = self._run(bool(self._wanted))
+        types = (*self._types, STATE) if run.draws else self._types
+        return f"{text}\nTotal {planned_bytes(run, types, 'both') >> 20} MB allocated"
+
+    def get_optimized_symbol(self) -> Any:
+        """Returns the symbol as the passes leave it for these arrays, in training.
+
+        With ``MXNET_ELIMINATE_COMMON_EXPR=0`` when it was bound, equal expressions stay.
+        """
+        names = self._symbol.list_inputs()
+        known = dict(zip(names, self._types, strict=True))
+        return self._symbol.optimize(
+            passes=None if self._merges else [one.name for one in PIPELINE if one.name != _MERGING],
+            train=True,
+            tolerance=0,
+            type_dict={name: kind.dtype for name, kind in known.items()},
+            **{name: kind.shape for name, kind in known.items()},
+        )

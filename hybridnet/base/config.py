@@ -170,6 +170,15 @@ def data_dir() -> str:
     return os.environ.get("MXNET_HOME", "").strip() or str(Path("~/.mxnet").expanduser())
 
 
+def eliminate_common_expr() -> bool:
+    """MXNET_ELIMINATE_COMMON_EXPR: 0 keeps equal expressions in what executors show.
+
+    Without it (default 1) each is once in `Executor.get_optimized_symbol`. Programs
+    compute it once in any case.
+    """
+    return _flag("MXNET_ELIMINATE_COMMON_EXPR", default=True)
+
+
 def do_mirror() -> bool:
     """MXNET_BACKWARD_DO_MIRROR: 1 has training compute results again to save memory (default 0).
 

@@ -10,13 +10,10 @@ from hybridnet.base.context import current_context
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.graph.evaluate import infer_types
-from hybridnet.graph.node import Graph
-from hybridnet.graph.split import joined
 from hybridnet.graph.transform import STATE
 from hybridnet.ops.core.call import Types
-from hybridnet.passes.memory import STRATEGIES, plan_memory
-from hybridnet.runtime.graphs.allocation import allocation_of
+from hybridnet.passes.memory import STRATEGIES
+from hybridnet.runtime.graphs.allocation import allocation_of, planned_bytes
 from hybridnet.runtime.graphs.graph_programs import GraphPrograms, Run
 
 from ._bind import all_types, requests_of
@@ -134,11 +131,4 @@ def _internal(run: Run, types: Types, strategy: str) -> int:
                 "symbol runs on the host; take 'both'"
             )
         return allocation_of(run, types, current_context()).temporary
-    graph = call.graph
-    if call.split is not None:
-        graph = joined(call.split)
-        # From the last argument back, since backward comes to these first.
-        heads, grads = graph.outputs[: run.num_results], graph.outputs[run.num_results :]
-        graph = Graph(graph.inputs, (*heads, *reversed(grads)))
-        types = (*types, *(call.output_types[i] for i in call.split.given))
-    return plan_memory(graph, infer_types(graph, types), strategy).num_bytes
+    return planned_bytes(run, types, strategy)

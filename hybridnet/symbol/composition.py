@@ -78,7 +78,7 @@ def user_attributes(where: str, given: Mapping[str, Any]) -> dict[str, str]:
 
     Raises:
         ParameterError: a name is not one of MXNet's and not in double underscores, or a value is
-            no string or number.
+            no string, number or initializer.
     """
     kept = {}
     for name, value in given.items():
@@ -87,6 +87,8 @@ def user_attributes(where: str, given: Mapping[str, Any]) -> dict[str, str]:
                 f"{where}: attribute {name!r} must begin and end with two underscores, or be one "
                 f"of {', '.join(sorted(HIDDEN))}"
             )
+        if hasattr(value, "dumps"):  # an initializer
+            value = value.dumps()
         if not isinstance(value, (str, int, float)):
             raise ParameterError(f"{where}: attribute {name!r} must be a string, got {value!r}")
         kept[stored_name(name)] = str(value)

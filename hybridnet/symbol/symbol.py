@@ -13,11 +13,11 @@ import numpy as np
 
 from hybridnet.base import modules
 from hybridnet.base.context import Context, current_context
-from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.errors import NotImplementedForSymbol, ParameterError
 from hybridnet.base.files import atomic_write
 from hybridnet.graph import json
 from hybridnet.graph.attributes import attributes_of, stored_name, with_short_names
-from hybridnet.graph.node import Edge, Graph, Node, topological
+from hybridnet.graph.node import Edge, Graph, Node, topological, variable
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.call import Call
 from hybridnet.ops.core.custom import CustomCall
@@ -257,6 +257,13 @@ class Symbol(ArraysOnly, FluentMethods):
         place = {node: values[node.name] for node in inputs if node.name in values}
         return Symbol(substitute(self._edges, place, name))
 
+    def _gen_atomic_symbol(self) -> Symbol:
+        """Returns the operator of the node by itself, on new variables named after its inputs."""
+        (node,) = {edge.node for edge in self._edges}
+        names = [f"{node.name}_{edge.node.name}{edge.index or ''}" for edge in node.inputs]
+        alone = node.with_inputs(tuple(Edge(variable(name), 0) for name in names))
+        return type(self)([Edge(alone, edge.index) for edge in self._edges])
+
     def __copy__(self) -> Symbol:
         return Symbol(self._edges)
 
@@ -327,9 +334,10 @@ class Symbol(ArraysOnly, FluentMethods):
     optimize = optimization.optimize
 
     def __bool__(self) -> NoReturn:
-        raise MXNetError(
-            "a symbol has no truth value: what it stands for is not computed yet; use sym.where, "
-            "or decide outside the graph"
+        raise NotImplementedForSymbol(
+            "a symbol has no truth value, as what it stands for is not computed yet (use "
+            "sym.where, or decide outside the graph)",
+            None,
         )
 
     def astype(self, dtype: Any) -> Symbol:

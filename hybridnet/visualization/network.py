@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -51,6 +53,13 @@ def plot_network(
         ParameterError, ShapeError: see `print_summary`.
     """
     layers = layers_of("plot_network", symbol, shape, dtype, hide_weights)
+    repeated = [name for name, count in Counter(symbol.list_inputs()).items() if count > 1]
+    if repeated:
+        warnings.warn(
+            "plot_network: There are multiple variables with the same name in your graph, which "
+            f"are drawn as they are and cannot be bound: {', '.join(repeated)}",
+            stacklevel=2,
+        )
     digraph = new_digraph("plot_network", title, save_format)
     add_layers(digraph, layers, node_attrs=node_attrs)
     return digraph

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -649,3 +650,31 @@ def test_storage_types_by_name_and_in_files():
         sym.var("x", stype="coo")
     with pytest.raises(mx.MXNetError, match="of x must be one of"):
         sym.relu(x).simple_bind(CPU, x=(2, 3), stype_dict={"x": "coo"})
+
+
+# -- what is shown of a graph ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("merging", "count"), [("1", 4), ("0", 5)])
+def test_equal_expressions_of_the_optimized_symbol(merging, count, monkeypatch):
+    monkeypatch.setenv("MXNET_ELIMINATE_COMMON_EXPR", merging)
+    a, b = sym.var("a"), sym.var("b")
+    executor = ((a + b) + (a + b)).simple_bind(CPU, a=(2, 3), b=(2, 3))
+    monkeypatch.undo()
+    shown = executor.get_optimized_symbol()
+    assert len(shown.get_internals()) == count
+    (out,) = shown.eval(a=nd.ones((2, 3)), b=nd.ones((2, 3)))
+    np.testing.assert_array_equal(out.asnumpy(), np.full((2, 3), 4))
+
+
+def test_planned_memory_counts_what_the_gradient_needs():
+    squared = sym.var("x")
+    for _ in range(4):
+        squared = squared * squared
+
+    def megabytes(symbol, grad_req):
+        text = symbol.simple_bind(CPU, x=(1 << 20,), grad_req=grad_req).debug_str()
+        return int(re.search(r"Total (\d+) MB allocated", text).group(1))
+
+    for_nothing = megabytes(sym.BlockGrad(squared), "write")
+    assert for_nothing == megabytes(squared, "null") < megabytes(squared, "write")

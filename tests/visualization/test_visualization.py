@@ -349,3 +349,9 @@ def test_stages_refuse_what_is_no_network(network):
         viz.plot_passes(network, passes=["polish"], **SHAPE)
     with pytest.raises(MXNetError, match="plot_passes: the shapes of data"):
         viz.plot_passes(network)
+
+
+def test_variables_of_one_name_are_warned_of():
+    both = sym.var("x") + sym.var("x")
+    with pytest.warns(UserWarning, match="multiple variables with the same name in your graph.*x"):
+        hn.viz.plot_network(both)

@@ -1,17 +1,21 @@
-"""The memory that XLA allocates for a graph: its program is compiled, and not run."""
+"""The memory of a graph: what XLA allocates for its program, and what a plan says before that."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from hybridnet.base.context import Context
+from hybridnet.graph.evaluate import infer_types
+from hybridnet.graph.node import Graph
+from hybridnet.graph.split import joined
 from hybridnet.ops.core.call import Types
+from hybridnet.passes.memory import plan_memory
 
 from ..programs.compiling import compile_code
 from ..segments.code import Code, Instruction
 from .graph_programs import Run
 
-__all__ = ["Allocation", "allocation_of"]
+__all__ = ["Allocation", "allocation_of", "planned_bytes"]
 
 
 class Allocation(NamedTuple):
@@ -56,3 +60,24 @@ def allocation_of(run: Run, input_types: Types, ctx: Context) -> Allocation:
         found.output_size_in_bytes - found.alias_size_in_bytes,
         found.temp_size_in_bytes,
     )
+
+
+def planned_bytes(run: Run, input_types: Types, strategy: str) -> int:
+    """Returns the bytes of what a run, in training with its gradient, computes on the way.
+
+    The types are those of the graph's inputs and the random state, where one is taken.
+
+    Args:
+        run: which.
+        input_types: see there.
+        strategy: how memory is shared; see `hybridnet.passes.memory`.
+    """
+    call, types = run.call, input_types
+    graph = call.graph
+    if call.split is not None:
+        graph = joined(call.split)
+        # From the last argument back, since backward comes to these first.
+        heads, grads = graph.outputs[: run.num_results], graph.outputs[run.num_results :]
+        graph = Graph(graph.inputs, (*heads, *reversed(grads)))
+        types = (*types, *(call.output_types[i] for i in call.split.given))
+    return plan_memory(graph, infer_types(graph, types), strategy).num_bytes
