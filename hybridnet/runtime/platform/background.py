@@ -16,7 +16,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from time import monotonic, sleep
 from types import FrameType
@@ -28,6 +28,9 @@ __all__ = ["hook", "in_own_thread", "is_ending", "later"]
 
 #: Seconds at the end for what has begun, and for programs to be written.
 _PATIENCE: Final = 0.2
+#: Seconds for what computes and is left behind to end: on a machine that has other work it may be
+#: long until it gets a processor.
+_STOPPING: Final = 5.0
 #: Modules in which a thread waits, with no more than the interpreter below it.
 _WAITING: Final = (
     "concurrent",
@@ -35,6 +38,7 @@ _WAITING: Final = (
     "multiprocessing",
     "queue",
     "selectors",
+    "subprocess",
     "threading",
 )
 
@@ -87,10 +91,11 @@ class _Exit:
                 self.begun = monotonic()
             self._ended.wait_for(lambda: self._short.isdisjoint(self._running), _PATIENCE)
             self._running, left = {}, self._running
-        if left:
+        threads = set(left.values())
+        if threads:
+            _stop(threads)
             _yield_processors()
-            _stop(left.values())
-        atexit.register(_leave_behind)
+        atexit.register(_leave_behind, threads)
         for on_complete in left:
             on_complete()
 
@@ -160,44 +165,57 @@ def _yield_processors() -> None:
                 os.setpriority(os.PRIO_PROCESS, thread, 19)
 
 
-def _stop(threads: Iterable[int]) -> None:
+def _stop(threads: Collection[int], *, imports_end: bool = False) -> None:
     """Ends the Python code of threads, or sees them in XLA's compiler, where they may stay.
 
     Python ends a thread that wants to go on after the interpreter by unwinding its frames, those of
     JAX's C++ library included, which then drops Python's objects and crashes.
+
+    Args:
+        threads: which.
+        imports_end: whether this thread has the lock without which no import begins, so that those
+            that import come to an end, too; else these are left for later.
     """
+
+    def is_done(frame: FrameType | None) -> bool:
+        return frame is None or _is_compiling(frame) or (imports_end and _is_held_up(frame))
+
     frames = sys._current_frames()
-    # An exception that comes while a C++ library sets itself up ends the process, too.
-    running = {each for each in threads if not _is_importing(frames.get(each))}
-    unheeded = _note_unheeded()
-    unheeded.update(running)
-    end = monotonic() + _PATIENCE
-    while running and monotonic() < end:
-        while unheeded:
-            thread = ctypes.c_ulong(unheeded.pop())
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(_Left))
+    running = {each for each in threads if imports_end or not _is_importing(frames.get(each))}
+    untold = _note_untold()
+    untold.update(running)
+    begun = monotonic()
+    while running and monotonic() < begun + _STOPPING:
+        # An exception that comes while a C++ library sets itself up ends the process, too.
+        for thread in [each for each in untold if not _is_importing(frames.get(each))]:
+            untold.discard(thread)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(thread), ctypes.py_object(_Left)
+            )
         sleep(0.002)  # for these threads to run; nobody tells when they have come to XLA
         frames = sys._current_frames()
-        running = {each for each in running if each in frames and not _is_compiling(frames[each])}
+        running = {each for each in running if not is_done(frames.get(each))}
+        if monotonic() > begun + _PATIENCE:
+            running = {each for each in running if _is_computing(frames[each])}
 
 
-def _note_unheeded() -> set[int]:
-    """Returns a set to which threads are added in which `_Left` came to nothing.
+def _note_untold() -> set[int]:
+    """Returns a set to which threads are added in which `_Left` has come to nothing.
 
     Python reports an exception that strikes in a finalizer or in a callback of the collector, and
     goes on. Here it is to be raised once more instead.
     """
-    unheeded: set[int] = set()
+    untold: set[int] = set()
     report = sys.unraisablehook
 
     def note(unraisable: sys.UnraisableHookArgs) -> None:
         if unraisable.exc_type is _Left:
-            unheeded.add(threading.get_ident())
+            untold.add(threading.get_ident())
         else:
             report(unraisable)
 
     sys.unraisablehook = note
-    return unheeded
+    return untold
 
 
 def _is_importing(frame: FrameType | None) -> bool:
@@ -208,16 +226,26 @@ def _is_importing(frame: FrameType | None) -> bool:
     return False
 
 
+def _is_held_up(frame: FrameType) -> bool:
+    """Whether a thread waits for the lock without which no import begins."""
+    return frame.f_globals.get("__name__") == "importlib._bootstrap" and (
+        frame.f_code.co_name == "_get_module_lock"
+    )
+
+
 def _is_compiling(frame: FrameType) -> bool:
     return frame.f_globals.get("__name__") == "jax._src.compiler"
 
 
-def _leave_behind() -> None:
+def _leave_behind(left: Collection[int]) -> None:
     """Lets threads that are in XLA, or may be soon, end with the process and not end it.
 
     Called as late as can be. When such a thread wants to go on in Python, which is gone, the C++
     library finds no other way than `abort`: the handler of that signal keeps the thread where it
     is. The process ends without the destructors of libraries whose threads still run.
+
+    Args:
+        left: threads of ours that were to end.
     """
     ours = {thread.ident for thread in threading.enumerate() if thread.daemon}
     if not ours or os.name != "posix":
@@ -237,6 +265,7 @@ def _leave_behind() -> None:
     on_exit(ctypes.cast(end, ctypes.c_void_p), None)
     if computing:
         _imp.acquire_lock()  # for good: no module begins to load any more
+        _stop(left, imports_end=True)
         # Python collects garbage twice at its end, before and after it lets go of modules: 0.1 s
         # each beside a compilation. The second time finds what the first would have.
         gc.disable()
