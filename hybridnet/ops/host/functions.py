@@ -66,6 +66,8 @@ _MANY: Final = 256
 @named("where")
 def _where(condition: Any, x: Any, y: Any) -> Any:
     dtype = np.result_type(x, y)
+    if np.ndim(condition) == 0 and type(x) is type(y) is np.ndarray and x.shape == y.shape:
+        return (x if condition else y).astype(dtype, copy=False)
     if np.size(condition) < _MANY or condition.dtype != bool or dtype.itemsize not in (4, 8):
         return np.where(condition, x, y)
     bits = np.dtype(f"i{dtype.itemsize}")
