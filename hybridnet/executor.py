@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from typing import Any, Final, Protocol, final
@@ -21,6 +22,7 @@ from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Edge, Graph, Node
+from hybridnet.graph.probes import with_probes
 from hybridnet.graph.text import to_text
 from hybridnet.graph.transform import STATE, prepare
 from hybridnet.ndarray import NDArray, array, ones, zeros
@@ -92,6 +94,9 @@ class Bound(Protocol):
     def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Returns the shapes of arguments, outputs and auxiliary states."""
 
+    def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Returns the dtypes of arguments, outputs and auxiliary states."""
+
 
 @final
 class Executor:
@@ -159,6 +164,8 @@ class Executor:
         # What the next backward starts from: the run, and the first operands of its gradient.
         self._kept: tuple[Run, list[Value]] | None = None
         self._monitor: tuple[Monitor, list[str]] | None = None
+        # What shows the gradients inside to a monitor: names, and the arrays they are written to.
+        self._shown: list[tuple[str, NDArray]] = []
         # What repeats a forward outside training, once it has run twice.
         self._prepared: PreparedCall | None = None
         self._attempts = Attempts()
@@ -271,6 +278,9 @@ class Executor:
         """
         if self._wanted:
             self._backward(out_grads)
+            if self._monitor is not None:
+                for name, grad in self._shown:
+                    self._monitor[0](name, grad.copy())
         for grad in self._flat:
             grad.assign(grad.detach().zeros_like())
 
@@ -491,12 +501,19 @@ class Executor:
     def set_monitor_callback(self, callback: Monitor | None, monitor_all: bool = False) -> None:
         """Has a function called with name and value of every node's outputs, after each forward.
 
+        After each backward it is called with what each node contributes to the gradient of each
+        value that it reads (``fc1_backward_output0``); not where the nodes are on several devices.
+
         Args:
             callback: gets the output's name (``fc1_output``) and an NDArray; None ends it.
             monitor_all: also variables.
         """
         self._kept = self._monitor = self._prepared = None
         self._programs = self._unwatched
+        count = len(self._symbol.list_inputs())
+        self._inputs, self._types = self._inputs[:count], self._types[:count]
+        self._wanted = tuple(number for number in self._wanted if number < count)
+        self._targets, self._shown = self._targets[: len(self._wanted)], []
         if callback is None:
             return
         internals = self._symbol.get_internals()
@@ -506,12 +523,32 @@ class Executor:
             if monitor_all or not edge.node.is_variable
         ]
         self._monitor = callback, [name for name, _ in watched]
-        self._programs = GraphPrograms(
-            self._symbol.graph,
-            self._symbol.name or "group",
-            [edge for _, edge in watched],
-            self._devices,
-        )
+        graph, edges = self._symbol.graph, [edge for _, edge in watched]
+        if self._wanted and self._devices is None:
+            graph, edges = self._probed(graph, edges, internals)
+        name = self._symbol.name or "group"
+        self._programs = GraphPrograms(graph, name, edges, self._devices)
+
+    def _probed(
+        self, graph: Graph, edges: list[Edge], internals: Bound
+    ) -> tuple[Graph, list[Edge]]:
+        """Adds inputs whose gradients are those inside; returns the graph, and edges in it."""
+        held = {**self.arg_dict, **self.aux_dict}
+        shapes = internals.infer_shape(**{name: x.shape for name, x in held.items()})[1]
+        dtypes = internals.infer_type(**{name: x.dtype for name, x in held.items()})[1]
+        kinds = dict(zip(internals.edges, zip(shapes, dtypes, strict=True), strict=True))
+        whole = replace(graph, outputs=(*graph.outputs, *edges))
+        made, probes = with_probes(whole, lambda edge: is_float(np.dtype(kinds[edge][1])))
+        for number, probe in enumerate(probes, len(self._inputs)):
+            shape, dtype = kinds[probe.edge]
+            start, grad = (zeros(shape, self._ctx, dtype) for _ in range(2))
+            self._inputs.append(start)
+            self._types = (*self._types, start.type)
+            self._wanted = (*self._wanted, number)
+            self._targets.append((grad, "write"))
+            self._shown.append((probe.name, grad))
+        count = len(graph.outputs)
+        return replace(made, outputs=made.outputs[:count]), list(made.outputs[count:])
 
     def debug_str(self) -> str:
         """Describes the nodes with the types of their values, and the memory that they take.
@@ -520,7 +557,8 @@ class Executor:
         are bound are not counted.
         """
         ready = prepare(self._symbol.graph, False)
-        types = (*self._types, STATE) if ready.draws else self._types
+        plain = self._types[: len(self._symbol.list_inputs())]
+        types = (*plain, STATE) if ready.draws else plain
         text = to_text(ready.graph, infer_types(ready.graph, types))
         run = self._run(bool(self._wanted))
         types = (*self._types, STATE) if run.draws else self._types
@@ -532,7 +570,7 @@ class Executor:
         With ``MXNET_ELIMINATE_COMMON_EXPR=0`` when it was bound, equal expressions stay.
         """
         names = self._symbol.list_inputs()
-        known = dict(zip(names, self._types, strict=True))
+        known = dict(zip(names, self._types, strict=False))  # those of a monitor come after
         return self._symbol.optimize(
             passes=None if self._merges else [one.name for one in PIPELINE if one.name != _MERGING],
             train=True,

@@ -125,6 +125,39 @@ def test_arrays_and_outputs_are_noted_for_some_batches():
     assert text["fc_output"] == "2.0\t" and text["fc_bias"] == "0.0\t"
 
 
+def test_gradients_inside_are_noted_after_backward():
+    """The names are MXNet 1.9.1's."""
+    bound = network().simple_bind(mx.cpu(), data=(3, 2), out_label=(3, 2))
+    for number, array in enumerate(bound.arg_dict.values(), 1):
+        array[:] = nd.random.normal(shape=array.shape) * number
+    bound.forward(is_train=True)
+    bound.backward()
+    wanted = {name: grad.asnumpy() for name, grad in bound.grad_dict.items()}
+    seen = {}
+    bound.set_monitor_callback(lambda name, array: seen.update({name: array.asnumpy()}))
+    bound.forward(is_train=True)
+    assert list(seen) == ["fc_output", "act_output", "out_output"]
+    bound.backward()
+    assert list(seen)[3:] == [
+        "out_backward_output0", "out_backward_output1", "act_backward_output",
+        "fc_backward_output0", "fc_backward_output1", "fc_backward_output2",
+    ]  # fmt: skip
+    for number, name in enumerate(("data", "fc_weight", "fc_bias")):
+        np.testing.assert_allclose(seen[f"fc_backward_output{number}"], wanted[name], rtol=1e-6)
+    error = seen["out_output"] - bound.arg_dict["out_label"].asnumpy()
+    np.testing.assert_allclose(seen["out_backward_output0"], error / 2, rtol=1e-5)
+    inside = seen["out_backward_output0"] * (1 - seen["act_output"] ** 2)
+    np.testing.assert_allclose(seen["act_backward_output"], inside, rtol=1e-4, atol=1e-6)
+    assert not seen["out_backward_output1"].any()
+    seen.clear()
+    bound.set_monitor_callback(None)
+    bound.forward(is_train=True)
+    bound.backward()
+    for name, grad in wanted.items():
+        np.testing.assert_array_equal(bound.grad_dict[name].asnumpy(), grad)
+    assert not seen and "fc" in bound.debug_str()
+
+
 def test_notes_are_sorted_and_statistics_are_the_users(lines):
     monitor = mx.mon.Monitor(1, lambda x: [x.max(), x.reshape((-1,))], "fc_w.*|act_o.*", sort=True)
     (notes,) = trained(monitor)
