@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.base.lazy import cv2
@@ -11,6 +11,8 @@ from hybridnet.base.lazy import numpy as np
 from .header import IRHeader, pack, unpack
 
 __all__ = ["pack_img", "unpack_img"]
+
+_MOST_PNG: Final = 9  # what OpenCV makes of more, such as the default, with a warning
 
 
 def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") -> bytes:
@@ -31,7 +33,7 @@ def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") ->
     if kind in (".jpg", ".jpeg"):
         options = [cv2.IMWRITE_JPEG_QUALITY, quality]
     elif kind == ".png":
-        options = [cv2.IMWRITE_PNG_COMPRESSION, quality]
+        options = [cv2.IMWRITE_PNG_COMPRESSION, min(quality, _MOST_PNG)]
     pixels = np.asarray(img)
     try:
         done, data = cv2.imencode(img_fmt, pixels, options)

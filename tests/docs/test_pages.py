@@ -10,7 +10,10 @@ from doc_pages import ROOT, examples, printed_by, settled
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 #: Those whose examples are run here; other pages have tests of their own.
-RUN = [ROOT / "README.md", ROOT / "docs" / "architecture.md", ROOT / "docs" / "extending.md"]
+RUN = [
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("architecture", "extending", "data")),
+]
 #: Those that name files.
 GUIDES = [ROOT / "CONTRIBUTING.md", *RUN[1:]]
 
