@@ -269,6 +269,23 @@ def test_the_folder_follows_the_environment(monkeypatch, tmp_path):
     assert config.cache_dir() == tmp_path / "hybridnet"
 
 
+@pytest.mark.parametrize("asked", [False, True])
+def test_scripts_that_log_their_losses_are_told_of_programs_only_when_they_ask(asked):
+    printed = run_script(
+        f"""
+        import logging, sys
+        logging.basicConfig(level=logging.INFO, stream=sys.stdout)
+        if {asked}:
+            logging.getLogger("hybridnet.programs").setLevel(logging.INFO)
+        from hybridnet import nd
+        nd.sum(nd.tanh(nd.ones((2, 3))) + 1).wait_to_read()
+        """,
+        HYBRIDNET_HOST="off",
+    )
+    assert ("tanh" in printed) is asked
+    assert bool(printed) is asked
+
+
 def test_an_unknown_topic_is_refused(monkeypatch):
     monkeypatch.setenv("HYBRIDNET_LOG", "programs, weather")
     with pytest.raises(ParameterError, match="HYBRIDNET_LOG can name programs"):

@@ -1,6 +1,7 @@
 """The log of the program cache's decisions: the logger ``hybridnet.programs``.
 
-``HYBRIDNET_LOG=programs`` prints it on stderr; otherwise it is there for who configures logging.
+``HYBRIDNET_LOG=programs`` prints it on stderr; otherwise it is there for who gives this logger a
+level of its own. Scripts that set the root logger's to INFO, for their losses, are not told.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from .events import name_of
 __all__ = ["describe", "explaining", "log", "say"]
 
 log: Final = logging.getLogger("hybridnet.programs")
+if log.level == logging.NOTSET:
+    log.setLevel(logging.WARNING)
 
 
 def explaining() -> bool:

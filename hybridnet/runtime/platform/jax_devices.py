@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -91,11 +92,25 @@ def _configure_cpus() -> None:
             jax.config.update("jax_num_cpu_devices", wanted)
 
 
+@contextlib.contextmanager
+def _without_news() -> Iterator[None]:
+    """JAX tells at INFO of each kind of device that this machine does not have."""
+    logger = logging.getLogger("jax._src.xla_bridge")
+    if logger.level != logging.NOTSET:  # somebody wants to know
+        yield
+        return
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(logging.NOTSET)
+
+
 def _available(platform: str) -> list[Any]:
     threads = str(num_threads())
     try:
         # XLA asks for the number of its threads as it begins, which may be now.
-        with environment(NPROC=threads):
+        with _without_news(), environment(NPROC=threads):
             return list(jax.local_devices(backend=platform))
     except RuntimeError:
         return []
