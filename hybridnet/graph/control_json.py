@@ -33,6 +33,8 @@ def subgraphs(node: Node) -> list[Graph]:
             "symbol files; save the symbol it was derived from instead"
         )
     graphs = [_with_numbers(part, node.scalars) for part in call.parts]
+    if isinstance(call, ForeachCall):
+        graphs = [_reading_states(graphs[0], call)]
     if isinstance(call, CondCall):
         source = node.inputs[0].node
         name = source.name if source.is_variable else f"{source.name}_output"
@@ -40,6 +42,20 @@ def subgraphs(node: Node) -> list[Graph]:
         copied = _copy(Edge(pred, 0))
         graphs.insert(0, Graph((pred,), (copied,)))
     return graphs
+
+
+def _reading_states(body: Graph, call: ForeachCall) -> Graph:
+    """Returns a body that reads every state, as MXNet wants it, to the same effect."""
+    read = {node for node in topological(body.outputs) if node.is_variable}
+    outputs, loop = list(body.outputs), call.loop
+    for number in range(loop.num_states):
+        state = body.inputs[loop.carried[number]]
+        if state not in read:
+            place = loop.num_out + number
+            edges = outputs[place], Edge(state, 0)
+            like = get("_identity_with_attr_like_rhs").bind({})[0]
+            outputs[place] = Edge(Node(like, edges, f"{state.name}_next"), 0)
+    return Graph(body.inputs, tuple(outputs))
 
 
 def _copy(edge: Edge) -> Edge:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hybridnet.base.context import Context, cpu
-from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.errors import ParameterError
 from hybridnet.executor import Executor
 from hybridnet.io import DataDesc
 from hybridnet.ndarray import NDArray
@@ -380,7 +380,7 @@ class DataParallelExecutorGroup:
         return joined(outputs, [self.output_layouts[number] for number in numbers])
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Returns gradients of the data, as `get_outputs` does outputs.
+        """Returns gradients of the data, as `get_outputs` does outputs; None for 'null' ones.
 
         Raises:
             MXNetError: the group was not bound with inputs_need_grad=True.
@@ -388,13 +388,11 @@ class DataParallelExecutorGroup:
         require(self.inputs_need_grad, "get_input_grads", "bind it with inputs_need_grad=True")
         if not merge_multi_context:
             return self.input_grad_arrays
-        found: list[list[NDArray]] = []
-        for name, grads in zip(self.data_names, self.input_grad_arrays, strict=True):
-            kept = [grad for grad in grads if grad is not None]
-            if not kept:
-                raise MXNetError(f"get_input_grads: {name} has the grad_req 'null'")
-            found.append(kept)
-        return joined(found, self.data_layouts)
+        found = [[grad for grad in grads if grad is not None] for grads in self.input_grad_arrays]
+        return [
+            joined([grads], [axis])[0] if grads else None
+            for grads, axis in zip(found, self.data_layouts, strict=True)
+        ]
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         """Adds labels and outputs to a metric.

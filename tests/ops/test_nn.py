@@ -69,9 +69,9 @@ def test_dense_refuses_mixed_dtypes():
 def test_dense_completes_shapes():
     known = [(2, 3, 4), None, None]
     assert _complete("FullyConnected", known, num_hidden=5) == [(2, 3, 4), (5, 12), (5,)]
-    known = [(0, 3, 4), (0, 4)]
+    known = [(-1, 3, 4), (-1, 4)]
     attrs = {"num_hidden": 5, "no_bias": True, "flatten": False}
-    assert _complete("FullyConnected", known, **attrs) == [(0, 3, 4), (5, 4)]
+    assert _complete("FullyConnected", known, **attrs) == [(-1, 3, 4), (5, 4)]
 
 
 # Windows ----------------------------------------------------------------------------------------
@@ -109,11 +109,11 @@ def test_window_layers_complete_shapes():
     attrs = {"kernel": (3, 2), "num_filter": 8, "num_group": 2}
     data = (2, 4, 9, 9)
     assert _complete("Convolution", [data, None, None], **attrs) == [data, (8, 2, 3, 2), (8,)]
-    data = (0, 9, 9, 4)
+    data = (-1, 9, 9, 4)
     assert _complete("Convolution", [data, None, None], layout="NHWC", **attrs)[1] == (8, 3, 2, 2)
     data = (2, 4, 9, 9)
     assert _complete("Deconvolution", [data, None], **attrs) == [data, (4, 4, 3, 2)]
-    assert _complete("Convolution", [None, None, None], **attrs)[1:] == [(8, 0, 3, 2), (8,)]
+    assert _complete("Convolution", [None, None, None], **attrs)[1:] == [(8, -1, 3, 2), (8,)]
 
 
 @pytest.mark.parametrize(
@@ -350,3 +350,18 @@ def test_dense_layers_of_few_rows_are_the_products_they_are(rows):
     attrs = {"num_hidden": 6, "no_bias": True}
     grads = run_gradient("FullyConnected", x, w, heads=[np.ones_like(x)], **attrs)
     np.testing.assert_allclose(grads[0], np.full((rows, 6), 2, np.float32))
+
+
+def test_prelu_with_a_slope_for_each_element():
+    x, slopes = np.array([[-1, 2], [-3, -4]], np.float32), np.array([[1, 2], [3, 4]], np.float32)
+    made = hn.nd.LeakyReLU(hn.nd.array(x), hn.nd.array(slopes), act_type="prelu")
+    np.testing.assert_array_equal(made.asnumpy(), np.where(x > 0, x, slopes * x))
+
+
+def test_target_shape_replaces_pad_and_adj():
+    data, weight = hn.nd.ones((1, 1, 4, 4)), hn.nd.ones((1, 1, 3, 3))
+    shared = {"kernel": (3, 3), "stride": (2, 2), "target_shape": (8, 8), "num_filter": 1}
+    made = hn.nd.Deconvolution(data, weight, pad=(99, 99), adj=(101, 101), **shared)
+    np.testing.assert_array_equal(
+        made.asnumpy(), hn.nd.Deconvolution(data, weight, **shared).asnumpy()
+    )

@@ -126,10 +126,10 @@ def _leaky_check(*types: TensorType, act_type: str, **_: Any) -> None:
     require_one_dtype("LeakyReLU", names, types)
     data, gamma = types
     channels = data.shape[1] if len(data.shape) > 1 else 1
-    if gamma.shape not in ((1,), (channels,)):
+    if gamma.shape not in ((1,), (channels,), data.shape):
         raise ShapeError(
             f"LeakyReLU: gamma must have shape (1,) or ({channels},), one for each channel of "
-            f"axis 1, got {describe(names, types)}"
+            f"axis 1, or that of data, got {describe(names, types)}"
         )
 
 
@@ -174,7 +174,8 @@ def leaky_relu(
 
     Args:
         data: any shape; channels on axis 1.
-        gamma: (channels,) or (1,), the slopes that 'prelu' learns; taken by it alone.
+        gamma: (channels,), (1,) or the shape of `data`, the slopes that 'prelu' learns; taken by
+            it alone.
         act_type: what becomes of x < 0: 'leaky' ``slope * x``, 'prelu' ``gamma * x``,
             'rrelu' a random slope for each element in training and the mean one otherwise,
             'elu' ``slope * (exp(x) - 1)``, 'selu' (Klambauer et al., 2017, which scales x > 0
@@ -195,7 +196,7 @@ def leaky_relu(
     if act_type == "elu":
         return jax.nn.elu(data, slope)
     if act_type == "prelu":
-        if data.ndim > 1:
+        if data.ndim > 1 and gamma.ndim == 1:
             gamma = gamma.reshape(1, -1, *(1,) * (data.ndim - 2))
         return jnp.where(data > 0, data, gamma * data)
     return jnp.where(data > 0, data, slope * data)
