@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from hybridnet.symbol import contrib as symbol
 
     from . import amp as amp
+    from . import tensorboard as tensorboard
+    from . import text as text
 
     nd, sym = ndarray, symbol
 
@@ -19,9 +21,11 @@ _MODULES: Final = {
     "ndarray": "hybridnet.ndarray.contrib",
     "sym": "hybridnet.symbol.contrib",
     "symbol": "hybridnet.symbol.contrib",
+    "tensorboard": "hybridnet.contrib.tensorboard",
+    "text": "hybridnet.contrib.text",
 }
 
-__all__ = ["amp", "nd", "ndarray", "sym", "symbol"]
+__all__ = ["amp", "nd", "ndarray", "sym", "symbol", "tensorboard", "text"]
 
 
 def __getattr__(name: str) -> Any:

@@ -58,7 +58,7 @@ BELOW = {
     "monitor": ("ndarray",),
     "module": ("callback", "executor", "io", "metric", "initializer", "kv"),
     "model": ("module",),
-    "contrib": ("model", "gluon"),
+    "contrib": ("model", "gluon", "compat"),
     "profiler": ("runtime",),
     "visualization": ("symbol",),
     "session": ("symbol", "executor"),
@@ -89,7 +89,7 @@ INSIDE = {
         "training": ("variables", "queues"),
         ".": ("operations/nn", "operations/sparse", "summaries", "training"),
     },
-    "contrib": {"amp": (), ".": ("amp",)},
+    "contrib": {"amp": (), "text": (), ".": ("amp", "text")},
     "gluon": {
         "model_zoo": ("contrib",),
         "contrib": ("rnn", "data"),
