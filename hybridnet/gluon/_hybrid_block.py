@@ -296,6 +296,19 @@ class HybridBlock(Block):
         used = set(whole.list_inputs())
         return whole, {name: array for name, array in given.items() if name in used}
 
+    def _as_symbol(self) -> Symbol:
+        """Returns the network on variables, as many as the last call on arrays had arguments."""
+        leaves, tree = (
+            flatten((None,) * self._arguments)
+            if isinstance(self._arguments, int)
+            else self._arguments
+        )
+        single = len(leaves) == 1
+        inputs = [symbol.var("data" if single else f"data{i}") for i in range(len(leaves))]
+        if mode.array:
+            inputs = [array.as_np_ndarray() for array in inputs]
+        return _grouped(self(*unflatten(tree, inputs)))
+
     def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:
         """Saves the network as MXNet does: ``path-symbol.json`` and ``path-0000.params``.
 
@@ -313,16 +326,7 @@ class HybridBlock(Block):
         Raises:
             MXNetError: a parameter has no value.
         """
-        leaves, tree = (
-            flatten((None,) * self._arguments)
-            if isinstance(self._arguments, int)
-            else self._arguments
-        )
-        single = len(leaves) == 1
-        inputs = [symbol.var("data" if single else f"data{i}") for i in range(len(leaves))]
-        if mode.array:
-            inputs = [array.as_np_ndarray() for array in inputs]
-        whole = _grouped(self(*unflatten(tree, inputs)))
+        whole = self._as_symbol()
         names = (f"{path}-symbol.json", f"{path}-{epoch:04d}.params")
         aux = set(whole.list_auxiliary_states())
         used = aux | set(whole.list_arguments())

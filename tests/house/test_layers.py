@@ -48,7 +48,10 @@ BELOW = {
     "exported": ("tracing", "symbol"),
     "io": ("ndarray", "recordio", "util"),
     "image": ("io", "numpy"),
-    "gluon": ("tracing", "symbol", "autograd", "initializer", "kv", "image"),
+    "gluon": (
+        *("tracing", "symbol", "autograd", "initializer", "kv", "image"),
+        *("context", "metric"),
+    ),
     "rnn": ("initializer", "io", "model"),
     "checkpoint": ("gluon", "session"),
     "log": ("base",),
@@ -92,14 +95,14 @@ INSIDE = {
     "contrib": {"amp": (), "text": (), ".": ("amp", "text")},
     "gluon": {
         "model_zoo": ("contrib",),
-        "contrib": ("rnn", "data"),
+        "contrib": ("rnn", "data", "loss"),
         "data": ("nn",),
         "rnn": ("nn",),
         "loss": (".",),
         "nn": (".",),
         ".": (),
     },
-    "gluon/contrib": {"cnn": (), "data": (), "nn": (), "rnn": (), ".": ()},
+    "gluon/contrib": {"cnn": (), "data": (), "estimator": (), "nn": (), "rnn": (), ".": ()},
     "gluon/model_zoo": {"vision": (".",), ".": ()},
     "gluon/data": {
         "sampler": (),
