@@ -8,7 +8,7 @@ packages were built.
 from __future__ import annotations
 
 import math
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -28,17 +28,20 @@ class MersenneTwister:
     """
 
     def __init__(self, seed: int) -> None:
-        self._bits = np.random.MT19937(0)
+        self._bits: Any = np.random.MT19937(0)
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
-        """Begins the numbers of a seed."""
-        self._bits._legacy_seeding(seed & _MOST)
+        """Begins the numbers of a seed, when the first of them is wanted."""
+        self._begins: int | None = seed & _MOST
         self._ahead: list[int] = []
 
     def raw(self) -> int:
         """Returns 32 bits."""
         if not self._ahead:
+            if self._begins is not None:
+                self._bits._legacy_seeding(self._begins)
+                self._begins = None
             self._ahead = self._bits.random_raw(_BLOCK)[::-1].tolist()
         return self._ahead.pop()
 

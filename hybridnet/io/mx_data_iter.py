@@ -36,16 +36,19 @@ class _Ahead:
     def start(self, turn: engine.Var) -> None:
         engine.push(self._run, writes=[turn, self.var], lane="io", name="read batch")
 
-    def wait(self) -> HostBatch | None:
+    def wait(self) -> None:
+        """Waits until it has been read."""
         engine.wait_for_var(self.var)
+
+    def result(self) -> HostBatch | None:
+        """Returns what was read, None at the end of the pass; raises what reading it raised."""
         if self.error is not None:
             raise self.error
         return self.batch
 
     def drop(self) -> None:
-        """Has the batch not read, if that has not begun, and waits for it if it has."""
+        """Has the batch not read, if that has not begun."""
         self._dropped = True
-        engine.wait_for_var(self.var)
 
     def _run(self) -> None:
         if self._dropped:
@@ -94,8 +97,10 @@ class MXDataIter(DataIter):
 
     def reset(self) -> None:
         """Begins a new pass; with `round_batch`, behind the rows that filled up the last batch."""
-        while self._fetches:
-            self._fetches.pop().drop()
+        for fetch in self._fetches:
+            fetch.drop()
+        engine.wait_for_var(self._turn)
+        self._fetches.clear()
         self.handle.restart(self._carried if self._ended else 0)
         self._forget()
 
@@ -119,8 +124,10 @@ class MXDataIter(DataIter):
             fetch = _Ahead(self.handle)
             fetch.start(self._turn)
             self._fetches.append(fetch)
-        self._current = self._fetches.popleft().wait()
-        self._arrays = None
+        # Taken off only when it is there: Ctrl-C in between must not cost a batch.
+        self._fetches[0].wait()
+        self._current = self._arrays = None
+        self._current = self._fetches.popleft().result()
         if self._current is None:
             self._ended = True
             return False

@@ -138,6 +138,27 @@ def test_the_first_batch_again_and_again(four: str) -> None:
     assert [it.next().index.tolist() for _ in range(5)] == [first.index.tolist()] * 5
 
 
+def test_an_interrupt_costs_no_batch(four: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while a batch is waited for, and while `reset` waits: both can be called again."""
+    it = CSVIter(data_csv=four, data_shape=(3,), batch_size=1)
+    wait = mx.engine.wait_for_var
+
+    def interrupted(var: Any) -> None:
+        monkeypatch.setattr(mx.engine, "wait_for_var", wait)
+        raise KeyboardInterrupt
+
+    assert it.next().index.tolist() == [0]
+    monkeypatch.setattr(mx.engine, "wait_for_var", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        it.next()
+    assert it.next().index.tolist() == [1]
+    monkeypatch.setattr(mx.engine, "wait_for_var", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        it.reset()
+    it.reset()
+    assert [one.index.tolist() for one in it] == [[0], [1], [2], [3]]
+
+
 # -- LibSVM ----------------------------------------------------------------------------------
 
 ROWS = "1.0 0:0.5 2:1.2\n-2.0\n-3.0:0.5 qid:3 0:0.6 1:2.4 2:1.2 # a comment\n4 2:-1.2\n"
