@@ -57,6 +57,8 @@ def install(numpy_names: bool = False) -> None:
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
         sys.meta_path.append(_unfound)
+    if _FOLDER not in sys.path:
+        sys.path.append(_FOLDER)  # processes that get this one's search path find it, too
     if loaded is not None and not isinstance(loaded, _Package):
         spec = ModuleSpec(_THEIRS, _Given(_make_package()), is_package=True)
         sys.modules[_THEIRS] = module_from_spec(spec)
@@ -70,6 +72,8 @@ def uninstall() -> None:
     for finder in (_finder, _unfound):
         if finder in sys.meta_path:
             sys.meta_path.remove(finder)
+    if _FOLDER in sys.path:
+        sys.path.remove(_FOLDER)
     for name in [one for one in sys.modules if one.partition(".")[0] == _THEIRS]:
         del sys.modules[name]
 
@@ -79,7 +83,8 @@ def _file(module: ModuleType) -> str | None:
 
 
 #: The file that Python finds as `mxnet` in processes started by ``hybridnet run``.
-_STARTER: Final = os.path.join(os.path.dirname(__file__), "path", "mxnet.py")
+_FOLDER: Final = os.path.join(os.path.dirname(__file__), "path")
+_STARTER: Final = os.path.join(_FOLDER, "mxnet.py")
 
 
 @final

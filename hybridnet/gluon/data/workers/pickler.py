@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 import sys
 from collections.abc import Callable
@@ -74,6 +75,8 @@ class Pickler(cloudpickle.Pickler):
             self._look_at(getattr(obj, "__module__", None))
         elif isinstance(obj, ModuleType):
             self._look_at(obj.__name__)
+            if type(obj) is not ModuleType and sys.modules.get(obj.__name__) is obj:
+                return importlib.import_module, (obj.__name__,)  # cloudpickle knows plain ones
         return super().reducer_override(obj)
 
     def _look_at(self, name: str | None) -> None:

@@ -73,6 +73,7 @@ class _Maker:
                 raise
             except Exception as error:
                 self._channel.send(("failed", number, *_described(error)))
+            sys.stdout.flush()  # what the user prints; nothing is written where a worker is killed
 
     def _listen(self) -> None:
         """Reads what has come; waits where there is nothing to do."""
