@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Self
 
 from hybridnet import ndarray
 from hybridnet.base.context import Context
-from hybridnet.base.errors import ParameterError
+from hybridnet.base.errors import FormatError, ParameterError
+from hybridnet.base.files import atomic_write
 from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray
 from hybridnet.tracing.autograph import run_converted
@@ -135,6 +139,7 @@ class Block:
         Raises:
             ParameterError: two parameters have one name.
         """
+        self._warn_of_lost_blocks()
         found = ParameterDict(self._params.prefix)
         own = {param.name: param for param in self._own.values()}
         matches = None if select is None else re.compile(select).match
@@ -143,6 +148,28 @@ class Block:
         for child in self._children.values():
             found.update(child.collect_params(select))
         return found
+
+    def _warn_of_lost_blocks(self) -> None:
+        """Warns of blocks in lists and dicts, whose parameters nobody finds."""
+        known = {id(child) for child in self._children.values()}
+        for name, value in vars(self).items():
+            is_container = not name.startswith("_") and isinstance(value, (list, tuple, dict))
+            if is_container and any(id(block) not in known for block in _blocks_in(value)):
+                warnings.warn(
+                    f"{type(self).__name__}.{name}: blocks in a {type(value).__name__} are not "
+                    "part of the block, and their parameters are not found; put them into a "
+                    "Sequential, or call register_child",
+                    stacklevel=3,
+                )
+
+    @property
+    def _reg_params(self) -> dict[str, Parameter]:
+        """Its own parameters by attribute, as programs of MXNet's look at them."""
+        return self._own
+
+    def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
+        """MXNet's name for `structural_params`."""
+        return self.structural_params(prefix)
 
     def structural_params(self, prefix: str = "") -> dict[str, Parameter]:
         """Returns the parameters by their places, as in ``body.0.weight``; one may have several.
@@ -238,7 +265,79 @@ class Block:
             params, loaded, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source
         )
 
+    def save_params(self, filename: Any) -> None:
+        """Saves parameters by name, as MXNet did before it had `save_parameters`.
+
+        Args:
+            filename: the file.
+        """
+        warnings.warn("save_params is old: use save_parameters, or export", stacklevel=2)
+        self.collect_params().save(filename, strip_prefix=self.prefix)
+
+    def load_params(
+        self,
+        filename: Any,
+        ctx: Context | Sequence[Context] | None = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+    ) -> None:
+        """The old name of `load_parameters`."""
+        warnings.warn("load_params is old: use load_parameters", stacklevel=2)
+        self.load_parameters(filename, ctx, allow_missing, ignore_extra)
+
+    def save(self, prefix: Any) -> None:
+        """Saves the block's structure and parameters, to be loaded into a block built as it is.
+
+        It writes ``prefix-model.json``, the kinds of blocks and where they stand, and
+        ``prefix-model.params``.
+
+        Args:
+            prefix: the beginning of both names.
+        """
+        with atomic_write(f"{prefix}-model.json") as file:
+            file.write(json.dumps(self._structure(), indent=1).encode())
+        self.save_parameters(f"{prefix}-model.params")
+
+    def load(self, prefix: Any) -> None:
+        """Loads what `save` has written, whatever the names of the blocks inside are.
+
+        Args:
+            prefix: the beginning of both names.
+
+        Raises:
+            FormatError: a file is damaged.
+            ParameterError: the blocks are others than those that were saved.
+            OSError: a file cannot be read.
+        """
+        path = f"{prefix}-model.json"
+        try:
+            saved = json.loads(Path(path).read_text())
+        except ValueError as error:
+            raise FormatError(f"{path}: must be JSON, got {error}") from error
+        places = _same_places(path, saved, self._structure())
+        loaded = read_arrays(f"{prefix}-model.params")
+        arrays = {places.get(name, name): array for name, array in loaded.items()}
+        load_values(self.structural_params(), arrays, f"{prefix}-model.params")
+
+    def _structure(self) -> dict[str, Any]:
+        """Returns which kinds of blocks stand where, with the places of all parameters below."""
+        children = [child._structure() for child in self._children.values()]
+        return {
+            "kind": type(self).__name__,
+            "params": list(self.structural_params()),
+            "children": children,
+        }
+
     # -- running -----------------------------------------------------------------------------
+
+    def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
+        """Has a function called for what operators make, in every hybridized block inside.
+
+        Args:
+            callback, monitor_all: see `HybridBlock.register_op_hook`.
+        """
+        for child in self._children.values():
+            child.register_op_hook(callback, monitor_all)
 
     def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Has ``hook(block, inputs, outputs)`` called after each forward.
@@ -296,6 +395,35 @@ class Block:
             for name, child in self._children.items()
         )
         return f"{type(self).__name__}({lines}\n)"
+
+
+def _same_places(path: str, saved: Any, own: Any) -> dict[str, str]:
+    """Returns where the parameters of a saved structure stand in one that is built alike."""
+    if not isinstance(saved, dict) or _kinds(saved) != _kinds(own):
+        raise ParameterError(
+            f"{path}: must describe blocks of the same kinds as here, {_kinds(own)}, got "
+            f"{_kinds(saved) if isinstance(saved, dict) else saved}"
+        )
+    if len(saved.get("params", ())) != len(own["params"]):
+        raise ParameterError(
+            f"{path}: must have {len(own['params'])} parameters, got {len(saved.get('params', ()))}"
+        )
+    return dict(zip(saved["params"], own["params"], strict=True))
+
+
+def _kinds(structure: dict[str, Any]) -> list[Any]:
+    return [structure.get("kind"), *map(_kinds, structure.get("children", ()))]
+
+
+def _blocks_in(value: Any) -> Iterator[Block]:
+    """Yields the blocks in lists and dicts, which may hold further ones."""
+    if isinstance(value, Block):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _blocks_in(part)
+    elif isinstance(value, dict):
+        yield from _blocks_in(list(value.values()))
 
 
 def _check_kinds(block: Block, out: Any) -> None:

@@ -11,6 +11,7 @@ from hybridnet.base.context import current_context
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
 from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray
+from hybridnet.ndarray.sparse import BaseSparseNDArray
 from hybridnet.symbol import Symbol
 from hybridnet.tracing import Bucketed, Buckets, Function
 from hybridnet.tracing.autograph import run_converted
@@ -19,6 +20,7 @@ from hybridnet.tracing.structure import flatten, unflatten
 
 from . import _changes as changes
 from ._block import Block
+from ._op_hooks import OpHook, run_watched
 from ._parameter import DeferredInitializationError, is_known
 from ._parameter_dict import ParameterDict
 
@@ -50,6 +52,7 @@ class HybridBlock(Block):
         # The structure of the arguments that `export` makes variables for: a number of arrays, or
         # a tree of them.
         self._arguments: Any = 1
+        self._op_hooks: list[OpHook] = []
 
     def register_child(self, block: Block, name: str | None = None) -> None:
         """Makes a hybrid block part of this one.
@@ -119,7 +122,9 @@ class HybridBlock(Block):
                 [bucket.mask for bucket in buckets if bucket.mask is not None] if buckets else None
             )
             self._note_arguments((*args, *masks) if masks else args)
-            if self._active and self._may_be_traced():
+            if self._active and self._op_hooks:
+                return self._run_watched(args)
+            if self._active and not _any_sparse(args) and self._may_be_traced():
                 assert self._traced is not None
                 return self._traced(*args)
             if masks:
@@ -132,16 +137,69 @@ class HybridBlock(Block):
         if not self._buckets:
             return made
         # An overridden forward names its inputs itself; what hybrid_forward names comes after F.
-        own = inspect.unwrap(type(self).forward) is not HybridBlock.forward
+        own = self._has_own_forward()
         names = list(inspect.signature(self.forward if own else self.hybrid_forward).parameters)
         return Bucketed(made, self._buckets, names if own else names[1:], by_name=False)
+
+    def _has_own_forward(self) -> bool:
+        return inspect.unwrap(type(self).forward) is not HybridBlock.forward
 
     def _note_arguments(self, args: tuple[Any, ...]) -> None:
         for arg in args:
             if not isinstance(arg, NDArray):
-                self.__dict__["_arguments"] = flatten(args)
+                leaves, _ = self.__dict__["_arguments"] = flatten(args)
+                self._check_leaves(args, leaves)
                 return
         self.__dict__["_arguments"] = len(args)
+        if self._active and len(args) > 1:
+            self._check_contexts(args)
+
+    def _check_leaves(self, args: tuple[Any, ...], leaves: Sequence[Any]) -> None:
+        """Refuses arrays beside symbols, and in a traced `hybrid_forward` what is neither."""
+        kinds = {NDArray if isinstance(leaf, NDArray) else type(leaf) for leaf in leaves}
+        symbols = any(issubclass(kind, Symbol) for kind in kinds)
+        strange = bool(kinds - {NDArray, type(None)}) and self._active and not self._buckets
+        if (symbols and NDArray in kinds) or (
+            strange and NDArray in kinds and not self._has_own_forward()
+        ):
+            raise ParameterError(
+                f"{self.name} ({type(self).__name__}): needs arrays only, or symbols only"
+                f"{' (it is hybridized)' if self._active else ''}, got "
+                f"{', '.join(type(arg).__name__ for arg in args)}; fix what is no array as an "
+                "attribute of the block"
+            )
+        if self._active:
+            self._check_contexts([leaf for leaf in leaves if isinstance(leaf, NDArray)])
+
+    def _check_contexts(self, arrays: Sequence[NDArray]) -> None:
+        if len({array.context.computes_on for array in arrays}) > 1:
+            where = ", ".join(str(array.context) for array in arrays)
+            raise ParameterError(
+                f"{self.name} ({type(self).__name__}): the arrays that a hybridized block is given "
+                f"must be on one context, got {where}; use as_in_context"
+            )
+
+    def register_op_hook(self, callback: Any, monitor_all: bool = False) -> None:
+        """Has ``callback(name, operator, array)`` called for what each operator inside makes.
+
+        That is while the block is hybridized and called on arrays: its operators then run one by
+        one. Names are bytes, as in MXNet: ``b"dense0_fwd_output"``, ``b"FullyConnected"``.
+
+        Args:
+            callback: the function.
+            monitor_all: also call it for what each operator is given.
+        """
+        self._op_hooks.append(OpHook(callback, monitor_all))
+
+    def _run_watched(self, args: tuple[Any, ...]) -> Any:
+        params = self.collect_params()
+        if any(param.is_deferred for param in params.values()):
+            self.infer_shape(*args)
+            for param in params.values():
+                param.finish_deferred_init()
+        ctx = _first_operand(args[0], args[1:]).context
+        values = {name: param.data(ctx) for name, param in params.items()}
+        return run_watched(self.forward, args, values, self._op_hooks)
 
     def _may_be_traced(self) -> bool:
         """Whether all parameters have values; forgets traces of what is not part of it any more.
@@ -213,6 +271,35 @@ class HybridBlock(Block):
             raise TypeError(
                 f"{self.name} ({type(self).__name__}): takes {names}, got {given} inputs"
             )
+
+    def optimize_for(
+        self,
+        x: Any,
+        *args: Any,
+        backend: str | None = None,
+        clear: bool = False,
+        partition_if_dynamic: bool = True,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Hybridizes the block and traces it for inputs like these, so that it is ready to run.
+
+        Args:
+            x, args: the inputs; they are run through the block once, and outputs are dropped.
+            backend: must be None: XLA compiles all.
+            clear, partition_if_dynamic, static_alloc, static_shape, inline_limit,
+                forward_bulk_size, backward_bulk_size, kwargs: hints; see `hybridize`.
+
+        Raises:
+            ParameterError: a backend is named.
+        """
+        self.hybridize(True, backend, clear)
+        with autograd.pause():
+            self(x, *args)
 
     def _locate(self, error: MXNetError) -> None:
         """Puts this block's name into the message of an error, if no block inside has done so."""
@@ -345,6 +432,11 @@ def _blocks(block: Block) -> Iterator[Block]:
     yield block
     for child in block._children.values():
         yield from _blocks(child)
+
+
+def _any_sparse(args: tuple[Any, ...]) -> bool:
+    """Whether an array is sparse: traces hold dense arrays only."""
+    return any(isinstance(arg, BaseSparseNDArray) for arg in args)
 
 
 def _first_operand(x: Any, args: tuple[Any, ...]) -> Any:

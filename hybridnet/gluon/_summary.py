@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from hybridnet import autograd
+from hybridnet.base.errors import RefusedError
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
@@ -18,12 +19,14 @@ _RULE = 79
 def print_summary(block: Any, inputs: Sequence[Any]) -> None:
     """Runs a network once and prints a line for each block, in the order in which they run.
 
-    A parameter that several blocks share counts at the first of them. Where blocks are hybridized
-    they run operator by operator this time.
+    A parameter that several blocks share counts at the first of them.
 
     Args:
         block: the network; its parameters are initialized.
         inputs: what it is run on.
+
+    Raises:
+        RefusedError: a block is hybridized.
     """
     rows: list[tuple[str, str, int]] = []
     counted: set[Any] = set()
@@ -55,15 +58,16 @@ def _hooked(block: Any, hook: Callable[..., None]) -> Iterator[None]:
     """Has a hook called for every block inside, each of which runs on real arrays."""
     blocks: list[Any] = []
     block.apply(blocks.append)
+    hybridized = [inner.name for inner in blocks if getattr(inner, "_active", False)]
+    if hybridized:
+        raise RefusedError(
+            f"summary: needs blocks that run operator by operator, got the hybridized "
+            f"{', '.join(hybridized)}; call hybridize(False) first"
+        )
     handles = [inner.register_forward_hook(hook) for inner in dict.fromkeys(blocks)]
-    hybridized = [inner for inner in blocks if getattr(inner, "_active", False)]
-    for inner in hybridized:
-        inner._active = False
     try:
         yield
     finally:
-        for inner in hybridized:
-            inner._active = True
         for handle in handles:
             handle.detach()
 

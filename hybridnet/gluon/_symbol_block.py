@@ -9,7 +9,8 @@ import numpy as np
 
 from hybridnet import symbol
 from hybridnet.base.context import Context
-from hybridnet.base.errors import ParameterError
+from hybridnet.base.dtype import DTYPE_OF_CODE
+from hybridnet.base.errors import ParameterError, RefusedError
 from hybridnet.graph.node import topological
 from hybridnet.ops.core.operator import OpCall
 from hybridnet.tracing import run_graph
@@ -48,15 +49,25 @@ class SymbolBlock(HybridBlock):
         self._input_names = [variable.name for variable in given]
         aux = set(self._whole.list_auxiliary_states())
         attributes = self._whole.attr_dict()
-        for name in self._whole.list_inputs():
-            if name not in self._input_names:
-                self._own[name] = self.params.get(
-                    name,
-                    grad_req="null" if name in aux else "write",
-                    init=attributes.get(name, {}).get("__init__"),
-                    allow_deferred_init=True,
-                    differentiable=name not in aux,
+        names = [name for name in self._whole.list_inputs() if name not in self._input_names]
+        dtypes = _dtypes(self._whole, given)
+        # Places in files must not hang on the names that automatic prefixes gave.
+        self._shared_prefix = _shared_prefix(names)
+        for name in names:
+            known = attributes.get(name, {})
+            if known.get("__storage_type__", "0") not in ("0", "-1"):
+                raise RefusedError(
+                    f"SymbolBlock: parameters must be dense, but the variable {name!r} is sparse; "
+                    "bind the symbol, or use Parameter.row_sparse_data in a Block"
                 )
+            self._own[name[len(self._shared_prefix) :]] = self.params.get(
+                name,
+                grad_req="null" if name in aux else "write",
+                init=known.get("__init__"),
+                allow_deferred_init=True,
+                differentiable=name not in aux,
+                **({"dtype": dtypes[name]} if name in dtypes else {}),
+            )
 
     @staticmethod
     def imports(
@@ -89,6 +100,14 @@ class SymbolBlock(HybridBlock):
             )
         return block
 
+    def reset_ctx(self, ctx: Context | Sequence[Context]) -> None:
+        """Moves the parameters to other contexts."""
+        self.collect_params().reset_ctx(ctx)
+
+    def __repr__(self) -> str:
+        counts = f"{len(self._input_names)} -> {len(self._whole)}"
+        return f"{type(self).__name__}(\n  {self._whole!r} : {counts}\n)"
+
     def cast(self, dtype: Any) -> None:
         """Changes the element type of the parameters; batch norms' stay at 32 bits or more."""
         super().cast(dtype)
@@ -111,8 +130,26 @@ class SymbolBlock(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Composes the symbol with others, or applies its operators to arrays."""
-        values = {**dict(zip(self._input_names, (x, *args), strict=True)), **kwargs}
+        values = {self._shared_prefix + name: value for name, value in kwargs.items()}
+        values.update(zip(self._input_names, (x, *args), strict=True))
         if F is symbol:
             return self._whole(**values)
         outputs = run_graph(self._whole.edges, values)
         return outputs[0] if len(outputs) == 1 else outputs
+
+
+def _dtypes(whole: Any, inputs: Sequence[Any]) -> dict[str, Any]:
+    """Returns the dtypes that variables must have for what the inputs say about theirs."""
+    codes = {variable.name: variable.attr("__dtype__") for variable in inputs}
+    given = {name: DTYPE_OF_CODE[int(code)] for name, code in codes.items() if code is not None}
+    arguments, _, states = whole.infer_type_partial(**given) if given else (None, None, None)
+    found = dict(zip(whole.list_arguments(), arguments or (), strict=False))
+    found.update(zip(whole.list_auxiliary_states(), states or (), strict=False))
+    return {name: dtype for name, dtype in found.items() if dtype is not None}
+
+
+def _shared_prefix(names: Sequence[str]) -> str:
+    """Returns what all names begin with, up to an underscore."""
+    first, last = (min(names), max(names)) if len(names) > 1 else ("", "")
+    same = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), 0)
+    return first[: first.rfind("_", 0, same) + 1]

@@ -27,6 +27,7 @@ from .pool import (
     MaxPool1D,
     MaxPool2D,
     MaxPool3D,
+    ReflectionPad2D,
 )
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "MaxPool2D",
     "MaxPool3D",
     "PReLU",
+    "ReflectionPad2D",
     "Sequential",
     "Swish",
     "SymbolBlock",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -65,6 +66,17 @@ class Sequential(_Chain):
     def forward(self, x: Any, *args: Any) -> Any:
         """Runs the blocks; the first gets all arguments."""
         return self._chained(x, args)
+
+    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
+        """Has each hybrid block run as a traced function by itself; see `HybridBlock.hybridize`."""
+        plain = type(self) is Sequential and len(self) > 0
+        if active and plain and all(isinstance(block, HybridBlock) for block in self):
+            warnings.warn(
+                f"{self.name}: all blocks of this Sequential are hybrid, so that a "
+                "HybridSequential would be traced, and run, as one",
+                stacklevel=2,
+            )
+        super().hybridize(active, **kwargs)
 
 
 class HybridSequential(_Chain, HybridBlock):
@@ -182,7 +194,7 @@ class Embedding(HybridBlock):
     ) -> None:
         super().__init__(**kwargs)
         self._sizes = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
-        self._options = {"sparse_grad": True} if sparse_grad else {}
+        self._kwargs = {"sparse_grad": True} if sparse_grad else {}
         shape, stype = (input_dim, output_dim), "row_sparse" if sparse_grad else "default"
         self.weight = deferred(
             self, "weight", shape, weight_initializer, dtype=dtype, grad_stype=stype
@@ -190,7 +202,7 @@ class Embedding(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
         """Looks the vectors up."""
-        return F.Embedding(x, weight, name="fwd", **self._sizes, **self._options)
+        return F.Embedding(x, weight, name="fwd", **self._sizes, **self._kwargs)
 
     def __repr__(self) -> str:
         sizes = self._sizes

@@ -53,7 +53,7 @@ class _Conv(SpatialBlock):
                 f"{channels} and in_channels={in_channels}"
             )
         kernel = sizes_of(kernel_size, ndim, f"{name}: kernel_size")
-        self._options: dict[str, Any] = {
+        self._kwargs: dict[str, Any] = {
             "kernel": kernel,
             "stride": sizes_of(strides, ndim, f"{name}: strides"),
             "dilate": sizes_of(dilation, ndim, f"{name}: dilation"),
@@ -83,11 +83,11 @@ class _Conv(SpatialBlock):
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         """Computes the layer."""
         op = F.Deconvolution if self._transposed else F.Convolution
-        out = op(x, weight, bias, name="fwd", **self._options)
+        out = op(x, weight, bias, name="fwd", **self._kwargs)
         return out if self.act is None else self.act(out)
 
     def __repr__(self) -> str:
-        options = self._options
+        options = self._kwargs
         parts = [f"kernel_size={options['kernel']}", f"stride={options['stride']}"]
         if any(options["pad"]):
             parts.append(f"padding={options['pad']}")
@@ -108,8 +108,8 @@ class _Conv(SpatialBlock):
         shape: tuple[int, ...] = self.weight.shape or ()
         if self._transposed:
             return shape[0] or None
-        inner = shape[self._options["layout"].index("C")]
-        return inner * self._options["num_group"] or None
+        inner = shape[self._kwargs["layout"].index("C")]
+        return inner * self._kwargs["num_group"] or None
 
 
 class _ConvTranspose(_Conv):
@@ -150,7 +150,7 @@ class _ConvTranspose(_Conv):
             **kwargs,
         )
         what = f"{type(self).__name__}: output_padding"
-        self._options["adj"] = sizes_of(output_padding, self._ndim, what)
+        self._kwargs["adj"] = sizes_of(output_padding, self._ndim, what)
 
 
 class Conv1D(_Conv, ndim=1):

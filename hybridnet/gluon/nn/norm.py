@@ -49,7 +49,7 @@ class BatchNorm(HybridBlock):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._options = {
+        self._kwargs = {
             "axis": axis,
             "eps": epsilon,
             "momentum": momentum,
@@ -74,10 +74,10 @@ class BatchNorm(HybridBlock):
         self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
     ) -> Any:
         """Normalizes."""
-        return F.BatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._options)
+        return F.BatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
-        options = ", ".join(f"{name}={value}" for name, value in self._options.items())
+        options = ", ".join(f"{name}={value}" for name, value in self._kwargs.items())
         return f"{type(self).__name__}({options}, in_channels={self.gamma.shape[0] or None})"
 
 
@@ -86,7 +86,7 @@ class _Norm(HybridBlock):
 
     gamma: Parameter
     beta: Parameter
-    _options: dict[str, Any]
+    _kwargs: dict[str, Any]
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class _Norm(HybridBlock):
         self._learned = {"center": center, "scale": scale}
 
     def __repr__(self) -> str:
-        shown = {**self._options, **self._learned}
+        shown = {**self._kwargs, **self._learned}
         if "num_groups" not in shown:
             shown["in_channels"] = (self.gamma.shape or (0,))[0]
         options = ", ".join(f"{name}={value}" for name, value in shown.items())
@@ -148,11 +148,11 @@ class LayerNorm(_Norm):
             prefix=prefix,
             params=params,
         )
-        self._options = {"eps": epsilon, "axis": axis}
+        self._kwargs = {"eps": epsilon, "axis": axis}
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
         """Normalizes."""
-        return F.LayerNorm(data, gamma=gamma, beta=beta, **self._options)
+        return F.LayerNorm(data, gamma=gamma, beta=beta, **self._kwargs)
 
 
 class InstanceNorm(_Norm):
@@ -180,11 +180,11 @@ class InstanceNorm(_Norm):
         **kwargs: Any,
     ) -> None:
         super().__init__(in_channels, center, scale, beta_initializer, gamma_initializer, **kwargs)
-        self._options = {"eps": epsilon, "axis": axis}
+        self._kwargs = {"eps": epsilon, "axis": axis}
 
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
         """Normalizes."""
-        epsilon, axis = self._options.values()
+        epsilon, axis = self._kwargs.values()
         if axis == 1:
             return F.InstanceNorm(x, gamma, beta, name="fwd", eps=epsilon)
         return F.InstanceNorm(x.swapaxes(1, axis), gamma, beta, eps=epsilon).swapaxes(1, axis)
@@ -222,8 +222,8 @@ class GroupNorm(_Norm):
             prefix=prefix,
             params=params,
         )
-        self._options = {"eps": epsilon, "num_groups": num_groups}
+        self._kwargs = {"eps": epsilon, "num_groups": num_groups}
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
         """Normalizes."""
-        return F.GroupNorm(data, gamma=gamma, beta=beta, **self._options)
+        return F.GroupNorm(data, gamma=gamma, beta=beta, **self._kwargs)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hybridnet.base.defaults import with_defaults
+from hybridnet.base.errors import ParameterError
 
+from ..block import HybridBlock
 from ._axes import Sizes, SpatialBlock, check_layout, sizes_of
 
 __all__ = [
@@ -21,6 +24,7 @@ __all__ = [
     "MaxPool1D",
     "MaxPool2D",
     "MaxPool3D",
+    "ReflectionPad2D",
 ]
 
 
@@ -54,7 +58,7 @@ class _Pooling(SpatialBlock):
         check_layout(layout, self._ndim, name)
         size = sizes_of(pool_size, self._ndim, f"{name}: pool_size")
         steps = size if strides is None else strides
-        self._options: dict[str, Any] = {
+        self._kwargs: dict[str, Any] = {
             "kernel": size,
             "stride": sizes_of(steps, self._ndim, f"{name}: strides"),
             "pad": sizes_of(padding, self._ndim, f"{name}: padding"),
@@ -64,17 +68,17 @@ class _Pooling(SpatialBlock):
             "layout": layout,
         }
         if count_include_pad is not None:
-            self._options["count_include_pad"] = count_include_pad
+            self._kwargs["count_include_pad"] = count_include_pad
 
     def _alias(self) -> str:
         return "pool"
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Pools."""
-        return F.Pooling(x, name="fwd", **self._options)
+        return F.Pooling(x, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
-        options = self._options
+        options = self._kwargs
         ceil = options["pooling_convention"] == "full"
         return (
             f"{type(self).__name__}(size={options['kernel']}, stride={options['stride']}, "
@@ -223,3 +227,28 @@ class GlobalAvgPool2D(_GlobalPool, ndim=2, kind="avg"):
 @with_defaults(layout="NCDHW")
 class GlobalAvgPool3D(_GlobalPool, ndim=3, kind="avg"):
     """The average over three axes, which become size 1."""
+
+
+class ReflectionPad2D(HybridBlock):
+    """Pads images by their own mirror image at each edge.
+
+    Args:
+        padding: rows and columns at each side, or 8 numbers: before and after on each axis.
+
+    The input has the shape (batch, channels, height, width), and the padding must be less than
+    height and width.
+    """
+
+    def __init__(self, padding: int | Sequence[int] = 0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if isinstance(padding, int):
+            padding = (0, 0, 0, 0, padding, padding, padding, padding)
+        if len(padding) != 8:
+            raise ParameterError(
+                f"ReflectionPad2D: padding must be a number or 8 of them, got {padding!r}"
+            )
+        self._padding = tuple(padding)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Pads."""
+        return F.pad(x, mode="reflect", pad_width=self._padding)
