@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from hybridnet.symbol import contrib as symbol
 
     from . import amp as amp
+    from . import io as io
+    from . import svrg_optimization as svrg_optimization
     from . import tensorboard as tensorboard
     from . import text as text
 
@@ -17,15 +19,27 @@ if TYPE_CHECKING:
 
 _MODULES: Final = {
     "amp": "hybridnet.contrib.amp",
+    "io": "hybridnet.contrib.io",
     "nd": "hybridnet.ndarray.contrib",
     "ndarray": "hybridnet.ndarray.contrib",
+    "svrg_optimization": "hybridnet.contrib.svrg_optimization",
     "sym": "hybridnet.symbol.contrib",
     "symbol": "hybridnet.symbol.contrib",
     "tensorboard": "hybridnet.contrib.tensorboard",
     "text": "hybridnet.contrib.text",
 }
 
-__all__ = ["amp", "nd", "ndarray", "sym", "symbol", "tensorboard", "text"]
+__all__ = [
+    "amp",
+    "io",
+    "nd",
+    "ndarray",
+    "svrg_optimization",
+    "sym",
+    "symbol",
+    "tensorboard",
+    "text",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -295,6 +295,7 @@ class BaseModule:
         eval_metric = _as_metric(eval_metric)
         for epoch in range(begin_epoch, num_epoch):
             started = time.time()
+            self.begin_epoch(epoch, train_data)
             eval_metric.reset()
             batches = iter(train_data)
             data_batch, nbatch = next(batches, None), 0
@@ -337,6 +338,14 @@ class BaseModule:
                 for name, value in scored:
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
+
+    def begin_epoch(self, epoch: int, train_data: Any) -> None:
+        """Is called by `fit` before each pass over the data; subclasses may do something then.
+
+        Args:
+            epoch: the number of the pass.
+            train_data: the iterator, at its beginning, where it is to be left.
+        """
 
     def _require_ready(self, what: str) -> None:
         require(self.binded and self.params_initialized, what, "bind it and initialize parameters")

@@ -92,7 +92,12 @@ INSIDE = {
         "training": ("variables", "queues"),
         ".": ("operations/nn", "operations/sparse", "summaries", "training"),
     },
-    "contrib": {"amp": (), "text": (), ".": ("amp", "text")},
+    "contrib": {
+        "amp": (),
+        "svrg_optimization": (),
+        "text": (),
+        ".": ("amp", "svrg_optimization", "text"),
+    },
     "gluon": {
         "model_zoo": ("contrib",),
         "contrib": ("rnn", "data", "loss"),
