@@ -19,6 +19,7 @@ __all__ = [
     "CODE_OF",
     "DTYPE_OF_CODE",
     "FLOAT32",
+    "FLOAT64",
     "INT32",
     "INT64",
     "as_dtype",

@@ -52,9 +52,6 @@ UNSUPPORTED: Final[dict[str, dict[str, str]]] = {
     "nd.contrib": _CONTRIB,
     "sym.contrib": _CONTRIB,
     "sym": {"it is rarely used": "IdentityAttachKLSparseReg"},
-    "sym.np": {
-        "symbols with NumPy's semantics are made by sym.var(...).as_np_ndarray()": "_Symbol"
-    },
     "test_utils": {
         _DOWNLOAD: "download_model get_bz2_data get_cifar10 get_mnist_pkl get_zip_data",
         "make one with rand_sparse_ndarray": "create_sparse_array create_sparse_array_zd "

@@ -15,10 +15,10 @@ import numpy as np
 
 from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ops.core.backward import vjp_gradient
 from hybridnet.ops.core.call import Arrays, Backward, Call, Types
 from hybridnet.ops.core.evaluation import output_types
 from hybridnet.ops.core.families import convert
-from hybridnet.ops.core.selection import selection_gradient
 from hybridnet.ops.host.namespace import at, jnp, lax
 
 __all__ = ["Gather", "Scatter", "Window", "WindowAssign"]
@@ -66,8 +66,8 @@ class AbstractIndexCall(Call):
         return self.lower("cpu", operands, scalars)
 
     def gradient(self, back: Backward) -> Sequence[Any]:
-        """The default rule, of whole numbers too."""
-        return selection_gradient(back)
+        """The default rule."""
+        return vjp_gradient(back)
 
     def __repr__(self) -> str:
         return f"{self.name}{self.pattern}"

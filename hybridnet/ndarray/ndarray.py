@@ -684,8 +684,11 @@ class NDArray(ViewMethods):
 
     @property
     def grad(self) -> NDArray | None:
-        """The gradient array, zeros before the first backward; None without `attach_grad`."""
-        if self._edge is None or type(self._edge.node) is not Leaf:
+        """The gradient array, zeros before the first backward.
+
+        None without `attach_grad`, or with ``grad_req='null'``.
+        """
+        if self._edge is None or type(self._edge.node) is not Leaf or self._edge.node.req == "null":
             return None
         grad: NDArray | None = self._edge.node.grad
         return grad

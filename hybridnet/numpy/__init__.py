@@ -29,6 +29,7 @@ import numpy as _onp
 
 from hybridnet.base.unsupported import missing
 
+from . import _internal as _internal
 from . import linalg as linalg
 from . import random as random
 from .creation import NAMES as _creation_names

@@ -198,15 +198,15 @@ class Creation:
 
     def hanning(self, M: int, dtype: Any = FLOAT32, ctx: Context | None = None) -> Any:
         """Returns the Hann window of M points."""
-        return self._make("_npi_hanning", ctx, M=M, dtype=dtype_name(dtype, "float32"))
+        return self._make("_npi_hanning", ctx, M=max(M, 0), dtype=dtype_name(dtype, "float32"))
 
     def hamming(self, M: int, dtype: Any = FLOAT32, ctx: Context | None = None) -> Any:
         """Returns the Hamming window of M points."""
-        return self._make("_npi_hamming", ctx, M=M, dtype=dtype_name(dtype, "float32"))
+        return self._make("_npi_hamming", ctx, M=max(M, 0), dtype=dtype_name(dtype, "float32"))
 
     def blackman(self, M: int, dtype: Any = FLOAT32, ctx: Context | None = None) -> Any:
         """Returns the Blackman window of M points."""
-        return self._make("_npi_blackman", ctx, M=M, dtype=dtype_name(dtype, "float32"))
+        return self._make("_npi_blackman", ctx, M=max(M, 0), dtype=dtype_name(dtype, "float32"))
 
 
 def _check_order(name: str, order: str) -> None:

@@ -45,6 +45,35 @@ __all__ = [
 _SPELLED: Final = {"shape": "alpha"}
 
 
+#: Distribution -> the numbers that must be above 0, or may be 0 as well.
+_POSITIVE: Final[dict[str, tuple[str, ...]]] = {
+    "beta": ("a", "b"),
+    "chisquare": ("df",),
+    "gamma": ("shape", "scale"),
+    "pareto": ("a",),
+    "powerd": ("a",),
+    "weibull": ("a",),
+}
+_NOT_NEGATIVE: Final[dict[str, tuple[str, ...]]] = {
+    "exponential": ("scale",),
+    "gumbel": ("scale",),
+    "logistic": ("scale",),
+    "lognormal": ("sigma",),
+    "normal": ("scale",),
+    "rayleigh": ("scale",),
+}
+
+
+def _check_number(name: str, key: str, value: float) -> None:
+    """Raises ParameterError where a number is no parameter of a distribution."""
+    strict = key in _POSITIVE.get(name, ())
+    if (strict and not value > 0) or (key in _NOT_NEGATIVE.get(name, ()) and not value >= 0):
+        bound = ">" if strict else ">="
+        raise ParameterError(
+            f"np.random.{name.removesuffix('d')}: {key} must be {bound} 0, got {value:g}"
+        )
+
+
 class Random:
     """The functions, for one kind of operand.
 
@@ -75,6 +104,7 @@ class Random:
                 inputs.append(operand(value))
                 given += str(number)
             else:
+                _check_number(name, key, float(value))
                 attrs[_SPELLED.get(key, key)] = float(value)
         attrs |= {"given": given, "size": dimensions(size, None), "dtype": dtype_name(dtype)}
         if out is not None and not inputs:

@@ -71,6 +71,9 @@ random: Final = _Random(NumpySymbol)
 globals().update({name: getattr(_symbols, name) for name in _CREATED})
 
 
+_Symbol = NumpySymbol  # MXNet's name
+
+
 def __getattr__(name: str) -> Any:
     if name in _numpy.__all__:
         return getattr(_numpy, name)

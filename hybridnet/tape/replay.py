@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from typing import Any, Final, final
 
 from hybridnet.base.attrs import HostScalar
+from hybridnet.base.dtype import BOOL
 from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.graph.node import Edge as GraphEdge
 from hybridnet.graph.node import Graph, Node, variable
+from hybridnet.ops.core.backward import CASTS
 from hybridnet.ops.core.call import Backward, Call, Types
 from hybridnet.ops.core.registry import revision
 from hybridnet.runtime.record import recorder
@@ -59,7 +61,14 @@ def apply_rule(
 def accumulate(grads: dict[Edge, Any], edge: Edge, grad: Any) -> None:
     """Adds a gradient to those that have come to a place on the tape."""
     before = grads.get(edge)
-    grads[edge] = grad if before is None else before + grad
+    if before is None:
+        grads[edge] = grad
+    elif before.inferred_dtype == BOOL:  # which has no sum: true where either is
+        kind, (cast,) = type(before), CASTS
+        pair = [kind.apply_call(cast("int32"), [part], ())[0] for part in (before, grad)]
+        (grads[edge],) = kind.apply_call(cast("bool"), [pair[0] + pair[1]], ())
+    else:
+        grads[edge] = before + grad
 
 
 def _fitted(call: Call, grad: Any, x: Any) -> Any:

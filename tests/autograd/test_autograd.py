@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridnet import autograd, cpu, nd
+from hybridnet import np as mnp
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
 from hybridnet.ops.core.registry import get, register_gradient
 
@@ -139,13 +140,16 @@ def test_the_gradient_array():
 
 
 def test_write_replaces_add_adds_null_computes_nothing():
-    for req, expected in [("write", [4, 4, 4]), ("add", [4, 8, 12]), ("null", [0, 0, 0])]:
+    for req, expected in [("write", [4, 4, 4]), ("add", [4, 8, 12]), ("null", [None] * 3)]:
         x, other = variable([2.0], req=req), variable([5.0])
         for value in expected:
             with autograd.record():
                 y = x * x * other
             y.backward(nd.array([0.2]))
-            np.testing.assert_allclose(x.grad.asnumpy(), [value], rtol=1e-6)
+            if value is None:
+                assert x.grad is None
+            else:
+                np.testing.assert_allclose(x.grad.asnumpy(), [value], rtol=1e-6)
     with pytest.raises(
         ParameterError, match="grad_req must be 'write', 'add' or 'null', got 'foo'"
     ):
@@ -986,3 +990,41 @@ def test_passes_over_other_variables_of_one_structure():
         else:
             assert first.grad.asnumpy() == 2
             assert second.grad.asnumpy() == 2 * second.asnumpy()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "bool"])
+def test_whole_numbers_have_gradients_through_what_moves_them(dtype):
+    host = np.array([[1, 0], [3, 1]])
+    moves = [
+        (lambda x: mnp.flip(x, 0), 1),
+        (lambda x: mnp.concatenate([x, mnp.zeros_like(x)]), 1),
+        (lambda x: x.T, 1),
+        (lambda x: mnp.roll(x, 1), 1),
+        (lambda x: mnp.split(x, 2)[0], [[1, 1], [0, 0]]),
+        (mnp.diag, [[1, 0], [0, 1]]),
+        (lambda x: x.reshape((-1,)), 1),
+    ]
+    for move, wanted in moves:
+        x = mnp.array(host, dtype=dtype)
+        x.attach_grad()
+        with autograd.record():
+            made = move(x)
+        with pytest.warns(UserWarning, match="requires an array of floats"):
+            made.backward()
+        assert x.grad.dtype == x.dtype and (x.grad.asnumpy() == np.array(wanted)).all()
+
+
+def test_truth_values_used_twice_have_a_gradient():
+    x = mnp.array([True, False], dtype="bool")
+    x.attach_grad()
+    with autograd.record():
+        made = mnp.concatenate([x, x])
+    with pytest.warns(UserWarning, match="requires an array of floats"):
+        made.backward()
+    assert x.grad.asnumpy().all()
+
+
+def test_without_a_wish_there_is_no_gradient_array():
+    x = nd.ones((2,))
+    x.attach_grad(grad_req="null")
+    assert x.grad is None

@@ -92,3 +92,26 @@ def test_changes_in_place_are_refused_in_mxnets_words():
         y = x * 2
         with pytest.raises(hn.MXNetError, match="Inplace operations .* are not supported when"):
             y[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "message"),
+    [
+        ("lognormal", {"sigma": -1}, "sigma must be >= 0, got -1"),
+        ("rayleigh", {"scale": -1}, "scale must be >= 0"),
+        ("exponential", {"scale": -1}, "scale must be >= 0"),
+        ("gamma", {"shape": 1, "scale": 0}, "scale must be > 0, got 0"),
+        ("power", {"a": -1}, r"np.random.power: a must be > 0"),
+    ],
+)
+def test_numbers_that_no_distribution_has(name, numbers, message):
+    with pytest.raises(ValueError, match=message):
+        getattr(np.random, name)(**numbers)
+
+
+def test_windows_of_no_points_and_operators_by_their_names():
+    assert np.hanning(-3).shape == (0,)
+    assert np._internal.add(np.ones((2,)), np.ones((2,))).asnumpy().tolist() == [2, 2]
+    assert hn.sym.np._Symbol is type(hn.sym.var("x").as_np_ndarray())
+    with pytest.raises(AttributeError, match="np._internal"):
+        _ = np._internal.nothing

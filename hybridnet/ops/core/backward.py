@@ -12,15 +12,17 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.base.dtype import is_float
+from hybridnet.base.dtype import FLOAT64, is_float
+from hybridnet.base.errors import MXNetError
 from hybridnet.base.lazy import jax
+from hybridnet.base.tensor_type import tensor_type
 
 from ..host.derivatives import vjp
 from ..host.namespace import jnp
 from .alternatives import differentiating
 from .call import Arrays, Backward, Call, Types, only
 
-__all__ = ["BackwardCall", "VjpCall", "vjp_call", "vjp_gradient"]
+__all__ = ["CASTS", "BackwardCall", "VjpCall", "vjp_call", "vjp_gradient"]
 
 _made: Final[weakref.WeakValueDictionary[Any, VjpCall]] = weakref.WeakValueDictionary()
 
@@ -138,11 +140,50 @@ def vjp_gradient(back: Backward) -> list[Any]:
         if want and _floats(x)
     )
     given = back.given
-    if not wanted or not given:
+    if not given:
         return [None] * len(back.inputs)
+    if not wanted:
+        return _of_whole_numbers(back)
     call = vjp_call(back.call, wanted, given)
     operands = [*back.inputs, *(back.grads[i] for i in given)]
     return back.placed(wanted, back.apply(call, operands, back.scalars))
+
+
+#: Makes the call that casts to a dtype, by its name; the row that has it says how.
+CASTS: Final[list[Callable[[str], Call]]] = []
+
+
+def _of_whole_numbers(back: Backward) -> list[Any]:
+    """The default rule of calls on whole numbers, or truth values, alone.
+
+    JAX has no gradients of such, and MXNet has, in their own dtypes. They are those of the same
+    call on float64, where sums of gradients up to 2**53 are exact; where there is no such call,
+    there are none.
+    """
+    none = [None] * len(back.inputs)
+    wanted = tuple(i for i, want in enumerate(back.wanted) if want)
+    types = [x.type for x in back.inputs]
+    if not wanted or back.call.takes_state or any(kind is None for kind in types):
+        return none
+    floats = [
+        tensor_type(kind.shape, FLOAT64) if i in wanted else kind for i, kind in enumerate(types)
+    ]
+    try:
+        outputs = back.call.infer(tuple(floats))
+    except MXNetError:
+        return none
+    given = tuple(i for i in back.given if is_float(outputs[i].dtype))
+    if not given:
+        return none
+
+    def cast(x: Any, dtype: np.dtype[Any]) -> Any:
+        return back.apply(CASTS[0](dtype.name), [x])[0]
+
+    inputs = [cast(x, FLOAT64) if i in wanted else x for i, x in enumerate(back.inputs)]
+    operands = [*inputs, *(cast(back.grads[i], outputs[i].dtype) for i in given)]
+    found = back.apply(vjp_call(back.call, wanted, given), operands, back.scalars)
+    cast_back = [cast(grad, types[i].dtype) for i, grad in zip(wanted, found, strict=True)]
+    return back.placed(wanted, cast_back)
 
 
 def _floats(handle: Any) -> bool:

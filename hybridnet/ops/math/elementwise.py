@@ -15,7 +15,7 @@ from hybridnet.base.dtype import as_dtype, is_float
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jax, jnp, lax
 
-from ..core.backward import vjp_gradient
+from ..core.backward import CASTS, vjp_gradient
 from ..core.call import Backward
 from ..core.families import ELEMENTWISE, STEP, convert, unary
 from ..core.registry import get, operator
@@ -192,6 +192,9 @@ def _cast_gradient(back: Backward) -> Sequence[Any]:
 def _cast(data: Any, *, dtype: DType) -> Any:
     """Converts the elements to another dtype, as C does: floats are truncated, integers wrap."""
     return convert(data, as_dtype(dtype))
+
+
+CASTS.append(lambda dtype: get("Cast").bind({"dtype": dtype})[0])
 
 
 @operator("amp_cast", infer=_cast_type, gradient=_cast_gradient)

@@ -17,7 +17,6 @@ from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.families import convert
 from ..core.registry import operator
-from ..core.selection import selection_gradient
 
 __all__ = ["block_lengths"]
 
@@ -63,7 +62,7 @@ def _view_type(base: TensorType, *, shape: tuple[int, ...], **_: Any) -> list[Te
     return [tensor_type(shape, base.dtype)]
 
 
-@operator("_view", infer=_view_type, gradient=selection_gradient)
+@operator("_view", infer=_view_type)
 def view(base: Any, *, offset: Index, shape: Shape, block: bool = False) -> Any:
     """Reads ``prod(shape)`` elements of `base`, taken as one row, from `offset` on.
 
