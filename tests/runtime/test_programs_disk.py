@@ -306,6 +306,22 @@ def test_indexing_is_found_by_the_next_process(tmp_path):
     assert again[-2:] == ["0", "True"]
 
 
+def test_calls_of_lapack_are_run_by_the_next_process(tmp_path):
+    """It has lowered none, and so JAX has not looked LAPACK's functions up there."""
+    script = """
+        import numpy as np
+        from hybridnet import nd
+        from hybridnet.runtime.programs.cache import cache
+
+        print(nd.linalg.potrf(nd.array(4 * np.eye(2))).asnumpy().tolist())
+        print(cache.statistics().compilations)
+        """
+    environ = {"HYBRIDNET_CACHE_DIR": str(tmp_path), "HYBRIDNET_HOST": "off"}
+    factor = "[[2.0, 0.0], [0.0, 2.0]]"
+    assert run_script(script, **environ).splitlines() == [factor, "1"]
+    assert run_script(script, **environ).splitlines() == [factor, "0"]
+
+
 def test_users_functions_are_named_by_what_a_program_does_with_them():
     class Double(autograd.Function):
         def forward(self, x):

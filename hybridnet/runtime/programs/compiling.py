@@ -43,6 +43,8 @@ __all__ = [
 ]
 
 _FLOAT64: Final = np.dtype(np.float64)
+# What the names of XLA's calls of LAPACK begin with.
+_LAPACK: Final = b"lapack_"
 
 #: Called with the inputs and an array of the scalars; returns the outputs.
 Executable = Callable[..., Sequence[Any]]
@@ -225,6 +227,8 @@ def executable_from(code: Code, data: bytes) -> Executable:
     """
     if onednn.PREFIX in data and not onednn.load():
         raise RuntimeError(f"the program calls oneDNN, which is {onednn.state()}")
+    if _LAPACK in data:
+        _find_lapack()
     device = device_of(code.ctx)
     loaded = device.client.deserialize_executable(data, executable_devices=_devices(device))
     types = result_types(code)
@@ -233,6 +237,22 @@ def executable_from(code: Code, data: bytes) -> Executable:
         return _quick(code, device, loaded, outputs)
     except (ImportError, AttributeError, TypeError):
         return _Plain(device, loaded)
+
+
+def _find_lapack() -> None:
+    """Has jaxlib look up LAPACK's functions, as JAX does where it lowers a call of one.
+
+    In a process that has lowered none, a program that calls one would end it.
+
+    Raises:
+        RuntimeError: this jaxlib has another way.
+    """
+    try:
+        from jax._src.lax.linalg import initialize_lapack  # not public
+
+        initialize_lapack()
+    except (ImportError, AttributeError) as error:
+        raise RuntimeError(f"LAPACK's functions cannot be looked up: {error}") from error
 
 
 def _devices(device: Any) -> Any:
