@@ -26,6 +26,7 @@ from hybridnet.graph.probes import with_probes
 from hybridnet.graph.text import to_text
 from hybridnet.graph.transform import STATE, prepare
 from hybridnet.ndarray import NDArray, array, ones, zeros
+from hybridnet.ops.core.operator import OpCall
 from hybridnet.passes.pipeline import PIPELINE
 from hybridnet.runtime.executor.partitioned import PartitionedCall
 from hybridnet.runtime.executor.placed import OnOneDevice, OnSeveralDevices
@@ -62,6 +63,17 @@ def _warn_once(names: str) -> None:
             f"the sparse arrays of {names} are made dense for each forward pass of an executor, as "
             "programs take dense arrays (said once; MXNet's storage fallback)"
         )
+
+
+def _draws_always(graph: Graph) -> bool:
+    """Whether a graph draws random numbers outside training, too."""
+    return any(
+        not isinstance(node.call, OpCall)
+        or not node.call.operator.takes_train
+        or node.call.attrs.get("mode") == "always"
+        for node in graph.nodes
+        if node.call is not None and node.call.takes_state
+    )
 
 
 class Bound(Protocol):
@@ -226,7 +238,10 @@ class Executor:
         if is_train and self._wanted:
             self._kept = run, self._operands(run, values, made)
         for number, value in zip(run.writes, made[run.num_heads : run.num_results], strict=True):
-            if number < len(self._inputs):
+            if number in self._sparse:
+                target = self._inputs[number]
+                target.assign(NDArray.from_value(value, target.context))
+            elif number < len(self._inputs):
                 self._inputs[number].write(value)
             else:
                 generator.state_of(self._ctx).write(value)
@@ -263,34 +278,34 @@ class Executor:
 
         What `forward(is_train=True)` kept is used up by this, but where random numbers are among
         it. Called again, or after a forward outside training, it computes the forward pass anew on
-        the present values of the arrays, in training mode and without touching outputs or auxiliary
-        states. Arrays for the gradients of whole numbers are set to 0.
+        the present values of the arrays, without touching outputs or auxiliary states. Arrays for
+        the gradients of whole numbers are set to 0.
 
         Args:
             out_grads: gradients of the outputs: an NDArray, a list with one for each output (more
                 are ignored), or a dict by output name; None means ones. Loss layers
                 (SoftmaxOutput, make_loss, ...) give their own gradient and ignore it.
-            is_train: kept for MXNet's programs: the mode is that of the forward pass.
+            is_train: the mode of a forward pass that is computed anew.
 
         Raises:
             ShapeError: a gradient has another shape than its output.
             MXNetError: the forward pass must be computed anew, and draws random numbers.
         """
         if self._wanted:
-            self._backward(out_grads)
+            self._backward(out_grads, is_train)
             if self._monitor is not None:
                 for name, grad in self._shown:
                     self._monitor[0](name, grad.copy())
         for grad in self._flat:
             grad.assign(grad.detach().zeros_like())
 
-    def _backward(self, out_grads: Any) -> None:
+    def _backward(self, out_grads: Any, is_train: bool) -> None:
         kept = self._kept
         # Random numbers are not drawn again: what was kept beside them serves every backward.
         self._kept = kept if kept is not None and kept[0].draws else None
         if kept is None:
-            run = self._run(True)
-            if run.draws:
+            run = self._programs.training(self._types, self._wanted, is_train)
+            if run.draws and (is_train or _draws_always(self._symbol.graph)):
                 raise MXNetError(_DRAWS_ANEW)
             kept = run, self._operands(run, *self._compute(run))
         run, operands = kept

@@ -211,6 +211,8 @@ def test_backward_again_has_the_numbers_that_were_drawn():
     executor.forward(is_train=False)
     with pytest.raises(mx.MXNetError, match=r"call forward\(is_train=True\) first"):
         executor.backward()
+    executor.backward(nd.full((8,), 3), is_train=False)  # where nothing is dropped
+    np.testing.assert_array_equal(executor.grad_dict["x"].asnumpy(), np.full((8,), 3))
 
 
 def test_gradients_of_whole_numbers_are_zeros():

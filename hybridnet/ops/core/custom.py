@@ -197,7 +197,10 @@ class CustomCall(HostOnlyCall):
         if not any(wanted):
             return [None] * len(back.inputs)
         outputs = back.outputs[: self.num_visible]
-        made = back.apply(CustomBackward(self, wanted), [*heads, *back.inputs, *outputs])
+        inputs = list(back.inputs)
+        for place, number in self.mutates.items():  # it reads the states as `forward` left them
+            inputs[place] = back.outputs[number]
+        made = back.apply(CustomBackward(self, wanted), [*heads, *inputs, *outputs])
         grads = [grad if want else None for grad, want in zip(made, wanted, strict=True)]
         return [*grads, *[None] * len(self.states)]
 

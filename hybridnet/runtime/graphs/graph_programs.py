@@ -79,7 +79,7 @@ class GraphPrograms:
             self._graph = on_devices(self._graph, devices)
         self._name = name
         self._prepared: dict[bool, Prepared] = {}
-        self._made: dict[tuple[Types, tuple[int, ...] | None, bool], Run] = {}
+        self._made: dict[tuple[Types, tuple[int, ...] | None, bool, bool], Run] = {}
 
     def inference(self, types: Types) -> Run:
         """Returns the run outside training, for inputs of these types.
@@ -87,21 +87,21 @@ class GraphPrograms:
         Raises:
             ShapeError, DTypeError: they do not fit; the message names the node.
         """
-        return self._made.get((types, None, False)) or self._make(types, None)
+        return self._made.get((types, None, False, False)) or self._make(types, None, False)
 
-    def training(self, types: Types, wanted: tuple[int, ...]) -> Run:
-        """Returns the run in training, whose call has a gradient.
+    def training(self, types: Types, wanted: tuple[int, ...], train: bool = True) -> Run:
+        """Returns the run whose call has a gradient.
 
-        `wanted` are the inputs whose gradients will be asked for, by number.
+        `wanted` are the inputs whose gradients will be asked for, by number; with train=False it is
+        that of the graph outside training.
 
         Raises:
             ShapeError, DTypeError: they do not fit; the message names the node.
         """
-        key = types, wanted, config.do_mirror()
-        return self._made.get(key) or self._make(types, wanted)
+        key = types, wanted, train, config.do_mirror()
+        return self._made.get(key) or self._make(types, wanted, train)
 
-    def _make(self, types: Types, wanted: tuple[int, ...] | None) -> Run:
-        train = wanted is not None
+    def _make(self, types: Types, wanted: tuple[int, ...] | None, train: bool) -> Run:
         graph = settled(self._graph, types)
         if graph is not self._graph:
             ready = prepare(graph, train)
@@ -121,4 +121,5 @@ class GraphPrograms:
             call = call.training(wanted)
             scalars = tuple(numbers[host] for host in call.hosts)
         run = Run(call, scalars, ready.num_heads, ready.writes, ready.draws)
-        return self._made.setdefault((types, wanted, train and config.do_mirror()), run)
+        mirrors = wanted is not None and config.do_mirror()
+        return self._made.setdefault((types, wanted, train, mirrors), run)
