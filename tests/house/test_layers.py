@@ -218,6 +218,9 @@ LATE = {
     "hybridnet/cli/train.py: hybridnet.cli.report": "draws with an extra",
     "hybridnet/ndarray/sparse/csr.py: scipy.sparse": "may be missing; only one method needs it",
     "hybridnet/runtime/programs/compiling.py: jax._src.lib.xla_client": "private to JAX",
+    "hybridnet/runtime/programs/compiling.py: jax._src.lax.linalg.initialize_lapack": (
+        "private to JAX; may be missing"
+    ),
     "hybridnet/runtime/programs/compiling.py: jax._src.core": "private to JAX; may be missing",
     "hybridnet/runtime/programs/compiling.py: jax._src.stages": "private to JAX; may be missing",
     "hybridnet/runtime/programs/compiling.py: jax._src.interpreters.pxla": "private to JAX",
