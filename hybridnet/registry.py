@@ -80,7 +80,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
 
         The first argument, which may also be given by keyword, is a registered name in any case,
         an instance (returned as it is), or JSON: ``'["xavier", {"magnitude": 2}]'``, or an object
-        with the name under the family's nickname. The rest goes to the class.
+        (or a dict) with the name under the family's nickname. The rest goes to the class.
         """
         if args:
             wanted, args = args[0], args[1:]
@@ -95,6 +95,9 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
                     f"{(*args, *kwargs)}"
                 )
             return wanted
+        if isinstance(wanted, dict) and nickname in wanted:
+            kwargs = {**wanted, **kwargs}
+            wanted = kwargs.pop(nickname)
         if isinstance(wanted, str) and wanted[:1] in ("[", "{"):
             wanted, kwargs = _from_json(wanted, nickname, kwargs)
         if not isinstance(wanted, str) or wanted.lower() not in family:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
@@ -50,17 +49,22 @@ class Constant(Initializer):
     """
 
     def __init__(self, value: Any) -> None:
-        super().__init__(value=value)
         self.value = value
+        super().__init__()
+
+    @property
+    def _kwargs(self) -> dict[str, Any]:
+        """What it was made with, as JSON has it: arrays are read when that is asked for."""
+        value = self.value
+        plain = value.tolist() if isinstance(value, (NDArray, np.ndarray, np.generic)) else value
+        return {"value": plain}
+
+    @_kwargs.setter
+    def _kwargs(self, kwargs: dict[str, Any]) -> None:
+        pass
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
         arr[:] = self.value
-
-    def dumps(self) -> str:
-        """Returns JSON that `create` makes an equal initializer of."""
-        value = self.value
-        plain = value.tolist() if isinstance(value, (NDArray, np.ndarray, np.generic)) else value
-        return json.dumps(["constant", {"value": plain}])
 
 
 @register

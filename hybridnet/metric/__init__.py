@@ -1,7 +1,7 @@
 """Metrics: how good predictions are, summed up over batches.
 
 Updating a metric waits for nothing: the sums stay on the device until `EvalMetric.get` reads them
-(`CustomMetric` alone, which calls Python on values, waits). Updates may be part of a traced
+(`CustomMetric`, which calls Python on values, and `PCC` wait). Updates may be part of a traced
 function.
 """
 
@@ -9,6 +9,7 @@ from .base import EvalMetric, alias, check_label_shapes, register
 from .binary import F1, MCC
 from .classification import Accuracy, CrossEntropy, NegativeLogLikelihood, Perplexity, TopKAccuracy
 from .composite import CompositeEvalMetric, CustomMetric, create, np
+from .confusion import PCC
 from .regression import MAE, MSE, RMSE, Loss, PearsonCorrelation
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "MAE",
     "MCC",
     "MSE",
+    "PCC",
     "RMSE",
     "Accuracy",
     "CompositeEvalMetric",

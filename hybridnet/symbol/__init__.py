@@ -16,6 +16,7 @@ from . import contrib as contrib
 from . import image as image
 from . import linalg as linalg
 from . import random as random
+from . import sparse as sparse
 from ._lower import lower_control
 from ._memory import MemoryEstimate, estimate_memory
 from .create import *  # noqa: F403
@@ -50,6 +51,7 @@ __all__ = [
     "lower_control",
     "optimize",
     "random",
+    "sparse",
     "while_loop",
     *_create_names,
     *(name for name in _function_names if name != "operator_functions"),

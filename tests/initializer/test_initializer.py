@@ -218,3 +218,10 @@ def test_initializers_are_equal_by_class_and_arguments() -> None:
 def test_misuse_is_explained(call: Any, message: str) -> None:
     with pytest.raises((ParameterError, ShapeError), match=message):
         call()
+
+
+def test_constants_are_written_as_json_whatever_they_are() -> None:
+    for value, plain in ((nd.ones((2,)), [1.0, 1.0]), (np.ones((1, 2)), [[1.0, 1.0]]), (1, 1)):
+        init = initializer.Constant(value)
+        assert init.dumps() == json.dumps(["constant", {"value": plain}])
+        assert json.dumps(init._kwargs) == json.dumps({"value": plain})

@@ -355,3 +355,31 @@ def test_misuse_is_explained(call: Any, message: str) -> None:
 def test_check_label_shapes_wraps_single_arrays() -> None:
     label, pred = nd.array(LABELS), nd.array(SCORES)
     assert metric.check_label_shapes(label, pred, wrap=True) == ([label], [pred])
+
+
+def test_pcc_is_mcc_for_two_classes_and_the_correlation_of_indicators_for_more() -> None:
+    rng = np.random.default_rng(3)
+    for classes in (2, 5):
+        true, scores = rng.integers(0, classes, 40), rng.random((40, classes)).astype("float32")
+        said = scores.argmax(1)
+        pcc = metric.create("pcc")
+        for part in (slice(0, 20), slice(20, 40)):
+            pcc.update([nd.array(true[part])], [nd.array(scores[part])])
+        sides = [np.eye(classes)[side] - np.eye(classes)[side].mean(0) for side in (true, said)]
+        wanted = (sides[0] * sides[1]).sum() / np.sqrt(np.prod([(s * s).sum() for s in sides]))
+        np.testing.assert_allclose(pcc.get()[1], wanted, rtol=1e-6, atol=1e-12)
+        if classes == 2:
+            mcc = metric.MCC(average="micro")
+            mcc.update([nd.array(true)], [nd.array(scores)])
+            np.testing.assert_allclose(pcc.get()[1], mcc.get()[1], rtol=1e-6)
+        pcc.reset_local()
+        assert np.isnan(pcc.get()[1]) and pcc.get_global()[1] == pytest.approx(wanted)
+        pcc.update([nd.array(true)], [nd.array(said)])  # classes instead of scores
+        assert pcc.get()[1] == pytest.approx(wanted)
+
+
+def test_composites_are_made_again_of_their_configuration() -> None:
+    composite = metric.CompositeEvalMetric([metric.Accuracy(axis=0), metric.F1()])
+    again = metric.create(json.dumps(composite.get_config()))
+    assert again.get_config() == composite.get_config()
+    assert metric.create({"metric": "acc", "axis": 0}).axis == 0

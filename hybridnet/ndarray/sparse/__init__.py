@@ -12,6 +12,7 @@ from typing import Any
 from hybridnet.base.unsupported import missing
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.handle import operator_function
+from hybridnet.ops.sparse.names import SPARSE_OPERATORS
 
 from ..ndarray import NDArray
 from . import operators as operators
@@ -23,22 +24,9 @@ from .creation import __all__ as _creation_names
 from .csr import CSRNDArray
 from .row_sparse import RowSparseNDArray
 
-#: The operators by the names that they have in `nd` too.
-_SHARED = (
-    "ElementWiseSum Embedding FullyConnected LinearRegressionOutput LogisticRegressionOutput "
-    "MAERegressionOutput abs adam_update add_n arccos arccosh arcsin arcsinh arctan arctanh "
-    "broadcast_add broadcast_div broadcast_minus broadcast_mul broadcast_plus broadcast_sub "
-    "cast_storage cbrt ceil clip concat cos cosh degrees dot elemwise_add elemwise_div "
-    "elemwise_mul elemwise_sub exp expm1 fix floor ftrl_update gamma gammaln log log10 log1p log2 "
-    "make_loss mean negative norm radians relu rint round rsqrt sgd_mom_update sgd_update sigmoid "
-    "sign sin sinh slice sqrt square stop_gradient sum tan tanh trunc where zeros_like"
-)
-_registered = {name: name for name in _SHARED.split()} | {
-    "adagrad_update": "_sparse_adagrad_update",
-    "retain": "_sparse_retain",
-}
 _operators = {
-    name: operator_function(registry.get(home), NDArray, name) for name, home in _registered.items()
+    name: operator_function(registry.get(home), NDArray, name)
+    for name, home in SPARSE_OPERATORS.items()
 }
 globals().update(_operators)
 
