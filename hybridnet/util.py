@@ -12,14 +12,16 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from .base.errors import ParameterError
 from .base.numpy_mode import mode
+from .base.unsupported import NotSupportedError
 
 __all__ = [
+    "check_ufunc_options",
     "getenv",
     "is_np_array",
     "is_np_shape",
@@ -191,18 +193,46 @@ def use_np(func: _Wrapped) -> _Wrapped:
     return wrapped
 
 
-_OPTIONS: dict[str, Callable[[Any], bool]] = {
-    "where": lambda value: value is True,
-    "casting": lambda value: value == "same_kind",
-    "order": lambda value: value == "K",
-    "dtype": lambda value: value is None or isinstance(value, (type, str)),
-    "subok": lambda value: value is True,
+#: The keywords of NumPy's ufuncs, and the values by which they change nothing.
+_DEFAULTS: Final = {
+    "where": True,
+    "casting": "same_kind",
+    "order": "K",
+    "dtype": None,
+    "subok": True,
+}
+_NUMBERS: Final = ("int8", "uint8", "int32", "int64", "float16", "float32", "float64")
+_LEGAL: Final[dict[str, Callable[[Any], bool]]] = {
+    "where": lambda value: True,
+    "casting": lambda value: value in ("no", "equiv", "safe", "same_kind", "unsafe"),
+    "order": lambda value: isinstance(value, str),
+    "dtype": lambda value: getattr(value, "__name__", value) in _NUMBERS,
+    "subok": lambda value: isinstance(value, bool),
 }
 
 
 def np_ufunc_legal_option(key: str, value: Any) -> bool:
-    """Returns whether a keyword of NumPy's ufuncs has a value that changes nothing."""
-    return key in _OPTIONS and _OPTIONS[key](value)
+    """Returns whether a value is one that a keyword of NumPy's ufuncs can have."""
+    return key in _LEGAL and bool(_LEGAL[key](value))
+
+
+def check_ufunc_options(function: str, options: Mapping[str, Any]) -> None:
+    """Raises an error for keywords of NumPy's ufuncs that would change something.
+
+    Args:
+        function: whose they are, for messages.
+        options: the keywords.
+
+    Raises:
+        NotSupportedError: NumPy knows the value, and hybridnet has nothing for it.
+        TypeError: NumPy does not know it.
+    """
+    for key, value in options.items():
+        if key in _DEFAULTS and (value is _DEFAULTS[key] or value == _DEFAULTS[key]):
+            continue
+        if np_ufunc_legal_option(key, value):
+            raise NotSupportedError(f"{function}: {key}={value!r} is not supported; leave it out")
+        raise TypeError(f"{function}: {key}={value!r} is not understood")
 
 
 def _without_options(func: _Wrapped, count: int) -> _Wrapped:
@@ -210,9 +240,7 @@ def _without_options(func: _Wrapped, count: int) -> _Wrapped:
     def wrapped(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if len(args) > count:
             out, args = args[count], args[:count]
-        for key, value in kwargs.items():
-            if not np_ufunc_legal_option(key, value):
-                raise TypeError(f"{func.__name__}: {key}={value!r} is not supported")
+        check_ufunc_options(func.__name__, kwargs)
         return func(*args, out=out)
 
     return wrapped  # type: ignore[return-value]

@@ -11,7 +11,7 @@ import numpy as onp
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.documentation import documentation
 from hybridnet.ops.core.handle import Arithmetic, Operand, binary
-from hybridnet.util import np_ufunc_legal_option
+from hybridnet.util import check_ufunc_options
 
 from .calls import apply, merge, operand
 
@@ -58,11 +58,9 @@ _BINARY_SYNONYMS: Final = {"divide": "true_divide", "remainder": "mod"}
 
 
 def _check_options(name: str, options: dict[str, Any]) -> Any:
-    """Returns ``where``; raises TypeError for what of NumPy's keywords is not supported."""
+    """Returns ``where``; raises an error for what of NumPy's keywords is not supported."""
     where = options.pop("where", True)
-    for key, value in options.items():
-        if not np_ufunc_legal_option(key, value):
-            raise TypeError(f"np.{name}: {key}={value!r} is not supported")
+    check_ufunc_options(f"np.{name}", {**options, **({"where": where} if where is False else {})})
     return where
 
 

@@ -42,6 +42,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         axis: the axis of vectors, or the two axes of matrices; None for all of `x`.
         keepdims: keep these axes with size 1.
     """
+    ord = float(ord) if ord in ("inf", "-inf") else ord
     axes = axis if axis is None or isinstance(axis, tuple) else (axis,)
     if ord is None and (axes is None or len(axes) <= 2):
         return apply("_npi_norm", x, axis=axes, keepdims=keepdims, flag="flat")

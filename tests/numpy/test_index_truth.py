@@ -115,3 +115,34 @@ def test_windows_of_no_points_and_operators_by_their_names():
     assert hn.sym.np._Symbol is type(hn.sym.var("x").as_np_ndarray())
     with pytest.raises(AttributeError, match="np._internal"):
         _ = np._internal.nothing
+
+
+@pytest.mark.parametrize(
+    ("option", "error"),
+    [
+        ({"where": False}, NotImplementedError),
+        ({"subok": False}, NotImplementedError),
+        ({"dtype": onp.int8}, NotImplementedError),
+        ({"dtype": "abcdefg"}, TypeError),
+        ({"casting": "safe"}, NotImplementedError),
+        ({"casting": "mxnet"}, TypeError),
+        ({"order": "C"}, NotImplementedError),
+        ({"out_of": 1}, TypeError),
+    ],
+    ids=str,
+)
+def test_keywords_of_ufuncs(option, error):
+    x = np.ones((2,), dtype="int32")
+    for call in (lambda **given: np.add(x, x, **given), lambda **given: np.invert(x, **given)):
+        with pytest.raises(error):
+            call(**option)
+    assert np.add(x, x, subok=True, casting="same_kind", order="K").asnumpy().tolist() == [2, 2]
+
+
+def test_odd_arguments_mean_what_they_do_in_numpy():
+    assert np.squeeze(np.array(3.0), -1).shape == ()
+    host = onp.array([149, 151, -250])
+    assert np.around(np.array(host, dtype="int32"), -2).asnumpy().tolist() == [100, 200, -200]
+    assert float(np.linalg.norm(np.array([1.0, -3.0]), ord="inf", axis=0)) == 3
+    x = np.array(_A)
+    assert hn.npx.slice(x, begin=(), end=(), step=None).shape == _A.shape

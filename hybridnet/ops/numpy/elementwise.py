@@ -222,7 +222,8 @@ def _around(x: Any, *, decimals: int = 0) -> Any:
     """Rounds to a number of decimals; halves go to the even neighbor."""
     if not is_float(np.dtype(x.dtype)) and (decimals >= 0 or x.dtype == BOOL):
         return x
-    return jnp.round(x, decimals).astype(x.dtype)
+    wide = x if is_float(np.dtype(x.dtype)) else x.astype(FLOAT64)
+    return jnp.round(wide, decimals).astype(x.dtype)
 
 
 @operator("_npi_nan_to_num", infer=same_type)

@@ -125,6 +125,8 @@ def _npx_reshape(
 @operator("_np_squeeze")
 def _squeeze(a: Any, *, axis: Axis = None) -> Any:
     """Drops axes of size 1: those given, or all of them."""
+    if not a.ndim and axis in (0, -1):  # as NumPy has it
+        return a
     return jnp.squeeze(a, axis)
 
 

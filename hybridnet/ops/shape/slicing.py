@@ -28,6 +28,8 @@ def basic_slices(
     Raises:
         ParameterError: they differ in length, are too many, or a step is 0.
     """
+    if all(size is None for size in step):
+        step = ()
     if len(begin) != len(end) or (step and len(step) != len(begin)):
         raise ParameterError(
             f"{name}: begin, end and step must have equal lengths, got {begin}, {end} and {step}"
