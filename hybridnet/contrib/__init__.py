@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from hybridnet.symbol import contrib as symbol
 
     from . import amp as amp
+    from . import autograd as autograd
     from . import io as io
     from . import svrg_optimization as svrg_optimization
     from . import tensorboard as tensorboard
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _MODULES: Final = {
     "amp": "hybridnet.contrib.amp",
+    "autograd": "hybridnet.contrib.autograd",
     "io": "hybridnet.contrib.io",
     "nd": "hybridnet.ndarray.contrib",
     "ndarray": "hybridnet.ndarray.contrib",
@@ -31,6 +33,7 @@ _MODULES: Final = {
 
 __all__ = [
     "amp",
+    "autograd",
     "io",
     "nd",
     "ndarray",

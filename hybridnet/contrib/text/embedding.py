@@ -10,7 +10,7 @@ import logging
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -211,7 +211,8 @@ class _FromRoot(TokenEmbedding):
                 f"{type(self).__name__}: pretrained_file_name must be one of "
                 f"{', '.join(self.pretrained_file_names)}, got {name!r}"
             )
-        folder = Path(root).expanduser() / type(self).__name__.lower()
+        base = Path(str(root).replace("$MXNET_HOME", data_dir())).expanduser()
+        folder = base / type(self).__name__.lower()
         if not (folder / name).is_file():
             raise MXNetError(
                 f"{type(self).__name__}: {folder / name} must be there, as nothing is downloaded; "
@@ -222,7 +223,7 @@ class _FromRoot(TokenEmbedding):
             self._take_over(vocabulary, [self])
 
 
-_ROOT = str(Path(data_dir()) / "embeddings")
+_ROOT: Final = "$MXNET_HOME/embeddings"
 
 
 @register
