@@ -14,13 +14,12 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.base.numpy_mode import mode
 from hybridnet.graph.dtypes import infer_dtypes
 from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.graph.shapes import infer_shapes, is_known
+from hybridnet.graph.shapes import infer_shapes
 from hybridnet.ops.core.rules import UNKNOWN
 
 __all__ = [
     "inferred_dtypes",
     "inferred_shapes",
-    "is_shown_known",
     "known_by_name",
     "shown",
     "warn_unknown",
@@ -97,13 +96,6 @@ def shown(shape: Shape | None) -> Shape | None:
     if mode.shape:
         return shape
     return tuple(0 if size == UNKNOWN else size for size in shape or ())
-
-
-def is_shown_known(shape: Shape | None) -> bool:
-    """Whether every dimension of a shape that is written as users read it is known."""
-    if mode.shape:
-        return is_known(shape)
-    return bool(shape) and 0 not in (shape or ())
 
 
 def warn_unknown(what: str, values: Mapping[str, Any]) -> None:

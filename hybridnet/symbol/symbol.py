@@ -18,6 +18,7 @@ from hybridnet.base.files import atomic_write
 from hybridnet.graph import json
 from hybridnet.graph.attributes import attributes_of, stored_name, with_short_names
 from hybridnet.graph.node import Edge, Graph, Node, topological, variable
+from hybridnet.graph.shapes import is_known
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.call import Call
 from hybridnet.ops.core.custom import CustomCall
@@ -379,8 +380,10 @@ class Symbol(ArraysOnly, FluentMethods):
         Raises:
             ShapeError: shapes contradict one another; the message names the node.
         """
-        found = self.infer_shape_partial(*args, **kwargs)
-        return self._complete("shape", found, _infer.is_shown_known)
+        shapes = self._inferred_shapes(args, kwargs)
+        found = self._in_three(shapes)
+        shown = self._in_three({edge: _infer.shown(shape) for edge, shape in shapes.items()})
+        return self._complete("shape", found, shown, is_known)
 
     def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Infers what can be told, as `infer_shape`.
@@ -388,11 +391,15 @@ class Symbol(ArraysOnly, FluentMethods):
         Unknown dimensions are 0, and a shape of which nothing is known is (); in NumPy mode they
         are -1 and None.
         """
-        graph = self.graph
+        shapes = self._inferred_shapes(args, kwargs)
+        return self._in_three({edge: _infer.shown(shape) for edge, shape in shapes.items()})
+
+    def _inferred_shapes(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Mapping[Edge, Any]:
         names = self.list_inputs() if kwargs else self.list_arguments()
         given = _infer.known_by_name("infer_shape", names, args, kwargs)
-        shapes = _infer.inferred_shapes(graph, given)
-        return self._in_three({edge: _infer.shown(shape) for edge, shape in shapes.items()})
+        return _infer.inferred_shapes(self.graph, given)
 
     def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Infers all dtypes from some, as `infer_shape` does shapes.
@@ -404,7 +411,7 @@ class Symbol(ArraysOnly, FluentMethods):
             DTypeError: an operator cannot take these dtypes; the message names the node.
         """
         found = self.infer_type_partial(*args, **kwargs)
-        return self._complete("type", found, lambda dtype: dtype is not None)
+        return self._complete("type", found, found, lambda dtype: dtype is not None)
 
     def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Infers what can be told, as `infer_type`; None is a dtype that is not known."""
@@ -416,13 +423,17 @@ class Symbol(ArraysOnly, FluentMethods):
         )
 
     def _complete(
-        self, what: str, found: tuple[Any, Any, Any], known: Callable[[Any], bool]
+        self,
+        what: str,
+        found: tuple[Any, Any, Any],
+        shown: tuple[Any, Any, Any],
+        known: Callable[[Any], bool],
     ) -> tuple[Any, Any, Any]:
-        """Returns what was found, or warns and returns three times None where some is unknown."""
+        """Returns what was found as it is shown, or three times None where some is unknown."""
         if all(map(known, itertools.chain(*found))):
-            return found
-        pairs = zip(self.list_arguments(), found[0], strict=True)
-        _infer.warn_unknown(what, {name: value for name, value in pairs if not known(value)})
+            return shown
+        rows = zip(self.list_arguments(), found[0], shown[0], strict=True)
+        _infer.warn_unknown(what, {name: text for name, value, text in rows if not known(value)})
         return None, None, None
 
     def _in_three(self, found: Mapping[Edge, Any]) -> tuple[list[Any], list[Any], list[Any]]:
