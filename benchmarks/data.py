@@ -112,11 +112,11 @@ def serve(module: str, folder: str) -> None:
 
 
 class Contestant:
-    """The asking side of a process that serves."""
+    """The asking side of a process that serves, which a script does that is called so."""
 
-    def __init__(self, python: str, module: str, folder: Path) -> None:
+    def __init__(self, python: str, module: str, folder: Path, script: str = __file__) -> None:
         self._process = subprocess.Popen(
-            [python, __file__, "--serve", module, str(folder)],
+            [python, script, "--serve", module, str(folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
