@@ -52,9 +52,9 @@ mx_int: Final = ctypes.c_int
 mx_float: Final = ctypes.c_float
 
 
-def py_str(text: bytes) -> str:
-    """Returns text for bytes in UTF-8."""
-    return text.decode("utf-8")
+def py_str(text: bytes | str) -> str:
+    """Returns text for bytes in UTF-8; names that MXNet gives as bytes are text here already."""
+    return text if isinstance(text, str) else text.decode("utf-8")
 
 
 def _as_list(value: Any) -> list[Any] | tuple[Any, ...]:

@@ -1,7 +1,7 @@
 """Arrays that are made with sizes that only the rest of the graph tells, as ``zeros((0, 20))``.
 
 A recurrent network on symbols begins with such zeros: the size of the batch is not known yet. In
-symbols 0 stands for such a size, unless shapes are NumPy's.
+symbols 0 stands for such a size, unless shapes are NumPy's, and -1 always.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hybridnet.base.numpy_mode import mode
+from hybridnet.base.errors import ShapeError
 from hybridnet.ops.core.call import Types
 from hybridnet.ops.core.operator import OpCall
+from hybridnet.ops.core.rules import UNKNOWN
 
 from .dtypes import infer_dtypes
 from .node import Edge, Graph, Node
@@ -28,7 +29,7 @@ def has_open_shapes(nodes: Sequence[Node]) -> bool:
 def settled(graph: Graph, types: Types) -> Graph:
     """Returns the graph with the sizes that follow from the types of its inputs.
 
-    What does not follow is what it says: 0 is an empty array.
+    What does not follow is what it says: 0 is an empty array, and -1 an error.
 
     Args:
         graph: the graph.
@@ -37,7 +38,7 @@ def settled(graph: Graph, types: Types) -> Graph:
     Raises:
         ShapeError, DTypeError: the inputs do not fit; the message names the node.
     """
-    if mode.shape or not has_open_shapes(graph.nodes):
+    if not has_open_shapes(graph.nodes):
         return graph
     pairs = list(zip(graph.inputs, types, strict=True))
     dtypes = infer_dtypes(graph.nodes, {node: kind.dtype for node, kind in pairs})
@@ -45,9 +46,17 @@ def settled(graph: Graph, types: Types) -> Graph:
 
     def change(node: Node, inputs: tuple[Edge, ...]) -> Node:
         shape = shapes.get(Edge(node, 0))
-        if open_shape(node) is None or not is_known(shape):
+        if open_shape(node) is None:
             return node.with_inputs(inputs)
         assert isinstance(node.call, OpCall)
+        if not is_known(shape):
+            told = node.call.attrs["shape"]
+            if UNKNOWN in told:
+                raise ShapeError(
+                    f"at node {node.name!r}: the sizes -1 of shape {told} do not follow from the "
+                    "rest of the graph; give them"
+                )
+            return node.with_inputs(inputs)
         return replace(node, call=node.call.with_attrs(shape=shape), inputs=inputs)
 
     return graph.map(change)

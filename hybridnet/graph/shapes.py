@@ -54,15 +54,17 @@ def is_known(shape: Shape | None) -> bool:
 def open_shape(node: Node) -> Shape | None:
     """Returns what is known of an array that a node makes; None where all is, or it makes none.
 
-    That is so where its operator is told a shape in which 0 stands for a size that is not known,
-    as ``zeros((0, 20))``.
+    That is so where its operator is told a shape in which -1, or out of NumPy mode 0, stands for a
+    size that is not known, as ``zeros((0, 20))``.
     """
-    if node.inputs or not isinstance(node.call, OpCall) or mode.shape:
+    if node.inputs or not isinstance(node.call, OpCall):
         return None
     shape = node.call.attrs.get("shape")
-    if not isinstance(shape, tuple) or 0 not in shape:
+    if not isinstance(shape, tuple):
         return None
-    return tuple(size or UNKNOWN for size in shape)
+    unknown = (UNKNOWN,) if mode.shape else (UNKNOWN, 0)
+    found = tuple(UNKNOWN if size in unknown else size for size in shape)
+    return found if UNKNOWN in found else None
 
 
 def infer_shapes(

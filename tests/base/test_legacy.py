@@ -38,7 +38,7 @@ def test_the_default_dtype_is_that_of_new_arrays():
 
 def test_text_and_lists():
     pair = (1, 2)
-    assert base.py_str("Größe".encode()) == "Größe"
+    assert base.py_str("Größe".encode()) == base.py_str("Größe") == "Größe"
     assert base._as_list(pair) is pair and base._as_list(3) == [3]
 
 

@@ -680,3 +680,11 @@ def test_planned_memory_counts_what_the_gradient_needs():
 
     for_nothing = megabytes(sym.BlockGrad(squared), "write")
     assert for_nothing == megabytes(squared, "null") < megabytes(squared, "write")
+
+
+def test_sizes_of_constants_follow_from_the_graph():
+    turned = sym.transpose(sym.ones((3, -1))) + sym.ones((2, -1))
+    (out,) = turned.bind(CPU, {}).forward()
+    np.testing.assert_array_equal(out.asnumpy(), np.full((2, 3), 2))
+    with pytest.raises(mx.MXNetError, match=r"the sizes -1 of shape \(3, -1\) do not follow"):
+        sym.relu(sym.ones((3, -1))).bind(CPU, {})
