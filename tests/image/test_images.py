@@ -54,6 +54,15 @@ def test_decoding_gives_pixels_of_the_class_in_force(png: bytes, tmp_path: Path)
     np.testing.assert_array_equal(image.imdecode(png).asnumpy(), expected)
 
 
+def test_an_older_opencv_has_its_channels_turned(png: bytes, monkeypatch: Any) -> None:
+    from hybridnet.base import lazy
+
+    assert lazy.cv2.IMREAD_COLOR_RGB
+    monkeypatch.delattr(lazy.cv2, "IMREAD_COLOR_RGB")
+    monkeypatch.delattr(cv2, "IMREAD_COLOR_RGB")
+    np.testing.assert_array_equal(image.imdecode(png).asnumpy(), picture()[:, :, ::-1])
+
+
 @pytest.mark.parametrize("data", [b"", b"clearly no image", b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"])
 def test_what_is_no_image(data: bytes) -> None:
     with pytest.raises(mx.MXNetError, match=r"image\.imdecode: needs an"):
