@@ -87,13 +87,17 @@ def _magic_places(data: bytes) -> Iterator[int]:
         place = data.find(_MAGIC_BYTES, place + (1 if place % 4 else 4))
 
 
-def read_record(file: BinaryIO, name: str, offset: int) -> tuple[bytes | None, int]:
+def read_record(
+    file: BinaryIO, name: str, offset: int, careful: bool = False
+) -> tuple[bytes | None, int]:
     """Reads the record that a file is at.
 
     Args:
         file: open for reading.
         name: of the file, for messages.
         offset: where the file is, bytes.
+        careful: refuse a record that has lost bytes and in their place has the beginning of the
+            next one; the file must be a buffered one.
 
     Returns:
         The record, and where the next one begins; None at the end of the file.
@@ -108,13 +112,30 @@ def read_record(file: BinaryIO, name: str, offset: int) -> tuple[bytes | None, i
     data = _read_part(file, name, offset, offset, size)
     here = offset + 8 + size + -size % 4
     if kind == _WHOLE:
+        if careful:
+            _refuse_swallowed(file, name, offset, here, 1)
         return data, here
     parts = [data]
     while kind != _LAST:
         kind, size = _parse_head(file.read(8), name, offset, here, first=False)
         parts.append(_read_part(file, name, offset, here, size))
         here += 8 + size + -size % 4
+    if careful:
+        _refuse_swallowed(file, name, offset, here, len(parts))
     return _MAGIC_BYTES.join(parts), here
+
+
+def _refuse_swallowed(file: BinaryIO, name: str, record: int, end: int, frames: int) -> None:
+    """Raises where no frame follows a record, and one more than it has begins inside of it."""
+    follows: bytes = file.peek(4)[:4]  # type: ignore[attr-defined]
+    if _MAGIC_BYTES.startswith(follows):
+        return
+    file.seek(record)
+    begun = file.read(end - record + 3).count(_MAGIC_BYTES)
+    file.seek(end)
+    if begun > frames:
+        need = f"a frame or the end of the file must follow at byte {end}"
+        raise _damage(name, record, record, need, f"{follows.hex(' ')}, and another frame inside")
 
 
 def _parse_head(
@@ -219,7 +240,7 @@ def scan(
         offset = 0
         while True:
             try:
-                data, end = read_record(file, name, offset)
+                data, end = read_record(file, name, offset, careful=on_damage is not None)
             except FormatError as error:
                 if on_damage is None:
                     raise

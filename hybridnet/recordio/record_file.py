@@ -174,7 +174,9 @@ class MXRecordIO:
         start = self._offset
         while True:
             try:
-                data, self._offset = read_record(self._file, self.uri, self._offset)
+                data, self._offset = read_record(
+                    self._file, self.uri, self._offset, self.skip_damaged
+                )
                 return data
             except FormatError as error:
                 found = find_record(self._file, self._offset + 1, self._offset)

@@ -283,6 +283,20 @@ def test_damage_costs_one_record(tmp_path: Path, place: int, lost: int) -> None:
         assert reader.read() == rows[3]  # and on it goes
 
 
+def test_a_record_that_lost_bytes_does_not_swallow_the_next(tmp_path: Path) -> None:
+    """Its length reaches into the record behind it, which is found nevertheless."""
+    rows = [bytes([65 + index]) * 40 for index in range(6)]
+    write(tmp_path / "a.rec", rows)
+    data = (tmp_path / "a.rec").read_bytes()
+    for lost in (1, 4, 10, 30):
+        (tmp_path / "a.rec").write_bytes(data[:108] + data[108 + lost :])  # of the third
+        reader = MXRecordIO(tmp_path / "a.rec", "r", skip_damaged=True)
+        assert list(reader) == rows[:2] + rows[3:]
+        assert "record at byte 96: a frame or the end of the file must" in reader.damages[0]
+        (tmp_path / "a.rec").write_bytes(data[:144] + b"zzzz" + data[148:])  # a head, of the fourth
+        assert read(tmp_path / "a.rec", skip_damaged=True) == rows[:3] + rows[4:]
+
+
 def test_a_header_that_promises_half_a_gigabyte_takes_no_memory(tmp_path: Path) -> None:
     (tmp_path / "a.rec").write_bytes(MAGIC + (2**29 - 1).to_bytes(4, "little") + b"x")
     with pytest.raises(mx.MXNetError, match="536870911 bytes of data are needed, got 1"):
