@@ -9,7 +9,7 @@ from typing import Any
 from hybridnet.base.errors import ParameterError
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.documentation import documentation, signature_of
-from hybridnet.ops.core.handle import split_arguments
+from hybridnet.ops.core.handle import passed_over, split_arguments
 from hybridnet.ops.core.operator import Operator
 
 from .symbol import Symbol
@@ -125,6 +125,7 @@ def symbol_function(op: Operator, public: str) -> Callable[..., Symbol]:
         if op.variadic and "num_args" in kwargs:
             extra["num_args"] = kwargs.pop("num_args")
         inputs, attrs = split_arguments(op, args, kwargs)
+        attrs = passed_over(op, public, attrs)
         return Symbol.apply_operator(
             op, inputs, {**attrs, **extra}, name=name, out=out, attr=attr, hint=public
         )

@@ -167,3 +167,18 @@ def test_a_matrix_that_is_not_positive_gives_nan():
 def test_unknown_names_of_namespaces():
     with pytest.raises(AttributeError, match="did you mean one of gemm"):
         _ = mx.nd.linalg.gem2
+
+
+def test_what_an_operator_without_parameters_does_not_have_is_passed_over():
+    a, b = mx.nd.array([-1.0, 2.0]), mx.nd.array([0.0, 3.0])
+    with pytest.warns(UserWarning, match="broadcast_maximum: has no parameters; 'axis' is passed"):
+        assert mx.nd.broadcast_maximum(a, b, axis=1).asnumpy().tolist() == [0, 3]
+    with pytest.warns(UserWarning, match="relu: has no parameters; 'slope' is passed over"):
+        made = mx.sym.relu(mx.sym.var("x"), slope=2, name="r")
+    assert made.name == "r"
+    assert made.eval(x=a)[0].asnumpy().tolist() == [0, 2]
+    out = mx.nd.zeros((2,))
+    mx.nd.broadcast_maximum(a, rhs=b, out=out)
+    assert out.asnumpy().tolist() == [0, 3]
+    with pytest.raises(ParameterError, match="unknown parameter 'foo'"):
+        mx.nd.sum(a, foo=3)

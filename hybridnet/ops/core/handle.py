@@ -6,7 +6,8 @@ arithmetic, the fluent methods) is written once, here, in terms of that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, final
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = [
     "binary",
     "fluent",
     "operator_function",
+    "passed_over",
     "split_arguments",
     "with_names",
 ]
@@ -288,6 +290,34 @@ def fluent(name: str) -> Method:
     return method
 
 
+class _Everything(frozenset[str]):
+    """The set of all names."""
+
+    def isdisjoint(self, other: Iterable[Any]) -> bool:
+        return not other
+
+
+def passed_over(op: Operator, public: str, attrs: dict[str, Any]) -> dict[str, Any]:
+    """Leaves out what an operator without parameters was given by name, as MXNet does; warns.
+
+    Args:
+        op: the operator.
+        public: the name it was called by.
+        attrs: parameters and attributes that it was given. Arrays stay, to be refused.
+    """
+    if op.params or op.variadic:
+        return attrs
+    kept = {}
+    for name, value in attrs.items():
+        if name.startswith("__") or isinstance(value, Operand):
+            kept[name] = value
+        else:
+            warnings.warn(
+                f"{public}: has no parameters; {name!r} is passed over, as in MXNet", stacklevel=3
+            )
+    return kept
+
+
 def operator_function(op: Operator, kind: type[Operand], public: str) -> Method:
     """Makes the function users call: ``nd.exp(x, out=y)``.
 
@@ -301,6 +331,9 @@ def operator_function(op: Operator, kind: type[Operand], public: str) -> Method:
         most = min(most, 3)  # of more, one in the middle may be None
     # What is no parameter, whatever else is given by name.
     special = frozenset({"out", "attr", *op.inputs})
+    bare = not op.params and not op.variadic
+    if bare:  # whatever is given by name is looked at
+        special = _Everything()
 
     def function(*args: Any, **kwargs: Any) -> Any:
         given = kwargs.pop("name", None)
@@ -309,6 +342,8 @@ def operator_function(op: Operator, kind: type[Operand], public: str) -> Method:
         out = kwargs.pop("out", None)
         options = {"attr": kwargs.pop("attr")} if "attr" in kwargs else {}
         inputs, attrs = split_arguments(op, args, kwargs)
+        if bare and attrs:
+            attrs = passed_over(op, public, attrs)
         return kind.apply_operator(op, inputs, attrs, name=given, out=out, **options)
 
     function.__name__ = function.__qualname__ = public
