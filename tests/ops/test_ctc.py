@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hybridnet as mx
+from hybridnet import autograd, nd
 from hybridnet.base.errors import ParameterError, ShapeError
 
 _DATA = np.random.default_rng(0).normal(size=(4, 1, 3)).astype("float32")
@@ -76,3 +77,21 @@ def test_unfit_inputs_are_refused():
         mx.nd.CTCLoss(data, label, mx.nd.ones(3), use_label_lengths=True)
     with pytest.raises(ParameterError, match="blank_label must be one of 'first', 'last'"):
         mx.nd.CTCLoss(data, label, blank_label="middle")
+
+
+def test_steps_beyond_the_length_may_be_anything():
+    scores = np.random.default_rng(0).normal(size=(5, 2, 4)).astype("float32")
+    label, lengths = nd.array([[1, 2], [3, 0]]), nd.array([3, 5])
+    found = []
+    for filler in (0, np.nan):
+        given = scores.copy()
+        given[3:, 0] = filler
+        data = nd.array(given)
+        data.attach_grad()
+        with autograd.record():
+            loss = nd.CTCLoss(data, label, lengths, use_data_lengths=True)
+        loss.backward()
+        found.append((loss.asnumpy(), data.grad.asnumpy()))
+    for first, second in zip(*found, strict=True):
+        np.testing.assert_array_equal(first, second)
+    assert not found[1][1][3:, 0].any()

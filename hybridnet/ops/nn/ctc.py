@@ -127,6 +127,8 @@ def ctc_loss(
     length = label_lengths.astype("int32") if use_label_lengths else _lengths_of(label, padding)
     steps = data_lengths.astype("int32") if use_data_lengths else jnp.full(batch, time, "int32")
     states = at(jnp.full((batch, 2 * label.shape[1] + 1), blank, "int32"))[:, 1::2].set(label)
+    if use_data_lengths:  # what is beyond may be anything, NaN too, and has no gradient
+        data = jnp.where((jnp.arange(time)[:, None] < steps)[:, :, None], data, 0)
     scores = jax.nn.log_softmax(data.astype(wide(data.dtype)), axis=2)
     ends = _alignments(scores, states, blank, steps)
     last = jnp.take_along_axis(ends, 2 * length[:, None], 1, mode="clip")[:, 0]
