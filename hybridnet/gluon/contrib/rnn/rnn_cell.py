@@ -89,22 +89,25 @@ class VariationalDropoutCell(ModifierCell):
             return super().unroll(
                 length, inputs, begin_state, layout, merge_outputs, valid_length=valid_length
             )
-        # Inputs and outputs are dropped in all steps at once.
+        # A mask that all steps share is one Dropout of the whole sequence, drawn once along time.
         self.reset()
-        inputs, axis, F, batch_size = format_sequence(length, inputs, layout, True)
-        states = first_states(self, F, begin_state, inputs, batch_size)
-        if self.drop_inputs:
-            inputs = F.Dropout(inputs, p=self.drop_inputs, axes=(axis,))
-        outputs, states = self.base_cell.unroll(
-            length, inputs, states, layout, merge_outputs=True, valid_length=valid_length
+        sequence, time, F, batch_size = format_sequence(length, inputs, layout, True)
+
+        def dropped(whole: Any, share: float) -> Any:
+            return F.Dropout(whole, p=share, axes=(time,)) if share else whole
+
+        found, states = self.base_cell.unroll(
+            length,
+            dropped(sequence, self.drop_inputs),
+            first_states(self, F, begin_state, sequence, batch_size),
+            layout,
+            merge_outputs=True,
+            valid_length=valid_length,
         )
-        if self.drop_outputs:
-            outputs = F.Dropout(outputs, p=self.drop_outputs, axes=(axis,))
-        merge = isinstance(outputs, (NDArray, Symbol)) if merge_outputs is None else merge_outputs
-        outputs, _, _, _ = format_sequence(length, outputs, layout, merge)
-        if valid_length is not None:
-            outputs = mask_sequence(F, outputs, length, valid_length, axis, merge)
-        return outputs, states
+        found = dropped(found, self.drop_outputs)  # what is padded is 0, and stays that
+        if merge_outputs is False:
+            found = format_sequence(length, found, layout, False)[0]
+        return found, states
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(p_out = {self.drop_outputs}, p_state = {self.drop_states})"
