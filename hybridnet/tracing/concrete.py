@@ -338,9 +338,9 @@ class ConcreteFunction:
             return self._placed.apply(operands, scalars)
         call = self.call
         if tape.state.recording:
-            wanted = tuple(
-                i for i, x in enumerate(operands) if on_tape(x) and is_float(x.inferred_dtype)
-            )
+            taped = tuple(i for i, x in enumerate(operands) if on_tape(x))
+            # Whole numbers have gradients where they are alone, as of single operators.
+            wanted = tuple(i for i in taped if is_float(operands[i].inferred_dtype)) or taped
             call = call.training(wanted) if wanted else call
         outputs: list[NDArray] = NDArray.apply_call(call, operands, scalars, self.ctx)
         return outputs

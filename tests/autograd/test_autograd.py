@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridnet import autograd, cpu, nd
+from hybridnet import function as traced_function
 from hybridnet import np as mnp
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
 from hybridnet.ops.core.registry import get, register_gradient
@@ -1012,6 +1013,12 @@ def test_whole_numbers_have_gradients_through_what_moves_them(dtype):
         with pytest.warns(UserWarning, match="requires an array of floats"):
             made.backward()
         assert x.grad.dtype == x.dtype and (x.grad.asnumpy() == np.array(wanted)).all()
+        traced = traced_function(move)
+        with autograd.record():
+            made = traced(x)
+        with pytest.warns(UserWarning, match="requires an array of floats"):
+            made.backward()
+        assert (x.grad.asnumpy() == np.array(wanted)).all()
 
 
 def test_truth_values_used_twice_have_a_gradient():

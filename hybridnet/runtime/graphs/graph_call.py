@@ -214,7 +214,9 @@ class GraphCall(Call):
         key = wanted, config.do_mirror()
         made = self._training.get(key)
         if made is None:
-            given = [i for i in range(self.num_visible) if is_float(self.output_types[i].dtype)]
+            whole = not any(is_float(self.input_types[i].dtype) for i in wanted)
+            kinds = self.output_types[: self.num_visible]
+            given = [i for i, kind in enumerate(kinds) if whole or is_float(kind.dtype)]
             types = infer_types(self.graph, self.input_types)
             split = differentiate(self.graph, wanted, given, types)
             split = mirror(split, self.input_types, key[1])
@@ -303,11 +305,9 @@ class GraphCall(Call):
             operands = [*back.outputs[self.first_residual(split) :]]
             operands += [back.inputs[i] for i in split.uses]
         else:
-            positions = tuple(
-                i
-                for i, kind in enumerate(self.input_types)
-                if back.wanted[i] and is_float(kind.dtype)
-            )
+            wanted = tuple(i for i, want in enumerate(back.wanted) if want)
+            floats = tuple(i for i in wanted if is_float(self.input_types[i].dtype))
+            positions = floats or wanted
             call, numbers = self.joint_call(positions, given)
             operands = list(back.inputs)
         if all(number is None for number in numbers):
