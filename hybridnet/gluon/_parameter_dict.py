@@ -215,11 +215,46 @@ class ParameterDict:
             ParameterError, ShapeError: it does not fit.
             OSError: it cannot be read.
         """
-        arrays = {restore_prefix + name: array for name, array in read_arrays(filename).items()}
+        self.load_dict(
+            read_arrays(filename),
+            ctx,
+            allow_missing,
+            ignore_extra,
+            restore_prefix,
+            filename,
+            cast_dtype,
+            dtype_source,
+        )
+
+    def load_dict(
+        self,
+        param_dict: Mapping[str, NDArray],
+        ctx: Context | Sequence[Context] | None = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        restore_prefix: str = "",
+        filename: Any = None,
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
+        """Sets the values from arrays by name, as `load` does from a file.
+
+        Args:
+            param_dict: the arrays; ``arg:`` and ``aux:`` before a name count for nothing.
+            ctx, allow_missing, ignore_extra, restore_prefix, cast_dtype, dtype_source: see `load`.
+            filename: where the arrays come from, for messages.
+
+        Raises:
+            ParameterError, ShapeError: they do not fit.
+        """
+        arrays = {
+            restore_prefix + name.removeprefix("arg:").removeprefix("aux:"): array
+            for name, array in param_dict.items()
+        }
         load_values(
             self._params,
             arrays,
-            filename,
+            "param_dict" if filename is None else filename,
             ctx,
             allow_missing,
             ignore_extra,

@@ -194,3 +194,12 @@ def test_reflection_pads_mirror():
     np.testing.assert_array_equal(got.asnumpy(), wanted)
     with pytest.raises(ParameterError, match="must be a number or 8 of them"):
         nn.ReflectionPad2D((1, 1))
+
+
+def test_parameters_are_set_from_arrays_by_name():
+    params = gluon.ParameterDict("net_")
+    params.get("w", shape=(2,))
+    params.load_dict({"arg:w": nd.array([1, 2])}, restore_prefix="net_")
+    assert params["net_w"].data().asnumpy().tolist() == [1, 2]
+    with pytest.raises(ParameterError, match="param_dict: has no net_w"):
+        params.load_dict({})
