@@ -30,7 +30,6 @@ _CONTRIB: Final = {
     "pool with ROIAlign instead": "DeformablePSROIPooling PSROIPooling RROIAlign",
     "it is rarely used": "hawkesll",
     "apply BatchNorm and then relu": "BatchNormWithReLU",
-    "use Embedding with sparse_grad=True": "SparseEmbedding",
 }
 
 #: Namespace -> reason -> the names in it that are missing for that reason.

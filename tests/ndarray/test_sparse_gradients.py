@@ -29,6 +29,15 @@ def look_up(weight: Any, places: list[Any]) -> Any:
     return nd.Embedding(nd.array(places), weight, sparse_grad=True, **sizes)
 
 
+def test_the_gradient_of_a_sparse_embedding_does_so_by_itself() -> None:
+    weight = variable()
+    with autograd.record():
+        rows = nd.contrib.SparseEmbedding(nd.array([3, 1]), weight, input_dim=4, output_dim=3)
+    rows.backward()
+    assert rows.asnumpy().tolist() == _TABLE[[3, 1]].tolist()
+    assert weight.grad.indices.asnumpy().tolist() == [1, 3]
+
+
 def test_the_gradient_of_embedding_holds_the_rows_looked_up() -> None:
     weight = variable()
     assert weight.grad.stype == "row_sparse" and weight.grad.indices.shape == (0,)

@@ -27,6 +27,9 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         sample(_CUBE, np.array([1, 0, 1]), axis=1, size=2),
         sample(_X, np.array([0.0, 3.0]), skip=[1], size=2),
     ],
+    "_contrib_SparseEmbedding": [
+        sample(np.array([[0.0, 2.0], [2.0, 7.0]]), _CUBE[0], skip=[0], input_dim=3, output_dim=4)
+    ],
     "_contrib_index_array": [sample(_CUBE), sample(_CUBE, axes=(2, -2))],
     "_contrib_arange_like": [sample(_CUBE, step=0.5), sample(_CUBE, axis=-1, repeat=2)],
     "_contrib_getnnz": [sample(_CUBE), sample(_CUBE, axis=1)],

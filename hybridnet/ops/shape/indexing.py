@@ -223,7 +223,7 @@ def _embedding_rows(data: Any, grad: Any, *, input_dim: Annotated[int, Range(1)]
 def _embedding_gradient(back: Backward) -> Sequence[Any]:
     """With `sparse_grad`, the rows that were looked up; otherwise the default rule."""
     data, weight = back.inputs
-    if not back.attrs["sparse_grad"] or list(back.wanted) != [False, True]:
+    if not back.attrs.get("sparse_grad", True) or list(back.wanted) != [False, True]:
         return vjp_gradient(back)
     count = back.attrs["input_dim"]
     call, _ = get("_embedding_rows").bind({"input_dim": count})
@@ -257,5 +257,33 @@ def _embedding(
         sparse_grad: whether the gradient of the weight is a row-sparse array, which holds only
             the rows that were looked up. It is kept so by a variable with
             ``attach_grad(stype='row_sparse')``; in graphs all gradients are dense.
+    """
+    return jnp.take(weight, _within(data, weight.shape[0], "clip"), axis=0)
+
+
+@operator(
+    "_contrib_SparseEmbedding",
+    infer=_embedding_type,
+    complete=lambda shapes, *, input_dim, output_dim, **_: [shapes[0], (input_dim, output_dim)],
+    gradient=_embedding_gradient,
+)
+def _sparse_embedding(
+    data: Any,
+    weight: Any,
+    *,
+    input_dim: Annotated[int, Range(1)],
+    output_dim: Annotated[int, Range(1)],
+    dtype: DType = "float32",
+    deterministic: bool = False,
+) -> Any:
+    """Rows of a table, whose gradient is row-sparse; `Embedding` with `sparse_grad`.
+
+    Args:
+        data: positions, of any shape; those outside are clipped.
+        weight: (input_dim, output_dim).
+        input_dim: how many rows the table has.
+        output_dim: the length of each.
+        dtype: the element type of a weight that is made for this operator.
+        deterministic: without meaning here: sums are always in the same order.
     """
     return jnp.take(weight, _within(data, weight.shape[0], "clip"), axis=0)
