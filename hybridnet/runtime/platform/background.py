@@ -44,7 +44,7 @@ _WAITING: Final = (
 
 
 class _Left(SystemExit):
-    """Ends the Python part of work that is left behind; `threading` says nothing of this kind."""
+    """Ends the Python part of work that is left behind."""
 
 
 class _Exit:
@@ -206,7 +206,7 @@ def _note_untold() -> set[int]:
     goes on. Here it is to be raised once more instead.
     """
     untold: set[int] = set()
-    report = sys.unraisablehook
+    report, report_in_thread = sys.unraisablehook, threading.excepthook
 
     def note(unraisable: sys.UnraisableHookArgs) -> None:
         if unraisable.exc_type is _Left:
@@ -214,7 +214,11 @@ def _note_untold() -> set[int]:
         else:
             report(unraisable)
 
-    sys.unraisablehook = note
+    def note_in_thread(raised: threading.ExceptHookArgs) -> None:
+        if raised.exc_type is not _Left:  # which may come when what was to end has just ended
+            report_in_thread(raised)
+
+    sys.unraisablehook, threading.excepthook = note, note_in_thread
     return untold
 
 
