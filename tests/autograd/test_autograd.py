@@ -1021,6 +1021,16 @@ def test_whole_numbers_have_gradients_through_what_moves_them(dtype):
         assert (x.grad.asnumpy() == np.array(wanted)).all()
 
 
+def test_masks_beside_floats_have_no_gradient():
+    x = variable([1.0, 2.0])
+    with autograd.record():
+        y = nd.Dropout(x, p=0.5)
+        (slope,) = autograd.grad(y, [x], create_graph=True)
+        made = (slope * x).sum()
+    made.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), slope.asnumpy())
+
+
 def test_truth_values_used_twice_have_a_gradient():
     x = mnp.array([True, False], dtype="bool")
     x.attach_grad()

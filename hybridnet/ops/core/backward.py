@@ -165,6 +165,8 @@ def _of_whole_numbers(back: Backward) -> list[Any]:
     types = [x.type for x in back.inputs]
     if not wanted or back.call.takes_state or any(kind is None for kind in types):
         return none
+    if any(is_float(kind.dtype) for kind in types):  # they are masks or positions beside floats
+        return none
     floats = [
         tensor_type(kind.shape, FLOAT64) if i in wanted else kind for i, kind in enumerate(types)
     ]
