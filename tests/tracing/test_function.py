@@ -553,6 +553,7 @@ def test_repeated_calls_see_all_that_changes():
         np.testing.assert_array_equal(traced(y).asnumpy(), [5 * scale, 7 * scale])
 
 
+@pytest.mark.compiled
 def test_repeated_calls_take_views_pending_arrays_and_gradients():
     f = hn.function(lambda x: x * 2)
     rows = nd.array(np.arange(6.0).reshape(3, 2))
