@@ -129,20 +129,27 @@ def test_lcm_of_the_least_whole_number_ends_as_numpys(dtype):
 
 
 @pytest.mark.parametrize("a", [np.inf, np.nan, 3e38, 0.0, -1.0])
-def test_samples_end_for_parameters_that_are_none(a):
-    for made in (
-        nd.random.gamma(a, 1, shape=3), nd.random.gamma(1, a, shape=3), mnp.random.beta(a, 1, 3),
-        nd.random.poisson(a, shape=3), nd.random.negative_binomial(a, 0.5, shape=3),
-        nd.random.generalized_negative_binomial(a, a, shape=3),
-    ):  # fmt: skip
-        assert made.shape == (3,)
-        assert made.dtype == np.float32
-        made.wait_to_read()
+def test_samples_end_at_the_edges_of_parameters_and_are_refused_beyond(a):
+    draws = (
+        (lambda: nd.random.gamma(a, 1, shape=3), a > 0),
+        (lambda: nd.random.gamma(1, a, shape=3), a >= 0),
+        (lambda: mnp.random.beta(a, 1, 3), a > 0),
+        (lambda: nd.random.poisson(a, shape=3), a >= 0),
+        (lambda: nd.random.negative_binomial(a, 0.5, shape=3), a >= 0),
+        (lambda: nd.random.generalized_negative_binomial(a, a, shape=3), a >= 0),
+    )
+    for draw, is_parameter in draws:
+        if is_parameter:
+            made = draw()
+            assert made.shape == (3,)
+            assert made.dtype == np.float32
+            made.wait_to_read()
+        else:  # at the line in np, at the wait in nd, as in MXNet
+            with pytest.raises(MXNetError, match=f"must be >=? 0, got {a:g}"):
+                draw().wait_to_read()
     if a == np.inf:
         assert nd.random.gamma(a, 1, shape=2).asnumpy().tolist() == [np.inf, np.inf]
         assert nd.random.poisson(a, shape=2).asnumpy().tolist() == [np.inf, np.inf]
-    elif not a >= 0:
-        assert np.isnan(nd.random.poisson(a, shape=2).asnumpy()).all()
 
 
 @pytest.mark.parametrize("call", [nd.argmax, nd.argmin, nd.max, nd.min])

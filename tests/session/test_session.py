@@ -225,6 +225,7 @@ def test_what_is_compiled_is_only_dispatched(monkeypatch):
             runner.run(request, [np.ones((2, 2), "float32")])  # another program
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     "dtype", ["float32", "float64", "int64", "int32", "float16", "uint8", "bool"]
 )

@@ -1269,6 +1269,7 @@ def test_calls_do_not_pile_anything_up():
     assert f.cache_info() == (1019, 1, 1)
 
 
+@pytest.mark.compiled
 def test_a_captured_buffer_is_updated_where_it_is():
     """What a call overwrites, and nobody else holds, gives its memory to the result."""
     w = nd.zeros((1024,))
