@@ -207,12 +207,32 @@ def _find(name: str) -> ModuleType | None:
         return found
     if owner is None:
         return None
+    if type(found).__module__.partition(".")[0] == _OURS:
+        return _Functions(f"{owner.__name__}.{leaf}", found)
     try:
         return importlib.import_module(f"{_OURS}.{name}")
     except _Nowhere as error:
         if error.sought != name:
             raise  # a module that the module needs
         return None
+
+
+@final
+class _Functions(ModuleType):
+    """A module of MXNet's that is an object here, whose methods are the functions.
+
+    Python puts what it has imported into the package around it, in the object's place.
+    """
+
+    def __init__(self, name: str, functions: Any) -> None:
+        super().__init__(name, functions.__doc__)
+        self._functions = functions
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._functions, name)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._functions)
 
 
 def _adapt(module: ModuleType, name: str) -> ModuleType:

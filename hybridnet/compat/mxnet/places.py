@@ -43,8 +43,6 @@ PLACES: Final[dict[str, str]] = {
     "numpy_extension.utils": "numpy_extension",
     "optimizer.contrib": "optimizer",
     "symbol._internal": "symbol",
-    "symbol.numpy.linalg": "symbol.numpy",
-    "symbol.numpy.random": "symbol.numpy",
     "symbol.numpy_extension": "numpy_extension",
     "symbol.op": "symbol",
     "symbol.sparse": "symbol",

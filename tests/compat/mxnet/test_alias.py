@@ -49,6 +49,14 @@ def test_mxnets_places_lead_somewhere_or_say_that_they_do_not(mx, name):
         assert module.__name__.startswith("hybridnet.")
 
 
+def test_a_module_of_mxnets_may_be_an_object_here(mx):
+    import mxnet.symbol.numpy.random as random
+    from mxnet.symbol.numpy.random import normal
+
+    assert random.normal == normal == hn.sym.np.random.normal  # which Python has replaced
+    assert isinstance(random.normal(size=(2,)), hn.sym.Symbol)
+
+
 def test_missing_names_say_what_to_use(mx):
     with pytest.raises(NotSupportedError, match="rtc of MXNet is not supported.*extending.md"):
         _ = mx.rtc
