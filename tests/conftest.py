@@ -9,6 +9,7 @@ import signal
 import sys
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,6 +24,9 @@ os.environ["HYBRIDNET_CACHE_DIR"] = "off"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # The lowerings that every installation has; test_onednn.py and test_winograd.py are about others.
 os.environ["HYBRIDNET_ONEDNN"] = "0"
+
+# Other processes find what tests define by its module's name, tests.gluon.data.test_workers, say.
+sys.path.append(str(Path(__file__).parents[1]))
 
 # Programs that a test may compile without the cache's dropping any.
 _ROOM = 512
