@@ -196,7 +196,7 @@ def _stop(threads: Collection[int], *, imports_end: bool = False) -> None:
         frames = sys._current_frames()
         running = {each for each in running if not is_done(frames.get(each))}
         if monotonic() > begun + _PATIENCE:
-            running = {each for each in running if _is_computing(frames[each])}
+            running = {each for each in running - untold if _is_computing(frames[each])}
 
 
 def _note_untold() -> set[int]:
@@ -233,7 +233,7 @@ def _is_importing(frame: FrameType | None) -> bool:
 def _is_held_up(frame: FrameType) -> bool:
     """Whether a thread waits for the lock without which no import begins."""
     return frame.f_globals.get("__name__") == "importlib._bootstrap" and (
-        frame.f_code.co_name == "_get_module_lock"
+        frame.f_code.co_name in ("_get_module_lock", "cb")  # its callback, too
     )
 
 
