@@ -122,7 +122,7 @@ def chain(taped: bool) -> Parts:
 def step() -> Parts:
     """One training step of the small multilayer perceptron of ``eager.py``."""
     network = MLP(64, 128, 32)
-    data, label = (hn.nd.array(array) for array in network.batch())
+    data, label = (hn.nd.array(array) for array in network.batches()[0])
     net, loss_of = network.block(hn), hn.gluon.loss.SoftmaxCrossEntropyLoss()
     net.initialize()
     net(data)
@@ -138,7 +138,7 @@ def step() -> Parts:
         if turn == _TURNS // 2:  # compiled by now
             parts = Parts()
             parts.watch(launch, "_launch", "  of that: launch, which is")
-            parts.watch(Segment, "live", "    finding what is alive")
+            parts.watch(Segment, "find_live", "    finding what is alive")
             parts.watch(Segment, "code", "    its structure")
             parts.watch(Shelf, "next", "    finding the program")
             parts.watch(program, "dispatch", "    XLA's dispatch")

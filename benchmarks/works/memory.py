@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import gc
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def _ours() -> Runner:
         programs = (cache.statistics().hot - before) / _STEPS
         return _facts(turn) | {"programs": programs}
 
-    return hybrid(turn, lambda: _loss(step().asnumpy()), facts)
+    return hybrid(turn, lambda: _loss(step()), facts)
 
 
 def _jax_jit() -> Runner:
@@ -90,13 +91,14 @@ def _jax_jit() -> Runner:
 
     network = ResNet18()
     state, run = jax_step(network)
-    data, label = (jnp.asarray(array) for array in network.batch())
-    compiled = jax.jit(run, donate_argnums=0).lower(state, data, label).compile()
+    batches = [tuple(map(jnp.asarray, batch)) for batch in network.batches()]
+    compiled = jax.jit(run, donate_argnums=0).lower(state, *batches[0]).compile()
+    given = cycle(batches)
 
-    def step() -> Any:
+    def step() -> Array:
         nonlocal state
-        state, losses = compiled(state, data, label)
-        return losses
+        state, losses = compiled(state, *next(given))
+        return np.asarray(losses)
 
     turn = waited(step, lambda: jax.block_until_ready(state))
     return plain(turn, lambda: _loss(step()), facts=lambda: _facts(turn) | {"programs": 1.0})

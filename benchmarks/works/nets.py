@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from works.layers import (
     LSTM,
     Activation,
@@ -29,12 +27,11 @@ from works.layers import (
     statistics,
 )
 from works.runner import Array
+from works.training import random_batches
 
 _RELU = Activation("relu")
 _TANH = Activation("tanh")
 _IMAGENET = 1000
-#: So few that caches are no better with one; no divisor of a power of two, after which one looks.
-_BATCHES = 3
 
 
 @dataclass(frozen=True)
@@ -76,14 +73,7 @@ class Net:
 
         (hybridnet would notice, and compute once what follows from it.)
         """
-        random = np.random.default_rng(1)
-        return [
-            (
-                random.standard_normal(self.data_shape, dtype=np.float32),
-                random.integers(0, self.classes, self.batch_size),
-            )
-            for _ in range(_BATCHES)
-        ]
+        return random_batches(self.data_shape, self.batch_size, self.classes)
 
 
 def mlp(inputs: int, hidden: int, batch: int) -> Net:

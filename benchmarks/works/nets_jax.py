@@ -183,10 +183,10 @@ def training(net: Net) -> Runner:
         [(jnp.asarray(images_last(data)), jnp.asarray(label)) for data, label in net.batches()]
     )
 
-    def once() -> Any:
+    def once() -> float:
         nonlocal state
         state, value = step(state, *next(given))
-        return value
+        return float(value)
 
     turn = waited(once, lambda: jax.block_until_ready(state))
     return plain(turn, lambda: losses(once))

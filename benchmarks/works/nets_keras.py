@@ -23,7 +23,7 @@ from works.layers import (
     images_last,
 )
 from works.nets import Net
-from works.runner import Array, Runner, each, losses, plain, waited
+from works.runner import Array, Runner, each, losses, plain
 from works.training import EPSILON, KEEP
 
 
@@ -150,11 +150,7 @@ def training(net: Net) -> Runner:
         optimizer.apply_gradients(zip(slopes, model.trainable_variables, strict=True))
         return loss
 
-    last: Any = None
+    def once() -> float:
+        return step(*next(given)).numpy()
 
-    def once() -> Any:
-        nonlocal last
-        last = step(*next(given))
-        return last
-
-    return plain(waited(once, lambda: last.numpy()), lambda: losses(once))
+    return plain(each(once), lambda: losses(once))

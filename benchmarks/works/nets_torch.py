@@ -21,7 +21,7 @@ from works.layers import (
     first_values,
 )
 from works.nets import Net
-from works.runner import Runner, each, fastest, losses, pytorch, waited
+from works.runner import Runner, each, fastest, losses, pytorch
 from works.training import EPSILON, KEEP
 
 
@@ -147,15 +147,15 @@ def _training(net: Net, last: bool, compiled: bool) -> Runner:
     module = torch.compile(module) if compiled else module
     loss_of = torch.nn.CrossEntropyLoss()
 
-    def step() -> Any:
+    def step() -> float:
         data, label = next(given)
         optimizer.zero_grad()
         loss = loss_of(module(data), label)
         loss.backward()
         optimizer.step()
-        return loss
+        return loss.item()
 
-    return pytorch(waited(step, lambda: None), lambda: losses(lambda: step().detach()))
+    return pytorch(each(step), lambda: losses(step))
 
 
 def _either(make: Callable[[Net, bool, bool], Runner], net: Net, compiled: bool) -> Runner:

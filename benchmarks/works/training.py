@@ -1,36 +1,41 @@
-"""Training steps of one network by every contestant: same weights, same batch, same optimizer.
+"""Training steps of one network by every contestant: same weights, same batches, same optimizer.
 
 A `Network` is written three times: as a gluon block, which serves hybridnet and MXNet alike, as
 functions of JAX arrays that use the lowerings of hybridnet's operators, and as functions of
 PyTorch's. All are trained by gradient descent with momentum and weight decay on the mean cross
-entropy; the answer that is compared are the losses of the first steps.
+entropy, on batches in turn, and the losses are read at each step, as users do; the answer that is
+compared are those of the first steps.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import cycle
 from typing import Any, ClassVar
 
 import numpy as np
 
-from works.runner import Array, Runner, hybrid, losses, plain, pytorch, waited
+from works.runner import Array, Runner, each, hybrid, losses, plain, pytorch, waited
 
 LEARNING_RATE, MOMENTUM, WEIGHT_DECAY = 0.02, 0.9, 1e-4
 #: Of batch normalization: added to the variance, and the share of the old moving statistics.
 EPSILON, KEEP = 1e-5, 0.9
+#: So few that caches are no better with one; no divisor of a power of two, after which hybridnet
+#: looks whether inputs stay the same.
+BATCHES = 3
 
 
 class Network(ABC):
-    """A network, its batch, and its forward pass in every framework.
+    """A network, its batches, and its forward pass in every framework.
 
     Attributes:
         shapes: of the parameters by name, in the order in which the gluon block collects them.
             Those named ``*_gamma`` start at 1, other vectors at 0.
         statistics: channels of each batch normalization, in order.
-        data_shape: of the batch, which is on `batch_axis`.
+        data_shape: of a batch, which is on `batch_axis`.
         batch_axis: see `data_shape`.
     """
 
@@ -63,15 +68,22 @@ class Network(ABC):
 
         return {name: first(name, shape) for name, shape in self.shapes.items()}
 
-    def batch(self) -> tuple[Array, Array]:
-        """Random data and labels."""
-        random = np.random.default_rng(1)
-        data = random.standard_normal(self.data_shape, dtype=np.float32)
-        return data, random.integers(0, 10, self.data_shape[self.batch_axis])
+    def batches(self) -> list[tuple[Array, Array]]:
+        """Random data and labels, which are taken in turn."""
+        return random_batches(self.data_shape, self.batch_size, 10)
 
     @property
     def batch_size(self) -> int:
         return self.data_shape[self.batch_axis]
+
+
+def random_batches(shape: Sequence[int], size: int, classes: int) -> list[tuple[Array, Array]]:
+    """Returns `BATCHES` batches of data of this shape and of so many labels."""
+    random = np.random.default_rng(1)
+    return [
+        (random.standard_normal(shape, dtype=np.float32), random.integers(0, classes, size))
+        for _ in range(BATCHES)
+    ]
 
 
 def contestants(network: Network) -> dict[str, Callable[[], Runner]]:
@@ -98,12 +110,12 @@ def hybridized(network: Network) -> dict[str, Callable[[], Runner]]:
 
 def gluon_step(
     network: Network, mx: Any, hybridized: bool = False
-) -> tuple[Callable[[], Any], Callable[[], None]]:
+) -> tuple[Callable[[], Array], Callable[[], None]]:
     """Returns the step of an eager loop in this package, and what waits for its results."""
-    data, label = (mx.nd.array(array) for array in network.batch())
+    batches = [tuple(map(mx.nd.array, batch)) for batch in network.batches()]
     net, loss_of = network.block(mx), mx.gluon.loss.SoftmaxCrossEntropyLoss()
     net.initialize()
-    net(data)  # so that deferred shapes are known
+    net(batches[0][0])  # so that deferred shapes are known
     learned = [param for param in net.collect_params().values() if param.grad_req != "null"]
     for param, value in zip(learned, network.initial().values(), strict=True):
         if param.shape != value.shape:
@@ -117,14 +129,15 @@ def gluon_step(
         loss_of.hybridize(static_alloc=True, static_shape=True)
     settings = {"learning_rate": LEARNING_RATE, "momentum": MOMENTUM, "wd": WEIGHT_DECAY}
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd", settings)
-    batch_size = network.batch_size
+    batch_size, given = network.batch_size, cycle(batches)
 
-    def step() -> Any:
+    def step() -> Array:
+        data, label = next(given)
         with mx.autograd.record():
             loss = loss_of(net(data), label)
         loss.backward()
         trainer.step(batch_size)
-        return loss
+        return loss.asnumpy()
 
     def wait() -> None:
         for param in net.collect_params().values():
@@ -137,14 +150,14 @@ def _ours(network: Network, hybridized: bool = False) -> Runner:
     import hybridnet as hn
 
     step, wait = gluon_step(network, hn, hybridized)
-    return hybrid(waited(step, wait), lambda: losses(lambda: step().asnumpy()))
+    return hybrid(waited(step, wait), lambda: losses(step))
 
 
 def _mxnet(network: Network, hybridized: bool) -> Runner:
     import mxnet as mx
 
     step, wait = gluon_step(network, mx, hybridized)
-    return plain(waited(step, wait), lambda: losses(lambda: step().asnumpy()))
+    return plain(waited(step, wait), lambda: losses(step))
 
 
 # JAX ----------------------------------------------------------------------------------------------
@@ -188,12 +201,12 @@ def _jax(network: Network, compiled: bool) -> Runner:
     state, run = jax_step(network)
     if compiled:
         run = jax.jit(run, donate_argnums=0)
-    data, label = (jnp.asarray(array) for array in network.batch())
+    given = cycle([tuple(map(jnp.asarray, batch)) for batch in network.batches()])
 
-    def step() -> Any:
+    def step() -> Array:
         nonlocal state
-        state, losses = run(state, data, label)
-        return losses
+        state, losses = run(state, *next(given))
+        return np.asarray(losses)
 
     turn = waited(step, lambda: jax.block_until_ready(state))
     return plain(turn, lambda: losses(step))
@@ -222,20 +235,18 @@ def _torch(network: Network) -> Runner:
         for name, array in network.initial().items()
     }
     moving = [(torch.zeros(n), torch.ones(n)) for n in network.statistics]
-    data, label = (torch.from_numpy(array) for array in network.batch())
+    given = cycle([tuple(map(torch.from_numpy, batch)) for batch in network.batches()])
     optimizer = torch.optim.SGD(params.values(), LEARNING_RATE, MOMENTUM, weight_decay=WEIGHT_DECAY)
 
-    def step() -> Any:
+    def step() -> float:
+        data, label = next(given)
         optimizer.zero_grad()
         loss = torch.nn.functional.cross_entropy(network.torch(params, moving, data), label)
         loss.backward()
         optimizer.step()
-        return loss
+        return loss.item()
 
-    def answer() -> Array:
-        return losses(lambda: step().detach())
-
-    return pytorch(waited(step, lambda: None), answer)
+    return pytorch(each(step), lambda: losses(step))
 
 
 def torch_normalize(data: Any, gamma: Any, beta: Any, moving: tuple[Any, Any]) -> Any:

@@ -20,6 +20,8 @@ __all__: list[str] = []
 
 # Of a part of a region along an axis, on maps that have fewer pixels.
 _MOST_SAMPLES: Final = 256
+# A part of so many pixels, or of infinitely many, has its samples outside of any map.
+_ENDLESS: Final = 2.0**20
 
 
 class _Regions(NamedTuple):
@@ -55,7 +57,8 @@ def _regions(
         wanted = jnp.maximum(jnp.ceil(length / count), 0)
         # A part much larger than the map is no region of it: infinite ones had no end.
         most = max(2 * size, _MOST_SAMPLES)
-        adaptive = jnp.where(wanted < most, wanted, most).astype("int32")
+        adaptive = jnp.where(wanted < most, wanted, jnp.where(wanted < _ENDLESS, most, 1))
+        adaptive = adaptive.astype("int32")
         samples.append(jnp.full(len(rois), ratio, "int32") if ratio > 0 else adaptive)
     number = image.astype("int32")
     there = (number >= 0) & (number < data[0])
