@@ -6,6 +6,7 @@ updater(0, weight.grad, weight)
 
 from .adam import FTML, Adam, Adamax, Nadam
 from .adaptive import AdaDelta, AdaGrad, Ftrl, RMSProp
+from .json_form import optimizer_from_json, optimizer_to_json
 from .layerwise import LAMB, LARS
 from .optimizer import Optimizer, Step, create, register
 from .sgd import DCASGD, NAG, SGD, SGLD, Signum, Test
@@ -33,5 +34,7 @@ __all__ = [
     "Updater",
     "create",
     "get_updater",
+    "optimizer_from_json",
+    "optimizer_to_json",
     "register",
 ]

@@ -24,7 +24,7 @@ from hybridnet.base.dtype import BFLOAT16
 from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.ndarray import NDArray
 
-__all__ = ["dump_states", "load_states"]
+__all__ = ["decode_value", "dump_states", "encode_value", "load_states"]
 
 _KEY: Final = "hybridnet_states"
 _DTYPE_OF: Final[dict[str, np.dtype[Any]]] = {
@@ -51,7 +51,7 @@ def dump_states(value: Any) -> bytes:
         ParameterError: something in it is none of these.
     """
     arrays: list[NDArray] = []
-    structure = json.dumps(_encode(value, arrays, "states"))
+    structure = json.dumps(encode_value(value, arrays, "states"))
     header: dict[str, Any] = {"__metadata__": {_KEY: structure}}
     blobs = []
     end = 0
@@ -96,7 +96,7 @@ def load_states(data: bytes, place: Callable[[np.ndarray[Any, Any]], NDArray]) -
         raise _damaged(f"the header must hold {_KEY!r} in its metadata", "none")
     body = memoryview(data)[8 + size :]
     arrays = {name: place(_array(body, name, entry)) for name, entry in header.items()}
-    return _decode(_parse(metadata[_KEY], "the structure"), arrays)
+    return decode_value(_parse(metadata[_KEY], "the structure"), arrays)
 
 
 def _is_pickle(data: bytes) -> bool:
@@ -133,7 +133,7 @@ def _array(body: memoryview, name: str, entry: Any) -> np.ndarray[Any, Any]:
     return np.frombuffer(body[begin:end], np.uint8).view(dtype).reshape(shape)
 
 
-def _encode(value: Any, arrays: list[NDArray], where: str) -> Any:
+def encode_value(value: Any, arrays: list[NDArray], where: str) -> Any:
     """Returns a value as JSON can hold it; its arrays are appended to a list."""
     if value is None or isinstance(value, _PLAIN):
         return value
@@ -145,11 +145,11 @@ def _encode(value: Any, arrays: list[NDArray], where: str) -> Any:
     if isinstance(value, (tuple, list)):
         kind = "tuple" if isinstance(value, tuple) else "list"
         items = enumerate(value)
-        return {kind: [_encode(item, arrays, f"{where}[{i}]") for i, item in items]}
+        return {kind: [encode_value(item, arrays, f"{where}[{i}]") for i, item in items]}
     if isinstance(value, dict):
         return {
             "dict": [
-                [_encode(key, arrays, where), _encode(item, arrays, f"{where}[{key!r}]")]
+                [encode_value(key, arrays, where), encode_value(item, arrays, f"{where}[{key!r}]")]
                 for key, item in value.items()
             ]
         }
@@ -159,8 +159,8 @@ def _encode(value: Any, arrays: list[NDArray], where: str) -> Any:
     )
 
 
-def _decode(node: Any, arrays: dict[str, NDArray]) -> Any:
-    """Returns the value that `_encode` was given."""
+def decode_value(node: Any, arrays: dict[str, NDArray]) -> Any:
+    """Returns the value that `encode_value` was given."""
     if node is None or isinstance(node, _PLAIN):
         return node
     try:
@@ -168,11 +168,11 @@ def _decode(node: Any, arrays: dict[str, NDArray]) -> Any:
         if kind == "array":
             return arrays[content]
         if kind == "tuple":
-            return tuple([_decode(item, arrays) for item in content])
+            return tuple([decode_value(item, arrays) for item in content])
         if kind == "list":
-            return [_decode(item, arrays) for item in content]
+            return [decode_value(item, arrays) for item in content]
         if kind == "dict":
-            return {_decode(key, arrays): _decode(item, arrays) for key, item in content}
+            return {decode_value(key, arrays): decode_value(item, arrays) for key, item in content}
     except (AttributeError, TypeError, ValueError, KeyError) as error:
         if isinstance(error, FormatError):
             raise

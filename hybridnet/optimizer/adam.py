@@ -128,6 +128,7 @@ class Nadam(ListOptimizer):
         kwargs: see `Optimizer`.
     """
 
+    running = ("m_schedule",)
     num_states = 2  # the running means of the gradient and its square
 
     def __init__(

@@ -88,6 +88,9 @@ class LARS(MomentumOptimizer):
         kwargs: see `Optimizer`.
     """
 
+    running = ("last_lr", "cur_lr")
+    by_name = True
+
     def __init__(
         self,
         momentum: float = 0.0,

@@ -88,12 +88,19 @@ class Optimizer:
         num_update: the greatest number of updates that any one weight has had.
         aggregate_num: 0 if `update` takes one weight at a time; else it takes lists too.
         master_first: whether the float32 copy of a weight stands before the rest of its state.
+        running: names of the numbers that an update changes in the optimizer itself, beside its
+            counts; parameter servers keep them with the states.
+        draws: whether an update draws random numbers.
+        by_name: whether an update depends on the names of weights.
 
     Raises:
         ParameterError: `param_idx2name` is no dict.
     """
 
     master_first: ClassVar[bool] = True
+    running: ClassVar[tuple[str, ...]] = ()
+    draws: ClassVar[bool] = False
+    by_name: ClassVar[bool] = False
 
     #: The registered classes by lower-case name.
     opt_registry: ClassVar[dict[str, type[Optimizer]]] = {}

@@ -157,6 +157,8 @@ class SGLD(ListOptimizer):
         kwargs: see `Optimizer`.
     """
 
+    draws = True
+
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) by one step."""
         for step in self.steps(index, weight, grad, state):

@@ -37,7 +37,7 @@ BELOW = {
     "lr_scheduler": ("registry",),
     "initializer": ("random", "registry"),
     "optimizer": ("lr_scheduler", "ndarray"),
-    "kv": ("kvstore", "optimizer"),
+    "kv": ("kvstore", "optimizer", "random"),
     "metric": ("ndarray", "registry"),
     "name": ("base",),
     "attribute": ("base",),
@@ -118,6 +118,7 @@ INSIDE = {
         ".": ("sampler", "threads", "workers"),
     },
     "gluon/data/vision": {"transforms": (), ".": ("transforms",)},
+    "kvstore": {"supervise": (".",), ".": ()},
     "ndarray": {"sparse": (".",), ".": ()},
     "ops": {
         "host": (),
@@ -193,6 +194,7 @@ OUTSIDE = {
         "image": "draws boxes",
     },
     "matplotlib": {"cli": "draws what a training run did"},
+    "ray": {"kvstore": "places and names processes on the machines of a cluster"},
     "rich": {"cli": "tables and progress"},
     "threadpoolctl": {
         "base": "loads it at its first use",
@@ -216,6 +218,8 @@ LATE = {
     "hybridnet/cli/main.py: hybridnet.cli.cache.run_cache": "brings in JAX; help must not wait",
     "hybridnet/cli/main.py: hybridnet.cli.train.train": "brings in JAX; help must not wait",
     "hybridnet/cli/train.py: hybridnet.cli.report": "draws with an extra",
+    "kvstore/cluster.py: fcntl": "only POSIX has it; only one setting needs it",
+    "kvstore/supervise/ray.py: ray": "an extra",
     "hybridnet/ndarray/sparse/csr.py: scipy.sparse": "may be missing; only one method needs it",
     "hybridnet/runtime/programs/compiling.py: jax._src.lib.xla_client": "private to JAX",
     "hybridnet/runtime/programs/compiling.py: jax._src.lax.linalg.initialize_lapack": (

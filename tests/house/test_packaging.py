@@ -12,7 +12,11 @@ def test_every_folder_of_code_is_packaged():
         ".".join(path.parent.relative_to(ROOT).parts)
         for path in (ROOT / "hybridnet").rglob("__init__.py")
     }
-    folders |= {f"hybridnet.{name}" for name in ("engine", "kvstore")}
+    folders |= {
+        ".".join(("hybridnet", *path.parent.relative_to(ROOT).parts))
+        for name in ("engine", "kvstore")
+        for path in (ROOT / name).rglob("__init__.py")
+    }
     assert listed == folders
 
 

@@ -102,6 +102,10 @@ class BaseSparseNDArray(NDArray):
         """Returns an array with other values at the same positions."""
         return self.of(data, self._aux, self.shape, self._exact)
 
+    def parts(self) -> tuple[NDArray, ...]:
+        """Returns the values and their positions, with what room there is; waits for nothing."""
+        return (self._data, *self._aux)
+
     # -- what each kind says -----------------------------------------------------------------
 
     @abstractmethod

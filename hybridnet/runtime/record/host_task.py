@@ -9,12 +9,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, final
 
 import numpy as np
 
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError
+from hybridnet.base.host_array import HostArray
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core.call import Types
 
@@ -22,8 +23,9 @@ from ..observe import journal
 from ..segments.segment import Value
 from . import recorder
 from .failures import fail
+from .waiting import ready_array, settled
 
-__all__ = ["awaited", "awaited_ends", "failed", "push_task"]
+__all__ = ["awaited", "awaited_ends", "failed", "push_async_task", "push_task"]
 
 #: The type of what stands for a task's having run.
 _NOTHING: Final = tensor_type((0,), np.dtype(np.bool_))
@@ -109,50 +111,143 @@ def push_task(
     Raises:
         MXNetError: inside a trace, which is one program and has no host tasks.
     """
-    if recorder.current_trace() is not None:
-        raise MXNetError(f"{name or 'a host task'} cannot be part of a traced function")
-    for value in reads:
-        if value.segment is not None:
-            recorder.launch(value.segment)
-    origin = engine.caller_origin(1)
-    made = [Value(kind) for kind in types]
-    var = engine.new_variable()
-    ends = awaited_ends()
-    for value in (*made, *ends):
-        value.var = var
-    waits = tuple({value.var for value in reads if value.var is not None})
+    task = _HostTask(reads, types, name, engine.caller_origin(1))
 
     def run() -> None:
-        # What could not be read is one failure, however many tasks it takes along. It is not
-        # raised here, where nobody would be told.
-        broken = next((value.error for value in reads if value.error is not None), None)
-        if broken is not None:
-            fail([*made, *ends], broken)
+        arrays = task.arrays()
+        if arrays is None:
             return
         try:
-            arrays = fn(*(recorder.ready_array(value) for value in reads))
-            for value, array in zip(made, arrays, strict=True):
-                value.array = array
-            for value in ends:
-                value.array = True
-        except BaseException as caught:
-            error = caught
-            if not isinstance(error, MXNetError):
-                where = journal.ranges([origin])
-                pushed = f"; pushed at {where}" if where else ""
-                error = OpError(f"{name or 'host task'} failed: {caught}{pushed}")
-                error.__cause__ = caught
-            fail([*made, *ends], error)
-            if not isinstance(caught, Exception):
-                raise
+            task.settle(fn(*arrays))
+        except BaseException as error:
+            task.give_up(error)
 
     engine.push(
         run,
-        reads=waits,
-        writes=(var, *writes),
+        reads=task.waits,
+        writes=(task.var, *writes),
         priority=priority,
         lane=lane,
         name=name,
-        origin=origin,
+        origin=task.origin,
     )
-    return made
+    return task.made
+
+
+def push_async_task(
+    fn: Callable[..., None],
+    reads: Sequence[Value],
+    types: Types,
+    *,
+    writes: Sequence[engine.Var] = (),
+    priority: int = 0,
+    lane: str = "copy",
+    name: str | None = None,
+) -> list[Value]:
+    """Pushes ``fn(done, *arrays)`` to the engine: work that goes on when `fn` has returned.
+
+    It ends when ``done(result)`` is called, once and by whichever thread, with one array for each
+    of `types`, or with the exception that it failed by. The arrays that `fn` gets are NumPy's,
+    which it must not write; they stay as they are as long as it holds them. Everything else is as
+    with `push_task`.
+    """
+    task = _HostTask(reads, types, name, engine.caller_origin(1))
+
+    def run(complete: Callable[[], None]) -> None:
+        def done(result: Sequence[Any] | BaseException) -> None:
+            try:
+                if isinstance(result, BaseException):
+                    raise result
+                task.settle(result)
+            except Exception as error:
+                task.give_up(error)
+            complete()
+
+        arrays = task.arrays(settled)
+        if arrays is None:
+            complete()
+            return
+        try:
+            fn(done, *map(_in_host_memory, arrays))
+        except Exception as error:
+            done(error)
+
+    engine.push_async(
+        run,
+        reads=task.waits,
+        writes=(task.var, *writes),
+        priority=priority,
+        lane=lane,
+        name=name,
+        origin=task.origin,
+    )
+    return task.made
+
+
+@final
+class _HostTask:
+    """What a host task reads and makes, and how it fails.
+
+    Args:
+        reads: the Values it reads.
+        types: of what it makes.
+        name: for messages.
+        origin: where it was asked for.
+    """
+
+    __slots__ = ("_ends", "_name", "_reads", "made", "origin", "var", "waits")
+
+    def __init__(
+        self, reads: Sequence[Value], types: Types, name: str | None, origin: engine.Origin | None
+    ) -> None:
+        if recorder.current_trace() is not None:
+            raise MXNetError(f"{name or 'a host task'} cannot be part of a traced function")
+        for value in reads:
+            if value.segment is not None:
+                recorder.launch(value.segment)
+        self.origin = origin
+        self.made = [Value(kind) for kind in types]
+        self.var = engine.new_variable()
+        self._ends = awaited_ends()
+        for value in (*self.made, *self._ends):
+            value.var = self.var
+        self.waits = tuple({value.var for value in reads if value.var is not None})
+        self._reads = reads
+        self._name = name
+
+    def arrays(self, of: Callable[[Value], Any] = ready_array) -> list[Any] | None:
+        """Returns what it reads; None where something could not be made: the task fails, too."""
+        # What could not be read is one failure, however many tasks it takes along. It is not
+        # raised here, where nobody would be told.
+        broken = next((value.error for value in self._reads if value.error is not None), None)
+        if broken is None:
+            try:
+                return [of(value) for value in self._reads]
+            except BaseException as error:
+                self.give_up(error)
+                return None
+        fail([*self.made, *self._ends], broken)
+        return None
+
+    def settle(self, arrays: Sequence[Any]) -> None:
+        """Takes what was made."""
+        for value, array in zip(self.made, arrays, strict=True):
+            value.array = array
+        for value in self._ends:
+            value.array = True
+
+    def give_up(self, caught: BaseException) -> None:
+        """Notes why nothing was made; raises what is no mere error."""
+        error = caught
+        if not isinstance(error, MXNetError):
+            where = journal.ranges([self.origin])
+            pushed = f"; pushed at {where}" if where else ""
+            error = OpError(f"{self._name or 'host task'} failed: {caught}{pushed}")
+            error.__cause__ = caught
+        fail([*self.made, *self._ends], error)
+        if not isinstance(caught, Exception):
+            raise caught
+
+
+def _in_host_memory(array: Any) -> np.ndarray[Any, Any]:
+    return array.numpy if isinstance(array, HostArray) else np.asarray(array)

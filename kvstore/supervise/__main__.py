@@ -1,0 +1,10 @@
+"""``python -m hybridnet.kvstore.supervise``: see `tether`."""
+
+from __future__ import annotations
+
+import sys
+
+from hybridnet.kvstore.supervise.tether import main
+
+if __name__ == "__main__":
+    sys.exit(main())

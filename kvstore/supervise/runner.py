@@ -1,0 +1,236 @@
+"""Runs a job: starts processes, waits for their ends and for signals, does what the policy says.
+
+Guarantee: when `run_job` returns or raises, no process that it started lives, and the files of the
+run in memory are gone. When this process is killed, the kernel ends those on this machine (see
+`local`), and the next job on it removes the files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final, final
+
+from hybridnet.kvstore.supervise.job import Job, ProcessPlan
+from hybridnet.kvstore.supervise.policy import (
+    Action,
+    Ended,
+    Finish,
+    Interrupted,
+    Kill,
+    Policy,
+    Start,
+    Tell,
+    Tick,
+)
+from hybridnet.kvstore.supervise.supervisor import Handle, Supervisor
+
+__all__ = ["run_job"]
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_POLL: Final = 0.05  # seconds between looks at processes that have no descriptor to wait for
+_OWNER: Final = "supervisor"  # in the folder of a run: the process that will remove it
+
+
+def run_job(
+    job: Job,
+    supervisor: Supervisor,
+    *,
+    restarts: int = 3,
+    tell: Callable[[str], None] | None = None,
+    report: Callable[[Ended, bool], None] | None = None,
+) -> int:
+    """Runs a job to its end.
+
+    Args:
+        job: what to run.
+        supervisor: what starts its processes.
+        restarts: how often one process may be started again.
+        tell: is called with each line of status; by default they are printed to stderr.
+        report: is called with each process that was lost, and whether another takes its place.
+
+    Returns:
+        0 if all workers ended with 0; else the status of the first process that was lost, and
+        128 + n where that, or this process, was ended by signal n.
+
+    Raises:
+        KVStoreError: a process cannot be started.
+    """
+    run = _Run(supervisor, tell or _print, report)
+    plans = supervisor.plans(job)
+    policy = Policy(plans, restarts, patience=job.cluster.deadline + 2)
+    with _folder_of(job), _signals() as wake, contextlib.closing(supervisor):
+        try:
+            run.tell(_summary(job, restarts))
+            code = run.do(policy.start())
+            while code is None:
+                run.wait(wake, policy.next_time)
+                code = run.look(policy, wake)
+        finally:
+            run.kill_all()
+    run.tell(f"ended with status {code}")
+    return code
+
+
+@final
+class _Run:
+    """The processes of a job that is running."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        tell: Callable[[str], None],
+        report: Callable[[Ended, bool], None] | None,
+    ) -> None:
+        self._supervisor = supervisor
+        self.tell = tell
+        self._report = report
+        self._handles: dict[str, tuple[ProcessPlan, Handle]] = {}
+
+    def do(self, actions: list[Action]) -> int | None:
+        """Does what was decided; returns the job's status if it has ended."""
+        for action in actions:
+            match action:
+                case Start(plan):
+                    self._handles[plan.title] = plan, self._supervisor.start(plan)
+                case Kill(plan, number):
+                    if plan.title in self._handles:
+                        self._handles[plan.title][1].signal(number)
+                case Tell(line, ended, returns):
+                    self.tell(line)
+                    if ended is not None and self._report is not None:
+                        self._report(ended, returns)
+                case Finish(code):
+                    return code
+        return None
+
+    def look(self, policy: Policy, wake: _Wake) -> int | None:
+        """Tells the policy what has happened; returns the job's status if it has ended."""
+        for number in wake.take():
+            code = self.do(policy.handle(Interrupted(number), time.monotonic()))
+            if code is not None:
+                return code
+        for title, (plan, handle) in list(self._handles.items()):
+            status = handle.poll()
+            if status is not None:
+                del self._handles[title]
+                code = self.do(policy.handle(Ended(plan, status), time.monotonic()))
+                if code is not None:
+                    return code
+        return self.do(policy.handle(Tick(), time.monotonic()))
+
+    def wait(self, wake: _Wake, until: float | None) -> None:
+        """Waits for an end, a signal, or the time."""
+        known = [handle.fileno() for _, handle in self._handles.values()]
+        waits: list[float] = [] if until is None else [max(until - time.monotonic(), 0.0)]
+        if None in known:
+            waits.append(_POLL)
+        descriptors = [one for one in known if one is not None]
+        select.select([wake.reader, *descriptors], [], [], min(waits, default=None))
+
+    def kill_all(self) -> None:
+        """Kills what still runs, and waits for its end."""
+        for _, handle in self._handles.values():
+            handle.signal(signal.SIGKILL)
+        for _, handle in self._handles.values():
+            deadline = time.monotonic() + 5
+            while handle.poll() is None and time.monotonic() < deadline:
+                time.sleep(_POLL / 10)
+        self._handles.clear()
+
+
+@final
+class _Wake:
+    """Signals that have come, as bytes of a pipe."""
+
+    def __init__(self) -> None:
+        self.reader, self.writer = os.pipe()
+        for end in (self.reader, self.writer):
+            os.set_blocking(end, False)
+
+    def take(self) -> bytes:
+        """Returns the numbers of the signals that have come since the last time."""
+        try:
+            return os.read(self.reader, 64)
+        except BlockingIOError:
+            return b""
+
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """Takes note of a signal; its handler."""
+        with contextlib.suppress(BlockingIOError):
+            os.write(self.writer, bytes([number]))
+
+    def close(self) -> None:
+        """Closes the pipe."""
+        os.close(self.reader)
+        os.close(self.writer)
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[_Wake]:
+    """A block in which Ctrl-C and its like are noted instead of ending this process."""
+    with contextlib.closing(_Wake()) as wake:
+        before: dict[int, Any] = {}
+        try:
+            for number in _SIGNALS:
+                before[number] = signal.signal(number, wake.note)
+            yield wake
+        finally:
+            for known, handler in before.items():
+                signal.signal(known, handler)
+
+
+@contextlib.contextmanager
+def _folder_of(job: Job) -> Iterator[None]:
+    """A block in which the folder for the state of a run's servers is there, if nobody gave one."""
+    if job.cluster.folder is not None:
+        yield
+        return
+    folder = job.cluster.state_folder
+    _remove_orphans(folder)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (folder / _OWNER).write_text(str(os.getpid()))
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_orphans(folder: Path) -> None:
+    """Removes the folders of runs of this user whose supervisors were killed."""
+    pattern = f"{folder.name.partition('-')[0]}-*"
+    for one in folder.parent.glob(pattern):
+        with contextlib.suppress(OSError, ValueError):
+            if one.stat().st_uid == os.getuid() and not _lives(int((one / _OWNER).read_text())):
+                shutil.rmtree(one, ignore_errors=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def _summary(job: Job, restarts: int) -> str:
+    cluster = job.cluster
+    parts = [f"{cluster.workers} workers", f"{cluster.servers} servers"]
+    if cluster.p3:
+        parts.append("p3")
+    again = f"each started again up to {restarts} times" if restarts else "none started again"
+    return f"{', '.join(parts)}, scheduler at {cluster.root}:{cluster.port}; {again}"
+
+
+def _print(line: str) -> None:
+    print(f"hybridnet launch: {line}", file=sys.stderr, flush=True)

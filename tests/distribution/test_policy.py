@@ -1,0 +1,115 @@
+"""What is done when a process of a job ends: decisions only, without processes and clock."""
+
+import pytest
+
+from hybridnet.kvstore.cluster import Cluster
+from hybridnet.kvstore.run_token import RunToken
+from hybridnet.kvstore.supervise.job import Job
+from hybridnet.kvstore.supervise.policy import (
+    Ended,
+    Finish,
+    Interrupted,
+    Kill,
+    Policy,
+    Start,
+    Tell,
+    Tick,
+    reason,
+    status,
+)
+
+
+def made(workers=2, servers=1, **more):
+    cluster = Cluster(port=1, workers=workers, servers=servers, token=RunToken(bytes(32)))
+    plans = Job(("train",), cluster).plans()
+    policy = Policy(plans, **more)
+    assert policy.start() == [Start(plan) for plan in plans]
+    return policy, {plan.title: plan for plan in plans}
+
+
+def ended(plans, title, code):
+    return Ended(plans[title], code)
+
+
+def test_the_job_ends_when_all_workers_have():
+    """Workers end with 0: the servers are asked to end, and the status is 0."""
+    policy, plans = made()
+    assert policy.handle(ended(plans, "worker 0", 0), 1.0) == []
+    assert policy.handle(ended(plans, "worker 1", 0), 2.0) == [
+        Kill(plans["the scheduler"], 15),
+        Kill(plans["server 0"], 15),
+    ]
+    assert policy.handle(ended(plans, "server 0", 0), 2.1) == []
+    assert policy.handle(ended(plans, "the scheduler", -15), 2.1) == [Finish(0)]
+
+
+def test_who_is_killed_is_started_again_with_the_next_generation():
+    policy, plans = made()
+    killed = ended(plans, "server 0", -9)
+    told, start = policy.handle(killed, 1.0)
+    assert told == Tell(
+        "server 0 was killed by signal 9 (SIGKILL); started again, generation 1",
+        killed,
+        returns=True,
+    )
+    assert isinstance(start, Start) and start.plan.generation == 1
+    assert start.plan.environment["DMLC_NUM_ATTEMPT"] == "1"
+    assert plans["server 0"].environment["DMLC_NUM_ATTEMPT"] == "0"
+    # The first one's end is told once more: nothing.
+    assert policy.handle(killed, 1.1) == []
+
+
+def test_a_server_that_fails_is_started_again_but_a_worker_that_fails_is_lost():
+    policy, plans = made(patience=12.0)
+    assert isinstance(policy.handle(ended(plans, "server 0", 1), 1.0)[1], Start)
+    lost = ended(plans, "worker 1", 3)
+    assert policy.handle(lost, 1.0) == [
+        Tell("worker 1 failed with status 3 and is not started again", lost)
+    ]
+    assert policy.next_time == 13.0 and policy.handle(Tick(), 12.9) == []
+    # The others have had their time.
+    kills = policy.handle(Tick(), 13.0)
+    assert {kill.plan.title for kill in kills} == {"the scheduler", "server 0", "worker 0"}
+    assert {kill.number for kill in kills} == {15}
+    for kill in kills:
+        last = policy.handle(Ended(kill.plan, -15), 13.5)
+    assert last == [Finish(3)]
+
+
+def test_no_more_than_so_many_times():
+    policy, plans = made(workers=1, restarts=1)
+    first = ended(plans, "worker 0", -11)
+    _, start = policy.handle(first, 1.0)
+    told, *kills = policy.handle(Ended(start.plan, -11), 2.0)
+    assert told.line == "worker 0 was killed by signal 11 (SIGSEGV) and is not started again"
+    assert not told.returns
+    assert [kill.number for kill in kills] == [15, 15]  # no worker is left to wait for
+    policy.handle(ended(plans, "server 0", 0), 2.1)
+    assert policy.handle(ended(plans, "the scheduler", 0), 2.1) == [Finish(139)]
+
+
+def test_servers_that_were_dismissed_are_not_started_again():
+    policy, plans = made(workers=1)
+    assert policy.handle(ended(plans, "server 0", 0), 1.0) == []
+    assert policy.handle(ended(plans, "worker 0", 0), 1.0) == [Kill(plans["the scheduler"], 15)]
+
+
+@pytest.mark.parametrize("number, code", [(2, 130), (15, 143)])
+def test_ctrl_c_ends_all_and_then_kills(number, code):
+    policy, plans = made(workers=1)
+    assert [kill.number for kill in policy.handle(Interrupted(number), 1.0)] == [15, 15, 15]
+    assert policy.handle(ended(plans, "worker 0", 1), 1.5) == []
+    assert policy.handle(ended(plans, "server 0", 0), 1.5) == []
+    assert policy.handle(Tick(), 5.9) == []
+    scheduler = plans["the scheduler"]
+    assert policy.handle(Tick(), 6.0) == [
+        Tell("the scheduler does not end; killed"),
+        Kill(scheduler, 9),
+    ]
+    assert policy.handle(Ended(scheduler, -9), 6.1) == [Finish(code)]
+
+
+def test_words_and_statuses():
+    assert reason(-9) == "was killed by signal 9 (SIGKILL)"
+    assert reason(2) == "failed with status 2"
+    assert (status(7), status(-9)) == (7, 137)
