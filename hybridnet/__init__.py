@@ -59,6 +59,7 @@ _MODULES: Final = {
     "numpy": "hybridnet.numpy",
     "numpy_extension": "hybridnet.numpy_extension",
     "numpy_op_signature": "hybridnet.numpy_op_signature",
+    "onnx": "hybridnet.onnx",
     "operator": "hybridnet.operator",
     "optimizer": "hybridnet.optimizer",
     "passes": "hybridnet.passes",
@@ -138,6 +139,7 @@ if TYPE_CHECKING:
     from . import numpy as numpy
     from . import numpy_extension as numpy_extension
     from . import numpy_op_signature as numpy_op_signature
+    from . import onnx as onnx
     from . import operator as operator
     from . import optimizer as optimizer
     from . import passes as passes

@@ -16,6 +16,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 from .lazy import hashlib
+from .remote import is_remote, whole_upload
 
 __all__ = ["NotOwnError", "OwnFolder", "atomic_write", "read_own"]
 
@@ -31,8 +32,13 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Readers see the old file or the new one, never a part: the bytes go to a temporary file in the
     same folder, are forced to the disk, and the file is renamed. After an error `path` is untouched
     and the temporary file is gone. A symbolic link stays, and what it points to is replaced.
-    What a writer of the same file that was killed has left in the folder is removed.
+    What a writer of the same file that was killed has left in the folder is removed. To an address
+    (`remote`) the bytes are brought once all of them are there.
     """
+    if is_remote(path):
+        with whole_upload(os.fspath(path)) as upload:
+            yield upload
+        return
     target = Path(os.path.realpath(path))
     file, temporary = _temporary(target)
     try:

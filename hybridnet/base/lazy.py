@@ -15,6 +15,7 @@ from .whole_import import import_whole
 
 __all__ = [
     "cv2",
+    "fsspec",
     "hashlib",
     "jax",
     "jax_core",
@@ -24,6 +25,8 @@ __all__ = [
     "metadata",
     "mlir",
     "numpy",
+    "onnx",
+    "protobuf",
     "special",
     "subprocess",
     "tempfile",
@@ -32,8 +35,15 @@ __all__ = [
 ]
 
 
-#: Module that may be missing -> the package that has it, and hybridnet's extra that asks for that.
-_EXTRAS: Final = {"cv2": ("opencv-python-headless", "image")}
+#: Module that may be missing -> what needs it, the package that has it, and hybridnet's extra that
+#: asks for that.
+_EXTRAS: Final = {
+    "cv2": ("images need", "opencv-python-headless", "image"),
+    "fsspec": ("files that are not on this machine need", "fsspec", "remote"),
+    "google": ("files of protobuf's need", "protobuf", "caffe"),
+    "google.protobuf": ("files of protobuf's need", "protobuf", "caffe"),
+    "onnx": ("ONNX models need", "onnx", "onnx"),
+}
 
 
 class _LazyModule(ModuleType):
@@ -48,17 +58,32 @@ class _LazyModule(ModuleType):
         except ModuleNotFoundError as error:
             if error.name not in _EXTRAS:
                 raise
-            wheel, extra = _EXTRAS[error.name]
+            needs, wheel, extra = _EXTRAS[error.name]
             raise ModuleNotFoundError(
-                f"images need the package {wheel}, which is not installed; "
+                f"{needs} the package {wheel}, which is not installed; "
                 f"pip install 'hybridnet[{extra}]'",
                 name=error.name,
             ) from error
-        value = getattr(module, name)
+        try:
+            value = getattr(module, name)
+        except AttributeError:
+            value = _submodule(self.__name__, name)
+            if value is None:
+                raise
         # Kept here, so that the next access is an ordinary attribute look-up. ``config`` values
         # are objects that change inside, not attributes that are rebound, so this never goes stale.
         self.__dict__[name] = value
         return value
+
+
+def _submodule(module: str, name: str) -> ModuleType | None:
+    """Returns a module that its package does not import by itself; None if there is none."""
+    if module not in _EXTRAS:
+        return None
+    try:
+        return importlib.import_module(f"{module}.{name}")
+    except ModuleNotFoundError:
+        return None
 
 
 if TYPE_CHECKING:
@@ -68,10 +93,13 @@ if TYPE_CHECKING:
     from importlib import metadata
 
     import cv2
+    import fsspec
     import jax
     import jax.numpy as jnp
     import numpy
+    import onnx
     import threadpoolctl
+    from google import protobuf
     from jax import lax
     from jax.extend import core as jax_core
     from jax.interpreters import mlir
@@ -80,6 +108,7 @@ if TYPE_CHECKING:
 else:
     hashlib = _LazyModule("hashlib")
     cv2 = _LazyModule("cv2")  # an extra
+    fsspec = _LazyModule("fsspec")  # an extra
     jax = _LazyModule("jax")
     jax_core = _LazyModule("jax.extend.core")
     jnp = _LazyModule("jax.numpy")
@@ -88,6 +117,8 @@ else:
     metadata = _LazyModule("importlib.metadata")
     mlir = _LazyModule("jax.interpreters.mlir")
     numpy = _LazyModule("numpy")
+    onnx = _LazyModule("onnx")  # an extra
+    protobuf = _LazyModule("google.protobuf")  # an extra
     special = _LazyModule("scipy.special")  # which JAX needs
     subprocess = _LazyModule("subprocess")
     tempfile = _LazyModule("tempfile")

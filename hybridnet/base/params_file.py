@@ -31,13 +31,14 @@ import math
 import os
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, cast
 
 import numpy as np
 
 from .dtype import BOOL, CODE_OF, DTYPE_OF_CODE
 from .errors import DTypeError, FormatError
 from .files import atomic_write
+from .remote import open_binary
 from .sparse_parts import AUXILIARY, SparseParts
 
 __all__ = ["load_array", "load_params", "save_params"]
@@ -126,7 +127,7 @@ def load_params(
     """Reads the arrays of an MXNet ``.params`` file of any version.
 
     Args:
-        source: the file's path, or its whole content.
+        source: the file's path or address (`hybridnet.base.remote`), or its whole content.
 
     Returns:
         A dict in the file's order where the arrays have names, else a list. Every array is a new,
@@ -139,8 +140,8 @@ def load_params(
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _read_file(_Reader(io.BytesIO(source), "params data"))
-    with open(source, "rb") as file:
-        return _read_file(_Reader(file, os.fsdecode(source)))
+    with open_binary(source) as file:
+        return _read_file(_Reader(cast(io.BufferedIOBase, file), os.fsdecode(source)))
 
 
 def load_array(source: bytes | bytearray | memoryview) -> Any:

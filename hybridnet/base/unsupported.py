@@ -48,10 +48,7 @@ UNSUPPORTED: Final[dict[str, dict[str, str]]] = {
         "decode with Pillow or OpenCV, and make an array of the result": "imdecode",
         "it is rarely used": "IdentityAttachKLSparseReg",
     },
-    "contrib": {
-        _QUANTIZED: "quantization",
-        "models go to other frameworks by hn.export (StableHLO)": "onnx",
-    },
+    "contrib": {_QUANTIZED: "quantization"},
     "nd.contrib": _CONTRIB,
     "sym.contrib": _CONTRIB,
     "sym": {"it is rarely used": "IdentityAttachKLSparseReg"},

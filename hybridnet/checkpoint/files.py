@@ -25,6 +25,8 @@ from typing import BinaryIO, Final
 
 from hybridnet import engine
 
+from .stand_in import deliver, name_of
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -92,11 +94,12 @@ def whole_file(path: Path, *, locked: bool = False) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
             os.replace(temporary, path)
         sync_folder(path.parent)
+        deliver(path)
     except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
-            raise OSError(error.errno, error.strerror, str(path)) from error
+            raise OSError(error.errno, error.strerror, name_of(path)) from error
         raise
 
 

@@ -27,6 +27,7 @@ from typing import Final
 from hybridnet.base.errors import FormatError, ParameterError
 
 from .files import folder_lock, wait_for_saves, whole_file
+from .stand_in import exists, fetch, forget, local_folder, local_path, name_of
 
 __all__ = [
     "INDEX",
@@ -89,14 +90,14 @@ def file_of(checkpoint: PathLike) -> Path:
         raise ParameterError(
             f"a checkpoint is named by a path such as 'run/model-20', got {checkpoint!r}{hint}"
         ) from None
-    return Path(path if path.endswith(SUFFIX) else path + SUFFIX)
+    return local_path(path if path.endswith(SUFFIX) else path + SUFFIX)
 
 
 def checkpoint_exists(checkpoint: PathLike) -> bool:
     """Whether there is a checkpoint of this name, with the suffix of its file or without."""
     path = file_of(checkpoint)
     wait_for_saves(path.parent)
-    return path.is_file()
+    return exists(path)
 
 
 def latest_checkpoint(folder: PathLike, index: str | None = None) -> str | None:
@@ -132,8 +133,9 @@ def get_checkpoint_state(folder: PathLike, index: str | None = None) -> Checkpoi
         OSError: it cannot be read.
     """
     base = os.fsdecode(folder)
-    wait_for_saves(Path(base))
-    found = _read(Path(base, index or INDEX))
+    place = local_folder(base)
+    wait_for_saves(place)
+    found = _read(place / (index or INDEX))
     if found is None or not found.times:
         return None
     return CheckpointState(
@@ -175,7 +177,7 @@ def update_index(
         times = dict(before.times) if before is not None else {}
         for name in [*made, *removed]:
             times.pop(name, None)
-        times = {name: time for name, time in times.items() if file_of(folder / name).is_file()}
+        times = {name: time for name, time in times.items() if exists(file_of(folder / name))}
         times.update(made)
         if preserved is None and before is not None:
             preserved = before.preserved
@@ -195,9 +197,11 @@ def update_index(
 def _read(path: Path) -> _Index | None:
     """Reads an index file; None where there is none."""
     try:
+        fetch(path)
         raw = path.read_bytes()
     except FileNotFoundError:
         return None
+    forget(path)
     try:
         found = json.loads(raw)
         listed = [(entry["name"], entry["time"]) for entry in found["checkpoints"]]
@@ -221,5 +225,6 @@ def _read(path: Path) -> _Index | None:
 
 def _damaged(path: Path, what: str) -> FormatError:
     return FormatError(
-        f"{path}: the index of checkpoints {what}; remove it, and restore checkpoints by name"
+        f"{name_of(path)}: the index of checkpoints {what}; remove it, and restore checkpoints "
+        "by name"
     )

@@ -26,6 +26,7 @@ from .files import wait_for_saves
 from .index import SUFFIX, PathLike, file_of, update_index
 from .retention import Retention
 from .slots import slots_of
+from .stand_in import local_path, modified, name_of, remove
 from .tensor_file import check_types, import_safetensors, open_tensors
 from .writing import push_save
 
@@ -147,8 +148,8 @@ class Saver:
         for number, checkpoint in enumerate(checkpoints):
             with contextlib.suppress(FileNotFoundError):
                 file = file_of(checkpoint)
-                made = file.stat().st_mtime if times is None else times[number]
-                held.append((str(file).removesuffix(SUFFIX), made))
+                made = modified(file) if times is None else times[number]
+                held.append((name_of(file).removesuffix(SUFFIX), made))
         with self._lock:
             self._retention = replace(self._retention, held=tuple(held))
 
@@ -217,17 +218,17 @@ class Saver:
                 self._note_saved(path, index or self._index)
 
         made = push_save(values, path.parent, lambda: path, done=done)
-        self._last = PendingSave(str(path).removesuffix(SUFFIX), made)
+        self._last = PendingSave(name_of(path).removesuffix(SUFFIX), made)
         _note_pending(self._last)
         return self._last
 
     def _note_saved(self, path: Path, index: str | None = None) -> None:
         """Enters a file that was just written into the index, and removes what is too old."""
-        checkpoint = str(path).removesuffix(SUFFIX)
+        checkpoint = name_of(path).removesuffix(SUFFIX)
         now = self._clock()
         with self._lock:
             after, removed = self._retention.saved(checkpoint, now)
-            old = [Path(name) for name in removed]
+            old = [local_path(name) for name in removed]
             here = [file.name for file in old if file.parent == path.parent]
             made = {path.name.removesuffix(SUFFIX): now}
             update_index(path.parent, made, here, after.preserved, index)
@@ -236,7 +237,7 @@ class Saver:
             if file.parent != path.parent:
                 update_index(file.parent, {}, [file.name], index=index)
             try:
-                file_of(file).unlink(missing_ok=True)
+                remove(file_of(file))
             except OSError as error:
                 _log.warning("an old checkpoint cannot be removed: %s", error)
 

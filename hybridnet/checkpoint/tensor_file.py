@@ -27,6 +27,7 @@ from hybridnet.base.errors import DTypeError, FormatError, ParameterError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from .files import whole_file
+from .stand_in import fetch, forget, name_of
 
 __all__ = ["Tensor", "import_safetensors", "open_tensors", "write_tensors"]
 
@@ -204,12 +205,16 @@ def open_tensors(path: Path) -> Iterator[TensorFile]:
     """
     library = import_safetensors()
     # Its own errors name neither what is no file nor what may not be read.
-    with open(path, "rb"):
-        pass
-    with _explained(path):
-        opened = library.safe_open(path, framework="np")
-    with opened:
-        yield TensorFile(path, opened)
+    fetch(path)
+    try:
+        with open(path, "rb"):
+            pass
+        with _explained(path):
+            opened = library.safe_open(path, framework="np")
+        with opened:
+            yield TensorFile(path, opened)
+    finally:
+        forget(path)
 
 
 @contextlib.contextmanager
@@ -238,4 +243,4 @@ def _sums(path: Path, opened: Any) -> dict[str, str] | None:
 
 
 def _damaged(path: Path, what: str) -> FormatError:
-    return FormatError(f"{path}: {what}; {_DAMAGED}")
+    return FormatError(f"{name_of(path)}: {what}; {_DAMAGED}")

@@ -13,6 +13,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.interrupts import defer_interrupts
 
+from .convert import add_convert
 from .im2rec import add_im2rec
 from .rec import add_rec
 from .run import run
@@ -102,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add_rec(commands)
     add_im2rec(commands)
+    add_convert(commands)
     return parser
 
 

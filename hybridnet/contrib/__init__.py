@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
     from . import amp as amp
     from . import autograd as autograd
+    from . import caffe as caffe
     from . import io as io
+    from . import onnx as onnx
     from . import svrg_optimization as svrg_optimization
     from . import tensorboard as tensorboard
     from . import text as text
@@ -21,9 +23,11 @@ if TYPE_CHECKING:
 _MODULES: Final = {
     "amp": "hybridnet.contrib.amp",
     "autograd": "hybridnet.contrib.autograd",
+    "caffe": "hybridnet.contrib.caffe",
     "io": "hybridnet.contrib.io",
     "nd": "hybridnet.ndarray.contrib",
     "ndarray": "hybridnet.ndarray.contrib",
+    "onnx": "hybridnet.contrib.onnx",
     "svrg_optimization": "hybridnet.contrib.svrg_optimization",
     "sym": "hybridnet.symbol.contrib",
     "symbol": "hybridnet.symbol.contrib",
@@ -34,9 +38,11 @@ _MODULES: Final = {
 __all__ = [
     "amp",
     "autograd",
+    "caffe",
     "io",
     "nd",
     "ndarray",
+    "onnx",
     "svrg_optimization",
     "sym",
     "symbol",

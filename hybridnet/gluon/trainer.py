@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
 from hybridnet import kv, optimizer
@@ -12,6 +11,7 @@ from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError, RefusedError
 from hybridnet.base.files import atomic_write
+from hybridnet.base.remote import read_file
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.record import recorder
 
@@ -362,7 +362,7 @@ class Trainer:
             FormatError: the file is damaged, or was written by MXNet, whose states are pickles.
             OSError: it cannot be read.
         """
-        states = Path(fname).read_bytes()
+        states = read_file(fname)
         try:
             self.states_from_bytes(states)
         except FormatError as error:

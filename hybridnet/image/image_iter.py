@@ -12,6 +12,7 @@ import numpy as np
 from hybridnet import ndarray as nd
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError, ShapeError
+from hybridnet.base.remote import read_file
 from hybridnet.io import DataBatch, DataDesc, DataIter
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.adopt import adopt
@@ -293,8 +294,7 @@ class ImageIter(DataIter):
 
     def read_image(self, fname: str) -> bytes:
         """Returns the content of an image file."""
-        with open(os.path.join(self.path_root, fname), "rb") as file:
-            return file.read()
+        return read_file(os.path.join(self.path_root, fname))
 
     def augmentation_transform(self, data: Any) -> Any:
         """Returns an image as the augmenters make it."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.remote import read_file
 from hybridnet.io.pixels import decode
 from hybridnet.ndarray import NDArray
 
@@ -36,10 +37,11 @@ def imread(
     """
     name = os.fspath(filename)
     try:
-        with open(filename, "rb") as file:
-            data = file.read()
+        data = read_file(filename)
     except OSError as error:
-        raise MXNetError(f"image.imread: cannot read {name!r}: {error.strerror}") from error
+        raise MXNetError(
+            f"image.imread: cannot read {name!r}: {error.strerror or error}"
+        ) from error
     what = f"image.imread({name!r})"
     return finish(decode(data, int(flag), bool(to_rgb), what), out, what)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hybridnet.base.errors import FormatError, ParameterError
+from hybridnet.base.remote import open_text
 
 __all__ = ["read_list", "read_list_file"]
 
@@ -25,7 +26,7 @@ def read_list_file(path: str | os.PathLike[str], dtype: str) -> Listed:
         OSError: the file cannot be read.
     """
     listed: Listed = {}
-    with open(path, encoding="utf-8") as file:
+    with open_text(path) as file:
         for number, line in enumerate(file, 1):
             fields = line.strip().split("\t")
             if fields == [""]:

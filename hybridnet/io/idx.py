@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 
 from hybridnet.base.errors import FormatError
+from hybridnet.base.remote import open_binary, size_of
 
 __all__ = ["read_idx"]
 
@@ -60,8 +61,8 @@ def read_idx(path: str | os.PathLike[str]) -> np.ndarray[Any, Any]:
         OSError: the file cannot be read.
     """
     label = os.fsdecode(path)
-    with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
+    with open_binary(path) as file:
+        size = size_of(file) or 0
         packed = file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
         file.seek(0)
         if not packed:

@@ -12,7 +12,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +20,7 @@ from hybridnet.base.errors import FormatError, MXNetError, ParameterError
 from hybridnet.base.lazy import cv2
 from hybridnet.base.params_file import load_params, save_params
 from hybridnet.base.processor import num_threads
+from hybridnet.base.remote import file_exists
 from hybridnet.ndarray.copies import aligned
 from hybridnet.recordio import unpack
 
@@ -251,7 +251,7 @@ class ImageSource(RowSource[Numbered]):
         """
         if not path:
             return None
-        if not Path(path).exists():
+        if not file_exists(path):
             _log.info("%s: %s is made of all images, which takes some time", self.what, path)
             total = np.zeros(self.reading.data_shape, np.float64)
             count = 0

@@ -6,11 +6,11 @@ Parts, orders and the numbers that augmenters are seeded with are MXNet's.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from typing import BinaryIO, Final, NamedTuple, final
 
 from hybridnet.base.errors import FormatError, ParameterError
+from hybridnet.base.remote import file_size, open_binary, size_of
 from hybridnet.recordio import MXIndexedRecordIO
 from hybridnet.recordio.framing import find_record, read_record
 
@@ -74,7 +74,7 @@ class Records:
         self._pieces = 1
         if chunk > 0:
             share = num_parts * chunk * _MEGABYTE
-            self._pieces = max(math.ceil(os.stat(path).st_size * _MORE / share), 1)
+            self._pieces = max(math.ceil(file_size(path) * _MORE / share), 1)
         self._order = list(range(self._pieces))
         self._numbers = MersenneTwister(
             _CHUNK_MAGIC + part_index + num_parts + self._pieces + chunk_seed
@@ -112,7 +112,7 @@ class Records:
 
     def _piece(self, piece: int) -> Iterator[bytes]:
         num_parts, part_index = self._part
-        with open(self._path, "rb", buffering=_BUFFER) as file:
+        with open_binary(self._path, "rb", _BUFFER) as file:
             count = num_parts * self._pieces
             begin, end = _range(file, self._path, count, part_index * self._pieces + piece)
             file.seek(begin)
@@ -125,7 +125,7 @@ class Records:
 
 def _range(file: BinaryIO, path: str, count: int, part: int) -> tuple[int, int]:
     """Returns where the records of a part begin and end, in bytes."""
-    size = os.fstat(file.fileno()).st_size
+    size = size_of(file) or 0
     step = -(-size // count)
     step += -step % 4
     places = []

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final, NamedTuple
+
+from hybridnet.base.remote import file_size, listed_files, open_binary
 
 __all__ = ["Lines", "lines_of"]
 
@@ -40,9 +41,8 @@ def lines_of(
     Raises:
         OSError: a file cannot be read.
     """
-    place = Path(path)
-    files = sorted(one for one in place.iterdir() if one.is_file()) if place.is_dir() else [place]
-    sizes = [one.stat().st_size for one in files]
+    files = listed_files(path)
+    sizes = [file_size(one) for one in files]
     step = -(-sum(sizes) // num_parts)
     begin, end = step * part_index, step * (part_index + 1)
     for file, size in zip(files, sizes, strict=True):
@@ -51,8 +51,8 @@ def lines_of(
         begin, end = begin - size, end - size
 
 
-def _lines(path: Path, begin: int, end: int) -> Iterator[Lines]:
-    with open(path, "rb") as file:
+def _lines(path: str, begin: int, end: int) -> Iterator[Lines]:
+    with open_binary(path) as file:
         if begin:
             # The line that begins before ends in this part, and belongs to the one before.
             file.seek(begin - 1)
@@ -63,5 +63,5 @@ def _lines(path: Path, begin: int, end: int) -> Iterator[Lines]:
             if not block.endswith(b"\n"):
                 block += file.readline()
             lines = block.decode("utf-8").splitlines()
-            yield Lines(os.fspath(path), number, lines)
+            yield Lines(path, number, lines)
             number += len(lines)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final, final
 
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.files import atomic_write
+from hybridnet.base.remote import read_file
 from hybridnet.kvstore import Key, Kind, KVStoreError, Store, find_kind
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.sparse import RowSparseNDArray
@@ -242,7 +242,7 @@ class KVStore(KVStoreBase):
             MXNetError: `set_optimizer` was not called.
             OSError: the file cannot be read.
         """
-        self._optimizer_updater("load_optimizer_states").set_states(Path(fname).read_bytes())
+        self._optimizer_updater("load_optimizer_states").set_states(read_file(fname))
 
     # -- inside ------------------------------------------------------------------------------
 

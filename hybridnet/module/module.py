@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from hybridnet import ndarray as nd
@@ -13,6 +12,7 @@ from hybridnet import optimizer as opt
 from hybridnet.base.context import Context, cpu
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.files import atomic_write
+from hybridnet.base.remote import read_file
 from hybridnet.initializer import InitDesc
 from hybridnet.io import DataDesc
 from hybridnet.ndarray import NDArray
@@ -470,7 +470,7 @@ class Module(BaseModule):
             self._kvstore.save_optimizer_states(fname)
             return
         states = self._updater.get_states()
-        with atomic_write(Path(fname)) as file:
+        with atomic_write(fname) as file:
             file.write(states)
 
     def load_optimizer_states(self, fname: str) -> None:
@@ -485,7 +485,7 @@ class Module(BaseModule):
         if self._update_on_kvstore:
             self._kvstore.load_optimizer_states(fname)
         else:
-            self._updater.set_states(Path(fname).read_bytes())
+            self._updater.set_states(read_file(fname))
 
     # -- computing ---------------------------------------------------------------------------
 

@@ -15,12 +15,12 @@ next record by it. Files come from strangers, and nothing is believed that the f
 from __future__ import annotations
 
 import os
-import stat
 import struct
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, Final, NamedTuple
 
 from hybridnet.base.errors import FormatError, ParameterError
+from hybridnet.base.remote import open_binary, size_of
 
 __all__ = ["Entry", "encode", "find_record", "read_record", "scan"]
 
@@ -157,9 +157,9 @@ def _parse_head(
 def _read_part(file: BinaryIO, name: str, record: int, offset: int, size: int) -> bytes:
     if size > _CHUNK:
         # A header can promise half a gigabyte in a file of ten bytes.
-        facts = os.fstat(file.fileno())
-        left = facts.st_size - offset - 8
-        if stat.S_ISREG(facts.st_mode) and left < size:
+        whole = size_of(file)
+        if whole is not None and whole - offset - 8 < size:
+            left = whole - offset - 8
             raise _damage(name, record, offset, f"{size} bytes of data are needed", f"{left}")
     data = file.read(size)
     if len(data) < size:
@@ -188,7 +188,7 @@ def find_record(file: BinaryIO, offset: int, near: int) -> int | None:
         near: where a record was expected. What stands at a multiple of 4 from there is believed at
             once; after lost bytes records are elsewhere, and there another one must follow.
     """
-    size = os.fstat(file.fileno()).st_size
+    size = size_of(file) or 0
     while offset + 8 <= size:
         file.seek(offset)
         chunk = file.read(_CHUNK)
@@ -236,7 +236,7 @@ def scan(
         OSError: the file cannot be read.
     """
     name = os.fspath(path)
-    with open(path, "rb", buffering=_CHUNK) as file:
+    with open_binary(path, "rb", _CHUNK) as file:
         offset = 0
         while True:
             try:

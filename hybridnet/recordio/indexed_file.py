@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from hybridnet.base.errors import FormatError
+from hybridnet.base.remote import open_binary, open_text
 
 from .record_file import MXRecordIO
 
@@ -60,7 +61,7 @@ class MXIndexedRecordIO(MXRecordIO):
             self.idx, self.keys = {}, []
             if self.writable:
                 # Unbuffered as the records are, so that what is in the one is in the other.
-                self.fidx = open(self.idx_path, "wb", buffering=0)  # noqa: SIM115
+                self.fidx = open_binary(self.idx_path, "wb", 0)
             else:
                 self._read_index()
         except BaseException:
@@ -156,7 +157,7 @@ class MXIndexedRecordIO(MXRecordIO):
         self._offset = self._file.seek(self.idx[key])
 
     def _read_index(self) -> None:
-        with open(self.idx_path, encoding="utf-8") as file:
+        with open_text(self.idx_path) as file:
             for number, line in enumerate(file, 1):
                 fields = line.strip().split("\t")
                 if fields == [""]:

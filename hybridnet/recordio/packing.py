@@ -11,6 +11,7 @@ from typing import Any, Final
 from hybridnet.base.errors import FormatError
 from hybridnet.base.lazy import cv2
 from hybridnet.base.lazy import numpy as np
+from hybridnet.base.remote import read_file
 
 from .header import pack
 from .images import pack_img
@@ -55,8 +56,7 @@ def pack_file(path: str | os.PathLike[str], header: Any, options: PackOptions) -
         OSError: it cannot be read.
         ImportError: OpenCV is not installed, and the file is not passed through.
     """
-    with open(path, "rb") as file:
-        data = file.read()
+    data = read_file(path)
     if options.pass_through:
         return pack(header, data)
     image = cv2.imdecode(np.frombuffer(data, np.uint8), options.color) if data else None

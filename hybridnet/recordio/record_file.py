@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, Final, Self
 
 from hybridnet.base.errors import FormatError, MXNetError
+from hybridnet.base.remote import open_binary, size_of
 
 from .framing import encode, find_record, read_record
 
@@ -27,7 +28,7 @@ class MXRecordIO:
     """A file of records, read or written in order.
 
     Args:
-        uri: the path.
+        uri: the path, or an address such as ``s3://bucket/train.rec`` (`hybridnet.base.remote`).
         flag: 'r' to read, 'w' to write a new file.
         skip_damaged: go on with the next record where one is damaged, and note it in `damages`;
             otherwise that raises.
@@ -141,9 +142,9 @@ class MXRecordIO:
 
     def _open_at(self, offset: int) -> None:
         self._file: BinaryIO = (
-            open(self.uri, "wb", buffering=0)  # noqa: SIM115
+            open_binary(self.uri, "wb", 0)
             if self.writable
-            else open(self.uri, "rb", buffering=_BUFFER)  # noqa: SIM115
+            else open_binary(self.uri, "rb", _BUFFER)
         )
         # Of the reading position, so that threads can share a reader.
         self._lock = threading.Lock()
@@ -180,7 +181,7 @@ class MXRecordIO:
                 return data
             except FormatError as error:
                 found = find_record(self._file, self._offset + 1, self._offset)
-                end = os.fstat(self._file.fileno()).st_size if found is None else found
+                end = (size_of(self._file) or 0) if found is None else found
                 self._offset = self._file.seek(end)
                 if not self.skip_damaged:
                     raise

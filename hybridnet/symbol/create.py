@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from hybridnet import engine
 from hybridnet.base.dtype import CODE_OF, FLOAT32, as_dtype
 from hybridnet.base.errors import FormatError, ParameterError
+from hybridnet.base.remote import read_file
 from hybridnet.base.shape_arguments import listed_sizes
 from hybridnet.graph import json
 from hybridnet.graph.attributes import stored_name
@@ -116,7 +116,7 @@ def load(fname: str | os.PathLike[str]) -> Symbol:
         OSError: it cannot be read.
     """
     try:
-        return load_json(Path(fname).read_bytes())
+        return load_json(read_file(fname))
     except FormatError as error:
         raise FormatError(f"{os.fspath(fname)}: {error}") from error
 

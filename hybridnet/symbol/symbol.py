@@ -6,7 +6,6 @@ import copyreg
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -458,7 +457,7 @@ class Symbol(ArraysOnly, FluentMethods):
 
     def save(self, fname: str | os.PathLike[str], remove_amp_cast: bool = True) -> None:
         """Writes the graph to a file, in MXNet's JSON; the file appears whole or not at all."""
-        with atomic_write(Path(fname)) as file:
+        with atomic_write(fname) as file:
             file.write(self.tojson(remove_amp_cast).encode())
 
     def debug_str(self) -> str:

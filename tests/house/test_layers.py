@@ -61,12 +61,13 @@ BELOW = {
     "monitor": ("ndarray",),
     "module": ("callback", "executor", "io", "metric", "initializer", "kv"),
     "model": ("module",),
-    "contrib": ("model", "gluon", "compat"),
+    "onnx": ("gluon",),
+    "contrib": ("model", "gluon", "compat", "onnx"),
     "profiler": ("runtime",),
     "visualization": ("symbol",),
     "session": ("symbol", "executor"),
     "compat": ("session", "checkpoint"),
-    "cli": ("gluon", "model", "io", "metric", "compat"),
+    "cli": ("gluon", "model", "io", "metric", "compat", "contrib"),
     "compat_report": ("ops",),
     "test_utils": ("gluon", "io", "optimizer"),
 }
@@ -94,9 +95,10 @@ INSIDE = {
     },
     "contrib": {
         "amp": (),
+        "caffe": (),
         "svrg_optimization": (),
         "text": (),
-        ".": ("amp", "svrg_optimization", "text"),
+        ".": ("amp", "caffe", "svrg_optimization", "text"),
     },
     "gluon": {
         "model_zoo": ("contrib",),
@@ -120,6 +122,13 @@ INSIDE = {
     "gluon/data/vision": {"transforms": (), ".": ("transforms",)},
     "kvstore": {"supervise": (".",), ".": ()},
     "ndarray": {"sparse": (".",), ".": ()},
+    "onnx": {
+        "draft": (),
+        "protos": ("draft",),
+        "exporting": ("protos",),
+        "importing": ("protos",),
+        ".": ("exporting", "importing"),
+    },
     "ops": {
         "host": (),
         "core": ("host",),
@@ -193,6 +202,12 @@ OUTSIDE = {
         "io": "decodes, resizes and frames images",
         "image": "draws boxes",
     },
+    "onnx": {
+        "base": "loads it at its first use",
+        "onnx": "reads, writes and checks its files, and computes what is constant in them",
+    },
+    "fsspec": {"base": "loads it at its first use, and opens files that are not on this machine"},
+    "google": {"base": "loads it at its first use", "contrib": "reads files of Caffe's"},
     "matplotlib": {"cli": "draws what a training run did"},
     "ray": {"kvstore": "places and names processes on the machines of a cluster"},
     "rich": {"cli": "tables and progress"},
@@ -217,6 +232,9 @@ LATE = {
     "hybridnet/cli/main.py: hybridnet.cli.info.print_info": "brings in JAX; help must not wait",
     "hybridnet/cli/main.py: hybridnet.cli.cache.run_cache": "brings in JAX; help must not wait",
     "hybridnet/cli/main.py: hybridnet.cli.train.train": "brings in JAX; help must not wait",
+    "hybridnet/cli/convert.py: hybridnet.contrib.caffe.import_caffe": "brings in JAX",
+    "hybridnet/cli/convert.py: hybridnet.onnx.import_model": "brings in JAX",
+    "hybridnet/cli/convert.py: hybridnet.model.save_checkpoint": "brings in JAX",
     "hybridnet/cli/train.py: hybridnet.cli.report": "draws with an extra",
     "kvstore/cluster.py: fcntl": "only POSIX has it; only one setting needs it",
     "kvstore/supervise/ray.py: ray": "an extra",
@@ -272,7 +290,8 @@ def test_the_whole_tree_is_read(house):
     assert named <= set(house.sources)
     jax = {"jax", "jax_core", "jnp", "lax", "linalg", "mlir", "special", "xla_client"}
     assert set(house.lazy) == jax | {
-        *("cv2", "numpy", "hashlib", "metadata", "subprocess", "tempfile", "threadpoolctl")
+        *("cv2", "numpy", "hashlib", "metadata", "subprocess", "tempfile", "threadpoolctl"),
+        *("fsspec", "onnx", "protobuf"),
     }
 
 

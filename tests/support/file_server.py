@@ -19,6 +19,7 @@ class Server:
         requests: the paths that were asked for.
         misbehave: called with the handler of each request in place of an answer; it returns
             whether it has answered.
+        gives_parts: whether it answers requests for parts of files with parts.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -26,6 +27,7 @@ class Server:
         self.folder = folder
         self.requests: list[str] = []
         self.misbehave: Callable[[Any], bool] = lambda handler: False
+        self.gives_parts = False
         server = self
 
         class Handler(SimpleHTTPRequestHandler):
@@ -34,8 +36,28 @@ class Server:
 
             def do_GET(self) -> None:
                 server.requests.append(self.path)
-                if not server.misbehave(self):
+                if not server.misbehave(self) and not self.give_part():
                     super().do_GET()
+
+            def end_headers(self) -> None:
+                if server.gives_parts:
+                    self.send_header("Accept-Ranges", "bytes")
+                super().end_headers()
+
+            def give_part(self) -> bool:
+                wanted = self.headers.get("Range", "")
+                if not server.gives_parts or not wanted:
+                    return False
+                content = (folder / self.path.lstrip("/")).read_bytes()
+                first, _, last = wanted.removeprefix("bytes=").partition("-")
+                begin, end = int(first), min(int(last or len(content)), len(content) - 1)
+                part = content[begin : end + 1]
+                self.send_response(206)
+                self.send_header("Content-Range", f"bytes {begin}-{end}/{len(content)}")
+                self.send_header("Content-Length", str(len(part)))
+                self.end_headers()
+                self.wfile.write(part)
+                return True
 
             def log_message(self, *_: Any) -> None:
                 pass

@@ -12,6 +12,7 @@ import numpy as np
 from hybridnet import image
 from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.base.numpy_mode import mode
+from hybridnet.base.remote import open_text
 from hybridnet.ndarray import NDArray, array
 from hybridnet.recordio import unpack
 
@@ -161,7 +162,7 @@ def _row(entry: Sequence[Any]) -> tuple[Any, str]:
 
 def _lines(path: str) -> list[tuple[Any, str]]:
     rows: list[tuple[Any, str]] = []
-    with open(path, encoding="utf-8") as file:
+    with open_text(path) as file:
         for number, line in enumerate(file, 1):
             _, *label, name = line.rstrip("\n").split("\t") if "\t" in line else ("", "")
             try:

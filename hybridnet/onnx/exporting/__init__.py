@@ -1,0 +1,1 @@
+"""Symbols become ONNX models: a table of translations, one module for each family of operators."""

@@ -1,0 +1,1 @@
+"""ONNX models become symbols: a table of translations, one module for each family of operators."""
