@@ -12,7 +12,10 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 #: Those whose examples are run here; other pages have tests of their own.
 RUN = [
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("architecture", "extending", "data")),
+    *(
+        ROOT / "docs" / f"{name}.md"
+        for name in ("architecture", "extending", "data", "interchange")
+    ),
 ]
 #: Those that name files.
 GUIDES = [ROOT / "CONTRIBUTING.md", *RUN[1:]]
