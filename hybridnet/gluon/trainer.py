@@ -383,6 +383,10 @@ class Trainer:
         Raises:
             FormatError: the bytes are damaged.
         """
+        if not self._kv_initialized and all(
+            p.is_initialized or p.is_deferred for p in self._params
+        ):
+            self._prepare(None)  # now, for the first step may be traced
         if self._kv_initialized:
             self._set_states(states)
             return

@@ -224,6 +224,30 @@ def test_states_go_on_where_they_were(
         np.testing.assert_array_equal(one.asnumpy(), two.asnumpy())
 
 
+def test_states_are_loaded_before_a_first_step_that_is_traced(tmp_path: Path) -> None:
+    param, other = line(), line()
+    trainer = momentum(param)
+    for _ in range(2):
+        backward(param)
+        trainer.step(1)
+    trainer.save_states(tmp_path / "sgd.states")
+    other.set_data(param.data())
+    again = momentum(other)
+    again.load_states(tmp_path / "sgd.states")
+
+    @hn.function
+    def step() -> None:
+        backward(other)
+        again.step(1)
+
+    for _ in range(2):
+        backward(param)
+        trainer.step(1)
+        step()
+        np.testing.assert_array_equal(param.data().asnumpy(), other.data().asnumpy())
+    again.save_states(tmp_path / "sgd.states")
+
+
 @pytest.mark.parametrize("ready", [False, True])
 def test_states_that_cannot_be_read(tmp_path: Path, ready: bool) -> None:
     param = line()
