@@ -9,19 +9,31 @@ import urllib.error
 import urllib.request
 import warnings
 from http.client import HTTPException
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.files import atomic_write
 from hybridnet.base.lazy import hashlib
 
-__all__ = ["DownloadError", "check_sha1", "download", "repo_file_url", "repo_url"]
+__all__ = ["DownloadError", "RemoteFile", "check_sha1", "download", "repo_file_url", "repo_url"]
 
 #: Where MXNet keeps data sets and trained models, unless MXNET_GLUON_REPO says otherwise.
 _REPOSITORY: Final = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/"
 _PIECE: Final = 1 << 20  # bytes read at once
 _SILENCE: Final = 60.0  # seconds without a byte after which a connection is given up
+
+
+class RemoteFile(NamedTuple):
+    """A file that belongs to a data set.
+
+    Attributes:
+        name: of the file.
+        sha1: its SHA-1 hash, in hexadecimal digits.
+    """
+
+    name: str
+    sha1: str
 
 
 class DownloadError(MXNetError, OSError):

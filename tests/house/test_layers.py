@@ -50,10 +50,11 @@ BELOW = {
     "image": ("io", "numpy"),
     "gluon": (
         *("tracing", "symbol", "autograd", "initializer", "kv", "image"),
-        *("context", "metric"),
+        *("context", "metric", "vocabulary"),
     ),
     "rnn": ("initializer", "io", "model"),
     "checkpoint": ("gluon", "session"),
+    "vocabulary": ("base",),
     "log": ("base",),
     "error": ("base",),
     "saved_model": ("symbol", "ndarray"),

@@ -9,7 +9,7 @@ import struct
 import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from hybridnet.base.files import atomic_write
 from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray, array
 
-from ...repository import check_sha1, download, repo_file_url
+from ...repository import RemoteFile, check_sha1, download, repo_file_url
 from ..dataset import DownloadedDataset
 from .image_files import ImageFolderDataset, ImageListDataset, ImageRecordDataset
 
@@ -33,13 +33,6 @@ __all__ = [
 ]
 
 Transform = Callable[[Any, Any], Any] | None
-
-
-class _File(NamedTuple):
-    """A file of a data set."""
-
-    name: str
-    sha1: str
 
 
 def _images(host: np.ndarray[Any, Any]) -> NDArray:
@@ -72,7 +65,7 @@ def _idx(path: str, dims: int) -> np.ndarray[Any, Any]:
 
 
 #: Whether they are to train with -> the files.
-_Files = Mapping[bool, tuple[_File, ...]]
+_Files = Mapping[bool, tuple[RemoteFile, ...]]
 
 
 class MNIST(DownloadedDataset):
@@ -93,12 +86,12 @@ class MNIST(DownloadedDataset):
     _namespace = "mnist"
     _files: ClassVar[_Files] = {
         True: (
-            _File("train-images-idx3-ubyte.gz", "6c95f4b05d2bf285e1bfb0e7960c31bd3b3f8a7d"),
-            _File("train-labels-idx1-ubyte.gz", "2a80914081dc54586dbdf242f9805a6b8d2a15fc"),
+            RemoteFile("train-images-idx3-ubyte.gz", "6c95f4b05d2bf285e1bfb0e7960c31bd3b3f8a7d"),
+            RemoteFile("train-labels-idx1-ubyte.gz", "2a80914081dc54586dbdf242f9805a6b8d2a15fc"),
         ),
         False: (
-            _File("t10k-images-idx3-ubyte.gz", "c3a25af1f52dad7f726cce8cacb138654b760d48"),
-            _File("t10k-labels-idx1-ubyte.gz", "763e7fa3757d93b0cdec073cef058b2004252c17"),
+            RemoteFile("t10k-images-idx3-ubyte.gz", "c3a25af1f52dad7f726cce8cacb138654b760d48"),
+            RemoteFile("t10k-labels-idx1-ubyte.gz", "763e7fa3757d93b0cdec073cef058b2004252c17"),
         ),
     }
 
@@ -137,12 +130,12 @@ class FashionMNIST(MNIST):
     _namespace = "fashion-mnist"
     _files: ClassVar[_Files] = {
         True: (
-            _File("train-images-idx3-ubyte.gz", "0cf37b0d40ed5169c6b3aba31069a9770ac9043d"),
-            _File("train-labels-idx1-ubyte.gz", "236021d52f1e40852b06a4c3008d8de8aef1e40b"),
+            RemoteFile("train-images-idx3-ubyte.gz", "0cf37b0d40ed5169c6b3aba31069a9770ac9043d"),
+            RemoteFile("train-labels-idx1-ubyte.gz", "236021d52f1e40852b06a4c3008d8de8aef1e40b"),
         ),
         False: (
-            _File("t10k-images-idx3-ubyte.gz", "626ed6a7c06dd17c0eec72fa3be1740f146a2863"),
-            _File("t10k-labels-idx1-ubyte.gz", "17f9ab60e7257a1620f4ad76bbbaf857c3920701"),
+            RemoteFile("t10k-images-idx3-ubyte.gz", "626ed6a7c06dd17c0eec72fa3be1740f146a2863"),
+            RemoteFile("t10k-labels-idx1-ubyte.gz", "17f9ab60e7257a1620f4ad76bbbaf857c3920701"),
         ),
     }
 
@@ -171,16 +164,16 @@ class CIFAR10(DownloadedDataset):
     """
 
     _namespace = "cifar10"
-    _archive = _File("cifar-10-binary.tar.gz", "fab780a1e191a7eda0f345501ccd62d20f7ed891")
+    _archive = RemoteFile("cifar-10-binary.tar.gz", "fab780a1e191a7eda0f345501ccd62d20f7ed891")
     _files: ClassVar[_Files] = {
         True: (
-            _File("data_batch_1.bin", "aadd24acce27caa71bf4b10992e9e7b2d74c2540"),
-            _File("data_batch_2.bin", "c0ba65cce70568cd57b4e03e9ac8d2a5367c1795"),
-            _File("data_batch_3.bin", "1dd00a74ab1d17a6e7d73e185b69dbf31242f295"),
-            _File("data_batch_4.bin", "aab85764eb3584312d3c7f65fd2fd016e36a258e"),
-            _File("data_batch_5.bin", "26e2849e66a845b7f1e4614ae70f4889ae604628"),
+            RemoteFile("data_batch_1.bin", "aadd24acce27caa71bf4b10992e9e7b2d74c2540"),
+            RemoteFile("data_batch_2.bin", "c0ba65cce70568cd57b4e03e9ac8d2a5367c1795"),
+            RemoteFile("data_batch_3.bin", "1dd00a74ab1d17a6e7d73e185b69dbf31242f295"),
+            RemoteFile("data_batch_4.bin", "aab85764eb3584312d3c7f65fd2fd016e36a258e"),
+            RemoteFile("data_batch_5.bin", "26e2849e66a845b7f1e4614ae70f4889ae604628"),
         ),
-        False: (_File("test_batch.bin", "67eb016db431130d61cd03c7ad570b013799c88c"),),
+        False: (RemoteFile("test_batch.bin", "67eb016db431130d61cd03c7ad570b013799c88c"),),
     }
     #: Bytes before each image: labels.
     _label_bytes = 1
@@ -208,7 +201,7 @@ class CIFAR10(DownloadedDataset):
     def _rows(self, path: str) -> np.ndarray[Any, Any]:
         return np.fromfile(path, np.uint8).reshape(-1, self._label_bytes + 3 * 32 * 32)
 
-    def _fetch(self, files: Sequence[_File]) -> None:
+    def _fetch(self, files: Sequence[RemoteFile]) -> None:
         """Downloads the archive and unpacks its files, unless they are all there."""
         folder = Path(self._root)
         if all((folder / x.name).exists() and check_sha1(folder / x.name, x.sha1) for x in files):
@@ -243,10 +236,10 @@ class CIFAR100(CIFAR10):
     """
 
     _namespace = "cifar100"
-    _archive = _File("cifar-100-binary.tar.gz", "a0bb982c76b83111308126cc779a992fa506b90b")
+    _archive = RemoteFile("cifar-100-binary.tar.gz", "a0bb982c76b83111308126cc779a992fa506b90b")
     _files: ClassVar[_Files] = {
-        True: (_File("train.bin", "e207cd2e05b73b1393c74c7f5e7bea451d63e08e"),),
-        False: (_File("test.bin", "8fb6623e830365ff53cf14adec797474f5478006"),),
+        True: (RemoteFile("train.bin", "e207cd2e05b73b1393c74c7f5e7bea451d63e08e"),),
+        False: (RemoteFile("test.bin", "8fb6623e830365ff53cf14adec797474f5478006"),),
     }
     _label_bytes = 2
 
