@@ -273,6 +273,7 @@ class BaseModule:
         Raises:
             ParameterError: `num_epoch` was not given.
         """
+        arguments = dict(locals())
         if num_epoch is None:
             raise ParameterError("fit: needs num_epoch=, the number of the pass to stop before")
         self.bind(
@@ -296,31 +297,8 @@ class BaseModule:
         for epoch in range(begin_epoch, num_epoch):
             started = time.time()
             self.begin_epoch(epoch, train_data)
-            eval_metric.reset()
-            batches = iter(train_data)
-            data_batch, nbatch = next(batches, None), 0
-            values: list[tuple[str, float]] = []
-            while data_batch is not None:
-                if monitor is not None:
-                    monitor.tic()
-                with recorder.one_pass():
-                    self.forward_backward(data_batch)
-                    self.update()
-                    self._score_batch(eval_metric, data_batch)
-                recorder.mark()  # the device begins while the next batch is fetched
-                upcoming = next(batches, None)
-                if upcoming is not None:
-                    self.prepare(upcoming, sparse_row_id_fn=sparse_row_id_fn)
-                if monitor is not None:
-                    monitor.toc_print()
-                if upcoming is None:
-                    values = eval_metric.get_global_name_value()
-                if batch_end_callback is not None:
-                    told = BatchEndParam(epoch, nbatch, eval_metric, locals())
-                    for callback in as_list(batch_end_callback):
-                        callback(told)
-                data_batch, nbatch = upcoming, nbatch + 1
-            for name, value in values:
+            arguments.update(eval_metric=eval_metric, epoch=epoch)
+            for name, value in self._fit_epoch(arguments):
                 self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)
             arg_params, aux_params = self.get_params()
@@ -338,6 +316,42 @@ class BaseModule:
                 for name, value in scored:
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
+
+    def _fit_epoch(self, arguments: dict[str, Any]) -> list[tuple[str, float]]:
+        """Takes the steps of a pass over the data.
+
+        Args:
+            arguments: of `fit`, and the number of the pass; callbacks are told of them.
+
+        Returns:
+            Name and value of each metric, of the whole pass.
+        """
+        epoch, eval_metric, monitor = (
+            arguments[name] for name in ("epoch", "eval_metric", "monitor")
+        )
+        eval_metric.reset()
+        batches = iter(arguments["train_data"])
+        data_batch, nbatch = next(batches, None), 0
+        values: list[tuple[str, float]] = []
+        while data_batch is not None:
+            if monitor is not None:
+                monitor.tic()
+            with recorder.one_pass():
+                self.forward_backward(data_batch)
+                self.update()
+                self._score_batch(eval_metric, data_batch)
+            recorder.mark()  # the device begins while the next batch is fetched
+            upcoming = next(batches, None)
+            if upcoming is not None:
+                self.prepare(upcoming, sparse_row_id_fn=arguments["sparse_row_id_fn"])
+            if monitor is not None:
+                monitor.toc_print()
+            if upcoming is None:
+                values = eval_metric.get_global_name_value()
+            for callback in as_list(arguments["batch_end_callback"]):
+                callback(BatchEndParam(epoch, nbatch, eval_metric, {**arguments, **locals()}))
+            data_batch, nbatch = upcoming, nbatch + 1
+        return values
 
     def begin_epoch(self, epoch: int, train_data: Any) -> None:
         """Is called by `fit` before each pass over the data; subclasses may do something then.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from hybridnet import ndarray, symbol
 from hybridnet.base.errors import ParameterError, ShapeError
@@ -23,28 +23,43 @@ __all__ = ["GRU", "LSTM", "RNN"]
 _GATES: Final = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
+class _LSTMOptions(NamedTuple):
+    """What only an LSTM has; see there."""
+
+    projection_size: int | None = None
+    h2r_weight_initializer: Any = None
+    state_clip_min: float | None = None
+    state_clip_max: float | None = None
+    state_clip_nan: bool = False
+
+
+_PLAIN: Final = _LSTMOptions()
+
+
 class _RNNLayer(HybridBlock):
-    """Base of the recurrent layers; arguments as `LSTM`, and `mode`, the cell."""
+    """Base of the recurrent layers.
+
+    Args:
+        mode: the cell, as operator `RNN` names it.
+        initializers: of the weights for inputs and hidden state, and of the two biases.
+        lstm: what only an LSTM has.
+        hidden_size, num_layers, layout, dropout, bidirectional, input_size, dtype, kwargs: as for
+            `LSTM`.
+    """
 
     def __init__(
         self,
+        mode: str,
         hidden_size: int,
         num_layers: int,
         layout: str,
         dropout: float,
         bidirectional: bool,
         input_size: int,
-        i2h_weight_initializer: Any,
-        h2h_weight_initializer: Any,
-        i2h_bias_initializer: Any,
-        h2h_bias_initializer: Any,
-        mode: str,
-        projection_size: int | None,
-        h2r_weight_initializer: Any,
-        lstm_state_clip_min: float | None,
-        lstm_state_clip_max: float | None,
-        lstm_state_clip_nan: bool,
+        initializers: tuple[Any, Any, Any, Any],
         dtype: Any,
+        lstm: _LSTMOptions = _PLAIN,
+        /,
         use_sequence_length: bool = False,
         **kwargs: Any,
     ) -> None:
@@ -54,24 +69,20 @@ class _RNNLayer(HybridBlock):
                 f"{type(self).__name__}: layout must be 'TNC' or 'NTC', got {layout!r}"
             )
         self._hidden_size = hidden_size
-        self._projection_size = projection_size or None
+        self._projection_size = lstm.projection_size or None
         self._num_layers = num_layers
         self._mode = mode
         self._layout = layout
         self._dropout = dropout
         self._dir = 2 if bidirectional else 1
         self._input_size = input_size
-        self._initializers = {
-            "i2h_weight": i2h_weight_initializer,
-            "h2h_weight": h2h_weight_initializer,
-            "i2h_bias": i2h_bias_initializer,
-            "h2h_bias": h2h_bias_initializer,
-            "h2r_weight": h2r_weight_initializer,
-        }
+        names = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")
+        given = (*initializers, lstm.h2r_weight_initializer)
+        self._initializers = dict(zip(names, given, strict=True))
         self._clip = {
-            "lstm_state_clip_min": lstm_state_clip_min,
-            "lstm_state_clip_max": lstm_state_clip_max,
-            "lstm_state_clip_nan": lstm_state_clip_nan,
+            "lstm_state_clip_min": lstm.state_clip_min,
+            "lstm_state_clip_max": lstm.state_clip_max,
+            "lstm_state_clip_nan": lstm.state_clip_nan,
         }
         self._dtype = dtype
         self._use_sequence_length = use_sequence_length
@@ -104,8 +115,8 @@ class _RNNLayer(HybridBlock):
             inputs = shown * self._dir
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Returns the shape and layout of each state: (layers * directions, batch, size)."""
-        raise NotImplementedError(f"{type(self).__name__} must define state_info()")
+        """Returns the shape and layout of each state, (layers * directions, batch, hidden_size)."""
+        return self._state_info(batch_size, (self._hidden_size,))
 
     def _state_info(self, batch_size: int, sizes: tuple[int, ...]) -> list[dict[str, Any]]:
         first = (self._num_layers * self._dir, batch_size)
@@ -306,30 +317,20 @@ class RNN(_RNNLayer):
         dtype: Any = "float32",
         **kwargs: Any,
     ) -> None:
+        weights = (i2h_weight_initializer, h2h_weight_initializer)
+        biases = (i2h_bias_initializer, h2h_bias_initializer)
         super().__init__(
+            f"rnn_{activation}",
             hidden_size,
             num_layers,
             layout,
             dropout,
             bidirectional,
             input_size,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            f"rnn_{activation}",
-            None,
-            None,
-            None,
-            None,
-            False,
+            (*weights, *biases),
             dtype,
             **kwargs,
         )
-
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Returns the shape and layout of the state, (layers * directions, batch, hidden_size)."""
-        return self._state_info(batch_size, (self._hidden_size,))
 
 
 class LSTM(_RNNLayer):
@@ -372,24 +373,22 @@ class LSTM(_RNNLayer):
         dtype: Any = "float32",
         **kwargs: Any,
     ) -> None:
+        lstm = _LSTMOptions(
+            projection_size, h2r_weight_initializer, state_clip_min, state_clip_max, state_clip_nan
+        )
+        weights = (i2h_weight_initializer, h2h_weight_initializer)
+        biases = (i2h_bias_initializer, h2h_bias_initializer)
         super().__init__(
+            "lstm",
             hidden_size,
             num_layers,
             layout,
             dropout,
             bidirectional,
             input_size,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            "lstm",
-            projection_size,
-            h2r_weight_initializer,
-            state_clip_min,
-            state_clip_max,
-            state_clip_nan,
+            (*weights, *biases),
             dtype,
+            lstm,
             **kwargs,
         )
 
@@ -430,27 +429,17 @@ class GRU(_RNNLayer):
         dtype: Any = "float32",
         **kwargs: Any,
     ) -> None:
+        weights = (i2h_weight_initializer, h2h_weight_initializer)
+        biases = (i2h_bias_initializer, h2h_bias_initializer)
         super().__init__(
+            "gru",
             hidden_size,
             num_layers,
             layout,
             dropout,
             bidirectional,
             input_size,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            "gru",
-            None,
-            None,
-            None,
-            None,
-            False,
+            (*weights, *biases),
             dtype,
             **kwargs,
         )
-
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Returns the shape and layout of the state, (layers * directions, batch, hidden_size)."""
-        return self._state_info(batch_size, (self._hidden_size,))

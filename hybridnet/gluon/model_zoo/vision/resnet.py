@@ -43,26 +43,7 @@ def _conv(
 
 
 class _BlockV1(HybridBlock):
-    """Base of the blocks of the first version: activation(body(x) + x)."""
-
-    body: nn.HybridSequential
-    downsample: nn.HybridSequential | None
-
-    def _set_short_way(self, there: bool, channels: int, stride: int, in_channels: int) -> None:
-        """Makes what x goes through beside the body."""
-        self.downsample = (
-            chain(_conv(channels, 1, stride, in_channels), nn.BatchNorm()) if there else None
-        )
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Runs the block."""
-        out = self.body(x)
-        short = x if self.downsample is None else self.downsample(x)
-        return F.Activation(short + out, act_type="relu")
-
-
-class BasicBlockV1(_BlockV1):
-    """Two 3x3 convolutions, added to the input.
+    """Base of the blocks of the first version: activation(body(x) + x).
 
     Args:
         channels: channels after.
@@ -81,14 +62,33 @@ class BasicBlockV1(_BlockV1):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.body = chain(
+        self.body = chain(*self._layers(channels, stride, in_channels))
+        self.downsample: nn.HybridSequential | None = (
+            chain(_conv(channels, 1, stride, in_channels), nn.BatchNorm()) if downsample else None
+        )
+
+    def _layers(self, channels: int, stride: int, in_channels: int) -> list[HybridBlock]:
+        """Makes the layers of the body."""
+        raise NotImplementedError
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Runs the block."""
+        out = self.body(x)
+        short = x if self.downsample is None else self.downsample(x)
+        return F.Activation(short + out, act_type="relu")
+
+
+class BasicBlockV1(_BlockV1):
+    """Two 3x3 convolutions, added to the input; arguments as for all blocks, see `BottleneckV1`."""
+
+    def _layers(self, channels: int, stride: int, in_channels: int) -> list[HybridBlock]:
+        return [
             _conv(channels, 3, stride, in_channels),
             nn.BatchNorm(),
             nn.Activation("relu"),
             _conv(channels, 3, 1, channels),
             nn.BatchNorm(),
-        )
-        self._set_short_way(downsample, channels, stride, in_channels)
+        ]
 
 
 class BottleneckV1(_BlockV1):
@@ -102,17 +102,9 @@ class BottleneckV1(_BlockV1):
         kwargs: ``prefix`` and ``params``.
     """
 
-    def __init__(
-        self,
-        channels: int,
-        stride: int,
-        downsample: bool = False,
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
+    def _layers(self, channels: int, stride: int, in_channels: int) -> list[HybridBlock]:
         narrow = channels // 4
-        self.body = chain(
+        return [
             _conv(narrow, 1, stride, use_bias=True),
             nn.BatchNorm(),
             nn.Activation("relu"),
@@ -121,84 +113,91 @@ class BottleneckV1(_BlockV1):
             nn.Activation("relu"),
             _conv(channels, 1, use_bias=True),
             nn.BatchNorm(),
-        )
-        self._set_short_way(downsample, channels, stride, in_channels)
+        ]
 
 
-class BasicBlockV2(HybridBlock):
+class _BlockV2(HybridBlock):
+    """Base of the blocks of the second version: convolutions behind batch norms and activations.
+
+    Args:
+        channels, stride, downsample, in_channels, kwargs: as for `BottleneckV1`.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        stride: int,
+        downsample: bool = False,
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        convolutions = self._convolutions(channels, stride, in_channels)
+        for number, convolution in enumerate(convolutions, 1):
+            setattr(self, f"bn{number}", nn.BatchNorm())
+            setattr(self, f"conv{number}", convolution)
+        self._count = len(convolutions)
+        self.downsample = _conv(channels, 1, stride, in_channels) if downsample else None
+
+    def _convolutions(self, channels: int, stride: int, in_channels: int) -> list[nn.Conv2D]:
+        """Makes the convolutions of the body."""
+        raise NotImplementedError
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Runs the block."""
+        short, out = x, x
+        for number in range(1, self._count + 1):
+            out = F.Activation(getattr(self, f"bn{number}")(out), act_type="relu")
+            if number == 1 and self.downsample is not None:
+                short = self.downsample(out)
+            out = getattr(self, f"conv{number}")(out)
+        return out + short
+
+
+class BasicBlockV2(_BlockV2):
     """Two 3x3 convolutions, each after a batch norm and activation, added to the input.
 
     Args:
-        channels: channels after.
-        stride: of the first convolution.
-        downsample: whether the input goes through a convolution, too.
-        in_channels: channels before; 0 to find out from the first input.
-        kwargs: ``prefix`` and ``params``.
+        channels, stride, downsample, in_channels, kwargs: as for `BottleneckV1`.
     """
 
-    def __init__(
-        self,
-        channels: int,
-        stride: int,
-        downsample: bool = False,
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.bn1 = nn.BatchNorm()
-        self.conv1 = _conv(channels, 3, stride, in_channels)
-        self.bn2 = nn.BatchNorm()
-        self.conv2 = _conv(channels, 3, 1, channels)
-        self.downsample = _conv(channels, 1, stride, in_channels) if downsample else None
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Runs the block."""
-        out = F.Activation(self.bn1(x), act_type="relu")
-        short = x if self.downsample is None else self.downsample(out)
-        out = F.Activation(self.bn2(self.conv1(out)), act_type="relu")
-        return self.conv2(out) + short
+    def _convolutions(self, channels: int, stride: int, in_channels: int) -> list[nn.Conv2D]:
+        return [_conv(channels, 3, stride, in_channels), _conv(channels, 3, 1, channels)]
 
 
-class BottleneckV2(HybridBlock):
+class BottleneckV2(_BlockV2):
     """A 3x3 convolution between two 1x1 ones, each after a batch norm and activation.
 
     Args:
-        channels: channels after.
+        channels, downsample, in_channels, kwargs: as for `BottleneckV1`.
         stride: of the 3x3 convolution.
-        downsample: whether the input goes through a convolution, too.
-        in_channels: channels before; 0 to find out from the first input.
-        kwargs: ``prefix`` and ``params``.
     """
 
-    def __init__(
-        self,
-        channels: int,
-        stride: int,
-        downsample: bool = False,
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
+    def _convolutions(self, channels: int, stride: int, in_channels: int) -> list[nn.Conv2D]:
         narrow = channels // 4
-        self.bn1 = nn.BatchNorm()
-        self.conv1 = _conv(narrow, 1)
-        self.bn2 = nn.BatchNorm()
-        self.conv2 = _conv(narrow, 3, stride, narrow)
-        self.bn3 = nn.BatchNorm()
-        self.conv3 = _conv(channels, 1)
-        self.downsample = _conv(channels, 1, stride, in_channels) if downsample else None
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Runs the block."""
-        out = F.Activation(self.bn1(x), act_type="relu")
-        short = x if self.downsample is None else self.downsample(out)
-        out = F.Activation(self.bn2(self.conv1(out)), act_type="relu")
-        out = F.Activation(self.bn3(self.conv2(out)), act_type="relu")
-        return self.conv3(out) + short
+        return [_conv(narrow, 1), _conv(narrow, 3, stride, narrow), _conv(channels, 1)]
 
 
 class _ResNet(Classifier):
-    """Base of the networks: what comes first, and the stages of blocks."""
+    """Base of the networks: what comes first, the stages of blocks, and what comes behind."""
+
+    features: nn.HybridSequential
+
+    def __init__(
+        self,
+        block: Any,
+        layers: Sequence[int],
+        channels: Sequence[int],
+        classes: int = 1000,
+        thumbnail: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.features = chain(*self._first(channels[0], thumbnail))
+            self._stages(block, layers, channels)
+            self.features.add(*self._last())
+            self.output = nn.Dense(classes, in_units=channels[-1])
 
     def _first(self, channels: int, thumbnail: bool) -> list[HybridBlock]:
         """Returns the layers before the blocks; those for thumbnails leave the size as it is."""
@@ -210,6 +209,10 @@ class _ResNet(Classifier):
             nn.Activation("relu"),
             nn.MaxPool2D(3, 2, 1),
         ]
+
+    def _last(self) -> list[HybridBlock]:
+        """Returns the layers between the blocks and the output."""
+        return [nn.GlobalAvgPool2D()]
 
     def _stages(self, block: Any, layers: Sequence[int], channels: Sequence[int]) -> None:
         """Adds the stages: each halves the size (but the first) with its first block."""
@@ -226,7 +229,7 @@ class _ResNet(Classifier):
                 part.add(block(after, stride, after != before, in_channels=before, prefix=""))
                 for _ in range(count - 1):
                     part.add(block(after, 1, False, in_channels=after, prefix=""))
-            self.features.add(part)  # type: ignore[attr-defined]
+            self.features.add(part)
 
 
 class ResNetV1(_ResNet):
@@ -241,52 +244,20 @@ class ResNetV1(_ResNet):
         kwargs: ``prefix`` and ``params``.
     """
 
-    def __init__(
-        self,
-        block: Any,
-        layers: Sequence[int],
-        channels: Sequence[int],
-        classes: int = 1000,
-        thumbnail: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        with self.name_scope():
-            self.features = chain(*self._first(channels[0], thumbnail))
-            self._stages(block, layers, channels)
-            self.features.add(nn.GlobalAvgPool2D())
-            self.output = nn.Dense(classes, in_units=channels[-1])
-
 
 class ResNetV2(_ResNet):
     """A residual network, of blocks that begin with a batch norm and activation.
 
     Args:
         block: `BasicBlockV2` or `BottleneckV2`.
-        layers: how many blocks each stage has.
-        channels: of the first layer, and after each stage.
-        classes: how many.
-        thumbnail: whether pictures are small, such as 32 x 32.
-        kwargs: ``prefix`` and ``params``.
+        layers, channels, classes, thumbnail, kwargs: as for `ResNetV1`.
     """
 
-    def __init__(
-        self,
-        block: Any,
-        layers: Sequence[int],
-        channels: Sequence[int],
-        classes: int = 1000,
-        thumbnail: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        with self.name_scope():
-            self.features = chain(nn.BatchNorm(scale=False, center=False))
-            self.features.add(*self._first(channels[0], thumbnail))
-            self._stages(block, layers, channels)
-            self.features.add(nn.BatchNorm(), nn.Activation("relu"))
-            self.features.add(nn.GlobalAvgPool2D(), nn.Flatten())
-            self.output = nn.Dense(classes, in_units=channels[-1])
+    def _first(self, channels: int, thumbnail: bool) -> list[HybridBlock]:
+        return [nn.BatchNorm(scale=False, center=False), *super()._first(channels, thumbnail)]
+
+    def _last(self) -> list[HybridBlock]:
+        return [nn.BatchNorm(), nn.Activation("relu"), *super()._last(), nn.Flatten()]
 
 
 _NARROW: Final = [64, 64, 128, 256, 512]
