@@ -6,7 +6,7 @@ Each way starts from the same weights and takes the same batches, so their losse
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -129,7 +129,7 @@ class AbstractWay(ABC):
 
 
 def _fill(net: gluon.HybridBlock, weights: Mapping[str, Any], ctx: Context) -> None:
-    """Gives a block LeNet's weights, which end in the names of the symbol's."""
+    """Gives a block weights: by its own names, without its prefix."""
     net.initialize(ctx=ctx)
     for name, parameter in net.collect_params().items():
         parameter.set_data(nd.array(weights[name.removeprefix(net.prefix)], ctx))
@@ -137,12 +137,23 @@ def _fill(net: gluon.HybridBlock, weights: Mapping[str, Any], ctx: Context) -> N
 
 @final
 class Eager(AbstractWay):
-    """Arrays and a loop: `nd`, `autograd.record`, `gluon.Trainer`."""
+    """Arrays and a loop: `nd`, `autograd.record`, `gluon.Trainer`.
+
+    Args:
+        weights: the first ones, by name without the network's prefix.
+        settings: of training.
+        block: makes the network.
+    """
 
     title = "eager loop"
 
-    def __init__(self, weights: Mapping[str, Any], settings: Settings) -> None:
-        self.net = lenet_block()
+    def __init__(
+        self,
+        weights: Mapping[str, Any],
+        settings: Settings,
+        block: Callable[[], gluon.HybridBlock] = lenet_block,
+    ) -> None:
+        self.net = block()
         _fill(self.net, weights, settings.ctx)
         self.loss = gluon.loss.SoftmaxCrossEntropyLoss()
         self.trainer = gluon.Trainer(self.net.collect_params(), settings.optimizer())

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, Final, NoReturn
+from collections.abc import Sequence
+from typing import Final, NoReturn
 
 import hybridnet
-from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.interrupts import defer_interrupts
 
@@ -17,6 +15,7 @@ from .convert import add_convert
 from .im2rec import add_im2rec
 from .rec import add_rec
 from .run import run
+from .train_options import add_train
 
 __all__ = ["main", "program"]
 
@@ -26,32 +25,6 @@ _USAGE: Final = 2
 _INTERRUPTED: Final = 130
 
 
-def _positive(kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    def read(text: str) -> Any:
-        value = kind(text)
-        if not value > 0:
-            raise argparse.ArgumentTypeError(f"must be greater than 0, got {text}")
-        return value
-
-    read.__name__ = "number"
-    return read
-
-
-def _context(text: str) -> Context:
-    kind, _, rest = text.partition("(")
-    number = rest.removesuffix(")") or "0"
-    if kind not in Context.devstr2type or not number.isdigit():
-        raise argparse.ArgumentTypeError(f"must be like cpu, cpu(1) or gpu(0), got {text}")
-    return Context(kind, int(number))
-
-
-def _seed(text: str) -> int:
-    value = int(text)
-    if not 0 <= value < 2**32:
-        raise argparse.ArgumentTypeError(f"must be from 0 to 2**32 - 1, got {text}")
-    return value
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hybridnet", description="A hybrid imperative and symbolic deep-learning framework."
@@ -59,23 +32,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"hybridnet {hybridnet.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    train = commands.add_parser(
-        "train",
-        help="train LeNet on MNIST digits three ways: eager, symbol, traced function",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    train.add_argument(
-        "--data",
-        type=Path,
-        metavar="DIR",
-        help="folder with MNIST's four IDX files, plain or .gz (default: 5,000 bundled digits)",
-    )
-    train.add_argument("--epochs", type=_positive(int), default=5, help="passes over the digits")
-    train.add_argument("--batch-size", type=_positive(int), default=64, help="digits in a step")
-    train.add_argument("--lr", type=_positive(float), default=0.07, help="learning rate")
-    train.add_argument("--ctx", type=_context, default="cpu(0)", help="device: cpu(0), gpu(0), ...")
-    train.add_argument("--seed", type=_seed, default=0, help="of the weights and the order")
-    train.add_argument("--out", type=Path, default=Path("out"), help="folder for the results")
+    add_train(commands)
 
     run = commands.add_parser(
         "run",

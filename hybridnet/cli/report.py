@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -75,7 +76,9 @@ def progress(steps: int) -> Iterator[Callable[[str, int, float], None]]:
         TextColumn("loss {task.fields[loss]:.4f}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    # What is printed to a file meanwhile must not go to the terminal of the bar.
+    bar = Progress(*columns, console=Console(stderr=True), redirect_stdout=sys.stdout.isatty())
+    with bar:
         task = bar.add_task("", total=steps, loss=float("nan"))
 
         def advance(title: str, count: int, loss: float) -> None:
@@ -84,9 +87,9 @@ def progress(steps: int) -> Iterator[Callable[[str, int, float], None]]:
         yield advance
 
 
-def print_results(results: Sequence[Result]) -> None:
+def print_results(results: Sequence[Result], title: str) -> None:
     """Prints a row for each way, and how far their losses are apart."""
-    table = Table(title="LeNet, three ways from the same weights")
+    table = Table(title=title)
     table.add_column("way")
     for heading in ("accuracy", "test loss", "images/s", "first step", "steady step"):
         table.add_column(heading, justify="right")
@@ -101,6 +104,8 @@ def print_results(results: Sequence[Result]) -> None:
         )
     console = Console()
     console.print(table)
+    if len(results) == 1:
+        return
     first = np.array(results[0].losses[:_COMPARED])
     apart = max(
         float(np.max(np.abs(np.array(result.losses[:_COMPARED]) - first) / first))
@@ -111,14 +116,17 @@ def print_results(results: Sequence[Result]) -> None:
     )
 
 
-def plot_losses(results: Sequence[Result], path: Path) -> None:
+def plot_losses(results: Sequence[Result], path: Path, title: str) -> None:
     """Draws the loss of every step, one curve for each way, as a PNG."""
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
     # The curves lie on each other: from wide and pale to thin, all can be seen.
-    for result, width, style in zip(results, (6, 3, 1), ("-", "-", "--"), strict=False):
+    last = len(results) - 1
+    for number, result in enumerate(results):
+        style = "--" if 0 < number == last else "-"
+        width = 1 + 2.5 * (last - number)
         axes.plot(result.losses, style, linewidth=width, label=result.title, alpha=0.7)
-    axes.set(title="LeNet on MNIST digits", xlabel="step", ylabel="mean loss", yscale="log")
+    axes.set(title=title, xlabel="step", ylabel="mean loss", yscale="log")
     axes.legend()
     axes.grid(alpha=0.3)
     figure.savefig(path, format="png", dpi=120)

@@ -1,4 +1,7 @@
-"""``hybridnet train``: LeNet on real digits three ways, timed, compared and saved."""
+"""``hybridnet train``: LeNet on real digits three ways, timed, compared and saved.
+
+With a record file of images it is `train_records` that does the work.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,8 @@ from hybridnet.runtime.platform.jax_devices import device_of
 
 from .lenet import AbstractWay, Bound, Eager, Settings, Traced, initial_weights
 from .result import Result
+from .train_options import ONLY_RECORDS
+from .train_records import train_records
 
 __all__ = ["Digits", "run_way", "train"]
 
@@ -77,6 +82,12 @@ def train(options: Namespace) -> None:
     from . import report
 
     device_of(options.ctx)
+    if options.data is not None and options.data.suffix == ".rec":
+        train_records(options, report)
+        return
+    for name in ONLY_RECORDS:
+        if getattr(options, name) not in (None, False):
+            raise MXNetError(f"--{name.replace('_', '-')} needs the images of a --data FILE.rec")
     digits = Digits.load(options.data)
     if len(digits.train_images) < options.batch_size:
         raise MXNetError(
@@ -94,11 +105,11 @@ def train(options: Namespace) -> None:
                 results.append(run_way(way, digits, order, settings, options.epochs, advance))
                 if isinstance(way, Bound):
                     bound = way
-        report.print_results(results)
+        report.print_results(results, "LeNet, three ways from the same weights")
         prefix = files / "lenet"
         model.save_checkpoint(str(prefix), options.epochs, bound.symbol, bound.weights(), {})
         accuracy = _score_checkpoint(prefix, options.epochs, digits, settings)
-        report.plot_losses(results, files / "lenet-loss.png")
+        report.plot_losses(results, files / "lenet-loss.png", "LeNet on MNIST digits")
     print(f"checkpoint loaded back: test accuracy {accuracy:.2%}")
     for name in sorted(os.listdir(options.out)):
         if name.startswith("lenet"):

@@ -245,7 +245,7 @@ def test_an_error_midway_leaves_old_results_as_they_were(
         raise OSError(28, "No space left on device", "lenet-0001.params")
 
     monkeypatch.setattr(train, "run_way", lambda *_: None)
-    monkeypatch.setattr(report, "print_results", lambda results: None)
+    monkeypatch.setattr(report, "print_results", lambda *_: None)
     monkeypatch.setattr(train.model, "save_checkpoint", fail)
     out = tmp_path / "out"
     out.mkdir()

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 from doc_pages import ROOT, examples, printed_by, settled
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "tutorials/README.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 #: Those whose examples are run here; other pages have tests of their own.
 RUN = [
     ROOT / "README.md",
@@ -26,7 +29,7 @@ _NAME_IN_FILE = re.compile(r"`([\w.]+)`\s+in\s+`([\w/]+\.py)`")
 
 
 def _name(page: Path) -> str:
-    return page.stem
+    return str(page.relative_to(ROOT).with_suffix(""))
 
 
 @cache
