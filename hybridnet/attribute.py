@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from collections import defaultdict
 from collections.abc import Mapping
+from typing import ClassVar
 
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.scopes import ScopedType, ScopeStack
 
-__all__ = ["AttrScope"]
+__all__ = ["AttrScope", "subgraph_name"]
 
 _scopes: ScopeStack[AttrScope] = ScopeStack(lambda: AttrScope())
 
@@ -27,6 +30,8 @@ class AttrScope(metaclass=ScopedType):
     """
 
     _stack = _scopes
+    #: How many subgraphs (of loops and choices) there are of each name.
+    _subgraph_names: ClassVar[defaultdict[str, int]] = defaultdict(int)
 
     def __init__(self, **attributes: str) -> None:
         for name, value in attributes.items():
@@ -47,3 +52,14 @@ class AttrScope(metaclass=ScopedType):
 
     def __exit__(self, *exc: object) -> None:
         _scopes.leave()
+
+
+_naming = threading.Lock()
+
+
+def subgraph_name(name: str) -> str:
+    """Returns a name of its own for a subgraph: ``foreach0``, ``foreach1``, ..."""
+    with _naming:
+        number = AttrScope._subgraph_names[name]
+        AttrScope._subgraph_names[name] += 1
+    return f"{name}{number}"

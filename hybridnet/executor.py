@@ -25,7 +25,9 @@ from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.graph.probes import with_probes
 from hybridnet.graph.text import to_text
 from hybridnet.graph.transform import STATE, prepare
-from hybridnet.ndarray import NDArray, array, ones, zeros
+from hybridnet.graph.watching import read_values
+from hybridnet.ndarray import NDArray, array
+from hybridnet.ndarray.blank import ones_of, zeros_of
 from hybridnet.ops.core.operator import OpCall
 from hybridnet.passes.pipeline import PIPELINE
 from hybridnet.runtime.executor.partitioned import PartitionedCall
@@ -74,6 +76,12 @@ def _draws_always(graph: Graph) -> bool:
         for node in graph.nodes
         if node.call is not None and node.call.takes_state
     )
+
+
+def _has_none(output: Edge) -> bool:
+    """Whether an output is of an operator that has no gradient."""
+    call = output.node.call
+    return isinstance(call, OpCall) and bool(call.operator.no_gradient)
 
 
 class Bound(Protocol):
@@ -162,8 +170,9 @@ class Executor:
             for number, name in enumerate(names)
             if self.grad_dict.get(name) is not None and grad_req[name] != "null"
         ]
-        self._wanted = tuple(i for i in asked if is_float(self._types[i].dtype))
-        # Whole numbers have no gradient: it is 0.
+        # Whole numbers have gradients where they are alone; beside floats these are 0.
+        floats = tuple(i for i in asked if is_float(self._types[i].dtype))
+        self._wanted = floats or tuple(asked)
         self._flat = [
             grad
             for i in asked
@@ -176,6 +185,8 @@ class Executor:
         # What the next backward starts from: the run, and the first operands of its gradient.
         self._kept: tuple[Run, list[Value]] | None = None
         self._monitor: tuple[Monitor, list[str]] | None = None
+        # What `set_monitor_callback` was given, for executors of other shapes.
+        self._watch: tuple[Monitor, bool] | None = None
         # What shows the gradients inside to a monitor: names, and the arrays they are written to.
         self._shown: list[tuple[str, NDArray]] = []
         # What repeats a forward outside training, once it has run twice.
@@ -196,7 +207,7 @@ class Executor:
             trace = recorder.set_trace(None)  # they outlive a traced function that runs forward
             try:
                 self._outputs = [
-                    zeros(kind.shape, ctx, kind.dtype) for kind, ctx in islice(kinds, shown)
+                    zeros_of(kind.shape, ctx, kind.dtype) for kind, ctx in islice(kinds, shown)
                 ]
             finally:
                 recorder.set_trace(trace)
@@ -279,7 +290,7 @@ class Executor:
         What `forward(is_train=True)` kept is used up by this, but where random numbers are among
         it. Called again, or after a forward outside training, it computes the forward pass anew on
         the present values of the arrays, without touching outputs or auxiliary states. Arrays for
-        the gradients of whole numbers are set to 0.
+        the gradients of whole numbers beside floats are set to 0.
 
         Args:
             out_grads: gradients of the outputs: an NDArray, a list with one for each output (more
@@ -378,12 +389,14 @@ class Executor:
         for number in run.call.split.given:
             wanted, grad, ctx = types[number], grads[number], places[number]
             if grad is None:
-                grad = ones(wanted.shape, ctx, wanted.dtype)
+                grad = ones_of(wanted.shape, ctx, wanted.dtype)
             elif not isinstance(grad, NDArray):
                 raise ParameterError(
                     f"backward: the gradient of {names[number]} must be an NDArray, got "
                     f"{type(grad).__name__}"
                 )
+            if grad.shape != wanted.shape and _has_none(self._symbol.graph.outputs[number]):
+                grad = ones_of(wanted.shape, ctx, wanted.dtype)  # nothing comes of it
             if grad.shape != wanted.shape:
                 raise ShapeError(
                     f"backward: the gradient of {names[number]} must have its shape "
@@ -454,7 +467,8 @@ class Executor:
     ) -> Executor:
         """Returns an executor of the same symbol for other shapes.
 
-        Arrays whose shape stays are shared with this one; the others are new, and zeros.
+        Arrays whose shape stays are shared with this one; the others are new, and zeros. A monitor
+        of this one watches that one, too.
 
         Args:
             partial_shaping: whether arguments that are not named may change their shapes.
@@ -482,14 +496,14 @@ class Executor:
                         f"reshape: {name} would grow from {old.shape} to {shape}; pass "
                         "allow_up_sizing=True"
                     )
-                old = zeros(shape, old.context, old.dtype)
-                grad = None if grad is None else zeros(shape, grad.context, grad.dtype)
+                old = zeros_of(shape, old.context, old.dtype)
+                grad = None if grad is None else zeros_of(shape, grad.context, grad.dtype)
             args[name], grads[name] = old, grad
         aux = {
-            name: old if old.shape == shape else zeros(shape, old.context, old.dtype)
+            name: old if old.shape == shape else zeros_of(shape, old.context, old.dtype)
             for (name, old), shape in zip(self.aux_dict.items(), aux_shapes, strict=True)
         }
-        return Executor(
+        made = Executor(
             self._symbol,
             self._ctx,
             args,
@@ -499,6 +513,9 @@ class Executor:
             self._unwatched,
             self._devices,
         )
+        if self._watch is not None:
+            made.set_monitor_callback(*self._watch)
+        return made
 
     def partitioned(self, is_train: bool = False) -> list[PartitionedCall]:
         """Returns the parts in which the devices of a placed symbol run it; print them.
@@ -521,9 +538,11 @@ class Executor:
 
         Args:
             callback: gets the output's name (``fc1_output``) and an NDArray; None ends it.
-            monitor_all: also variables.
+            monitor_all: also with what each node reads, before what it makes: variables by their
+                own names, and then everything by that of the input (``fc1_weight``).
         """
         self._kept = self._monitor = self._prepared = None
+        self._watch = None if callback is None else (callback, monitor_all)
         self._programs = self._unwatched
         count = len(self._symbol.list_inputs())
         self._inputs, self._types = self._inputs[:count], self._types[:count]
@@ -532,11 +551,15 @@ class Executor:
         if callback is None:
             return
         internals = self._symbol.get_internals()
-        watched = [
-            (name, edge)
-            for name, edge in zip(internals.list_outputs(), internals.edges, strict=True)
-            if monitor_all or not edge.node.is_variable
-        ]
+        watched: list[tuple[str, Edge]] = []
+        shown: set[Node] = set()
+        for name, edge in zip(internals.list_outputs(), internals.edges, strict=True):
+            if edge.node.is_variable:
+                continue
+            if monitor_all and edge.node not in shown:
+                shown.add(edge.node)
+                watched += read_values(edge.node)
+            watched.append((name, edge))
         self._monitor = callback, [name for name, _ in watched]
         graph, edges = self._symbol.graph, [edge for _, edge in watched]
         if self._wanted and self._devices is None:
@@ -556,7 +579,7 @@ class Executor:
         made, probes = with_probes(whole, lambda edge: is_float(np.dtype(kinds[edge][1])))
         for number, probe in enumerate(probes, len(self._inputs)):
             shape, dtype = kinds[probe.edge]
-            start, grad = (zeros(shape, self._ctx, dtype) for _ in range(2))
+            start, grad = (zeros_of(shape, self._ctx, dtype) for _ in range(2))
             self._inputs.append(start)
             self._types = (*self._types, start.type)
             self._wanted = (*self._wanted, number)

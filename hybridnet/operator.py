@@ -17,25 +17,35 @@ engine; a program around it is cut in two there.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from itertools import count
+from typing import Any, Final, NamedTuple, TypeVar
 
 from hybridnet.base.attrs import REQUIRED
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.unsupported import missing
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.custom import PROPS
+from hybridnet.symbol import Custom
 
 __all__ = [
     "CustomOp",
     "CustomOpProp",
+    "NDArrayOp",
+    "NumpyOp",
     "OperatorArguments",
+    "PythonOp",
     "get_all_registered_operators",
     "get_operator_arguments",
     "register",
 ]
 
 _REQUESTS = ("null", "write", "inplace", "add")
+# Of operators that describe themselves.
+_numbers: Final = count()
+# How a parameter that is one of a few texts begins to say so.
+_CHOICE: Final = "one of "
 
 _Prop = TypeVar("_Prop", bound=type)
 
@@ -194,6 +204,163 @@ class CustomOpProp:
         return CustomOp()
 
 
+class PythonOp:
+    """What `NumpyOp` and `NDArrayOp` share: older forms of `CustomOp`, for symbols only.
+
+    An instance describes the operator and computes it; calling it, or `get_symbol`, applies it.
+
+    Args:
+        need_top_grad: whether `backward` needs the gradients of the outputs; a loss does not.
+    """
+
+    def __init__(self, need_top_grad: bool = True) -> None:
+        self.need_top_grad_ = need_top_grad
+        warnings.warn(
+            f"{type(self).__name__}: use CustomOp and CustomOpProp, which serve arrays, too",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Applies it; see `get_symbol`."""
+        return self.get_symbol(*args, **kwargs)
+
+    def get_symbol(self, *args: Any, **kwargs: Any) -> Any:
+        """Returns the operator applied to symbols.
+
+        Args:
+            args: symbols for the arguments.
+            kwargs: symbols by the names of arguments, and ``name``.
+        """
+        # Symbols find it by this name, so it stays.
+        op_type = f"_{type(self).__name__}{next(_numbers)}"
+        PROPS[op_type] = _prop_of(self, self._adapted)
+        return Custom(*args, op_type=op_type, **kwargs)
+
+    def _adapted(self) -> CustomOp:
+        raise NotImplementedError(f"{type(self).__name__}: subclass NumpyOp, or better CustomOp")
+
+    def forward(self, in_data: list[Any], out_data: list[Any]) -> None:
+        """Computes the outputs, by changing the arrays `out_data`; here it copies the first."""
+        out_data[0][:] = in_data[0]
+
+    def backward(
+        self, out_grad: list[Any], in_data: list[Any], out_data: list[Any], in_grad: list[Any]
+    ) -> None:
+        """Computes the gradients, by changing the arrays `in_grad`; here ones, for the first."""
+        in_grad[0][:] = 1.0
+
+    def infer_shape(self, in_shape: list[Any]) -> tuple[list[Any], ...]:
+        """Returns the shapes of arguments and outputs, from those of arguments."""
+        return in_shape, [in_shape[0]]
+
+    def list_outputs(self) -> list[str]:
+        """Returns the names of the outputs."""
+        return ["output"]
+
+    def list_arguments(self) -> list[str]:
+        """Returns the names of the arguments."""
+        return ["data"]
+
+    def need_top_grad(self) -> bool:
+        """Whether `backward` needs the gradients of the outputs."""
+        return self.need_top_grad_
+
+
+class NumpyOp(PythonOp):
+    """An operator of symbols that computes with NumPy arrays, which it changes in place.
+
+    MXNet's first form of operators in Python; new code is better off with `CustomOp`.
+    """
+
+    def _adapted(self) -> CustomOp:
+        return _OfNumpy(self)
+
+
+class NDArrayOp(PythonOp):
+    """An operator of symbols that computes with NDArrays, which it changes in place.
+
+    MXNet's second form of operators in Python; new code is better off with `CustomOp`.
+    """
+
+    def _adapted(self) -> CustomOp:
+        return _OfArrays(self)
+
+    def declare_backward_dependency(
+        self, out_grad: Sequence[int], in_data: Sequence[int], out_data: Sequence[int]
+    ) -> list[int]:
+        """Returns which of these numbers `backward` needs; all are kept, whatever it says."""
+        heads = list(out_grad) if self.need_top_grad() else []
+        return [*heads, *in_data, *out_data]
+
+
+class _OfArrays(CustomOp):
+    """A `PythonOp` on NDArrays."""
+
+    def __init__(self, op: PythonOp) -> None:
+        self._op = op
+
+    def forward(self, is_train: bool, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+        self._op.forward(in_data=list(in_data), out_data=list(out_data))
+
+    def backward(
+        self, req: Any, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any, aux: Any
+    ) -> None:
+        heads, grads = list(out_grad), list(in_grad)
+        self._op.backward(
+            out_grad=heads, in_data=list(in_data), out_data=list(out_data), in_grad=grads
+        )
+
+
+class _OfNumpy(CustomOp):
+    """A `PythonOp` on NumPy arrays: copies, as arrays may share memory with others."""
+
+    def __init__(self, op: PythonOp) -> None:
+        self._op = op
+
+    def forward(self, is_train: bool, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+        made = _copies(out_data)
+        self._op.forward(in_data=_copies(in_data), out_data=made)
+        for number, array in enumerate(made):
+            self.assign(out_data[number], req[number], array)
+
+    def backward(
+        self, req: Any, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any, aux: Any
+    ) -> None:
+        made = _copies(in_grad)
+        given = {"in_data": _copies(in_data), "out_data": _copies(out_data)}
+        self._op.backward(out_grad=_copies(out_grad), in_grad=made, **given)
+        for number, array in enumerate(made):
+            self.assign(in_grad[number], req[number], array)
+
+
+def _copies(arrays: Sequence[Any]) -> list[Any]:
+    return [array.asnumpy().copy() for array in arrays]
+
+
+def _prop_of(op: PythonOp, adapted: Callable[[], CustomOp]) -> type[CustomOpProp]:
+    """Returns the description of an operator that describes itself."""
+
+    class Described(CustomOpProp):
+        def __init__(self) -> None:
+            super().__init__(need_top_grad=op.need_top_grad())
+
+        def infer_shape(self, in_shape: list[Any]) -> tuple[list[Any], ...]:
+            found = op.infer_shape(in_shape)
+            return found[0], found[1], []
+
+        def list_arguments(self) -> list[str]:
+            return op.list_arguments()
+
+        def list_outputs(self) -> list[str]:
+            return op.list_outputs()
+
+        def create_operator(self, ctx: Any, in_shapes: list[Any], in_dtypes: list[Any]) -> CustomOp:
+            return adapted()
+
+    return Described
+
+
 class OperatorArguments(NamedTuple):
     """The arguments of an operator: how many, their names, and their types in words."""
 
@@ -239,7 +406,10 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
     types = ["NDArray-or-Symbol[]" if op.variadic else "NDArray-or-Symbol"] * len(op.inputs)
     for param in op.params.values():
         need = "required" if param.default is REQUIRED else f"optional, default={param.default!r}"
-        types.append(f"{param.kind}, {need}")
+        kind = param.kind
+        if kind.startswith(_CHOICE):
+            kind = f"{{{kind.removeprefix(_CHOICE)}}}"  # as MXNet writes it
+        types.append(f"{kind}, {need}")
     return OperatorArguments(len(names), names, types)
 
 

@@ -16,18 +16,18 @@ __all__ = ["UNSUPPORTED", "NotSupportedError", "missing"]
 _DGL: Final = "sampling graphs belongs to the graph library that brought it"
 _DOWNLOAD: Final = "nothing is downloaded; bring the files, or use bundled data"
 _FUSED: Final = "it is one fused kernel of an optimizer; use hybridnet.optimizer"
-_QUANTIZED: Final = "inference in 8-bit integers is not supported; use float16 or bfloat16"
+_QUANTIZED: Final = "networks of 8-bit integers are not supported; use float16 or bfloat16"
 
 _CONTRIB: Final = {
     _DGL: "dgl_adjacency dgl_csr_neighbor_non_uniform_sample dgl_csr_neighbor_uniform_sample "
     "dgl_graph_compact dgl_subgraph edge_id",
     _FUSED: "adamw_update mp_adamw_update multi_adamw_update multi_lamb_update "
     "multi_mp_adamw_update multi_mp_lamb_update",
-    _QUANTIZED: "calibrate_entropy dequantize quantize quantize_asym quantize_v2 "
+    _QUANTIZED: "calibrate_entropy quantize_asym quantize_v2 "
     "quantized_act quantized_batch_norm quantized_concat quantized_conv "
     "quantized_elemwise_add quantized_elemwise_mul quantized_embedding quantized_flatten "
     "quantized_fully_connected quantized_pooling quantized_rnn requantize",
-    "pool with ROIAlign instead": "DeformablePSROIPooling PSROIPooling RROIAlign",
+    "pool with PSROIPooling or RROIAlign instead": "DeformablePSROIPooling",
     "it is rarely used": "hawkesll",
     "apply BatchNorm and then relu": "BatchNormWithReLU",
 }
@@ -56,9 +56,6 @@ UNSUPPORTED: Final[dict[str, dict[str, str]]] = {
         _DOWNLOAD: "download_model get_bz2_data get_cifar10 get_mnist_pkl get_zip_data",
         "make one with rand_sparse_ndarray": "create_sparse_array create_sparse_array_zd "
         "shuffle_csr_column_indices",
-    },
-    "operator": {
-        "MXNet replaced it by CustomOp and CustomOpProp; use these": "NDArrayOp NumpyOp PythonOp",
     },
 }
 

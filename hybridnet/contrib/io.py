@@ -66,5 +66,5 @@ class DataLoaderIter(DataIter):
         whole: NDArray = array.astype(self.dtype)
         if not self.getpad():
             return whole
-        rest = nd.zeros((self.getpad(), *array.shape[1:]), whole.context, self.dtype)
+        rest = nd.empty((self.getpad(), *array.shape[1:]), whole.context, self.dtype)
         return nd.concat(whole, rest, dim=0)  # type: ignore[no-any-return]

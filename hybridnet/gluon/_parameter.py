@@ -253,7 +253,7 @@ class Parameter:
         chosen, contexts = self._deferred
         # Parameters outlive the trace in which the first input may arrive.
         with autograd.pause(), init_scope():
-            data = ndarray.zeros(shape, cpu(), self._dtype)
+            data = ndarray.empty(shape, cpu(), self._dtype)
             # What is named for one array fills it as it is, whatever its name ends in.
             chosen(initializer.InitDesc(self.name, {"__init__": chosen}), data)
             self._set_all(data, contexts)

@@ -624,7 +624,7 @@ class Module(BaseModule):
 def _zeros(names: Sequence[str], arrays: Sequence[Sequence[NDArray]]) -> dict[str, NDArray]:
     """Returns arrays on the host like those of the first device."""
     return {
-        name: nd.zeros(copies[0].shape, cpu(), copies[0].dtype, copies[0].stype)
+        name: nd.empty(copies[0].shape, cpu(), copies[0].dtype, copies[0].stype)
         for name, copies in zip(names, arrays, strict=True)
     }
 

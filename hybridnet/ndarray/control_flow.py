@@ -24,7 +24,9 @@ TRACED: Final[dict[str, Callable[..., Any]]] = {}
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any, Any]:
+def foreach(
+    body: Callable[..., Any], data: Any, init_states: Any, name: str = "foreach"
+) -> tuple[Any, Any]:
     """Runs a function for each row of some arrays, with states that go from row to row.
 
     Args:
@@ -32,6 +34,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
             an array or nested lists of them, and the new states.
         data: an array, or nested lists of arrays with the same first dimension, the rows.
         init_states: the first states: an array or nested lists of them, [] for none.
+        name: what symbols call the subgraph; without meaning here.
 
     Returns:
         The outputs of all rows, stacked, and the last states.
@@ -69,6 +72,7 @@ def while_loop(
     func: Callable[..., Any],
     loop_vars: Any,
     max_iterations: int | None = None,
+    name: str = "while_loop",
 ) -> tuple[Any, Any]:
     """Runs a function over and over while a condition holds.
 
@@ -78,6 +82,7 @@ def while_loop(
             ([] or None for none), and the new loop variables.
         loop_vars: the first loop variables: an array or nested lists of arrays.
         max_iterations: how often `func` is run at most.
+        name: what symbols call the subgraphs; without meaning here.
 
     Returns:
         The outputs of all steps, stacked to `max_iterations` rows of which those after the last
@@ -114,20 +119,23 @@ def while_loop(
     return nested(out_layout, made), nested(layout, variables)
 
 
-def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
+def cond(
+    pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond"
+) -> Any:
     """Runs one of two functions, whichever a value says.
 
     Args:
         pred: an array of one element, or a number.
         then_func: run where it is not 0; takes nothing, and returns an array or nested lists.
         else_func: run where it is 0.
+        name: of the subgraphs inside a traced function.
 
     Returns:
         What the function returned. Inside a traced function both are traced, and must return
         arrays of the same shapes and dtypes.
     """
     if recorder.current_trace() is not None and isinstance(pred, NDArray):
-        return TRACED["cond"](pred, then_func, else_func)
+        return TRACED["cond"](pred, then_func, else_func, name)
     outs, layout = flattened(
         then_func() if bool(pred) else else_func(), NDArray, "cond: what the function returns"
     )

@@ -9,10 +9,12 @@ import numpy as np
 
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import FLOAT32, as_dtype
-from hybridnet.base.errors import ParameterError
+from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.base.numpy_mode import mode
 from hybridnet.base.shape_arguments import size_of, sizes_of
 from hybridnet.ops.core import registry
 
+from .blank import create_by, filled, zeros_of
 from .copies import host_array, put
 from .ndarray import NDArray
 from .storage_types import storage_type
@@ -63,20 +65,27 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     return NDArray.from_value(put(host_array(source_array, wanted, "nd.array"), ctx), ctx)
 
 
-def _create(
-    name: str, attrs: dict[str, Any], ctx: Context | None, out: NDArray | None = None
-) -> NDArray:
-    if out is not None and ctx is None:
-        ctx = out.context
-    made: NDArray = NDArray.apply_operator(registry.get(name), (), attrs, ctx=ctx, out=out)
-    return made
-
-
 def _check_rest(function: str, given: dict[str, Any]) -> None:
     """Raises a TypeError for arguments that neither arrays nor symbols take."""
     for name in given:
         if name != "name" and not name.startswith("__"):
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+
+
+def _known(function: str, shape: Any) -> tuple[int, ...]:
+    """Returns a shape that a user gave.
+
+    Raises:
+        ShapeError: it has no dimensions, or one of 0, which say in MXNet's own mode of shapes that
+            they are not known.
+    """
+    sizes = sizes_of(function, shape)
+    if not mode.shape and (not sizes or 0 in sizes):
+        raise ShapeError(
+            f"{function}: got shape {sizes}, which says that it is not known; arrays without "
+            "elements or dimensions are made in `with mx.util.np_shape():`, by mx.np or nd.empty"
+        )
+    return sizes
 
 
 def zeros(
@@ -91,14 +100,16 @@ def zeros(
 
     With `out`, that array is overwritten and returned. ``name`` and attributes such as
     ``__layout__``, which symbols have, are passed over.
+
+    Raises:
+        ShapeError: outside of `util.np_shape` the shape has no dimensions, or one of 0.
     """
     _check_rest("zeros", kwargs)
+    sizes = _known("nd.zeros", shape)
     if stype not in (None, "default"):
-        kind = storage_type(stype, "nd.zeros")
-        made: NDArray = kind.zeros(sizes_of("nd.zeros", shape), ctx or current_context(), dtype)
+        made = zeros_of(sizes, ctx, dtype, stype)
         return made if out is None else made.copyto(out)
-    attrs = {"shape": sizes_of("nd.zeros", shape), "dtype": as_dtype(dtype or FLOAT32).name}
-    return _create("_zeros", attrs, ctx, out)
+    return filled("_zeros", sizes, ctx, dtype, out)
 
 
 def ones(
@@ -110,15 +121,14 @@ def ones(
 ) -> NDArray:
     """Returns an array of ones (float32 by default); further arguments as for `zeros`."""
     _check_rest("ones", kwargs)
-    attrs = {"shape": sizes_of("nd.ones", shape), "dtype": as_dtype(dtype or FLOAT32).name}
-    return _create("_ones", attrs, ctx, out)
+    return filled("_ones", _known("nd.ones", shape), ctx, dtype, out)
 
 
 def empty(
     shape: Dims, ctx: Context | None = None, dtype: Any = None, stype: str | None = None
 ) -> NDArray:
-    """Returns an array to be overwritten; here it holds zeros."""
-    return zeros(shape, ctx, dtype, stype)
+    """Returns an array to be overwritten; here it holds zeros. Any shape is one."""
+    return zeros_of(shape, ctx, dtype, stype)
 
 
 def full(
@@ -157,7 +167,7 @@ def arange(
         "repeat": repeat,
         "dtype": as_dtype(dtype or FLOAT32).name,
     }
-    return _create("_arange", attrs, ctx)
+    return create_by("_arange", attrs, ctx)
 
 
 def linspace(

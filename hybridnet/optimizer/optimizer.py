@@ -20,7 +20,8 @@ from hybridnet.base.dtype import BFLOAT16, FLOAT16
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.numpy_mode import mode
 from hybridnet.lr_scheduler import LRScheduler
-from hybridnet.ndarray import NDArray, zeros
+from hybridnet.ndarray import NDArray
+from hybridnet.ndarray.blank import zeros_of
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.trace import host_scalars
 
@@ -478,4 +479,4 @@ def is_low_precision(weight: NDArray) -> bool:
 
 def zeros_like(weight: NDArray) -> NDArray:
     """Returns zeros of a weight's shape, dtype and context, without reading the weight."""
-    return zeros(weight.shape, weight.context, weight.dtype)
+    return zeros_of(weight.shape, weight.context, weight.dtype)

@@ -14,7 +14,8 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.executor import Executor
 from hybridnet.graph.node import Edge
 from hybridnet.graph.shapes import is_known
-from hybridnet.ndarray import NDArray, zeros
+from hybridnet.ndarray import NDArray
+from hybridnet.ndarray.blank import zeros_of
 from hybridnet.ndarray.storage_types import storage_type
 from hybridnet.runtime.graphs.graph_programs import GraphPrograms
 
@@ -308,7 +309,7 @@ def _storage_types(symbol: Symbol, given: Mapping[str, str]) -> dict[str, str]:
 def _zeros(shape: tuple[int, ...], ctx: Context, dtype: Any, stype: str | None) -> NDArray:
     """Returns zeros of a storage type; None: a dense array."""
     if stype is None:
-        return zeros(shape, ctx, dtype)
+        return zeros_of(shape, ctx, dtype)
     made: NDArray = storage_type(stype, "simple_bind").zeros(shape, ctx, dtype)
     return made
 
@@ -325,7 +326,7 @@ def _buffered(
         return _zeros(shape, ctx, dtype, stype)
     found = buffer.get(name)
     if found is None or (found.shape, found.inferred_dtype, found.context) != (shape, dtype, ctx):
-        found = buffer[name] = zeros(shape, ctx, dtype)
+        found = buffer[name] = zeros_of(shape, ctx, dtype)
     kept: NDArray = found
     return kept
 
@@ -335,5 +336,5 @@ def _aux_state(
 ) -> NDArray:
     found = None if source is None else source.aux_dict.get(name)
     if found is None or (found.shape, found.inferred_dtype, found.context) != (shape, dtype, ctx):
-        return zeros(shape, ctx, dtype)
+        return zeros_of(shape, ctx, dtype)
     return found

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from hybridnet import engine
-from hybridnet.attribute import AttrScope
+from hybridnet.attribute import AttrScope, subgraph_name
 from hybridnet.base.errors import ParameterError
 from hybridnet.graph.node import Edge, Graph, Node, topological, variable
 from hybridnet.name import NameManager
@@ -80,8 +80,7 @@ class Inside:
 
     def __init__(self, name: str, sources: Sequence[Symbol]) -> None:
         outer = AttrScope.current.get({}).get(_INSIDE)
-        own = NameManager.current.get(None, name)
-        self.name = f"{outer}${own}" if outer else own
+        self.name = subgraph_name(f"{outer}${name}" if outer else name)
         self.scope = AttrScope(**{_INSIDE: self.name})
         self.sources: list[Edge] = []
         self.after: dict[Node, None] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from hybridnet.attribute import subgraph_name
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, unpacked
 from hybridnet.base.tensor_type import TensorType, tensor_type
@@ -173,19 +174,25 @@ def _while_loop(
     return nested(layouts[0][0], outputs[:num_out]), nested(layouts[0][1], outputs[num_out:])
 
 
-def _cond(pred: NDArray, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
+def _cond(
+    pred: NDArray, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str
+) -> Any:
     """Traces a choice; see `hybridnet.ndarray.control_flow`."""
     layouts: list[Any] = []
 
-    def traced(what: str, function: Callable[[], Any]) -> Body:
+    # Named as those of symbols; MXNet counts that of the condition, too.
+    _, *names = [subgraph_name(f"{name}_{part}") for part in ("pred", "then", "else")]
+
+    def traced(what: str, named: str, function: Callable[[], Any]) -> Body:
         def run() -> list[NDArray]:
             outs, layout = flattened(function(), NDArray, f"cond: what {what} returns")
             layouts.append(layout)
             return outs
 
-        return Body(f"cond: {what}", run, [], pred.context)
+        return Body(f"cond: {what} ({named})", run, [], pred.context)
 
-    then, other = traced("then_func", then_func), traced("else_func", else_func)
+    then = traced("then_func", names[0], then_func)
+    other = traced("else_func", names[1], else_func)
     pairs = list(zip(then.results, other.results, strict=False))
     if len(then.leaves) != len(other.leaves) or not pairs:
         raise ParameterError(

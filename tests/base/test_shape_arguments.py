@@ -79,7 +79,16 @@ def test_what_is_a_shape_is_taken():
     ):  # fmt: skip
         assert nd.zeros(shape).shape == np.ones(shape).shape == (2, 3)
     assert nd.zeros(3).shape == nd.zeros(onp.int64(3)).shape == (3,)
-    assert nd.zeros(()).shape == np.zeros(()).shape == ()
+    assert nd.empty(()).shape == np.zeros(()).shape == ()
     assert nd.zeros((2, 3)).reshape((3, -1)).shape == (3, 2)
     assert sym.var("x", shape=(-1, 2)).list_attr() == {"__shape__": "(-1, 2)"}
-    assert mx.nd.zeros((0, 2)).shape == (0, 2)
+    assert mx.nd.empty((0, 2)).shape == (0, 2)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0, 1)])
+def test_shapes_that_are_not_known_make_no_arrays_but_in_numpys_mode(shape):
+    for make in (nd.zeros, nd.ones):
+        with pytest.raises(ShapeError, match="says that it is not known.*np_shape"):
+            make(shape)
+        with mx.util.np_shape():
+            assert make(shape).shape == shape

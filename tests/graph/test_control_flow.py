@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +15,7 @@ from oracle.case import HERE
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd, sym
+from hybridnet.attribute import AttrScope
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError, ShapeError
 
 _ANSWERS = json.loads((HERE / "control.json").read_text())
@@ -345,3 +347,21 @@ def test_an_unused_state_is_saved_as_if_it_were_read():
     x = nd.array([[1, 2], [3, 4]])
     found = loaded.eval(x=x, s=nd.zeros((2,)))
     assert [array.asnumpy().tolist() for array in found] == [[[2, 4], [6, 8]], [3, 4]]
+
+
+def test_subgraphs_are_named_by_number(monkeypatch):
+    names = defaultdict(int)
+    monkeypatch.setattr(AttrScope, "_subgraph_names", names)
+
+    class Choice(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return F.contrib.cond(x > 0, lambda: x * 2, lambda: x * 3, name="mine")
+
+    for value in (1.0, -1.0):
+        block = Choice()
+        block.hybridize()
+        assert block(nd.array([value])).asscalar() == value * (2 if value > 0 else 3)
+    assert names == {"mine_pred": 2, "mine_then": 2, "mine_else": 2}
+    outs, _ = sym.contrib.foreach(lambda row, s: (row + s, s * 2), sym.var("x"), sym.var("s"))
+    assert '"__subgraph_name__": "foreach0"' in outs.tojson()
+    assert names["foreach"] == 1

@@ -26,7 +26,7 @@ BELOW = {
     "context": ("runtime",),
     "random": ("ndarray",),
     "autograd": ("ndarray", "symbol"),
-    "operator": ("ndarray",),
+    "operator": ("symbol",),
     "tuning": ("symbol",),
     "util": ("base",),
     "numpy": ("ndarray", "util"),

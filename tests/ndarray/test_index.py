@@ -327,7 +327,7 @@ def test_empty_parts():
         x[key] = 7
         x[key] = np.zeros(expected.shape)
     np.testing.assert_array_equal(x.asnumpy(), filled((3, 4)))
-    empty = nd.zeros((0, 3))
+    empty = nd.empty((0, 3))
     assert empty[:, 1].shape == (0,)
     assert empty[...].shape == (0, 3)
     assert empty.reshape((0, 3)).shape == (0, 3)

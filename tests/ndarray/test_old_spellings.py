@@ -44,7 +44,7 @@ def test_views_where_they_are_asked_for(name: str, arguments: Any, shape: tuple[
 def test_views_of_odd_shapes() -> None:
     assert nd.ones((1, 1)).squeeze(inplace=True).shape == (1,)
     assert nd.ones((2,)).flatten(inplace=True).shape == (2, 1)
-    assert nd.zeros((0, 3)).flatten(inplace=True).shape[0] == 0
+    assert nd.empty((0, 3)).flatten(inplace=True).shape[0] == 0
     with pytest.raises(ShapeError, match="axis 1 must have size 1"):
         nd.ones((2, 3)).squeeze(axis=1, inplace=True)
     with pytest.raises(ShapeError, match="axis must be from -3 to 2, got 5"):

@@ -331,3 +331,49 @@ def test_arguments_of_the_library_are_listed():
     assert (found.narg, found.names) == (6, names)
     assert len(found.types) == 6
     assert "FullyConnected" in operator.get_all_registered_operators()
+
+
+def test_choices_are_listed_as_mxnet_lists_them():
+    found = operator.get_operator_arguments("Activation")
+    assert found.types[1] == "{'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'}, required"
+
+
+# -- the older forms, which describe themselves ----------------------------------------------
+
+
+def _of_form(form):
+    class Cube(form):
+        def forward(self, in_data, out_data):
+            out_data[0][:] = in_data[0] ** 3
+
+        def backward(self, out_grad, in_data, out_data, in_grad):
+            in_grad[0][:] = 3 * in_data[0] ** 2 * out_grad[0]
+
+        def infer_shape(self, in_shape):
+            return in_shape, [in_shape[0]]
+
+    with pytest.warns(DeprecationWarning, match="use CustomOp"):
+        return Cube()
+
+
+@pytest.mark.parametrize("form", [operator.NumpyOp, operator.NDArrayOp])
+def test_operators_that_describe_themselves(form):
+    cubed = _of_form(form)(sym.var("x"), name="cube")
+    assert cubed.list_outputs() == ["cube_output"]
+    x, grad = np.array([1.0, -2, 3], "float32"), nd.zeros((3,))
+    executor = (2 * cubed).bind(hn.cpu(), {"x": nd.array(x)}, {"x": grad})
+    np.testing.assert_allclose(executor.forward(is_train=True)[0].asnumpy(), 2 * x**3)
+    executor.backward(nd.array([1.0, 10, 100]))
+    np.testing.assert_allclose(grad.asnumpy(), 6 * x**2 * [1, 10, 100])
+
+
+def test_a_form_that_is_not_overridden_copies():
+    with pytest.warns(DeprecationWarning, match="use CustomOp"):
+        op = operator.NumpyOp(need_top_grad=False)
+    assert not op.need_top_grad()
+    executor = op.get_symbol(sym.var("x")).simple_bind(hn.cpu(), x=(2,))
+    np.testing.assert_array_equal(
+        executor.forward(is_train=True, x=nd.array([3, 4]))[0].asnumpy(), [3, 4]
+    )
+    executor.backward()
+    np.testing.assert_array_equal(executor.grad_dict["x"].asnumpy(), [1, 1])

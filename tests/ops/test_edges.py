@@ -156,7 +156,7 @@ def test_samples_end_at_the_edges_of_parameters_and_are_refused_beyond(a):
 def test_nothing_is_the_largest_of_nothing(call):
     with pytest.raises(ShapeError, match="needs at least one element along axis"):
         call(nd.zeros((2, 0)), axis=1)
-    assert call(nd.zeros((0, 3)), axis=1).shape == (0,)  # of no row there is no question
+    assert call(nd.empty((0, 3)), axis=1).shape == (0,)  # of no row there is no question
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -278,3 +278,11 @@ def test_gradients_of_a_new_structure_each_time():
                 moved.append(((powers / powers.sum(1, keepdims=True)) ** 2).sum())
             slope = (moved[0] - moved[1]) / (2 * step)
             np.testing.assert_allclose(x.grad.asnumpy()[place], slope, rtol=2e-2, atol=2e-3)
+
+
+def test_powers_of_e_are_right_to_a_unit_in_the_last_place():
+    x = np.linspace(-80, 80, 4001, dtype="float32")
+    exact = np.exp(x.astype("float64"))
+    found = on_host(FUNCTIONS, get("exp").bind({})[0].evaluate, [x], [])[0]
+    assert found.dtype == np.float32
+    assert (abs(found - exact) / np.spacing(exact.astype("float32"))).max() <= 0.5001

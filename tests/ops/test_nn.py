@@ -365,3 +365,19 @@ def test_target_shape_replaces_pad_and_adj():
     np.testing.assert_array_equal(
         made.asnumpy(), hn.nd.Deconvolution(data, weight, **shared).asnumpy()
     )
+
+
+def test_prelu_with_a_slope_for_each_of_the_first_axes():
+    x, slopes = _array(3, 4, 2, 5), np.abs(_array(3, 4, seed=1))
+    expected = np.where(x > 0, x, slopes[:, :, None, None] * x)
+    made = run_op("LeakyReLU", x, slopes, act_type="prelu")[0]
+    np.testing.assert_allclose(made, expected, rtol=1e-6)
+
+
+def test_numbers_for_axes_that_are_not_there_say_nothing():
+    attrs = {"kernel": 2, "stride": 2, "pool_type": "max"}
+    x = _array(1, 1, 10)
+    made = run_op("Pooling", x, pad=(0, 0, 0), pooling_convention="same", **attrs)[0]
+    np.testing.assert_array_equal(made, x.reshape(1, 1, 5, 2).max(3))
+    with pytest.raises(ParameterError, match="pad must have one number"):
+        run_op("Pooling", x, pad=(0, 1), **attrs)

@@ -300,3 +300,13 @@ def test_wrong_padding_is_refused():
         run_op("Pad", _CUBE, mode="edge", pad_width=(1, 1))
     with pytest.raises(ParameterError, match="Pad: parameter mode must be one of 'constant'"):
         run_op("Pad", _CUBE, mode="wrap", pad_width=(0,) * 6)
+
+
+def test_blocks_and_tiles_of_nothing_are_refused():
+    data = np.zeros((1, 4, 0, 2), "float32")
+    for name in ("depth_to_space", "space_to_depth"):
+        with pytest.raises(ShapeError, match="no dimension of data may be 0"):
+            run_op(name, data, block_size=2)
+    with pytest.raises(ParameterError, match="reps must be at least 1"):
+        run_op("tile", np.zeros((2, 2)), reps=(1, 0))
+    assert run_op("_npi_tile", np.zeros((2, 2)), reps=(1, 0))[0].shape == (2, 0)  # NumPy's may be

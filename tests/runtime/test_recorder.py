@@ -730,6 +730,21 @@ def test_waitall_raises_what_nobody_has_seen_once():
     nd.waitall()
 
 
+def test_who_was_told_of_one_error_is_not_told_of_older_ones_by_waitall():
+    kept, dropped = (failing(name=name)(nd.ones((3,))) for name in ("kept", "dropped"))
+    held = failing(name="held")(nd.ones((3,)))
+    del dropped
+    with pytest.raises(OpError, match="kept"):
+        kept.asnumpy()
+    nd.waitall()
+    with pytest.raises(OpError, match="held"):
+        held.asnumpy()
+    later = failing(name="later")(nd.ones((3,)))
+    with pytest.raises(OpError, match="later"):
+        nd.waitall()
+    assert later.shape == (3,)
+
+
 def test_an_error_crosses_segments_threads_and_contexts():
     y = failing(name="boom")(nd.ones((3,)))
     recorder.mark()

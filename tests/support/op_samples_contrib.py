@@ -20,6 +20,10 @@ _FIT: Final = random(2, 3, 4, low=0.1, high=0.9)
 _FEW: Final = {"rpn_post_nms_top_n": 4, "scales": (2,), "feature_stride": 8, "rpn_min_size": 2}
 _DEFORMED: Final = {"kernel": (2, 2), "stride": (2, 1), "pad": (1, 0), "num_filter": 2}
 _REGIONS: Final = np.array([[0, 0.2, 0.4, 3.1, 2.9], [1, 1.2, 0.1, 4.7, 3.3], [7, 0, 0, 1, 1]])
+_TURNED: Final = np.array(
+    [[0, 2.1, 1.8, 3.1, 2.4, 31], [1, 2.6, 2.2, 2.4, 1.3, 155], [7, 0, 0, 1, 1, 0]]
+)
+_RANGE: Final = (np.array([-1.5], "float32"), np.array([1.25], "float32"))
 _DETECTED: Final = (random(1, 3, 4, low=0.1, high=0.9), random(1, 16), _CORNERS[None] / 4)
 
 SAMPLES: Final[dict[str, list[Sample]]] = {
@@ -124,6 +128,37 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         sample(_IMAGE, random(2, 2, 4, 5, low=1.5, high=2.5, seed=1), is_multiply=False),
     ],
     "ROIPooling": [sample(_IMAGE, _REGIONS, skip=[1], pooled_size=(2, 3), spatial_scale=0.9)],
+    "_contrib_PSROIPooling": [
+        sample(
+            random(2, 8, 4, 5),
+            _REGIONS,
+            skip=[1],
+            spatial_scale=0.9,
+            output_dim=2,
+            pooled_size=2,
+        ),
+        sample(
+            random(2, 4, 4, 5),
+            _REGIONS,
+            skip=[1],
+            spatial_scale=1.0,
+            output_dim=1,
+            pooled_size=3,
+            group_size=2,
+        ),
+    ],
+    "_contrib_RROIAlign": [
+        sample(_IMAGE, _TURNED, skip=[1], pooled_size=(2, 3), spatial_scale=0.9),
+        sample(_IMAGE, _TURNED, skip=[1], pooled_size=2, spatial_scale=1.0, sampling_ratio=2),
+    ],
+    "_contrib_quantize": [
+        sample(_X.astype("float32"), *_RANGE),
+        sample(_X.astype("float32"), *_RANGE, out_type="int8"),
+    ],
+    "_contrib_dequantize": [
+        sample(np.array([[0, 3, 255]], "uint8"), *_RANGE),
+        sample(np.array([[-127, 3, 127]], "int8"), *_RANGE),
+    ],
     "_contrib_ROIAlign": [
         sample(_IMAGE, _REGIONS, skip=[1], pooled_size=(2, 1), spatial_scale=0.9, sample_ratio=2),
         sample(_IMAGE, _REGIONS, skip=[1], pooled_size=(2, 2), spatial_scale=1.1, aligned=True),

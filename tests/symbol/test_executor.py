@@ -469,7 +469,12 @@ def test_a_monitor_sees_every_node():
     seen.clear()
     executor.set_monitor_callback(lambda name, array: seen.append(name), monitor_all=True)
     executor.forward()
-    assert seen[:2] == ["data", "fc_weight"]
+    read = ["data", "fc_data", "fc_weight", "fc_weight", "fc_bias", "fc_bias"]
+    assert seen[:9] == [*read, "fc_output", "act_input0", "act_output"]
+    seen.clear()
+    other = executor.reshape(data=(1, 5), partial_shaping=True)
+    other.forward()
+    assert seen[:6] == read
     seen.clear()
     executor.set_monitor_callback(None)
     executor.forward()
@@ -688,3 +693,26 @@ def test_sizes_of_constants_follow_from_the_graph():
     np.testing.assert_array_equal(out.asnumpy(), np.full((2, 3), 2))
     with pytest.raises(mx.MXNetError, match=r"the sizes -1 of shape \(3, -1\) do not follow"):
         sym.relu(sym.ones((3, -1))).bind(CPU, {})
+
+
+@pytest.mark.parametrize("source", ["int32", "float32", "float16"])
+@pytest.mark.parametrize("target", ["int32", "float32", "float16"])
+def test_what_is_cast_has_its_gradient_cast_back(source, target):
+    executor = sym.Cast(sym.var("x", dtype=source), dtype=target).simple_bind(CPU, x=(4,))
+    values = np.array([-3.6, 0, 2.2, 7.5])
+    executor.arg_dict["x"][:] = values
+    assert executor.forward(is_train=True)[0].dtype == np.dtype(target)
+    executor.backward(nd.array(values, dtype=target))
+    expected = values.astype(target).astype(source)
+    np.testing.assert_array_equal(executor.grad_dict["x"].asnumpy(), expected)
+
+
+def test_gradients_of_what_has_none_may_have_any_shape():
+    executor = sym.argmax(sym.var("x"), axis=1, keepdims=True).simple_bind(CPU, x=(2, 3))
+    executor.forward(is_train=True)
+    executor.backward(nd.ones((2, 3)))
+    np.testing.assert_array_equal(executor.grad_dict["x"].asnumpy(), np.zeros((2, 3)))
+    executor = sym.relu(sym.var("x")).simple_bind(CPU, x=(2, 3))
+    executor.forward(is_train=True)
+    with pytest.raises(mx.base.MXNetError, match="must have its shape"):
+        executor.backward(nd.ones((2, 1)))

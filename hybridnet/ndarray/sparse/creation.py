@@ -13,6 +13,7 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.sparse_parts import SparseParts
 
 from .. import create
+from ..blank import zeros_of
 from ..copies import host_array
 from ..ndarray import NDArray
 from ..storage_types import STORAGE_TYPES, StorageType, storage_type
@@ -304,14 +305,14 @@ def _matrix(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _csr_zeros(shape: tuple[int, ...], ctx: Context, dtype: Any) -> CSRNDArray:
-    data = create.zeros(0, ctx, dtype)
+    data = zeros_of(0, ctx, dtype)
     sizes = (0, _matrix(shape)[0] + 1)
-    return CSRNDArray.of(data, [create.zeros(size, ctx, INT64) for size in sizes], shape)
+    return CSRNDArray.of(data, [zeros_of(size, ctx, INT64) for size in sizes], shape)
 
 
 def _rows_zeros(shape: tuple[int, ...], ctx: Context, dtype: Any) -> RowSparseNDArray:
-    data = create.zeros((0, *shape[1:]), ctx, dtype)
-    return RowSparseNDArray.of(data, [create.zeros(0, ctx, INT64)], shape)
+    data = zeros_of((0, *shape[1:]), ctx, dtype)
+    return RowSparseNDArray.of(data, [zeros_of(0, ctx, INT64)], shape)
 
 
 def _to_csr(source: NDArray) -> CSRNDArray:

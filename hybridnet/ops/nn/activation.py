@@ -126,10 +126,12 @@ def _leaky_check(*types: TensorType, act_type: str, **_: Any) -> None:
     require_one_dtype("LeakyReLU", names, types)
     data, gamma = types
     channels = data.shape[1] if len(data.shape) > 1 else 1
-    if gamma.shape not in ((1,), (channels,), data.shape):
+    # What has more axes than one belongs to the first axes of data.
+    leading = len(gamma.shape) > 1 and gamma.shape == data.shape[: len(gamma.shape)]
+    if not leading and gamma.shape not in ((1,), (channels,), data.shape):
         raise ShapeError(
             f"LeakyReLU: gamma must have shape (1,) or ({channels},), one for each channel of "
-            f"axis 1, or that of data, got {describe(names, types)}"
+            f"axis 1, or that of data or of its first axes, got {describe(names, types)}"
         )
 
 
@@ -174,8 +176,8 @@ def leaky_relu(
 
     Args:
         data: any shape; channels on axis 1.
-        gamma: (channels,), (1,) or the shape of `data`, the slopes that 'prelu' learns; taken by
-            it alone.
+        gamma: (channels,), (1,), or the shape of `data` or of two or more of its first axes, the
+            slopes that 'prelu' learns; taken by it alone.
         act_type: what becomes of x < 0: 'leaky' ``slope * x``, 'prelu' ``gamma * x``,
             'rrelu' a random slope for each element in training and the mean one otherwise,
             'elu' ``slope * (exp(x) - 1)``, 'selu' (Klambauer et al., 2017, which scales x > 0
@@ -197,7 +199,8 @@ def leaky_relu(
         return jax.nn.elu(data, slope)
     if act_type == "prelu":
         if data.ndim > 1 and gamma.ndim == 1:
-            gamma = gamma.reshape(1, -1, *(1,) * (data.ndim - 2))
+            gamma = gamma.reshape(1, -1)
+        gamma = gamma.reshape(*gamma.shape, *(1,) * (data.ndim - gamma.ndim))
         return jnp.where(data > 0, data, gamma * data)
     return jnp.where(data > 0, data, slope * data)
 

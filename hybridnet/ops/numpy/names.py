@@ -15,7 +15,7 @@ __all__ = ["add_numpy_names"]
 _SAME: Final = (
     "negative abs sign rint ceil floor trunc fix square sqrt cbrt exp expm1 log log10 log2 log1p "
     "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh degrees radians "
-    "reciprocal expand_dims tile"
+    "reciprocal expand_dims"
 )
 _SAME_EXTENSIONS: Final = (
     "relu sigmoid batch_dot erf erfinv gamma gammaln one_hot pick reshape_like shape_array "

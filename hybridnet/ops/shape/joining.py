@@ -77,7 +77,13 @@ def _tile_type(data: TensorType, *, reps: tuple[int, ...]) -> tuple[TensorType]:
     return (tensor_type(tuple(n * t for n, t in zip(shape, times, strict=True)), data.dtype),)
 
 
-@operator("tile", infer=_tile_type)
+def _tile_check(*_: TensorType, reps: tuple[int, ...]) -> None:
+    if 0 in reps:
+        raise ParameterError(f"tile: reps must be at least 1, got {reps}")
+
+
+@operator("tile", infer=_tile_type, check=_tile_check)
+@operator("_npi_tile", infer=_tile_type)  # NumPy's, which may leave nothing
 def _tile(data: Any, *, reps: Shape) -> Any:
     """Repeats the whole array, `reps` times along each axis; `reps` is aligned at the right."""
     return jnp.tile(data, reps)

@@ -110,6 +110,8 @@ def _diag(data: Any, *, k: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 def _blocks(name: str, data: TensorType) -> tuple[int, int, int, int]:
     if len(data.shape) != 4:
         raise ShapeError(f"{name}: data must be (batch, channel, height, width), got {data}")
+    if not data.size:
+        raise ShapeError(f"{name}: no dimension of data may be 0, got {data}")
     batch, channel, height, width = data.shape
     return batch, channel, height, width
 

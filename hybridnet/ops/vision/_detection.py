@@ -54,7 +54,13 @@ def overlaps(lhs: Any, rhs: Any) -> Any:
 
 
 def kept_boxes(
-    boxes: Any, classes: Any, among: Any, threshold: float, *, inclusive: bool = False
+    boxes: Any,
+    classes: Any,
+    among: Any,
+    threshold: float,
+    *,
+    inclusive: bool = False,
+    limit: int | None = None,
 ) -> Any:
     """Returns which boxes non-maximum suppression keeps, (n,) bool.
 
@@ -64,11 +70,10 @@ def kept_boxes(
         among: (n,), which boxes there are at all.
         threshold: the overlap above which the later box goes.
         inclusive: whether it goes at the threshold already.
+        limit: how many are kept at most, the first ones.
     """
     count = boxes.shape[0]
     positions = jnp.arange(count)
-    # The last box there is ends the loop: often a few hundred of some thousands are.
-    stop = jnp.max(jnp.where(among, positions + 1, 0), initial=0)
 
     def suppressed(rows: Any, of: Any, after: Any) -> Any:
         overlap = overlaps(rows, boxes)
@@ -77,18 +82,32 @@ def kept_boxes(
 
     if count <= _AT_ONCE:
         by_each = suppressed(boxes, classes, positions)
+        # The last box there is ends the loop: often a few of some hundred are.
+        stop = jnp.max(jnp.where(among, positions + 1, 0), initial=0)
+        kept = lax.fori_loop(
+            0, stop, lambda index, kept: kept & ~(by_each[index] & kept[index]), among
+        )
+        return kept if limit is None else kept & (jnp.cumsum(kept) <= limit)
 
-        def step(index: Any, kept: Any) -> Any:
-            return kept & ~(by_each[index] & kept[index])
+    def first(kept: Any, after: Any) -> Any:
+        """The first box that is kept still behind a position; `count` if there is none."""
+        return jnp.min(jnp.where(kept & (positions > after), positions, count), initial=count)
 
-    else:
+    def goes_on(state: tuple[Any, Any, Any]) -> Any:
+        index, number, _ = state
+        return (index < count) & (number < (count if limit is None else limit))
 
-        def step(index: Any, kept: Any) -> Any:
-            row, of = (lax.dynamic_slice_in_dim(x, index, 1) for x in (boxes, classes))
-            (gone,) = suppressed(row, of, jnp.reshape(index, 1))
-            return kept & ~(gone & kept[index])
+    def step(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        index, number, kept = state
+        row, of = (lax.dynamic_slice_in_dim(x, index, 1) for x in (boxes, classes))
+        (gone,) = suppressed(row, of, jnp.reshape(index, 1))
+        kept = kept & ~gone
+        return first(kept, index), number + 1, kept
 
-    return lax.fori_loop(0, stop, step, among)
+    # From one that is kept to the next: of thousands often a few hundred are.
+    start = (first(among, -1), jnp.zeros((), positions.dtype), among)
+    index, _, kept = lax.while_loop(goes_on, step, start)
+    return kept & (positions < index)
 
 
 def greedy_matching(fit: Any, threshold: float, limit: int) -> tuple[Any, Any]:

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from hybridnet.base.attrs import Floats, Range
+from hybridnet.base.attrs import Floats, Platform, Range
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.host.namespace import jax, jnp
+from hybridnet.ops.host.namespace import jax, jnp, lax
 
 from ..core.checks import require_floats, require_one_dtype
 from ..core.operator import describe
@@ -138,7 +138,7 @@ def _propose(
     among = jnp.ones(len(order), bool)
     # With the last pixels included, as all sizes here.
     ends = boxes + jnp.asarray([0, 0, 1, 1], dtype)
-    kept = kept_boxes(ends, jnp.zeros(len(order)), among, threshold)
+    kept = kept_boxes(ends, jnp.zeros(len(order)), among, threshold, limit=rpn_post_nms_top_n)
     first = jnp.argsort(~kept, stable=True)
     # Where there are fewer, they begin anew.
     chosen = first[jnp.arange(rpn_post_nms_top_n) % jnp.minimum(kept.sum(), rpn_post_nms_top_n)]
@@ -170,11 +170,13 @@ Returns:
 """
 
 
-def _looked_at(probabilities: TensorType, params: Mapping[str, Any]) -> int:
-    """Returns how many boxes of an image are compared."""
+def _pairs(probabilities: TensorType, params: Mapping[str, Any]) -> int:
+    """Returns how many pairs of boxes of an image are compared, at most."""
     boxes = probabilities.size // (2 * probabilities.shape[0])
     top: int = params["rpn_pre_nms_top_n"]
-    return min(top, boxes) if top > 0 else boxes
+    looked_at = min(top, boxes) if top > 0 else boxes
+    kept: int = min(looked_at, params["rpn_post_nms_top_n"])
+    return looked_at * kept
 
 
 def _register(name: str, batch: str) -> None:
@@ -187,7 +189,7 @@ def _register(name: str, batch: str) -> None:
         infer=_types,
         no_gradient="its boxes are chosen; MXNet gives it none",
         # Each box that is kept is compared with all others: some ten operations a pair.
-        cost=lambda data, *_, **params: 10.0 * data.shape[0] * _looked_at(data, params) ** 2,
+        cost=lambda data, *_, **params: 10.0 * data.shape[0] * _pairs(data, params),
         output_names=("output", "score"),
         doc=_DOC.format(batch=batch),
     )
@@ -205,9 +207,10 @@ def _register(name: str, batch: str) -> None:
         feature_stride: Positive = 16,
         output_score: bool = False,
         iou_loss: bool = False,
+        platform: Platform = "cpu",
     ) -> Any:
-        boxes, scores = jax.vmap(
-            lambda *image: _propose(
+        def of_image(image: tuple[Any, Any, Any]) -> tuple[Any, Any]:
+            return _propose(
                 *image,
                 rpn_pre_nms_top_n=rpn_pre_nms_top_n,
                 rpn_post_nms_top_n=rpn_post_nms_top_n,
@@ -218,7 +221,12 @@ def _register(name: str, batch: str) -> None:
                 feature_stride=feature_stride,
                 iou_loss=iou_loss,
             )
-        )(cls_prob[:, cls_prob.shape[1] // 2 :], bbox_pred, im_info)
+
+        arrays = (cls_prob[:, cls_prob.shape[1] // 2 :], bbox_pred, im_info)
+        if platform in ("cpu", "host"):  # images take turns: none waits for the one with most boxes
+            boxes, scores = lax.map(of_image, arrays)
+        else:
+            boxes, scores = jax.vmap(lambda *image: of_image(image))(*arrays)
         images = jnp.arange(len(boxes), dtype=boxes.dtype)[:, None, None]
         images = jnp.broadcast_to(images, (*boxes.shape[:2], 1))
         rows = jnp.concatenate([images, boxes], 2).reshape(-1, 5)

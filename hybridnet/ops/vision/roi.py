@@ -21,7 +21,7 @@ from ..core.checks import require_one_dtype, wide
 from ..core.registry import get, operator
 from .resize import require_images
 
-__all__ = ["grid_of", "require_regions"]
+__all__ = ["grid_of", "require_regions", "round_half_away"]
 
 
 def require_regions(
@@ -43,7 +43,7 @@ def grid_of(pooled_size: tuple[int, ...]) -> tuple[int, int]:
     return pooled_size[0], pooled_size[-1]
 
 
-def _round(x: Any) -> Any:
+def round_half_away(x: Any) -> Any:
     """Rounds half away from zero, as C does."""
     return jnp.sign(x) * jnp.floor(jnp.abs(x) + 0.5)
 
@@ -70,7 +70,7 @@ def _pool(data: Any, rois: Any, pooled: tuple[int, int], scale: float) -> tuple[
     shape = (rois.shape[0], *pooled, channels)
     if not data.size or not rois.size:  # no part has a pixel, or there is none
         return jnp.zeros(shape, data.dtype), jnp.full(shape, -1, "int32")
-    left, top, right, bottom = _round(rois[:, 1:] * scale).T
+    left, top, right, bottom = round_half_away(rois[:, 1:] * scale).T
     row_start, row_stop = _bins(top, bottom, pooled[0], height)
     column_start, column_stop = _bins(left, right, pooled[1], width)
     image = rois[:, 0].astype("int32")

@@ -216,7 +216,9 @@ class GraphCall(Call):
         if made is None:
             whole = not any(is_float(self.input_types[i].dtype) for i in wanted)
             kinds = self.output_types[: self.num_visible]
-            given = [i for i, kind in enumerate(kinds) if whole or is_float(kind.dtype)]
+            floats = [i for i, kind in enumerate(kinds) if is_float(kind.dtype)]
+            # Whole outputs have gradients where they are alone: of what was cast to be one.
+            given = range(self.num_visible) if whole else floats or range(self.num_visible)
             types = infer_types(self.graph, self.input_types)
             split = differentiate(self.graph, wanted, given, types)
             split = mirror(split, self.input_types, key[1])

@@ -1,6 +1,7 @@
 """Errors of what was launched: kept in the Values, and raised where these are waited for.
 
-What no wait has raised `wait_all` raises, once.
+What no wait has raised `wait_all` raises, once; but where a wait has raised another error since, it
+says nothing of it, as MXNet does. Arrays that are still held say theirs when they are read.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ def note_told(error: BaseException) -> None:
 def raise_kept(error: BaseException) -> None:
     """Raises an error that is kept: a new one for each wait, so that tracebacks do not pile up."""
     note_told(error)
+    _unreported.clear()
     if isinstance(error, MXNetError):
         raise type(error)(*error.args) from error.__cause__
     raise OpError(str(error)) from error

@@ -66,6 +66,8 @@ def per_axis(op: str, params: Mapping[str, Any], name: str, default: int) -> tup
     """Returns a parameter with one number for each axis of the kernel."""
     kernel, value = params["kernel"], params[name]
     value = value or (default,) * len(kernel)
+    if set(value[len(kernel) :]) == {default}:
+        value = value[: len(kernel)]  # numbers for axes that are not there, and that say nothing
     least = 0 if default == 0 else 1
     if len(value) != len(kernel) or min(value) < least:
         raise ParameterError(

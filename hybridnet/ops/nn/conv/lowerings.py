@@ -108,7 +108,7 @@ def _is_channel_last(layout: str | None, spatial: int) -> bool:
 
 
 def _per_axis(value: Sequence[int] | None, spatial: int, default: int) -> tuple[int, ...]:
-    return tuple(value) if value else (default,) * spatial
+    return tuple(value)[:spatial] if value else (default,) * spatial
 
 
 # Convolution ------------------------------------------------------------------------------------
