@@ -1,0 +1,208 @@
+"""What the documentation site has besides docs/: README, notebooks, and the reference.
+
+mkdocs calls `on_files` before it reads pages. README becomes the first page; each page of the
+reference is written from what is installed: for every public name its signature, its docstring by
+sections, and whether MXNet 1.9.1 has it, by the checklist of `hybridnet.compat_report`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import logging
+import re
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import griffe
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import event_priority
+from mkdocs.structure.files import File, Files
+
+from hybridnet.compat_report import Row, read_checklist
+
+ROOT: Final = Path(__file__).resolve().parent.parent.parent
+#: Pages of the reference: the title, and the modules whose names it holds, as users write them.
+PAGES: Final = {
+    "hybridnet": ("",),
+    "nd": ("nd", "nd.contrib", "nd.image", "nd.linalg", "nd.random", "nd.sparse"),
+    "np": ("np", "np.linalg", "np.random"),
+    "npx": ("npx", "npx.image", "npx.random"),
+    "sym": ("sym", "sym.contrib", "sym.linalg", "sym.random", "sym.sparse", "executor"),
+    "autograd": ("autograd",),
+    "gluon": ("gluon", "gluon.loss", "gluon.utils"),
+    "gluon.nn": ("gluon.nn",),
+    "gluon.rnn": ("gluon.rnn",),
+    "gluon.data": ("gluon.data", "gluon.data.vision", "gluon.data.vision.transforms"),
+    "gluon.model_zoo": ("gluon.model_zoo.vision",),
+    "gluon.contrib": ("gluon.contrib.estimator", "gluon.contrib.nn", "gluon.contrib.rnn"),
+    "module": ("module", "model", "callback", "monitor", "rnn"),
+    "optimizer": ("optimizer", "lr_scheduler", "initializer", "metric"),
+    "io": ("io", "recordio", "image"),
+    "kv": ("kv",),
+    "session": ("session", "checkpoint", "passes"),
+    "runtime": ("runtime", "engine", "profiler", "visualization"),
+    "contrib": ("contrib.amp", "contrib.text", "contrib.svrg_optimization"),
+    "others": (
+        *("attribute", "context", "error", "log", "name"),
+        *("operator", "random", "registry", "test_utils", "util"),
+    ),
+}
+_MXNET: Final = "https://mxnet.apache.org/versions/1.9.1/api/python/docs/search.html?q="
+_LINK: Final = re.compile(r"(\]\()((?!https?://|mailto:|#)[^)\s]+)(\))")
+
+
+@event_priority(100)  # before the plugin that renders notebooks
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds the pages that are no file in docs/."""
+    logging.getLogger("griffe").setLevel(logging.ERROR)  # signatures have no annotations to tell
+    for title, path in (("index.md", "README.md"), ("contributing.md", "CONTRIBUTING.md")):
+        files.append(File.generated(config, title, content=_from_root((ROOT / path).read_text())))
+    picture = ROOT / "benchmarks" / "eager.png"
+    files.append(File.generated(config, "benchmarks/eager.png", abs_src_path=str(picture)))
+    notebooks = [f"tutorials/{file.name}" for file in sorted((ROOT / "tutorials").glob("*.ipynb"))]
+    for name in notebooks:
+        files.append(File(name, str(ROOT), config.site_dir, config.use_directory_urls))
+    rows = {row.name: row for row in read_checklist()}
+    contents = ["# Reference", ""]
+    pages = ["reference/index.md"]
+    for title, modules in PAGES.items():
+        text = _page(title, modules, rows)
+        name = f"reference/{title}.md"
+        files.append(File.generated(config, name, content=text))
+        pages.append(name)
+        listed = ", ".join(f"`{module or 'hybridnet'}`" for module in modules)
+        contents.append(f"- [{title}]({title}.md): {listed}")
+    files.append(File.generated(config, "reference/index.md", content="\n".join(contents)))
+    for entry in config.nav or []:
+        if isinstance(entry, dict):
+            entry.update(
+                {
+                    key: {"tutorials/": notebooks, "reference/": pages}[value]
+                    for key, value in entry.items()
+                    if value in ("tutorials/", "reference/")
+                }
+            )
+    return files
+
+
+@event_priority(100)
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Has links of docs/ to files outside of it, which a site has not, name the file."""
+    return _LINK.sub(lambda link: _kept(link, page.file.src_uri), markdown)
+
+
+def _kept(link: re.Match[str], page: str) -> str:
+    target = link[2]
+    if page.startswith("reference/") or not target.startswith("../"):
+        return link[0]
+    found = target.removeprefix("../")
+    if found.startswith("benchmarks/eager.png"):
+        return f"{link[1]}{found}{link[3]}"
+    if found.startswith("tutorials/") and found.endswith(".ipynb"):
+        return f"{link[1]}{found}{link[3]}"
+    if found.startswith("README.md"):
+        return f"{link[1]}index.md{found.removeprefix('README.md')}{link[3]}"
+    return f"{link[1]}index.md#the-house{link[3]}"
+
+
+def _from_root(text: str) -> str:
+    """A page of the repository's root, with its links as seen from docs/."""
+
+    def moved(link: re.Match[str]) -> str:
+        target = link[2].removeprefix("docs/").replace("CONTRIBUTING.md", "contributing.md")
+        return link[1] + target + link[3]
+
+    return _LINK.sub(moved, text)
+
+
+# The reference -----------------------------------------------------------------------------------
+
+
+def _page(title: str, modules: tuple[str, ...], rows: dict[str, Row]) -> str:
+    lines = [f"# {title}", ""]
+    for path in modules:
+        module = importlib.import_module("hybridnet")
+        for part in filter(None, path.split(".")):
+            module = getattr(module, part)
+        lines += [f"## {path or 'hybridnet'}", "", inspect.getdoc(module) or "", ""]
+        mxnet = {name.rpartition(".")[2] for name in rows if name.rpartition(".")[0] == path}
+        for name, value in _public(module, mxnet):
+            lines += _entry(f"{path}.{name}".removeprefix("."), value, rows)
+    return "\n".join(lines)
+
+
+def _public(module: Any, mxnet: set[str]) -> Iterator[tuple[str, Any]]:
+    """The names that a module offers, and what they are; modules have pages of their own.
+
+    Args:
+        module: the module.
+        mxnet: what MXNet's has, some of which is there without being listed.
+    """
+    listed = getattr(module, "__all__", None) or dir(module)
+    for name in sorted({*listed, *mxnet}):
+        value = getattr(module, name, None)
+        if value is None or name.startswith("_") or isinstance(value, types.ModuleType):
+            continue
+        if callable(value) or not isinstance(value, int | float | str | tuple | dict | list):
+            yield name, value
+
+
+def _entry(name: str, value: Any, rows: dict[str, Row]) -> list[str]:
+    lines = [f"### {name} {{: #{name} }}", "", "```python", _signature(name, value), "```", ""]
+    lines += _documented(value)
+    if name in rows:
+        lines += [f"MXNet 1.9.1: [`mx.{name}`]({_MXNET}{name.rpartition('.')[2]})", ""]
+    if inspect.isclass(value):
+        for method, member in _methods(value):
+            lines += [f"`{_signature(method, member)}`{{: #{name}.{method} }}", ""]
+            text = inspect.getdoc(member) or ""
+            lines += [":   " + " ".join(text.partition("\n\n")[0].split()), ""]
+    return lines
+
+
+def _signature(name: str, value: Any) -> str:
+    if isinstance(value, property):
+        return name
+    try:
+        found = inspect.signature(value)
+    except (TypeError, ValueError):
+        return name
+    plain = [each.replace(annotation=inspect.Parameter.empty) for each in found.parameters.values()]
+    if plain and plain[0].name == "self":
+        plain = plain[1:]
+    return name + re.sub(r" at 0x[0-9a-f]+", "", str(inspect.Signature(plain)))
+
+
+def _documented(value: Any) -> list[str]:
+    """A docstring, by its sections."""
+    lines: list[str] = []
+    for section in griffe.Docstring(inspect.getdoc(value) or "", parser="google").parse():
+        match section.kind.value:
+            case "text":
+                lines += [section.value.replace("::\n", ":\n"), ""]
+            case "parameters" | "attributes" | "raises" | "returns" | "yields":
+                lines += [f"**{section.kind.value.capitalize()}**", ""]
+                for item in section.value:
+                    known = getattr(item, "name", "") or getattr(item, "annotation", None) or ""
+                    what = " ".join(item.description.split())
+                    lines.append(f"- `{known}`: {what}" if known else f"- {what}")
+                lines.append("")
+            case "examples":
+                lines += [f"```python\n{text}\n```" for _, text in section.value] + [""]
+            case "admonition":
+                lines += [f"**{section.title}**", "", section.value.description, ""]
+    return lines
+
+
+def _methods(value: type) -> Iterator[tuple[str, Any]]:
+    for name in sorted(dir(value)):
+        if name.startswith("_"):
+            continue
+        member = inspect.getattr_static(value, name)
+        if isinstance(member, property):
+            yield name, member
+        elif callable(getattr(value, name)) and not inspect.isclass(getattr(value, name)):
+            yield name, getattr(value, name)
