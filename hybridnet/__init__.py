@@ -31,6 +31,7 @@ _MODULES: Final = {
     "checkpoint": "hybridnet.checkpoint",
     "context": "hybridnet.context",
     "contrib": "hybridnet.contrib",
+    "distributed": "hybridnet.distributed",
     "engine": "hybridnet.engine",
     "error": "hybridnet.error",
     "executor": "hybridnet.executor",
@@ -119,6 +120,7 @@ if TYPE_CHECKING:
     from . import checkpoint as checkpoint
     from . import context as context
     from . import contrib as contrib
+    from . import distributed as distributed
     from . import engine as engine
     from . import error as error
     from . import executor as executor

@@ -20,7 +20,7 @@ import sys
 from typing import Any, Final
 
 from .cells import Cell, CellActions
-from .errors import KVStoreError
+from .errors import DeadNodeError, KVStoreError
 from .kinds import Kind, find_kind, known_kinds, register_kind
 from .messages import (
     Init,
@@ -41,6 +41,7 @@ __all__ = [
     "Actions",
     "Cell",
     "CellActions",
+    "DeadNodeError",
     "Init",
     "KVStoreError",
     "Keep",

@@ -1,9 +1,13 @@
-"""The error of the parameter server."""
+"""The errors of the parameter server."""
 
 from __future__ import annotations
 
-__all__ = ["KVStoreError"]
+__all__ = ["DeadNodeError", "KVStoreError"]
 
 
 class KVStoreError(RuntimeError):
     """A message that the store must refuse, or a kind of store that does not exist."""
+
+
+class DeadNodeError(KVStoreError):
+    """A process of the run is gone, so that what waits for it cannot be done."""

@@ -40,7 +40,8 @@ class Trainer:
         optimizer: the name of one, or an instance.
         optimizer_params: its arguments, where it is given by name.
         kvstore: how gradients of several devices are added: 'device', 'local', a `KVStore`, or
-            None. A name counts with several devices only.
+            None. Such a name counts with several devices only; 'horovod' adds up those of several
+            processes, too.
         compression_params: must be None.
         update_on_kvstore: whether the store applies the optimizer; default where there is one.
 
@@ -184,11 +185,15 @@ class Trainer:
         """Adds up gradients; where the store updates, it does so now."""
         if self._kvstore is None:
             return
+        if isinstance(self._kvstore, kv.Horovod) and chosen:
+            self._reduce_together(chosen)
+            return
         for number, param in chosen:
             fresh = param.has_fresh_grads()
             grads = param.list_grad()
             # What was computed last is needed last: layers near the input have precedence.
             if not isinstance(self._kvstore, kv.KVStore):
+                self._share(number, param)
                 self._kvstore.pushpull(number, grads, priority=-number)
             else:
                 self._store(number, param)
@@ -197,6 +202,26 @@ class Trainer:
                     self._kvstore.pull(number, grads, priority=-number, ignore_sparse=False)
             if not (self._update_on_kvstore or fresh):
                 param.note_grads_used()
+
+    def _reduce_together(self, chosen: Sequence[tuple[int, Parameter]]) -> None:
+        """Adds up the gradients of all processes in one call, which costs as much as one of few."""
+        for number, param in chosen:
+            self._share(number, param)
+        stale = [param for _, param in chosen if not param.has_fresh_grads()]
+        numbers = [number for number, _ in chosen]
+        self._kvstore.pushpull(numbers, [param.list_grad() for _, param in chosen])
+        for param in stale:
+            param.note_grads_used()
+
+    def _share(self, number: int, param: Parameter) -> None:
+        """Gives a parameter the value that the first of all processes has, once.
+
+        A user's store that cannot do that leaves it as it is.
+        """
+        can = type(self._kvstore).broadcast is not kv.KVStoreBase.broadcast
+        if can and number not in self._stored:
+            self._stored[number] = param.times_set
+            self._kvstore.broadcast(number, param.list_values()[0], out=param.list_values())
 
     def _store(self, number: int, param: Parameter) -> None:
         """Has the store hold a parameter's value, if it updates: also one set since."""
@@ -312,7 +337,8 @@ class Trainer:
                 f"Trainer: {sparse.name!r} has a value of storage {sparse.stype!r}, which a "
                 "key-value store must hold and update; give one, and leave update_on_kvstore out"
             )
-        if store is None or (isinstance(store, str) and not several and sparse is None):
+        own = isinstance(store, str) and not _spans_processes(store)
+        if store is None or (own and not several and sparse is None):
             if self._given_update:
                 raise ParameterError(
                     "Trainer: update_on_kvstore=True requires a key-value store; with one device "
@@ -405,6 +431,11 @@ class Trainer:
         self._optimizer = updaters[0].optimizer
         for updater in updaters:
             updater.optimizer = self._optimizer
+
+
+def _spans_processes(store: str) -> bool:
+    """Whether a store of this name adds up values of several processes."""
+    return "dist" in store.lower() or store.lower() == "horovod"
 
 
 def _checked(batch_size: Any) -> float:

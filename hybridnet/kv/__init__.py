@@ -13,9 +13,10 @@ from hybridnet import kvstore
 
 from .base import KVStoreBase as KVStoreBase
 from .base import TestStore as TestStore
+from .horovod import Horovod as Horovod
 from .store import KVStore as KVStore
 from .store import create as create
 
-__all__ = ["KVStore", "KVStoreBase", "TestStore", "create"]
+__all__ = ["Horovod", "KVStore", "KVStoreBase", "TestStore", "create"]
 
 kvstore.set_front_end(KVStore=KVStore, KVStoreBase=KVStoreBase, TestStore=TestStore, create=create)

@@ -331,8 +331,9 @@ def create(name: str = "local") -> Any:
 
     Args:
         name: 'local' sums values from several devices in host memory, 'device' on the first of
-            these devices. Values that share one device stay there with either. Or the name of a
-            class that was registered by `KVStoreBase.register`, in any case of letters.
+            these devices. Values that share one device stay there with either. 'horovod' adds up
+            those of all processes of a gang (`hybridnet.distributed`). Or the name of a class that
+            was registered by `KVStoreBase.register`, in any case of letters.
 
     Returns:
         A `KVStore`, or a store of the registered class.

@@ -1,0 +1,190 @@
+"""The connection of a gang's processes: who is there, what they tell each other, and JAX's own.
+
+Rank 0 starts the `relay`, to which all connect; it runs the service by which JAX's devices of
+several processes find each other. `jax.distributed.initialize` starts that service in rank 0 and
+has it find out who is alive, and then a process that dies ends all others by SIGABRT. Here they are
+told instead. That needs names that are private to JAX; with a JAX that lacks them, `connect` says
+so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final, final
+
+from hybridnet.base.errors import MXNetError
+
+from .membership import Membership
+from .relay import LINE, keep_alive
+
+__all__ = ["Coordination", "connect"]
+
+# Seconds between tries to reach rank 0's machine, and after which one try has failed.
+_AGAIN: Final = 0.1
+_TRY: Final = 2.0
+# JAX's own heartbeats, as `relay` has them.
+_HEARTBEAT: Final = 3600
+
+#: Called from another thread with who said something, and what; or with None and nothing where
+#: the connection itself is lost.
+Hear = Callable[[int | None, Mapping[str, Any]], None]
+
+
+@final
+class Coordination:
+    """One process's connection.
+
+    Args:
+        connection: to the relay.
+        names: of all processes, by rank.
+        client: JAX's.
+    """
+
+    def __init__(self, connection: socket.socket, names: list[str], client: Any) -> None:
+        self.names = names
+        self._connection = connection
+        self._client = client
+        self._lock = threading.Lock()
+
+    def listen(self, hear: Hear) -> None:
+        """Has a function called with whatever the others say from now on."""
+        threading.Thread(
+            target=self._read, args=(hear,), name="hybridnet-gang", daemon=True
+        ).start()
+
+    def _read(self, hear: Hear) -> None:
+        with contextlib.suppress(OSError, ValueError), self._connection.makefile("rb") as lines:
+            for line in lines:
+                message = json.loads(line)
+                hear(message.get("from"), message)
+        hear(None, {})
+
+    def tell(self, message: Mapping[str, Any]) -> None:
+        """Tells all others something."""
+        data = json.dumps(message).encode()[: LINE - 1] + b"\n"
+        with self._lock, contextlib.suppress(OSError):  # whoever reads sees that it is lost
+            self._connection.sendall(data)
+
+    def close(self) -> None:
+        """Parts from the others: nothing is said or heard any more."""
+        with contextlib.suppress(RuntimeError):  # others may be gone already
+            self._client.shutdown()
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+
+
+def connect(member: Membership, patience: float, bind: str) -> Coordination:
+    """Connects this process with the others, before JAX begins.
+
+    Args:
+        member: its place.
+        patience: seconds to wait for the others.
+        bind: the host on which rank 0 listens.
+
+    Raises:
+        MXNetError: they did not come, or this JAX is of another kind.
+    """
+    try:
+        from jax._src import distributed  # private to JAX
+        from jaxlib import _jax  # and to jaxlib
+
+        make_client, state = _jax.get_distributed_runtime_client, distributed.global_state
+    except (ImportError, AttributeError) as error:
+        raise MXNetError(f"distributed.initialize: this version of JAX lacks {error}") from error
+    until = time.monotonic() + patience
+    if member.rank == 0:
+        _start_relay(bind, member)
+    connection = _reached(member, until, patience)
+    try:
+        message = _welcome(connection, member, until)
+        client = make_client(
+            f"{member.host}:{message['port']}",
+            member.rank,
+            init_timeout=max(1, round(patience)),
+            heartbeat_timeout=_HEARTBEAT,
+            shutdown_on_destruction=False,
+            use_compression=True,
+        )
+        client.connect()
+    except (OSError, ValueError, RuntimeError) as error:
+        connection.close()
+        if isinstance(error, MXNetError):
+            raise
+        raise _missed(member, patience, error) from error
+    connection.settimeout(None)
+    # Where JAX's backends, which begin later, find whom they belong to.
+    state.client, state.process_id, state.num_processes = client, member.rank, member.size
+    state.coordinator_address = member.address
+    return Coordination(connection, message["names"], client)
+
+
+def _start_relay(bind: str, member: Membership) -> None:
+    """Starts the relay, which ends by itself, and waits until it listens."""
+    module = f"{__package__}.relay"
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, bind, str(member.port), str(member.size)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # what ends rank 0's group must not end it
+        text=True,
+    )
+    assert process.stdout is not None
+    with process.stdout as lines:
+        said = lines.readline().strip()
+    # It outlives this process; nobody waits for it.
+    process.returncode = 0
+    if said != "ready":
+        raise MXNetError(
+            f"distributed.initialize: rank 0 cannot coordinate at {member.address}: "
+            f"{said or 'the process for it has ended'}"
+        )
+
+
+def _reached(member: Membership, until: float, patience: float) -> socket.socket:
+    """Returns a connection to the relay, which may begin later."""
+    while True:
+        try:
+            connection = socket.create_connection((member.host, member.port), _TRY)
+        except OSError as error:
+            if time.monotonic() > until:
+                raise _missed(member, patience, error) from error
+            time.sleep(_AGAIN)
+            continue
+        keep_alive(connection)
+        return connection
+
+
+def _welcome(connection: socket.socket, member: Membership, until: float) -> dict[str, Any]:
+    """Says who this is, and waits until all are there."""
+    name = f"{socket.gethostname()}, process {os.getpid()}"
+    hello = {"rank": member.rank, "size": member.size, "name": name}
+    connection.sendall(json.dumps(hello).encode() + b"\n")
+    heard = b""
+    while not heard.endswith(b"\n"):  # nobody says more before all are welcome
+        connection.settimeout(max(until - time.monotonic(), 0.01))
+        data = connection.recv(1)
+        if not data:
+            raise ConnectionError("rank 0 has ended")
+        heard += data
+    message: dict[str, Any] = json.loads(heard)
+    if "refused" in message:
+        raise MXNetError(f"distributed.initialize: {message['refused']}")
+    if "names" not in message:  # somebody came and went before all were there
+        raise ConnectionError(f"rank {message.get('from')} has ended")
+    return message
+
+
+def _missed(member: Membership, patience: float, error: Exception) -> MXNetError:
+    return MXNetError(
+        f"distributed.initialize: rank {member.rank} of {member.size} found not all others at "
+        f"{member.address} in {patience:g} s: {error}"
+    )

@@ -1,0 +1,213 @@
+"""The process beside rank 0 that knows who of a gang is alive, and tells the others.
+
+    python -m hybridnet.distributed.relay HOST PORT SIZE
+
+Every rank keeps one connection to it. When a process ends, whatever ended it, its kernel closes
+that at once; when its machine is gone, TCP's own probes find out. A message is one line of JSON;
+what a rank says goes to all others, with the number of who said it. It runs JAX's coordination
+service, too, which would end all processes if it died: so it is no part of rank 0, outlives it, and
+ends when nobody is connected any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+from typing import Any, Final, final
+
+__all__ = ["LINE", "keep_alive", "main"]
+
+#: Bytes of a message at most.
+LINE: Final = 1 << 16
+# Seconds between looks whether rank 0 has died before anybody came.
+_LOOK: Final = 1.0
+# JAX's own heartbeats, in seconds: who is alive is known from the connections.
+_HEARTBEAT: Final = 3600
+# Seconds after which a machine that does not answer is gone: idle, between probes, and how many.
+_PROBES: Final = (2, 1, 4)
+
+
+def keep_alive(connection: socket.socket) -> None:
+    """Has TCP find out when the other machine is gone, and send small messages at once."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    names = ("TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT")
+    for name, value in zip(names, _PROBES, strict=True):
+        if hasattr(socket, name):  # not on every system
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+@final
+class _Peer:
+    """One connection.
+
+    Attributes:
+        connection: to a process.
+        rank: its number, once it has said so.
+        heard: bytes that are no whole line yet.
+        unsaid: bytes that it has no room for yet.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self.rank: int | None = None
+        self.heard = b""
+        self.unsaid = b""
+
+
+@final
+class _Relay:
+    """The connections of all ranks.
+
+    Args:
+        listener: where they come.
+        size: how many there are.
+        port: of JAX's service.
+    """
+
+    def __init__(self, listener: socket.socket, size: int, port: int) -> None:
+        self._size = size
+        self._port = port
+        self._names: dict[int, str] = {}
+        self._peers: list[_Peer] = []
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(listener, selectors.EVENT_READ)
+        self._listener = listener
+
+    def run(self) -> None:
+        """Serves until all have left, or rank 0 dies before it comes."""
+        parent = os.getppid()
+        while True:
+            for key, _ in self._selector.select(_LOOK):
+                if key.data is None:
+                    self._accept()
+                else:
+                    self._serve(key.data)
+            if not self._peers and (self._names or os.getppid() != parent):
+                return
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            connection, _ = self._listener.accept()
+            connection.setblocking(False)
+            keep_alive(connection)
+            peer = _Peer(connection)
+            self._peers.append(peer)
+            self._selector.register(connection, selectors.EVENT_READ, peer)
+
+    def _serve(self, peer: _Peer) -> None:
+        if peer.unsaid:
+            self._say(peer, b"")
+        try:
+            data = peer.connection.recv(LINE)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        *lines, peer.heard = (peer.heard + data).split(b"\n")
+        if not data or len(peer.heard) > LINE:
+            self._drop(peer)
+            return
+        for line in lines:
+            self._hear(peer, line)
+
+    def _hear(self, peer: _Peer, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+        except ValueError:
+            message = None
+        if not isinstance(message, dict):
+            self._drop(peer)
+        elif peer.rank is None:
+            self._welcome(peer, message)
+        else:
+            self._tell({**message, "from": peer.rank}, peer)
+
+    def _welcome(self, peer: _Peer, message: dict[str, Any]) -> None:
+        rank, size = message.get("rank"), message.get("size")
+        if type(rank) is not int or not 0 <= rank < self._size or size != self._size:
+            why = f"rank {rank} of {size} is none of these {self._size} processes"
+        elif rank in self._names:
+            why = f"there is a rank {rank} already: {self._names[rank]}"
+        else:
+            peer.rank = rank
+            self._names[rank] = str(message.get("name"))
+            if len(self._names) == self._size:
+                names = [self._names[one] for one in range(self._size)]
+                self._tell({"names": names, "port": self._port}, None)
+            return
+        self._say(peer, _line({"refused": why}))
+
+    def _tell(self, message: dict[str, Any], sender: _Peer | None) -> None:
+        for peer in list(self._peers):
+            if peer is not sender and peer.rank is not None:
+                self._say(peer, _line(message))
+
+    def _say(self, peer: _Peer, data: bytes) -> None:
+        """Sends what there is room for; the rest goes when there is."""
+        peer.unsaid += data
+        try:
+            sent = peer.connection.send(peer.unsaid)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            return  # it is seen where it is read from
+        peer.unsaid = peer.unsaid[sent:]
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if peer.unsaid else 0)
+        self._selector.modify(peer.connection, events, peer)
+
+    def _drop(self, peer: _Peer) -> None:
+        if peer not in self._peers:
+            return
+        self._peers.remove(peer)
+        self._selector.unregister(peer.connection)
+        peer.connection.close()
+        if peer.rank is not None:
+            self._tell({"gone": True, "from": peer.rank}, None)
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message).encode() + b"\n"
+
+
+def _free_port(host: str) -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.bind((host, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def main(host: str, port: int, size: int) -> None:
+    """Serves a gang; prints ``ready``, or what is wrong, when ranks may come."""
+    # Whoever ends rank 0 by a signal to all that it has started does not mean this one.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    try:
+        from jaxlib import _jax  # private to JAX
+
+        listener = socket.create_server((host, port), backlog=size)
+        own = _free_port(host)
+        service = _jax.get_distributed_runtime_service(
+            f"{host}:{own}",
+            size,
+            heartbeat_timeout=_HEARTBEAT,
+            cluster_register_timeout=_HEARTBEAT,
+            recoverable=True,
+        )
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", flush=True)
+        return
+    print("ready", flush=True)
+    _Relay(listener, size, own).run()
+    del service
+    # The service's own end waits for clients that are gone.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
