@@ -122,7 +122,7 @@ INSIDE = {
         ".": ("sampler", "threads", "workers"),
     },
     "gluon/data/vision": {"transforms": (), ".": ("transforms",)},
-    "kvstore": {"supervise": (".",), ".": ()},
+    "kvstore": {"protocol": (), "supervise": (".",), ".": ("protocol",)},
     "ndarray": {"sparse": (".",), ".": ()},
     "onnx": {
         "draft": (),

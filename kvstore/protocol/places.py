@@ -1,0 +1,88 @@
+"""Which server answers for which shard, and which one follows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import final
+
+from hybridnet.kvstore.protocol.words import Place, RunPlan
+
+__all__ = ["Places"]
+
+
+@final
+class Places:
+    """The places of all shards, as the scheduler gives them.
+
+    Args:
+        plan: the run's.
+    """
+
+    def __init__(self, plan: RunPlan) -> None:
+        self._plan = plan
+        self._places: list[Place] = []
+
+    @property
+    def now(self) -> tuple[Place, ...]:
+        """One for each shard."""
+        return tuple(self._places)
+
+    def begin(self, known: tuple[Place, ...], number: int) -> None:
+        """Takes the places of a view before, or gives each shard the server of its number.
+
+        In a new run nothing has been acknowledged, so that every standby has all of it.
+        """
+        if known:
+            self._places = list(known)
+            return
+        servers = self._plan.servers
+        for shard in range(self._plan.shards):
+            standby = (shard + 1) % servers if self._plan.standby else None
+            self._places.append(Place(shard, standby, standby is not None, number))
+
+    def lose(self, rank: int, number: int, is_up: Callable[[int], bool]) -> bool:
+        """Takes a server out of its places, as far as others can do without it.
+
+        Args:
+            rank: the server.
+            number: of the view to come.
+            is_up: whether a server can take a place.
+
+        Returns:
+            Whether something changed.
+        """
+        before = list(self._places)
+        for shard, place in enumerate(before):
+            if place.standby == rank:
+                self._places[shard] = Place(place.primary, since=number)
+            elif place.primary == rank and self._has_heir(place, is_up):
+                self._places[shard] = Place(place.standby or 0, since=number)
+        return self._places != before
+
+    def _has_heir(self, place: Place, is_up: Callable[[int], bool]) -> bool:
+        return place.standby is not None and place.ready and is_up(place.standby)
+
+    def pair(self, number: int, is_up: Callable[[int], bool]) -> None:
+        """Gives every shard that nobody follows a server that can."""
+        if not self._plan.standby:
+            return
+        servers = self._plan.servers
+        for shard, place in enumerate(self._places):
+            if place.standby is not None:
+                continue
+            for step in range(1, servers):
+                other = (place.primary + step) % servers
+                if is_up(other):
+                    self._places[shard] = Place(place.primary, other, False, number)
+                    break
+
+    def ready(self, shard: int, since: int) -> bool:
+        """A standby has everything; whether that is news."""
+        if not 0 <= shard < len(self._places):
+            return False
+        place = self._places[shard]
+        if place.since != since or place.standby is None or place.ready:
+            return False
+        self._places[shard] = replace(place, ready=True)
+        return True

@@ -1,0 +1,356 @@
+"""The rounds of the parts that a server answers for: what is kept, added up, committed, answered.
+
+A part is *settled* when its last commit may be seen: at once, or when the standby has it as well.
+Until then nobody gets an answer about it: what only one server has could be lost with it. Only a
+settled part takes the next sum, so that the sum of the last commit is there for the standby.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, final
+
+from hybridnet.kvstore.protocol.words import (
+    Action,
+    Applied,
+    AskPart,
+    Code,
+    Commit,
+    Content,
+    Fold,
+    Initialized,
+    Kept,
+    KeySpec,
+    Message,
+    Missing,
+    Name,
+    Part,
+    PartRecord,
+    PartValue,
+    Peer,
+    Post,
+    PullPart,
+    PushPart,
+    Refused,
+    RunPlan,
+    StoreSettings,
+)
+
+__all__ = ["HeldPart", "Rounds"]
+
+
+@dataclass(slots=True)
+class KeptPush:
+    """A push that waits: for its round to close, or for its commit to be settled."""
+
+    ticket: int
+    number: int
+    payload: Any
+    rows: Any
+    wants_value: bool
+
+
+@dataclass(slots=True)
+class HeldPart:
+    """A part on a server.
+
+    Attributes:
+        part: which.
+        name: of the key.
+        spec: the key's.
+        record: as it is on the disk.
+        settled: see the module.
+        kept: pushes that are in no commit yet, by rank; a killed server forgets them.
+        folded: the ranks whose kept pushes are in the sum.
+        turn: the first rank that may have to be folded next.
+        late: pushes that are in the last commit, by rank, until it is settled.
+        pulls: that wait, by rank and ticket.
+        inits: tickets that wait for the part to be settled, by rank.
+        merged: the sum of the last commit is still there.
+        scale: of the last commit.
+        followed: of the `Place` whose standby has had all of the part; 0: none.
+        broken: why nothing can be committed.
+    """
+
+    part: Part
+    name: Name
+    spec: KeySpec
+    record: PartRecord
+    settled: bool = False
+    kept: dict[int, KeptPush] = field(default_factory=dict)
+    folded: set[int] = field(default_factory=set)
+    turn: int = 0
+    late: dict[int, KeptPush] = field(default_factory=dict)
+    pulls: dict[tuple[int, int], PullPart] = field(default_factory=dict)
+    inits: dict[int, int] = field(default_factory=dict)
+    merged: bool = False
+    scale: tuple[int, int] = (1, 1)
+    followed: int = 0
+    broken: str = ""
+
+    def forget(self) -> None:
+        """Drops all that is not on the disk."""
+        for one in (self.kept, self.folded, self.late, self.pulls, self.inits):
+            one.clear()
+        self.turn = self.followed = 0
+        self.settled = self.merged = False
+
+
+@final
+class Rounds:
+    """Pushes and pulls of the parts that this server answers for.
+
+    Args:
+        plan: the run's.
+        out: takes the actions.
+        committed: called after a commit; is to settle the part, at once or later.
+
+    Attributes:
+        settings: how pushes are taken.
+        members: ranks whose pushes are waited for.
+        left: ranks that have finished.
+    """
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        out: list[Action],
+        committed: Callable[[HeldPart], None],
+    ) -> None:
+        self.settings = StoreSettings(0)
+        self.members: frozenset[int] = frozenset(range(plan.workers))
+        self.left: frozenset[int] = frozenset()
+        self._plan = plan
+        self._out = out
+        self._committed = committed
+        self._workers = tuple(Peer("worker", rank) for rank in range(plan.workers))
+
+    # -- messages ----------------------------------------------------------------------------
+
+    def push(self, held: HeldPart, rank: int, message: PushPart) -> None:
+        """Takes a push, or answers it again."""
+        number, top = message.number, self.number(held, rank)
+        if held.broken:
+            self.refuse(rank, message.ticket, "broke", held.broken)
+        elif number > top + 1:
+            self._lose(held, rank, message.ticket, number, top)
+        elif self._is_useless(rank, message):
+            return
+        elif number <= top:
+            self._answer_again(held, rank, message)
+        else:
+            again = held.kept.get(rank)
+            if again is None:
+                held.kept[rank] = KeptPush(
+                    message.ticket, number, message.payload, message.rows, message.wants_value
+                )
+                held.turn = min(held.turn, rank)
+            else:  # the first one counts: it may be in the sum
+                again.ticket, again.wants_value = message.ticket, message.wants_value
+            if message.receipt or again is not None:
+                self._say(rank, Kept(message.ticket, message.part, number))
+            self.proceed(held)
+
+    def ask(self, held: HeldPart, rank: int, message: AskPart) -> None:
+        """Says what has become of a push."""
+        number, top = message.number, self.number(held, rank)
+        kept = held.kept.get(rank)
+        if held.broken:
+            self.refuse(rank, message.ticket, "broke", held.broken)
+        elif number <= top:
+            self._answer_again(held, rank, message)
+        elif number == top + 1 and kept is not None:
+            kept.ticket = message.ticket
+            self._say(rank, Kept(message.ticket, message.part, number))
+        else:
+            self._say(rank, Missing(message.ticket, message.part, number))
+
+    def pull(self, held: HeldPart, rank: int, message: PullPart) -> None:
+        """Answers a pull now, or when its push is in the value."""
+        top = self.number(held, rank)
+        if message.least > top + 1:
+            self._lose(held, rank, message.ticket, message.least, top)
+        elif held.broken and message.least > top:
+            self.refuse(rank, message.ticket, "broke", held.broken)
+        elif self._may_see(held, rank, message.least):
+            self._give(held, rank, message)
+        else:
+            held.pulls[rank, message.ticket] = message
+
+    def init(self, held: HeldPart, rank: int, ticket: int) -> None:
+        """Says that the part is there, when it is settled."""
+        held.inits[rank] = ticket
+        if held.settled:
+            self._answer_inits(held)
+
+    # -- decisions ---------------------------------------------------------------------------
+
+    def number(self, held: HeldPart, rank: int) -> int:
+        """The number of this rank's last push that counts: in "sync" every round is everybody's."""
+        record = held.record
+        return record.round if self.settings.consistency == "sync" else record.pushes[rank]
+
+    def proceed(self, held: HeldPart) -> None:
+        """Adds up what may be added up, and commits when that completes a round."""
+        if not held.settled or not held.kept or held.broken:
+            return
+        if self.settings.consistency == "async":
+            rank = next(iter(held.kept))
+            self._fold(held, rank, held.kept[rank])
+        elif not self._fold_in_order(held):
+            return
+        self._commit(held)
+
+    def settle(self, held: HeldPart) -> None:
+        """The last commit may be seen: answers all who waited for it, and goes on."""
+        held.settled = True
+        late = held.late
+        held.late = {}
+        for rank, push in late.items():
+            self._apply(held, rank, push.ticket, push.wants_value and push.rows is None)
+        self._answer_inits(held)
+        self.look_again(held)
+        self.proceed(held)
+
+    def look_again(self, held: HeldPart) -> None:
+        """Answers the pulls that may be answered by now."""
+        for (rank, ticket), message in list(held.pulls.items()):
+            if self._may_see(held, rank, message.least):
+                del held.pulls[rank, ticket]
+                self._give(held, rank, message)
+
+    def fail(self, held: HeldPart, sentence: str) -> None:
+        """Nothing can be committed: says so to all who wait."""
+        held.broken = sentence
+        for rank, push in (*held.kept.items(), *held.late.items()):
+            self.refuse(rank, push.ticket, "broke", sentence)
+        for (rank, ticket), _ in held.pulls.items():
+            self.refuse(rank, ticket, "broke", sentence)
+        held.kept.clear()
+        held.folded.clear()
+        held.late.clear()
+        held.pulls.clear()
+
+    def refuse(self, rank: int, ticket: int, code: Code, sentence: str) -> None:
+        """Refuses a message of a worker."""
+        self._say(rank, Refused(ticket, code, sentence))
+
+    # -- steps -------------------------------------------------------------------------------
+
+    def _fold_in_order(self, held: HeldPart) -> bool:
+        """Adds the kept pushes by rank, as far as none is missing; whether none is.
+
+        A worker that was gone and comes back in the middle of a round may come after higher ranks.
+        """
+        for rank in range(held.turn, self._plan.workers):
+            push = held.kept.get(rank)
+            if push is not None:
+                if rank not in held.folded:
+                    self._fold(held, rank, push)
+            elif rank in self.members:
+                held.turn = rank
+                return False
+            elif rank in self.left and self._plan.on_loss == "fail":
+                self._end_round(held, rank)
+                return False
+        return True
+
+    def _fold(self, held: HeldPart, rank: int, push: KeptPush) -> None:
+        first = not held.folded
+        self._out.append(Fold(held.part.id, rank, push.payload, push.rows, first))
+        held.folded.add(rank)
+        held.merged = False
+        push.payload = None
+
+    def _commit(self, held: HeldPart) -> None:
+        """Commits the sum; those who are in it get their answers when it is settled."""
+        old, ranks = held.record, held.folded
+        sync = self.settings.consistency == "sync"
+        pushes = list(old.pushes)
+        for rank in ranks:
+            pushes[rank] = old.round + 1 if sync else pushes[rank] + 1
+        held.record = PartRecord(old.round + 1, tuple(pushes))
+        workers, present = self._plan.workers, len(ranks)
+        held.scale = (workers, present) if sync and present < workers else (1, 1)
+        for rank in ranks:
+            held.late[rank] = held.kept.pop(rank)
+        held.folded = set()
+        held.turn = 0
+        held.merged = True
+        held.settled = False
+        self._out.append(Commit(held.part.id, held.record, held.scale))
+        self._committed(held)
+
+    def _end_round(self, held: HeldPart, rank: int) -> None:
+        """A round lacks the push of a worker that has finished: nobody's push can be taken."""
+        sentence = (
+            f"push requires all {self._plan.workers} workers, but worker {rank} has finished after "
+            f"round {held.record.round} of key {held.name!r}; give every worker as many batches"
+        )
+        for other, push in held.kept.items():
+            self.refuse(other, push.ticket, "left", sentence)
+        held.kept.clear()
+        held.folded.clear()
+        held.turn = 0
+
+    # -- answers -----------------------------------------------------------------------------
+
+    def _is_useless(self, rank: int, message: PushPart) -> bool:
+        """Refuses a push of an asynchronous store without an updater: sums would never end."""
+        if self.settings.consistency == "sync" or self.settings.optimizer:
+            return False
+        what = (
+            "dist_async requires an optimizer on the servers, and there is none; call "
+            "set_optimizer before the first push"
+        )
+        self.refuse(rank, message.ticket, "wrong", what)
+        return True
+
+    def _answer_again(self, held: HeldPart, rank: int, message: PushPart | AskPart) -> None:
+        wants = isinstance(message, PushPart) and message.wants_value and message.rows is None
+        if held.settled:
+            self._apply(held, rank, message.ticket, wants)
+            return
+        waiting = held.late.get(rank)
+        if waiting is None:
+            held.late[rank] = KeptPush(message.ticket, message.number, None, None, wants)
+        elif message.number >= waiting.number:
+            waiting.ticket = message.ticket
+        self._say(rank, Kept(message.ticket, message.part, message.number))
+
+    def _apply(self, held: HeldPart, rank: int, ticket: int, wants_value: bool) -> None:
+        number = self.number(held, rank)
+        # Too far ahead of others it is answered without the value, and pulls it.
+        payload = Content.STORED if wants_value and self._may_see(held, rank, number) else None
+        self._say(rank, Applied(ticket, held.part.id, number, payload))
+
+    def _answer_inits(self, held: HeldPart) -> None:
+        for rank, ticket in held.inits.items():
+            self._say(rank, Initialized(ticket, held.part.id, self.number(held, rank)))
+        held.inits.clear()
+
+    def _may_see(self, held: HeldPart, rank: int, least: int) -> bool:
+        """Whether the value has this rank's push, and the rank is not too far ahead of others."""
+        if not held.settled or self.number(held, rank) < least:
+            return False
+        bound, pushes = self.settings.staleness, held.record.pushes
+        if bound is None or self.settings.consistency == "sync" or not self.members:
+            return True
+        return pushes[rank] - min(pushes[one] for one in self.members) <= bound
+
+    def _give(self, held: HeldPart, rank: int, message: PullPart) -> None:
+        value = PartValue(
+            message.ticket, message.part, held.record.round, Content.STORED, message.rows
+        )
+        self._say(rank, value)
+
+    def _lose(self, held: HeldPart, rank: int, ticket: int, number: int, top: int) -> None:
+        what = (
+            f"key {held.name!r} has lost updates: worker {rank} is at push {number}, and the "
+            f"server has {top}; its state is older than what it had acknowledged"
+        )
+        self.refuse(rank, ticket, "lost", what)
+
+    def _say(self, rank: int, message: Message) -> None:
+        self._out.append(Post(self._workers[rank], message))

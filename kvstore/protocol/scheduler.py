@@ -1,0 +1,416 @@
+"""The scheduler: who is there, who answers for which shard, barriers, settings.
+
+It is in nobody's way: workers and servers go on without it, and wait for it only with Hello,
+barriers and settings. It keeps nothing on a disk; one that is started again learns all from the
+others' Hello, and numbers its views above those of its predecessor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from typing import Final, final
+
+from hybridnet.kvstore.protocol.barriers import Barriers
+from hybridnet.kvstore.protocol.liveness import LossWatch, Repeats
+from hybridnet.kvstore.protocol.machine import Machine
+from hybridnet.kvstore.protocol.places import Places
+from hybridnet.kvstore.protocol.words import (
+    Barrier,
+    BarrierDone,
+    Configure,
+    Configured,
+    Finish,
+    Gone,
+    Hello,
+    Left,
+    Message,
+    Peer,
+    PeerLost,
+    Peers,
+    PeerState,
+    PeerUp,
+    Post,
+    ProcessIdentity,
+    Refused,
+    RunPlan,
+    Seen,
+    StandbyReady,
+    Stop,
+    StoreSettings,
+    View,
+    Welcome,
+    WhoAreYou,
+)
+
+__all__ = ["SchedulerMachine"]
+
+
+#: Views of a later scheduler have higher numbers than all of an earlier one.
+_GENERATION: Final = 1 << 32
+
+
+@final
+class SchedulerMachine(Machine):
+    """The decisions of the scheduler's process.
+
+    Args:
+        plan: the run's.
+        me: this process.
+    """
+
+    def __init__(self, plan: RunPlan, me: ProcessIdentity) -> None:
+        super().__init__(plan, me)
+        self._everybody = [Peer("worker", rank) for rank in range(plan.workers)]
+        self._everybody += [Peer("server", rank) for rank in range(plan.servers)]
+        self._number = me.generation * _GENERATION
+        self._states: dict[Peer, PeerState] = {}
+        self._names: dict[Peer, str] = {}
+        self._places = Places(plan)
+        self._settings: StoreSettings | None = None
+        self._set_in = 0
+        self._seen: dict[Peer, int] = {}
+        self._configuring: dict[int, int] = {}
+        self._barriers = Barriers()
+        self._watch = LossWatch()
+        self._repeats: Repeats[Peer] = Repeats(plan.patience)
+        self._complete = False
+        self._best = View(0)
+        self._fresh: dict[Peer, int] = {}
+        self._give_up = inf
+        self._ends = inf
+        self._on = {PeerLost: self._lost, PeerUp: self._up}
+        self._told = {
+            Hello: self._hello,
+            Gone: self._gone,
+            Stop: self._stop,
+            Seen: self._seen_now,
+            StandbyReady: self._standby_ready,
+            Configure: self._configure,
+            Barrier: self._barrier,
+            Left: self._left,
+        }
+
+    # -- who speaks --------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """There is nothing to do before the first Hello."""
+
+    def _receive(self, source: Peer, generation: int, message: Message) -> None:
+        if isinstance(message, (Hello, Gone, Stop)):
+            super()._receive(source, generation, message)
+            return
+        state = self._states.get(source)
+        if state is None or source not in self._names or generation > state.generation:
+            self._out.append(Post(source, WhoAreYou(), generation))
+        elif generation < state.generation or state.state == "gone":
+            self._refuse_stale(source, generation)
+        else:
+            if self._watch.hear(source):
+                self._review()
+            super()._receive(source, generation, message)
+
+    def _refuse_stale(self, source: Peer, generation: int) -> None:
+        what = f"{source.role} {source.rank} of generation {generation} was replaced"
+        state = self._states.get(source)
+        if state is not None and state.generation == generation:
+            what = f"{source.role} {source.rank} was declared dead ({state.reason})"
+        self._out.append(Post(source, Refused(0, "stale", what), generation))
+
+    def _hello(self, source: Peer, generation: int, message: Hello) -> None:
+        if self._ends < inf:
+            stop = Stop("the run is over")
+            self._out.append(Post(message.peer, stop, message.generation))
+            return
+        peer = self._rank(message)
+        if peer is None:
+            what = f"all {message.peer.role}s of the run are there already"
+            self._out.append(Post(message.peer, Refused(0, "wrong", what), message.generation))
+            return
+        known, name = self._states.get(peer), self._names.get(peer)
+        newer = known is None or message.generation > known.generation
+        if known is not None and not newer:
+            if message.generation < known.generation or known.state == "gone":
+                self._refuse_stale(peer, message.generation)
+                return
+            if name is not None and name != message.name:
+                what = f"there are two processes that want to be {peer.role} {peer.rank}"
+                self._out.append(Post(source, Refused(0, "wrong", what), message.generation))
+                return
+        changed = newer or name is None
+        left = known is not None and not newer and known.state == "left"
+        self._states[peer] = PeerState(
+            peer,
+            message.generation,
+            message.address,
+            message.host,
+            "left" if left else "up",
+        )
+        self._names[peer] = message.name
+        self._watch.forget(peer)
+        if newer:
+            seen = self._seen.pop(peer, 0)
+            if message.fresh:
+                self._fresh[peer] = seen
+        self._learn(peer, message)
+        if not self._complete:
+            self._try_to_complete()
+        elif changed:
+            self._lose_disks()
+            self._change()
+        if self._complete:
+            to = message.peer if message.peer.rank < 0 else peer
+            self._post(to, Welcome(message.name, peer, self._view()))
+            self._repeats.add(peer, self._now)
+
+    def _rank(self, message: Hello) -> Peer | None:
+        """The peer that a process is: the one it says, or the first that nobody is."""
+        if message.peer.rank >= 0:
+            return message.peer if message.peer in self._everybody else None
+        role = message.peer.role
+        mine = (peer for peer, name in self._names.items() if name == message.name)
+        free = (peer for peer in self._everybody if peer.role == role and peer not in self._names)
+        return next(mine, None) or next(free, None)
+
+    # -- the beginning ------------------------------------------------------------------------
+
+    def _learn(self, peer: Peer, message: Hello) -> None:
+        """Takes from a Hello what a scheduler before this one knew."""
+        view = message.view
+        if view is not None and view.number > self._best.number and not self._complete:
+            self._best = view
+            if self._give_up == inf:
+                self._give_up = self._now + self.plan.patience.dead
+        if peer.role == "worker":
+            for name, count in message.barriers:
+                self._barriers.arrive(name, peer.rank, count)
+
+    def _try_to_complete(self) -> None:
+        """All are there, or will not come any more: the first view."""
+        known = {state.peer: state for state in self._best.peers}
+        for peer in self._everybody:
+            if peer in self._names:
+                continue
+            state = known.get(peer)
+            absent = state is not None and state.state in ("left", "gone")
+            if not absent and self._now < self._give_up:
+                return
+        for peer, state in known.items():
+            mine = self._states.get(peer)
+            if mine is None:
+                self._states[peer] = state
+                if state.state in ("up", "lost"):
+                    self._watch.lose(peer, self._now - self.plan.patience.dead, "said no Hello")
+            elif mine.generation == state.generation and state.state in ("left", "gone"):
+                self._states[peer] = state
+        self._complete = True
+        self._give_up = inf
+        self._number += 1
+        self._settings = self._best.settings
+        self._set_in = self._number
+        self._places.begin(self._best.places, self._number)
+        self._lose_disks()
+        self._broadcast()
+
+    def _lose_disks(self) -> None:
+        """Servers that were started with an empty disk have nothing of what they answered for."""
+        for peer, seen in self._fresh.items():
+            if self._best.number or seen:
+                self._places.lose(peer.rank, self._number + 1, self._is_up)
+        self._fresh.clear()
+        self._places.pair(self._number + 1, self._is_up)
+
+    # -- views -------------------------------------------------------------------------------
+
+    def _view(self) -> View:
+        peers = tuple(self._states[peer] for peer in self._everybody if peer in self._states)
+        return View(self._number, peers, self._places.now, self._settings)
+
+    def _change(self) -> None:
+        self._places.pair(self._number + 1, self._is_up)
+        self._number += 1
+        self._broadcast()
+
+    def _broadcast(self) -> None:
+        message = Peers(self._view())
+        for peer, state in self._states.items():
+            if state.state in ("up", "lost") and peer in self._names:
+                self._repeats.add(peer, self._now)
+                self._post(peer, message)
+        self._answer_barriers()
+        self._answer_configured()
+        workers = [one for one in self._states.values() if one.peer.role == "worker"]
+        if self._ends == inf and all(one.state in ("left", "gone") for one in workers):
+            self._end("all workers have finished")
+
+    def _seen_now(self, source: Peer, generation: int, message: Seen) -> None:
+        if message.number >= self._number:
+            self._repeats.drop(source)
+        self._seen[source] = max(message.number, self._seen.get(source, 0))
+        self._answer_configured()
+
+    def _is_up(self, rank: int) -> bool:
+        peer = Peer("server", rank)
+        state = self._states.get(peer)
+        return state is not None and state.state == "up" and self._watch.find(peer) is None
+
+    # -- losses ------------------------------------------------------------------------------
+
+    def _lost(self, event: PeerLost) -> None:
+        state = self._states.get(event.peer)
+        if state is None or state.state not in ("up", "lost"):
+            return
+        if event.generation and event.generation < state.generation:
+            return
+        self._watch.lose(event.peer, self._now, event.reason)
+        self._repeats.add(event.peer, self._now)
+        self._post(event.peer, WhoAreYou())
+
+    def _up(self, event: PeerUp) -> None:
+        if self._watch.hear(event.peer):
+            self._review()
+
+    def _gone(self, source: Peer, generation: int, message: Gone) -> None:
+        state = self._states.get(message.peer)
+        if state is None or message.generation < state.generation:
+            return
+        if state.state in ("left", "gone"):
+            return
+        self._watch.lose(message.peer, self._now, message.reason, ended=True)
+        if not message.returns and self._complete:
+            self._fail_over(message.peer)
+            self._declare(message.peer)
+
+    def _review(self) -> None:
+        """Does what is due for those who are lost."""
+        if not self._complete:
+            return
+        patience = self.plan.patience
+        for peer in self._watch.due(patience.promote, self._now):
+            self._fail_over(peer)
+        for peer in self._watch.due(patience.dead, self._now):
+            self._declare(peer)
+        before = self._places.now
+        self._places.pair(self._number + 1, self._is_up)
+        if self._places.now != before:
+            self._change()
+
+    def _fail_over(self, peer: Peer) -> None:
+        """A server does not come back at once: others take its places."""
+        if peer.role == "server" and self._places.lose(peer.rank, self._number + 1, self._is_up):
+            self._change()
+
+    def _declare(self, peer: Peer) -> None:
+        """A peer is dead, and may not come back as the same process."""
+        loss, state = self._watch.find(peer), self._states[peer]
+        if loss is None or state.state not in ("up", "lost"):
+            return
+        reason = f"since {self._now - loss.since:.1f} s: {loss.reason}"
+        self._states[peer] = replace(state, state="gone", reason=reason)
+        self._watch.forget(peer)
+        self._repeats.drop(peer)
+        self._change()
+
+    def _standby_ready(self, source: Peer, generation: int, message: StandbyReady) -> None:
+        if self._complete and self._places.ready(message.shard, message.since):
+            self._change()
+
+    # -- settings and barriers ---------------------------------------------------------------
+
+    def _configure(self, source: Peer, generation: int, message: Configure) -> None:
+        self._configuring[source.rank] = message.number
+        known = self._settings.number if self._settings is not None else 0
+        if self._complete and message.settings is not None and message.number > known:
+            self._settings = replace(message.settings, number=message.number)
+            self._set_in = self._number + 1
+            self._change()
+        else:
+            self._answer_configured()
+
+    def _answer_configured(self) -> None:
+        """Says which settings are in force: those that all servers have put down."""
+        if self._settings is None or not self._configuring or not self._complete:
+            return
+        for peer, state in self._states.items():
+            counts = peer.role == "server" and state.state != "gone"
+            if counts and self._seen.get(peer, 0) < self._set_in:
+                return
+        for rank, number in list(self._configuring.items()):
+            if number <= self._settings.number:
+                del self._configuring[rank]
+                self._post(Peer("worker", rank), Configured(number))
+
+    def _barrier(self, source: Peer, generation: int, message: Barrier) -> None:
+        self._barriers.wait(message.name, source.rank, message.count)
+        self._answer_barriers()
+
+    def _answer_barriers(self) -> None:
+        if not self._complete:
+            return
+        waits = {"up", "lost", "gone"} if self.plan.on_loss == "fail" else {"up", "lost"}
+        waited_for = [
+            peer.rank
+            for peer, state in self._states.items()
+            if peer.role == "worker" and state.state in waits
+        ]
+        for rank, name, count in self._barriers.done(waited_for):
+            self._post(Peer("worker", rank), BarrierDone(name, count))
+
+    # -- the end -----------------------------------------------------------------------------
+
+    def _left(self, source: Peer, generation: int, message: Left) -> None:
+        state = self._states[source]
+        self._post(source, Left())
+        if state.state == "left":
+            return
+        self._states[source] = replace(state, state="left")
+        self._watch.forget(source)
+        self._repeats.drop(source)
+        if self._complete:
+            self._change()
+
+    def _stop(self, source: Peer, generation: int, message: Stop) -> None:
+        self._end(message.reason or "the run was stopped")
+
+    def _end(self, reason: str) -> None:
+        """Has all others end, and stays a moment for those who have not heard it."""
+        for peer, state in self._states.items():
+            if state.state in ("up", "lost"):
+                self._repeats.add(peer, self._now)
+                self._post(peer, Stop(reason))
+        self._ends = self._now + 2 * self.plan.patience.ask
+
+    # -- time --------------------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        if self._now >= self._ends:
+            self._closed = True
+            self._out.append(Finish())
+            return
+        if not self._complete and self._now >= self._give_up:
+            self._try_to_complete()
+        self._review()
+        message: Message
+        for peer in self._repeats.due(self._now):
+            lost = self._watch.find(peer) is not None
+            if self._ends < inf:
+                message = Stop("the run is over")
+            elif lost:
+                message = WhoAreYou()
+            elif self._complete and self._seen.get(peer, 0) < self._number:
+                message = Peers(self._view())
+            else:
+                self._repeats.drop(peer)
+                continue
+            self._post(peer, message)
+
+    def _deadline(self) -> float:
+        patience = self.plan.patience
+        time = min(self._repeats.next, self._give_up, self._ends)
+        if self._watch and self._complete:
+            time = min(
+                time,
+                self._watch.next(patience.promote, self._now),
+                self._watch.next(patience.dead, self._now),
+            )
+        return time

@@ -1,0 +1,254 @@
+"""The machines of the protocol, read as scripts: events in, actions out. No network, no time."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+from places import ROOT
+
+from hybridnet.kvstore.protocol import SchedulerMachine, ServerMachine, WorkerMachine
+from hybridnet.kvstore.protocol.words import (
+    SCHEDULER,
+    Applied,
+    Arrived,
+    Begin,
+    Broke,
+    CallInit,
+    CallPull,
+    CallPush,
+    Commit,
+    Content,
+    Deliver,
+    Done,
+    Finish,
+    Fold,
+    Gone,
+    Hello,
+    Initialized,
+    InitPart,
+    Joined,
+    KeySpec,
+    Part,
+    PartRecord,
+    PartValue,
+    Peer,
+    Peers,
+    PeerState,
+    Place,
+    Post,
+    ProcessIdentity,
+    PullPart,
+    PushPart,
+    Raise,
+    Refused,
+    RunPlan,
+    StoreSettings,
+    View,
+    Wake,
+    Welcome,
+)
+
+PLAN = RunPlan(run=5, workers=2, shards=1)
+SPEC = KeySpec(3)
+PART = Part(0, 0, 0, 0, 3)
+ASYNC = StoreSettings(1, "async", "sgd")
+W0, W1, S0 = Peer("worker", 0), Peer("worker", 1), Peer("server", 0)
+
+
+def state(peer, generation=1, how="up"):
+    return PeerState(peer, generation, "address", "host", how, "killed")
+
+
+def view(number=1, settings=None, *states):
+    return View(number, states or (state(W0), state(W1), state(S0)), (Place(0),), settings)
+
+
+def arrive(machine, source, message, generation=1, run=5, now=0.0):
+    actions = machine.handle(Arrived(source, generation, run, message), now)
+    return [one for one in actions if not isinstance(one, Wake)]
+
+
+def a_server(settings=None):
+    """A server that has a part of one key, in round 0."""
+    machine = ServerMachine(PLAN, ProcessIdentity("s", S0))
+    machine.start(0.0)
+    arrive(machine, SCHEDULER, Welcome("s", S0, view(1, settings)))
+    arrive(machine, W0, InitPart(1, PART, "w", SPEC, "value"))
+    return machine
+
+
+def a_worker(high=0, below=False):
+    """A worker that has a key."""
+    machine = WorkerMachine(PLAN, ProcessIdentity("w", W0, 1))
+    machine.start(0.0)
+    join = arrive(machine, SCHEDULER, Welcome("w", W0, view()))[-1].message
+    assert Begin(0, 2, 0, view()) in arrive(machine, S0, Joined(join.ticket, high, below))
+    (post,) = machine.handle(CallInit(1, "w", SPEC, "value"), 0.0)
+    assert arrive(machine, S0, Initialized(post.message.ticket, PART.id, 0)) == [Done(1)]
+    return machine
+
+
+def messages(actions):
+    return [one.message for one in actions if isinstance(one, Post)]
+
+
+def test_a_round_is_added_up_by_rank_and_answered_after_its_commit():
+    server = a_server()
+    assert arrive(server, W1, PushPart(7, PART.id, 1, "from 1", wants_value=True)) == []
+    done = arrive(server, W0, PushPart(3, PART.id, 1, "from 0"))
+    assert done[:3] == [
+        Fold(PART.id, 0, "from 0", None, True),
+        Fold(PART.id, 1, "from 1", None, False),
+        Commit(PART.id, PartRecord(1, (1, 1))),
+    ]
+    assert {one.to: one.message for one in done[3:]} == {
+        W0: Applied(3, PART.id, 1),
+        W1: Applied(7, PART.id, 1, Content.STORED),
+    }
+
+
+def test_a_push_that_comes_again_is_answered_and_not_counted():
+    server = a_server(ASYNC)
+    first = arrive(server, W0, PushPart(3, PART.id, 1, "it"))
+    assert Commit(PART.id, PartRecord(1, (1, 0))) in first
+    assert arrive(server, W0, PushPart(3, PART.id, 1, "it")) == [Post(W0, Applied(3, PART.id, 1))]
+
+
+def test_what_a_replaced_worker_says_is_refused():
+    server = a_server(ASYNC)
+    arrive(server, W0, PushPart(3, PART.id, 1, "it"), generation=2)
+    (answer,) = messages(arrive(server, W0, PushPart(4, PART.id, 2, "late"), generation=1))
+    assert (answer.ticket, answer.code) == (4, "stale")
+
+
+def test_other_runs_are_not_heard():
+    assert arrive(a_server(ASYNC), W0, PushPart(3, PART.id, 1, "it"), run=6) == []
+
+
+def test_an_asynchronous_push_without_an_optimizer_is_refused():
+    server = a_server(StoreSettings(1, "async"))
+    (answer,) = messages(arrive(server, W0, PushPart(3, PART.id, 1, "it")))
+    assert answer.code == "wrong"
+    assert "set_optimizer" in answer.sentence
+
+
+def test_a_pull_waits_for_the_push_that_it_names():
+    server = a_server(ASYNC)
+    assert arrive(server, W0, PullPart(9, PART.id, 1)) == []
+    assert PartValue(9, PART.id, 1, Content.STORED) in messages(
+        arrive(server, W0, PushPart(3, PART.id, 1, "it"))
+    )
+
+
+def test_keys_in_another_order_are_refused():
+    server = a_server()
+    (answer,) = messages(arrive(server, W1, InitPart(1, PART, "bias", SPEC)))
+    assert answer.code == "wrong"
+    assert "same order" in answer.sentence
+
+
+def test_a_server_that_lost_its_state_says_so():
+    server = ServerMachine(PLAN, ProcessIdentity("s", S0, 2))
+    server.start(0.0)
+    arrive(server, SCHEDULER, Welcome("s", S0, view()))
+    (answer,) = messages(arrive(server, W0, PushPart(3, PART.id, 8, "it")))
+    assert answer.code == "lost"
+
+
+def test_a_commit_that_breaks_is_told_to_all_who_wait():
+    server = a_server(ASYNC)
+    arrive(server, W0, PushPart(3, PART.id, 1, "it"))
+    server.handle(Broke(PART.id, PartRecord(0, (0, 0)), "no such optimizer"), 0.0)
+    (answer,) = messages(arrive(server, W0, PushPart(3, PART.id, 1, "it")))
+    assert (answer.code, answer.sentence) == ("broke", "no such optimizer")
+
+
+def test_a_worker_holds_a_push_back_until_the_one_before_is_applied():
+    worker = a_worker()
+    (first,) = messages(worker.handle(CallPush(2, "w", "one"), 0.0))
+    assert (first.number, first.payload) == (1, "one")
+    assert messages(worker.handle(CallPush(3, "w", "two"), 0.0)) == []
+    done, post = arrive(worker, S0, Applied(first.ticket, PART.id, 1))
+    assert done == Done(2)
+    assert (post.message.number, post.message.payload) == (2, "two")
+
+
+def test_a_pull_names_the_pushes_before_it_and_holds_back_those_after_it():
+    worker = a_worker()
+    (push,) = messages(worker.handle(CallPush(2, "w", "one"), 0.0))
+    (pull,) = messages(worker.handle(CallPull(3, "w"), 0.0))
+    assert pull.least == 1
+    assert messages(worker.handle(CallPush(4, "w", "two"), 0.0)) == []
+    assert arrive(worker, S0, Applied(push.ticket, PART.id, 1)) == [Done(2)]
+    delivered, done, _ = arrive(worker, S0, PartValue(pull.ticket, PART.id, 1, "value"))
+    assert (delivered, done) == (Deliver(3, PART.id, "value", None, 1), Done(3))
+
+
+def test_pushes_are_sent_again_to_a_server_that_was_started_again():
+    worker = a_worker()
+    (push,) = messages(worker.handle(CallPush(2, "w", "one"), 0.0))
+    newer = view(2, None, state(W0), state(W1), state(S0, 2))
+    assert push in messages(arrive(worker, SCHEDULER, Peers(newer)))
+
+
+def test_a_dead_worker_is_named():
+    worker = a_worker()
+    worker.handle(CallPush(2, "w", "one"), 0.0)
+    newer = view(2, None, state(W0), state(W1, 1, "gone"), state(S0))
+    raised = arrive(worker, SCHEDULER, Peers(newer))[0]
+    assert isinstance(raised, Raise)
+    assert (raised.call, raised.code) == (2, "dead")
+    assert "worker 1 on host host is gone (killed)" in raised.sentence
+    later = worker.handle(CallPush(3, "w", "two"), 0.0)
+    assert [type(one) for one in later] == [Raise]
+
+
+def test_a_worker_that_was_replaced_ends():
+    worker = a_worker()
+    assert Finish("stale", "replaced") in arrive(worker, S0, Refused(0, "stale", "replaced"))
+
+
+def test_a_key_that_was_never_made_is_named():
+    (raised,) = a_worker().handle(CallPull(2, "bias"), 0.0)
+    assert raised == Raise(
+        2, "wrong", "pull requires an initialized key, got 'bias', which never was"
+    )
+
+
+def test_the_scheduler_welcomes_when_all_are_there():
+    scheduler = SchedulerMachine(PLAN, ProcessIdentity("c", SCHEDULER))
+    scheduler.start(0.0)
+    assert arrive(scheduler, W0, Hello("a", W0, 1)) == []
+    assert arrive(scheduler, S0, Hello("b", S0, 1)) == []
+    sent = arrive(scheduler, Peer("worker", -1), Hello("c", Peer("worker", -1), 1))
+    welcomes = [one for one in messages(sent) if isinstance(one, Welcome)]
+    assert [one.peer for one in welcomes] == [W1]
+    told = [one for one in sent if isinstance(one.message, Peers)]
+    assert {one.to for one in told} == {W0, W1, S0}
+
+
+def test_a_process_that_will_not_come_back_is_declared_dead_at_once():
+    scheduler = SchedulerMachine(PLAN, ProcessIdentity("c", SCHEDULER))
+    for peer in (W0, W1, S0):
+        arrive(scheduler, peer, Hello(peer.role + str(peer.rank), peer, 1))
+    gone = Gone(W1, 1, "killed by signal 9", returns=False)
+    sent = messages(arrive(scheduler, Peer("supervisor", 0), gone, generation=0))
+    newest = [one.view for one in sent if isinstance(one, Peers)][-1]
+    assert newest.find(W1).state == "gone"
+    assert "killed by signal 9" in newest.find(W1).reason
+
+
+def test_the_protocol_needs_the_standard_library_only():
+    for path in (Path(ROOT) / "kvstore" / "protocol").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names.append(node.module or "")
+            for name in names:
+                top = name.split(".")[0]
+                assert top in sys.stdlib_module_names or name.startswith(
+                    "hybridnet.kvstore.protocol"
+                ), f"{path.name} imports {name}"
+                assert top not in {"time", "socket", "threading", "os"}, f"{path.name}: {name}"
