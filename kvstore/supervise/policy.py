@@ -15,15 +15,15 @@ from hybridnet.kvstore.supervise.job import ProcessPlan
 
 __all__ = [
     "Action",
+    "Conclude",
+    "Elapsed",
     "Ended",
     "Event",
-    "Finish",
     "Interrupted",
     "Kill",
     "Policy",
     "Start",
     "Tell",
-    "Tick",
     "reason",
 ]
 
@@ -52,7 +52,7 @@ class Interrupted:
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class Elapsed:
     """Time has passed."""
 
 
@@ -88,14 +88,14 @@ class Tell:
 
 
 @dataclass(frozen=True, slots=True)
-class Finish:
+class Conclude:
     """All have ended; the job's exit status."""
 
     code: int
 
 
-Event = Ended | Interrupted | Tick
-Action = Start | Kill | Tell | Finish
+Event = Ended | Interrupted | Elapsed
+Action = Start | Kill | Tell | Conclude
 
 
 @final
@@ -131,7 +131,7 @@ class Policy:
 
     @property
     def next_time(self) -> float | None:
-        """When a `Tick` is due at the latest."""
+        """When a `Elapsed` is due at the latest."""
         return self._kill_at if self._kill_at is not None else self._end_at
 
     def handle(self, event: Event, now: float) -> list[Action]:
@@ -142,11 +142,11 @@ class Policy:
             case Interrupted(number):
                 self._code = self._code or 128 + number
                 actions = list(self._end(now))
-            case Tick():
+            case Elapsed():
                 actions = list(self._tick(now))
         if not self._running and not self._finished:
             self._finished = True
-            actions.append(Finish(self._code))
+            actions.append(Conclude(self._code))
         return actions
 
     def _start(self, plan: ProcessPlan) -> Action:

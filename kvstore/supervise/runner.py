@@ -22,14 +22,14 @@ from typing import Any, Final, final
 from hybridnet.kvstore.supervise.job import Job, ProcessPlan
 from hybridnet.kvstore.supervise.policy import (
     Action,
+    Conclude,
+    Elapsed,
     Ended,
-    Finish,
     Interrupted,
     Kill,
     Policy,
     Start,
     Tell,
-    Tick,
 )
 from hybridnet.kvstore.supervise.supervisor import Handle, Supervisor
 
@@ -108,7 +108,7 @@ class _Run:
                     self.tell(line)
                     if ended is not None and self._report is not None:
                         self._report(ended, returns)
-                case Finish(code):
+                case Conclude(code):
                     return code
         return None
 
@@ -125,7 +125,7 @@ class _Run:
                 code = self.do(policy.handle(Ended(plan, status), time.monotonic()))
                 if code is not None:
                     return code
-        return self.do(policy.handle(Tick(), time.monotonic()))
+        return self.do(policy.handle(Elapsed(), time.monotonic()))
 
     def wait(self, wake: _Wake, until: float | None) -> None:
         """Waits for an end, a signal, or the time."""

@@ -6,14 +6,14 @@ from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.run_token import RunToken
 from hybridnet.kvstore.supervise.job import Job
 from hybridnet.kvstore.supervise.policy import (
+    Conclude,
+    Elapsed,
     Ended,
-    Finish,
     Interrupted,
     Kill,
     Policy,
     Start,
     Tell,
-    Tick,
     reason,
     status,
 )
@@ -40,7 +40,7 @@ def test_the_job_ends_when_all_workers_have():
         Kill(plans["server 0"], 15),
     ]
     assert policy.handle(ended(plans, "server 0", 0), 2.1) == []
-    assert policy.handle(ended(plans, "the scheduler", -15), 2.1) == [Finish(0)]
+    assert policy.handle(ended(plans, "the scheduler", -15), 2.1) == [Conclude(0)]
 
 
 def test_who_is_killed_is_started_again_with_the_next_generation():
@@ -66,14 +66,14 @@ def test_a_server_that_fails_is_started_again_but_a_worker_that_fails_is_lost():
     assert policy.handle(lost, 1.0) == [
         Tell("worker 1 failed with status 3 and is not started again", lost)
     ]
-    assert policy.next_time == 13.0 and policy.handle(Tick(), 12.9) == []
+    assert policy.next_time == 13.0 and policy.handle(Elapsed(), 12.9) == []
     # The others have had their time.
-    kills = policy.handle(Tick(), 13.0)
+    kills = policy.handle(Elapsed(), 13.0)
     assert {kill.plan.title for kill in kills} == {"the scheduler", "server 0", "worker 0"}
     assert {kill.number for kill in kills} == {15}
     for kill in kills:
         last = policy.handle(Ended(kill.plan, -15), 13.5)
-    assert last == [Finish(3)]
+    assert last == [Conclude(3)]
 
 
 def test_no_more_than_so_many_times():
@@ -85,7 +85,7 @@ def test_no_more_than_so_many_times():
     assert not told.returns
     assert [kill.number for kill in kills] == [15, 15]  # no worker is left to wait for
     policy.handle(ended(plans, "server 0", 0), 2.1)
-    assert policy.handle(ended(plans, "the scheduler", 0), 2.1) == [Finish(139)]
+    assert policy.handle(ended(plans, "the scheduler", 0), 2.1) == [Conclude(139)]
 
 
 def test_servers_that_were_dismissed_are_not_started_again():
@@ -100,13 +100,13 @@ def test_ctrl_c_ends_all_and_then_kills(number, code):
     assert [kill.number for kill in policy.handle(Interrupted(number), 1.0)] == [15, 15, 15]
     assert policy.handle(ended(plans, "worker 0", 1), 1.5) == []
     assert policy.handle(ended(plans, "server 0", 0), 1.5) == []
-    assert policy.handle(Tick(), 5.9) == []
+    assert policy.handle(Elapsed(), 5.9) == []
     scheduler = plans["the scheduler"]
-    assert policy.handle(Tick(), 6.0) == [
+    assert policy.handle(Elapsed(), 6.0) == [
         Tell("the scheduler does not end; killed"),
         Kill(scheduler, 9),
     ]
-    assert policy.handle(Ended(scheduler, -9), 6.1) == [Finish(code)]
+    assert policy.handle(Ended(scheduler, -9), 6.1) == [Conclude(code)]
 
 
 def test_words_and_statuses():
