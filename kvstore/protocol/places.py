@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import final
 
-from hybridnet.kvstore.protocol.words import Place, RunPlan
+from hybridnet.kvstore.protocol.words import RunPlan, ShardPlace
 
 __all__ = ["Places"]
 
@@ -21,14 +21,14 @@ class Places:
 
     def __init__(self, plan: RunPlan) -> None:
         self._plan = plan
-        self._places: list[Place] = []
+        self._places: list[ShardPlace] = []
 
     @property
-    def now(self) -> tuple[Place, ...]:
+    def now(self) -> tuple[ShardPlace, ...]:
         """One for each shard."""
         return tuple(self._places)
 
-    def begin(self, known: tuple[Place, ...], number: int) -> None:
+    def begin(self, known: tuple[ShardPlace, ...], number: int) -> None:
         """Takes the places of a view before, or gives each shard the server of its number.
 
         In a new run nothing has been acknowledged, so that every standby has all of it.
@@ -39,7 +39,7 @@ class Places:
         servers = self._plan.servers
         for shard in range(self._plan.shards):
             standby = (shard + 1) % servers if self._plan.standby else None
-            self._places.append(Place(shard, standby, standby is not None, number))
+            self._places.append(ShardPlace(shard, standby, standby is not None, number))
 
     def lose(self, rank: int, number: int, is_up: Callable[[int], bool]) -> bool:
         """Takes a server out of its places, as far as others can do without it.
@@ -55,12 +55,12 @@ class Places:
         before = list(self._places)
         for shard, place in enumerate(before):
             if place.standby == rank:
-                self._places[shard] = Place(place.primary, since=number)
+                self._places[shard] = ShardPlace(place.primary, since=number)
             elif place.primary == rank and self._has_heir(place, is_up):
-                self._places[shard] = Place(place.standby or 0, since=number)
+                self._places[shard] = ShardPlace(place.standby or 0, since=number)
         return self._places != before
 
-    def _has_heir(self, place: Place, is_up: Callable[[int], bool]) -> bool:
+    def _has_heir(self, place: ShardPlace, is_up: Callable[[int], bool]) -> bool:
         return place.standby is not None and place.ready and is_up(place.standby)
 
     def pair(self, number: int, is_up: Callable[[int], bool]) -> None:
@@ -74,7 +74,7 @@ class Places:
             for step in range(1, servers):
                 other = (place.primary + step) % servers
                 if is_up(other):
-                    self._places[shard] = Place(place.primary, other, False, number)
+                    self._places[shard] = ShardPlace(place.primary, other, False, number)
                     break
 
     def ready(self, shard: int, since: int) -> bool:

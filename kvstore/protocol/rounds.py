@@ -69,7 +69,7 @@ class HeldPart:
         inits: tickets that wait for the part to be settled, by rank.
         merged: the sum of the last commit is still there.
         scale: of the last commit.
-        followed: of the `Place` whose standby has had all of the part; 0: none.
+        followed: of the `ShardPlace` whose standby has had all of the part; 0: none.
         broken: why nothing can be committed.
     """
 

@@ -35,7 +35,6 @@ from hybridnet.kvstore.protocol.words import (
     PeerLost,
     Peers,
     PeerUp,
-    Place,
     Post,
     ProcessIdentity,
     PullPart,
@@ -45,6 +44,7 @@ from hybridnet.kvstore.protocol.words import (
     RunPlan,
     Seen,
     ServerMemory,
+    ShardPlace,
     Stop,
     StoredPart,
     View,
@@ -219,7 +219,9 @@ class ServerMachine(Machine):
                     self._rounds.look_again(held)
                     self._rounds.proceed(held)
 
-    def _take_place(self, shard: int, before: Place | None, place: Place, old: View) -> None:
+    def _take_place(
+        self, shard: int, before: ShardPlace | None, place: ShardPlace, old: View
+    ) -> None:
         """Goes from its place in a shard to the next one: nobody, standby, primary."""
         me = self.me.peer.rank
         was, leads = before is not None and before.primary == me, place.primary == me
@@ -417,7 +419,7 @@ class ServerMachine(Machine):
         self._leader.tick(self._leads, self._now)
         self._leader.tick_reports(self._view.places, self._now)
 
-    def _leads(self, part: PartId) -> tuple[HeldPart, Place] | None:
+    def _leads(self, part: PartId) -> tuple[HeldPart, ShardPlace] | None:
         held = self._parts.get(part)
         if held is None or not self._answers_for(held.part.shard):
             return None

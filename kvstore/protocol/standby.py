@@ -4,8 +4,8 @@ After van Renesse and Schneider, "Chain replication for supporting high throughp
 (OSDI 2004), and Li et al., "Scaling distributed machine learning with the parameter server" (OSDI
 2014): what is copied is the sum of a round, so that it costs one worker's traffic, not all's.
 
-Two servers come together by a `Place` of the scheduler's, whose `since` is in every commit of the
-standby. What it has under an older one may be something that was never acknowledged, so it is
+Two servers come together by a `ShardPlace` of the scheduler's, whose `since` is in every commit of
+the standby. What it has under an older one may be something that was never acknowledged, so it is
 overwritten by a full copy. A message of an older one is dropped: a primary that was replaced and
 does not know it gets no `Copied` any more, and so answers nobody.
 """
@@ -32,8 +32,8 @@ from hybridnet.kvstore.protocol.words import (
     PartRecord,
     Patience,
     Peer,
-    Place,
     Post,
+    ShardPlace,
     StandbyReady,
 )
 
@@ -68,7 +68,7 @@ class Leader:
         """When something is to be said again."""
         return min(self._repeats.next, self._reports.next)
 
-    def begin(self, shard: int, place: Place, parts: list[HeldPart], now: float) -> None:
+    def begin(self, shard: int, place: ShardPlace, parts: list[HeldPart], now: float) -> None:
         """Goes by a new place, or by the same one after a start: asks what the standby has."""
         self._reports.drop(shard)
         self._behind[shard] = {held.part.id for held in parts}
@@ -85,12 +85,12 @@ class Leader:
         for held in parts:
             self._repeats.drop(held.part.id)
 
-    def copy(self, held: HeldPart, place: Place, now: float) -> None:
+    def copy(self, held: HeldPart, place: ShardPlace, now: float) -> None:
         """Has the last commit made there, by its sum if that is all that is missing."""
         full = held.followed != place.since or not held.merged
         self._send(held, place, full, now)
 
-    def copied(self, held: HeldPart, place: Place, message: Copied, now: float) -> None:
+    def copied(self, held: HeldPart, place: ShardPlace, message: Copied, now: float) -> None:
         """Takes the standby's answer."""
         if message.since != place.since or held.settled:
             return
@@ -104,13 +104,15 @@ class Leader:
             full = message.round != held.record.round - 1 or not held.merged
             self._send(held, place, full, now)
 
-    def again(self, parts: list[HeldPart], place: Place, now: float) -> None:
+    def again(self, parts: list[HeldPart], place: ShardPlace, now: float) -> None:
         """The standby was started again: asks about all that it has not confirmed."""
         for held in parts:
             if not held.settled:
                 self._ask(held.part.id, place, now)
 
-    def tick(self, find: Callable[[PartId], tuple[HeldPart, Place] | None], now: float) -> None:
+    def tick(
+        self, find: Callable[[PartId], tuple[HeldPart, ShardPlace] | None], now: float
+    ) -> None:
         """Says again what was not answered."""
         for part in self._repeats.due(now):
             found = find(part)
@@ -119,7 +121,7 @@ class Leader:
             else:
                 self._post(found[1], AskCopy(part, found[1].since))
 
-    def tick_reports(self, places: tuple[Place, ...], now: float) -> None:
+    def tick_reports(self, places: tuple[ShardPlace, ...], now: float) -> None:
         """Says again which shards have a standby that has everything."""
         for shard in self._reports.due(now):
             if places[shard].ready:
@@ -127,16 +129,16 @@ class Leader:
             else:
                 self._out.append(Post(SCHEDULER, StandbyReady(shard, places[shard].since)))
 
-    def _report(self, shard: int, place: Place, now: float) -> None:
+    def _report(self, shard: int, place: ShardPlace, now: float) -> None:
         if not place.ready and not self._behind.get(shard):
             self._reports.add(shard, now)
             self._out.append(Post(SCHEDULER, StandbyReady(shard, place.since)))
 
-    def _ask(self, part: PartId, place: Place, now: float) -> None:
+    def _ask(self, part: PartId, place: ShardPlace, now: float) -> None:
         self._repeats.add(part, now)
         self._post(place, AskCopy(part, place.since))
 
-    def _send(self, held: HeldPart, place: Place, full: bool, now: float) -> None:
+    def _send(self, held: HeldPart, place: ShardPlace, full: bool, now: float) -> None:
         content = Content.STORED if full else Content.MERGED
         rows = content if held.spec.rows and not full else None
         copy = Copy(
@@ -154,7 +156,7 @@ class Leader:
         self._repeats.add(held.part.id, now)
         self._post(place, copy)
 
-    def _post(self, place: Place, message: Copy | AskCopy) -> None:
+    def _post(self, place: ShardPlace, message: Copy | AskCopy) -> None:
         assert place.standby is not None
         self._out.append(Post(Peer("server", place.standby), message))
 

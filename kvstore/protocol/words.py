@@ -22,10 +22,10 @@ driver that cannot carry one out (an updater raises) skips what follows up to th
 `Fold`, and hands in `Broke` when the list is done.
 
 **Names.** A *peer* is (role, rank). Its *generation* counts the processes that had this name; only
-the highest counts. A *shard* is a fixed share of all parts; a `Place` says which server answers for
-it now. A *key* has a number, a *part* is a slice of a key: a `PartId` is (key's number, index). A
-*call* is the driver's number for what a user asked for; a *ticket* is a worker's number for one
-message that wants an answer (unsigned, 32 bits; it comes back in the answer). A push has a
+the highest counts. A *shard* is a fixed share of all parts; a `ShardPlace` says which server
+answers for it now. A *key* has a number, a *part* is a slice of a key: a `PartId` is (key's number,
+index). A *call* is the driver's number for what a user asked for; a *ticket* is a worker's number
+for one message that wants an answer (unsigned, 32 bits; it comes back in the answer). A push has a
 *number*: it is this rank's n-th push of this part, from 1. A part's *round* counts its updates.
 
 **Data** is opaque: a machine passes `payload` and `rows` on and never looks into them.
@@ -112,7 +112,6 @@ __all__ = [
     "PeerState",
     "PeerUp",
     "Peers",
-    "Place",
     "Post",
     "ProcessIdentity",
     "PullPart",
@@ -124,6 +123,7 @@ __all__ = [
     "RunPlan",
     "Seen",
     "ServerMemory",
+    "ShardPlace",
     "StandbyReady",
     "Stop",
     "StoreSettings",
@@ -269,7 +269,7 @@ class PartRecord:
         round: how many updates its value has had; `index_update_count` of an optimizer.
         pushes: for every rank the number of its last push that is in the value, or that came too
             late to be.
-        since: at a standby, of the `Place` under which it came here; else 0.
+        since: at a standby, of the `ShardPlace` under which it came here; else 0.
     """
 
     round: int
@@ -328,7 +328,7 @@ class StoreSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ShardPlace:
     """Who answers for a shard.
 
     Attributes:
@@ -378,7 +378,7 @@ class View:
 
     number: int
     peers: tuple[PeerState, ...] = ()
-    places: tuple[Place, ...] = ()
+    places: tuple[ShardPlace, ...] = ()
     settings: StoreSettings | None = None
 
     def find(self, peer: Peer) -> PeerState | None:
@@ -748,7 +748,7 @@ class Copy:
         part: which.
         name: of the key.
         spec: the key's.
-        since: of the `Place`; what is older is refused.
+        since: of the `ShardPlace`; what is older is refused.
         record: as it is after the commit.
         full: `payload` is the value with the updater's states; else the merged sum of one commit.
         payload: see `full`.
@@ -784,7 +784,7 @@ class Copied:
     Attributes:
         part: which.
         since: of the Copy.
-        round: the standby's now; -1: it has none of this `Place`, and needs a full copy.
+        round: the standby's now; -1: it has none of this `ShardPlace`, and needs a full copy.
     """
 
     part: PartId

@@ -36,7 +36,6 @@ from hybridnet.kvstore.protocol.words import (
     Peer,
     Peers,
     PeerState,
-    Place,
     Post,
     ProcessIdentity,
     PullPart,
@@ -44,6 +43,7 @@ from hybridnet.kvstore.protocol.words import (
     Raise,
     Refused,
     RunPlan,
+    ShardPlace,
     StoreSettings,
     View,
     Wake,
@@ -62,7 +62,7 @@ def state(peer, generation=1, how="up"):
 
 
 def view(number=1, settings=None, *states):
-    return View(number, states or (state(W0), state(W1), state(S0)), (Place(0),), settings)
+    return View(number, states or (state(W0), state(W1), state(S0)), (ShardPlace(0),), settings)
 
 
 def arrive(machine, source, message, generation=1, run=5, now=0.0):
