@@ -77,6 +77,7 @@ class SchedulerMachine(Machine):
         self._complete = False
         self._best = View(0)
         self._fresh: dict[Peer, int] = {}
+        self._ended: dict[Peer, Gone] = {}
         self._give_up = inf
         self._ends = inf
         self._on = {PeerLost: self._lost, PeerUp: self._up}
@@ -148,6 +149,9 @@ class SchedulerMachine(Machine):
         )
         self._names[peer] = message.name
         self._watch.forget(peer)
+        ended = self._ended.get(peer)
+        if ended is not None and ended.generation >= message.generation:
+            self._watch.lose(peer, self._now, ended.reason, ended=True)
         if newer:
             seen = self._seen.pop(peer, 0)
             if message.fresh:
@@ -272,9 +276,10 @@ class SchedulerMachine(Machine):
 
     def _gone(self, source: Peer, generation: int, message: Gone) -> None:
         state = self._states.get(message.peer)
-        if state is None or message.generation < state.generation:
+        if state is None or message.generation > state.generation:
+            self._ended[message.peer] = message  # its Hello may still be on its way
             return
-        if state.state in ("left", "gone"):
+        if message.generation < state.generation or state.state in ("left", "gone"):
             return
         self._watch.lose(message.peer, self._now, message.reason, ended=True)
         if not message.returns and self._complete:

@@ -126,12 +126,16 @@ class ServerMachine(Machine):
         self._hello()
 
     def _hello(self) -> None:
+        self._repeats.add("hello", self._now)
+        self._say_hello()
+
+    def _say_hello(self) -> None:
         me = self.me
         view = self._view if self._view.number else None
-        hello = Hello(me.name, me.peer, me.generation, me.address, me.host, view, self._fresh)
-        if not self._welcomed:
-            self._repeats.add("hello", self._now)
-        self._post(SCHEDULER, hello)
+        self._post(
+            SCHEDULER,
+            Hello(me.name, me.peer, me.generation, me.address, me.host, view, self._fresh),
+        )
 
     def _who(self, source: Peer, generation: int, message: WhoAreYou) -> None:
         self._hello()
@@ -415,7 +419,7 @@ class ServerMachine(Machine):
 
     def _tick(self) -> None:
         if self._repeats.due(self._now):
-            self._hello()
+            self._say_hello()
         self._leader.tick(self._leads, self._now)
         self._leader.tick_reports(self._view.places, self._now)
 

@@ -73,6 +73,9 @@ _TICKETS: Final = 1 << 32
 #: Tickets of two generations of a worker must differ, as answers to the older one still come.
 _GENERATIONS: Final = 1 << 8
 
+#: Whose settings and first values count.
+_FIRST: Final = Peer("worker", 0)
+
 
 @final
 class WorkerMachine(Machine):
@@ -537,6 +540,8 @@ class WorkerMachine(Machine):
                 needed = self.plan.on_loss == "fail"
             if needed:
                 self._fail_all("dead", what)
+            elif state.peer == _FIRST:
+                self._watch.lose(state.peer, self._now, state.reason)
 
     def _lost(self, event: PeerLost) -> None:
         self._watch.lose(event.peer, self._now, event.reason)
@@ -579,9 +584,15 @@ class WorkerMachine(Machine):
             one.pulling -= 1
 
     def _fail_peer(self, peer: Peer, sentence: str) -> None:
-        calls = {one.call for one in self._requests.values() if self._target(one) == peer}
+        calls = {one.call for one in self._requests.values() if self._needs(one, peer)}
         for call in sorted(call for call in calls if call is not None):
             self._fail_call(call, "dead", sentence)
+
+    def _needs(self, request: Request, peer: Peer) -> bool:
+        """Whether a request waits for a peer: for its answer, or for worker 0's settings or value."""
+        if peer == _FIRST:
+            return isinstance(request.message, (InitPart, Configure))
+        return self._target(request) == peer
 
     def _fail_all(self, code: Code, sentence: str) -> None:
         self._trouble = (code, sentence)
