@@ -148,10 +148,11 @@ class SchedulerMachine(Machine):
             "left" if left else "up",
         )
         self._names[peer] = message.name
-        self._watch.forget(peer)
         ended = self._ended.get(peer)
         if ended is not None and ended.generation >= message.generation:
             self._watch.lose(peer, self._now, ended.reason, ended=True)
+        else:
+            self._watch.forget(peer)
         if newer:
             seen = self._seen.pop(peer, 0)
             if message.fresh:
@@ -276,10 +277,12 @@ class SchedulerMachine(Machine):
 
     def _gone(self, source: Peer, generation: int, message: Gone) -> None:
         state = self._states.get(message.peer)
-        if state is None or message.generation > state.generation:
-            self._ended[message.peer] = message  # its Hello may still be on its way
+        if state is not None and message.generation < state.generation:
             return
-        if message.generation < state.generation or state.state in ("left", "gone"):
+        self._ended[message.peer] = message  # its Hello may still be on its way
+        if state is None or message.generation > state.generation:
+            return
+        if state.state in ("left", "gone"):
             return
         self._watch.lose(message.peer, self._now, message.reason, ended=True)
         if not message.returns and self._complete:

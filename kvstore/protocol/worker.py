@@ -589,7 +589,7 @@ class WorkerMachine(Machine):
             self._fail_call(call, "dead", sentence)
 
     def _needs(self, request: Request, peer: Peer) -> bool:
-        """Whether a request waits for a peer: for its answer, or for worker 0's settings or value."""
+        """Whether a request waits for a peer; for worker 0, that is for its settings or values."""
         if peer == _FIRST:
             return isinstance(request.message, (InitPart, Configure))
         return self._target(request) == peer
