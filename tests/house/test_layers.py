@@ -220,6 +220,7 @@ OUTSIDE = {
         "runtime": "how many threads NumPy's OpenBLAS has",
     },
     "safetensors": {"checkpoint": "its files of tensors"},
+    "zmq": {"kvstore": "messages between processes and machines"},
     "scipy": {
         "base": "loads it at its first use",
         "ops": "special functions of host forms; JAX brings it",
@@ -256,6 +257,9 @@ LATE = {
     "hybridnet/runtime/programs/compiling.py: jax._src.stages": "private to JAX; may be missing",
     "hybridnet/runtime/programs/compiling.py: jax._src.interpreters.pxla": "private to JAX",
     "hybridnet/test_utils/distributions.py: scipy.special.chdtrc": "may be missing; one check",
+    "kvstore/zmq_library.py: zmq": "an extra",
+    "kvstore/zmq_library.py: zmq.utils.monitor": "an extra",
+    "kvstore/zmq_library.py: zmq.utils.z85": "an extra",
     "hybridnet/tracing/autograph/calls.py: hybridnet.tracing.autograph.transpile": (
         "brings in the library that converts"
     ),

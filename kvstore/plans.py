@@ -1,0 +1,74 @@
+"""From the settings of a process to what its machine is told."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from pathlib import Path
+from typing import Final
+
+from hybridnet.kvstore.cluster import Cluster
+from hybridnet.kvstore.protocol.words import Patience, Peer, ProcessIdentity, RunPlan
+
+__all__ = ["identity_of", "memory_id", "plan_of", "split_address"]
+
+#: Separates where a process listens from which memory it has in its address.
+_BAR: Final = "|"
+
+
+def plan_of(cluster: Cluster) -> RunPlan:
+    """Returns what all processes of the run have in common."""
+    scale = cluster.deadline / Patience().deadline
+    patience = Patience(
+        promote=2.0 * scale, dead=8.0 * scale, deadline=cluster.deadline, ask=min(1.0, scale)
+    )
+    return RunPlan(
+        run=int.from_bytes(cluster.run[:8], "little"),
+        workers=cluster.workers,
+        shards=cluster.servers,
+        standby=cluster.standby,
+        on_loss="shrink" if cluster.on_loss == "shrink" else "fail",
+        window=cluster.window if cluster.p3 else 0,
+        big=cluster.big_array,
+        part_bytes=cluster.part_bytes,
+        part_items=cluster.slice_elements if cluster.p3 else 0,
+        patience=patience,
+    )
+
+
+def identity_of(cluster: Cluster, listens: str = "") -> ProcessIdentity:
+    """Returns who this process is.
+
+    Args:
+        cluster: its settings.
+        listens: the address that its transport listens on, if it does.
+    """
+    rank = cluster.rank if cluster.role != "scheduler" else 0
+    return ProcessIdentity(
+        name=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}",
+        peer=Peer(cluster.role, -1 if rank is None else rank),
+        generation=cluster.generation + 1,
+        address=f"{listens}{_BAR}{memory_id(cluster.state_folder)}",
+        host=socket.gethostname(),
+    )
+
+
+def memory_id(folder: Path) -> str:
+    """Returns what two processes have in common that see the same files in memory.
+
+    Containers of one machine may have the same kernel and different file systems.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        boot = socket.gethostname()
+    while not folder.exists():
+        folder = folder.parent
+    return f"{boot}:{folder.stat().st_dev}:{os.geteuid()}"
+
+
+def split_address(address: str) -> tuple[str, str]:
+    """Returns where a process listens ("" if it does not), and which memory it has."""
+    listens, _, memory = address.partition(_BAR)
+    return listens, memory

@@ -1,0 +1,229 @@
+"""What workers and primaries send of a part, checked against the part: a server's door.
+
+Whatever does not fit is refused before anything is done with it: more or fewer bytes than the part
+has, rows that lie outside of it or come twice, keys that no server could hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, TypeVar, final
+
+import numpy as np
+
+from hybridnet.kvstore.mapped_lane import FileCache, Span, lane_path
+from hybridnet.kvstore.protocol.words import (
+    Copy,
+    InitPart,
+    KeySpec,
+    Part,
+    PartId,
+    Peer,
+    PullPart,
+    PushPart,
+)
+from hybridnet.kvstore.slots import ArrayLayout
+from hybridnet.kvstore.two_bit import compressed_size, dequantize
+from hybridnet.kvstore.updates import Array
+from hybridnet.kvstore.wire import LARGEST_FRAME, Payload, WireError
+
+__all__ = ["DTYPES", "Given", "PartChecks", "Rows", "shape_of"]
+
+M = TypeVar("M", bound=PushPart | PullPart | InitPart | Copy)
+
+#: What keys may hold.
+DTYPES: Final = (
+    *("float16", "float32", "float64", "uint8", "int8", "int32", "int64"),
+    "bfloat16",
+)
+_MOST_KEYS: Final = 1_000_000
+_MOST_DIMENSIONS: Final = 32
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Row numbers of a table.
+
+    Attributes:
+        numbers: (n,) int64, ascending, each once, all in the part.
+    """
+
+    numbers: Array
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """Values that came with a message.
+
+    Attributes:
+        array: them, in the part's shape (of rows: those that came); None if they are packed.
+        packed: 2-bit compressed; None if they are not.
+        frames: as they came; of a full copy one for each array.
+        count: how many values.
+    """
+
+    array: Array | None
+    packed: Array | None
+    frames: Sequence[memoryview]
+    count: int
+
+    def values(self, threshold: float) -> Array:
+        """Returns the values, decompressed."""
+        if self.array is not None:
+            return self.array
+        assert self.packed is not None
+        out = np.empty(self.count, np.float32)
+        dequantize(self.packed, out, threshold)
+        return out
+
+    def full(self, layout: Sequence[ArrayLayout]) -> list[Array]:
+        """Returns the arrays of a full copy.
+
+        Raises:
+            WireError: they are others than the layout's.
+        """
+        sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in layout]
+        found = [one.nbytes for one in self.frames]
+        if sizes != found:
+            raise WireError(f"a full copy requires arrays of {sizes} bytes, got {found}")
+        pairs = zip(self.frames, layout, strict=True)
+        return [np.frombuffer(one, dtype).reshape(shape) for one, (shape, dtype) in pairs]
+
+
+def shape_of(part: Part, spec: KeySpec) -> tuple[int, ...]:
+    """Returns the shape of a part's value: flat, or rows."""
+    count = part.last - part.first
+    if not spec.rows:
+        return (count,)
+    return (count, *(spec.shape[1:] or (spec.size // spec.rows,)))
+
+
+@final
+class PartChecks:
+    """Checks messages about the parts of a server.
+
+    Args:
+        folder: of the run, where workers of this host put what they push.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files = FileCache()
+        self._parts: dict[PartId, tuple[Part, KeySpec]] = {}
+
+    def add(self, part: Part, spec: KeySpec) -> None:
+        """Makes a part known."""
+        self._parts[part.id] = (part, spec)
+
+    def forget_worker(self, rank: int) -> None:
+        """Lets go of the files of a worker whose process has gone."""
+        self._files.forget(f"lane-worker{rank}.")
+
+    def check(self, message: M, source: Peer, generation: int) -> M:
+        """Returns the message with `Given` and `Rows` in the place of bytes.
+
+        Raises:
+            WireError: they do not fit the part.
+        """
+        if isinstance(message, (InitPart, Copy)):
+            _check_key(message.part, message.spec)
+            part, spec = message.part, message.spec
+        else:
+            known = self._parts.get(message.part)
+            if known is None:  # the machine says so
+                return _without_data(message)
+            part, spec = known
+        rows = None
+        if not isinstance(message, InitPart) and message.rows is not None:
+            rows = _rows(message.rows, part, spec)
+        if isinstance(message, PullPart):
+            return replace(message, rows=rows)
+        payload: Payload | None = message.payload
+        if payload is None:
+            if not isinstance(message, InitPart):
+                raise WireError(f"a {type(message).__name__} requires a payload, got none")
+            return message
+        if payload.lane:
+            payload = self._from_file(payload, source, generation)
+        full = isinstance(message, Copy) and message.full
+        given = _full(payload) if full else _given(payload, part, spec, rows)
+        if isinstance(message, PushPart):
+            made: M = PushPart(  # type: ignore[assignment]
+                message.ticket, message.part, message.number, given, rows,
+                message.wants_value, message.receipt, message.priority,
+            )  # fmt: skip
+            return made  # `replace` takes its time
+        if isinstance(message, Copy):
+            return replace(message, payload=given, rows=rows)
+        return replace(message, payload=given)
+
+    def _from_file(self, payload: Payload, source: Peer, generation: int) -> Payload:
+        path = lane_path(self._folder, source, generation, payload.lane)
+        view = self._files.view(path, Span.unpack(payload.frames[0]))
+        return Payload((view.data,), payload.codec)
+
+
+def _without_data(message: M) -> M:
+    if isinstance(message, PushPart):
+        return replace(message, payload=None, rows=None)
+    return replace(message, rows=None) if isinstance(message, PullPart) else message
+
+
+def _check_key(part: Part, spec: KeySpec) -> None:
+    """Refuses a part or a key that cannot be."""
+    items = spec.rows or spec.size
+    if not (0 <= part.key < _MOST_KEYS and part.index >= 0 and part.shard >= 0):
+        raise WireError(f"a server holds {_MOST_KEYS} keys at most, got {part}")
+    if spec.dtype not in DTYPES or np.dtype(spec.dtype).itemsize != spec.item:
+        raise WireError(f"a key's dtype must be one of {', '.join(DTYPES)}, got {spec.dtype!r}")
+    if not 0 <= part.first <= part.last <= items or spec.rows < 0 or spec.size < 0:
+        raise WireError(f"a part must lie within its key, got {part} of {items}")
+    if len(spec.shape) > _MOST_DIMENSIONS or math.prod(spec.shape) != spec.size:
+        raise WireError(f"a key of shape {spec.shape} has not {spec.size} elements")
+    if spec.rows and (not spec.shape or spec.shape[0] != spec.rows):
+        raise WireError(f"a table of shape {spec.shape} has not {spec.rows} rows")
+    size = math.prod(shape_of(part, spec)) * spec.item
+    if size > LARGEST_FRAME:
+        raise WireError(
+            f"a part may have {LARGEST_FRAME} bytes, got {size}: a row of the table is too large"
+        )
+
+
+def _rows(data: memoryview, part: Part, spec: KeySpec) -> Rows:
+    if not spec.rows:
+        raise WireError("rows were sent of a key that has none: it was not initialized by rows")
+    numbers = np.frombuffer(data, np.int64)
+    inside = not len(numbers) or (numbers[0] >= part.first and numbers[-1] < part.last)
+    if not inside or bool(np.any(np.diff(numbers) <= 0)):
+        raise WireError(
+            f"rows must be ascending, each once, from {part.first} to {part.last - 1}, got others"
+        )
+    return Rows(numbers)
+
+
+def _given(payload: Payload, part: Part, spec: KeySpec, rows: Rows | None) -> Given:
+    shape = shape_of(part, spec)
+    if rows is not None:
+        shape = (len(rows.numbers), *shape[1:])
+    count = math.prod(shape)
+    data = memoryview(payload.frames[0])
+    if payload.codec:
+        if spec.dtype != "float32" or spec.rows or data.nbytes != compressed_size(count):
+            raise WireError(
+                f"2-bit compression requires {compressed_size(count)} bytes of a dense float32 "
+                f"part, got {data.nbytes} of {spec.dtype}"
+            )
+        return Given(None, np.frombuffer(data, np.uint8), (data,), count)
+    if data.nbytes != count * spec.item:
+        raise WireError(f"a part of {count} {spec.dtype} was sent as {data.nbytes} bytes")
+    array: Any = np.frombuffer(data, spec.dtype).reshape(shape)
+    return Given(array, None, (data,), count)
+
+
+def _full(payload: Payload) -> Given:
+    return Given(None, None, tuple(memoryview(one) for one in payload.frames), 0)

@@ -1,0 +1,91 @@
+"""What a server has committed of a part, in two places of mapped memory.
+
+The place that is valid and was written last counts. A commit writes into the other one, so a
+process that dies in the middle leaves the older record, which is valid: a record says its serial
+number twice, once complemented, and has a checksum.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Sequence
+from typing import Final, final
+
+from hybridnet.kvstore.protocol.words import PartRecord
+
+__all__ = ["Records", "body_size", "pack_body", "record_size", "unpack_body"]
+
+_HEAD: Final = struct.Struct("<4sIQQI36x")  # magic, crc, serial, its complement, ranks: 64 bytes
+_MAGIC: Final = b"HNrc"
+_ALL: Final = 2**64 - 1
+
+
+def body_size(ranks: int) -> int:
+    """Returns how many bytes `pack_body` gives."""
+    return 8 * (2 + ranks)
+
+
+def pack_body(record: PartRecord) -> bytes:
+    """Returns a record as bytes."""
+    count = len(record.pushes)
+    return struct.pack(f"<Qq{count}Q", record.round, record.since, *record.pushes)
+
+
+def unpack_body(body: bytes) -> PartRecord:
+    """Reads what `pack_body` gave."""
+    turn, since, *pushes = struct.unpack(f"<Qq{len(body) // 8 - 2}Q", body)
+    return PartRecord(turn, tuple(pushes), since)
+
+
+def record_size(ranks: int) -> int:
+    """Returns how many bytes a record takes, a multiple of 64."""
+    return _HEAD.size + -(-body_size(ranks) // 64) * 64
+
+
+def _pack(record: PartRecord, serial: int) -> bytes:
+    fields, body = (serial, serial ^ _ALL, len(record.pushes)), pack_body(record)
+    crc = zlib.crc32(_HEAD.pack(_MAGIC, 0, *fields) + body)
+    return _HEAD.pack(_MAGIC, crc, *fields) + body
+
+
+def _unpack(data: memoryview, ranks: int) -> tuple[int, PartRecord] | None:
+    """Returns the serial number and the record; None if it is torn or was never written."""
+    magic, crc, serial, complement, count = _HEAD.unpack_from(data)
+    if magic != _MAGIC or serial ^ complement != _ALL or count != ranks:
+        return None
+    body = bytes(data[_HEAD.size : _HEAD.size + body_size(ranks)])
+    if zlib.crc32(_HEAD.pack(magic, 0, serial, complement, count) + body) != crc:
+        return None
+    return serial, unpack_body(body)
+
+
+@final
+class Records:
+    """Two records in mapped memory.
+
+    Args:
+        places: two pieces of writable memory, `record_size(ranks)` bytes each.
+        ranks: how many workers there are.
+
+    Attributes:
+        current: the one that counts; None if neither is valid.
+        place: 0 or 1, where it is.
+    """
+
+    def __init__(self, places: Sequence[memoryview], ranks: int) -> None:
+        self._places = tuple(places)
+        found = [_unpack(place, ranks) for place in places]
+        serials = [0 if one is None else one[0] for one in found]
+        self.place = 0 if serials[0] >= serials[1] else 1
+        best = found[self.place]
+        self.current: PartRecord | None = None if best is None else best[1]
+        self._serial = serials[self.place]
+
+    def write(self, record: PartRecord) -> None:
+        """Writes a record into the other place, which counts from then on."""
+        other = 1 - self.place
+        data = _pack(record, self._serial + 1)
+        self._places[other][: len(data)] = data
+        self._serial += 1
+        self.place, self.current = other, record

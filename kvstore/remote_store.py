@@ -1,0 +1,563 @@
+"""A worker's parameter server over machines: host arrays in, completions out.
+
+    store = RemoteStore(Cluster.from_environment())      # says hello; waits for the scheduler
+    store.configure("sum", {})                           # by rank 0
+    store.init("w", np.zeros(8, np.float32))             # by rank 0 (others may; it is ignored)
+    store.barrier()
+    store.push("w", gradient, done=None)                 # returns at once
+    arrived = Completion()
+    store.pull("w", out, done=arrived)                   # returns at once
+    arrived.wait()                                       # out is written
+
+One thread owns the sockets and runs the worker's state machine; the caller's thread only puts into
+its queue. `done(error)` is called on that thread, with None or the exception, exactly once; it
+must be quick. Arrays that are given to `push` must not be written before its `done`; `out` of
+a pull is written before its `done` and not afterwards.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+
+from hybridnet.kvstore.cluster import Cluster
+from hybridnet.kvstore.completion import Completion
+from hybridnet.kvstore.errors import DeadNodeError, KVStoreError
+from hybridnet.kvstore.messages import Key
+from hybridnet.kvstore.plans import plan_of
+from hybridnet.kvstore.protocol.parts import parts_of
+from hybridnet.kvstore.protocol.words import (
+    SCHEDULER,
+    CallBarrier,
+    CallCommand,
+    CallConfigure,
+    CallInit,
+    CallLeave,
+    CallPull,
+    CallPush,
+    Incoming,
+    KeySpec,
+    StoreSettings,
+)
+from hybridnet.kvstore.pushed import DTYPES
+from hybridnet.kvstore.transport import Transport
+from hybridnet.kvstore.updates import Array
+from hybridnet.kvstore.worker_driver import Callback, Outgoing, Waiting, WorkerDriver
+from hybridnet.kvstore.zmq_transport import ZmqTransport
+
+__all__ = ["Completion", "Done", "RemoteStore"]
+
+#: What is called when something is complete: with None, or with what went wrong.
+Done = Callback
+
+_PRIORITIES: Final = 2**31 - 1
+_LINGER: Final = 1.0  # seconds that the last messages may take to leave
+
+
+@dataclass(slots=True, eq=False)
+class _Key:
+    """A key as the callers know it.
+
+    Attributes:
+        spec: what it holds.
+        residual: of 2-bit compression; None before the first push.
+    """
+
+    spec: KeySpec
+    residual: Array | None = None
+
+
+@final
+class RemoteStore:
+    """Init, push, pull, barrier of one worker.
+
+    Args:
+        cluster: who this process is and where the scheduler is. It waits until all workers and
+            servers have said hello.
+        timeout: seconds to wait for that; by default `cluster.connect`.
+
+    Attributes:
+        rank: of this worker, 0 to `num_workers - 1`.
+        num_workers: how many workers there are.
+        num_servers: how many servers there are.
+        generation: the attempt of this process; above 0 it replaces one that died.
+        resumes: of a process that replaces one: so many pushes of each key count already. It goes
+            on with the next; else 0.
+
+    Raises:
+        DeadNodeError: a peer is gone, or did not come.
+        KVStoreError: the scheduler refuses this process (another run, a wrong token).
+        ImportError: pyzmq is missing; says what to install.
+    """
+
+    def __init__(self, cluster: Cluster, *, timeout: float | None = None) -> None:
+        self._cluster = cluster
+        self._plan = plan_of(cluster)
+        self._pid = os.getpid()
+        self._keys: dict[Key, _Key] = {}
+        self._numbers = itertools.count(1)
+        self._inbox: deque[tuple[Incoming, Waiting]] = deque()
+        self._idle = self._told = False
+        self._lock = threading.Lock()
+        self._threshold: float | None = None
+        self._staleness: int | None = None
+        self._ended: BaseException | None = None
+        self._began = Completion()
+        self._transport: Transport = ZmqTransport(
+            token=cluster.token, encrypt=cluster.encrypt, encrypted=[SCHEDULER]
+        )
+        self._driver = WorkerDriver(cluster, self._transport)
+        self._thread = threading.Thread(target=self._run, name="hybridnet-dist", daemon=True)
+        self._thread.start()
+        self._wait_for_all(cluster.connect if timeout is None else timeout)
+        begun = self._driver.begun
+        assert begun is not None
+        self.rank = begun.rank
+        self.num_workers = cluster.workers
+        self.num_servers = cluster.servers
+        self.generation = cluster.generation
+        self.resumes = begun.resumes
+
+    def _wait_for_all(self, timeout: float) -> None:
+        try:
+            self._began.wait(timeout)
+        except BaseException as error:
+            self._ended = error
+            self._transport.wake()
+            self._thread.join()
+            if not isinstance(error, TimeoutError):
+                raise
+            cluster = self._cluster
+            raise DeadNodeError(
+                f"a distributed run requires {cluster.workers} workers, {cluster.servers} servers "
+                f"and a scheduler at {cluster.root}:{cluster.port}, but not all of them came in "
+                f"{timeout:g} s (HYBRIDNET_DIST_CONNECT)"
+            ) from None
+
+    # -- the thread ----------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        driver = self._driver
+        error: BaseException = KVStoreError("the store is closed")
+        try:
+            self._transport.connect(SCHEDULER, f"tcp://{self._cluster.root}:{self._cluster.port}")
+            driver.start()
+            while driver.finished is None and self._ended is None:
+                self._take_calls()
+                if driver.finished is None:
+                    driver.turn(0.0 if self._inbox else None)
+                    self._idle = False
+                if driver.begun is not None and not self._told:
+                    self._told = True
+                    self._began(None)
+            finish = driver.finished
+            if finish is not None and finish.code:
+                kind = DeadNodeError if finish.code == "dead" else KVStoreError
+                error = kind(finish.sentence)
+        except BaseException as raised:  # it must reach those who wait
+            error = raised
+        self._end(error)
+
+    def _take_calls(self) -> None:
+        """Hands what callers have asked for to the machine."""
+        driver, inbox = self._driver, self._inbox
+        self._idle = True  # from here on callers ring
+        while inbox and driver.finished is None:
+            event, waiting = inbox.popleft()
+            if isinstance(event, CallPush) and inbox:
+                event, waiting = self._with_pull(event, waiting)
+            driver.calls[event.call] = waiting  # type: ignore[union-attr]
+            if self._threshold is not None and isinstance(event, CallPush):
+                self._compress(event)
+            driver.handle(event)
+
+    def _with_pull(self, push: CallPush, waiting: Waiting) -> tuple[CallPush, Waiting]:
+        """Makes one call of a push and the pull of the same key behind it: half the messages."""
+        pull, other = self._inbox[0]
+        if (
+            not isinstance(pull, CallPull)
+            or pull.name != push.name
+            or pull.rows is not None
+            or push.rows is not None
+            or push.wants_value
+            or self._staleness is not None  # a pull may have to wait longer than its push
+        ):
+            return push, waiting
+        self._inbox.popleft()
+
+        def done(error: BaseException | None) -> None:
+            waiting.done(error)
+            other.done(error)
+
+        both = Waiting(done, waiting.sent, other.out)
+        return CallPush(push.call, push.name, push.payload, None, push.priority, True), both
+
+    def _compress(self, event: CallPush) -> None:
+        key, given = self._keys[event.name], event.payload
+        if event.rows is not None or key.spec.rows or key.spec.dtype != "float32":
+            return
+        if key.residual is None:
+            key.residual = np.zeros(key.spec.size, np.float32)
+        assert self._threshold is not None
+        parts = parts_of(0, event.name, key.spec, self._plan)
+        WorkerDriver.compress(given, parts, key.residual, self._threshold)
+
+    def _end(self, error: BaseException) -> None:
+        with self._lock:
+            self._ended = self._ended or error
+        for event, waiting in self._inbox:
+            self._driver.calls[event.call] = waiting  # type: ignore[union-attr]
+        self._inbox.clear()
+        self._driver.fail_all(error)
+        self._driver.close(_LINGER)
+        if not self._told:
+            self._began(error)
+
+    def _call(
+        self, make: Callable[[int], Incoming], waiting: Waiting, wait: Completion | None = None
+    ) -> None:
+        """Hands a call to the thread."""
+        if os.getpid() != self._pid:
+            raise KVStoreError(
+                "a distributed store belongs to the process that made it, and this one was forked "
+                "from it; use the store in the parent, or make one in a process of its own"
+            )
+        with self._lock:
+            if self._ended is not None:
+                raise KVStoreError(f"the store does nothing any more: {self._ended}")
+            self._inbox.append((make(next(self._numbers)), waiting))
+        if self._idle:
+            self._idle = False
+            self._transport.wake()
+        if wait is not None:
+            wait.wait()
+
+    # -- what callers ask for --------------------------------------------------------------------
+
+    def configure(
+        self,
+        optimizer: str,
+        parameters: Mapping[str, Any],
+        *,
+        consistency: str = "sync",
+        compression: Mapping[str, Any] | None = None,
+        staleness: int | None = None,
+        done: Done | None = None,
+    ) -> None:
+        """Tells all servers what to do with gradients. Rank 0's counts; of others it is ignored.
+
+        Args:
+            optimizer: a name in `hybridnet.kvstore.updates`: "assign" (as MXNet without an
+                optimizer), "sum", or one that a module of the servers registers.
+            parameters: JSON: numbers, strings, lists, dicts, None.
+            consistency: "sync" or "async".
+            compression: {"type": "2bit", "threshold": 0.5}, or None.
+            staleness: for async, how many pushes a worker may be ahead; None for any number.
+            done: called when all servers do so; None: this call waits for that.
+
+        Raises:
+            KVStoreError: an argument is none of that.
+        """
+        if consistency not in ("sync", "async"):
+            raise KVStoreError(f"consistency must be 'sync' or 'async', got {consistency!r}")
+        self._threshold, self._staleness = _threshold(compression), staleness
+        text = "" if optimizer == "assign" else _json({"name": optimizer, "parameters": parameters})
+        codec = "" if self._threshold is None else _json({"threshold": self._threshold})
+        kind: Any = consistency
+        settings = StoreSettings(0, kind, text, staleness, codec)
+        done, wait = _waited(done)
+        self._call(lambda call: CallConfigure(call, settings), Waiting(done), wait)
+
+    def init(
+        self, key: Key, value: Array, *, is_rows: bool = False, done: Done | None = None
+    ) -> None:
+        """Makes a key with its first value. All ranks call it; rank 0's value counts.
+
+        Args:
+            key: text or int.
+            value: any shape; float32, float64, float16, or an integer type. It is copied.
+            is_rows: whether this is a row-sparse table: pushed and pulled by rows.
+            done: called when it is there; None: this call waits for that.
+
+        Raises:
+            KVStoreError: the key exists, or its values are of another kind.
+        """
+        if key in self._keys:
+            raise KVStoreError(f"init requires a new key, got {key!r}, which was initialized")
+        if value.dtype.name not in DTYPES:
+            raise KVStoreError(
+                f"init requires values of {', '.join(DTYPES)} for key {key!r}, got {value.dtype}"
+            )
+        if is_rows and (not value.ndim or not value.size):
+            raise KVStoreError(f"init requires rows for key {key!r}, got shape {value.shape}")
+        spec = KeySpec(
+            value.size, value.shape[0] if is_rows else 0, value.itemsize, value.dtype.name,
+            value.shape,
+        )  # fmt: skip
+        own = np.array(value, order="C") if self.rank == 0 else value
+        self._keys[key] = _Key(spec)
+        sent = Outgoing(_flat(own, spec))
+        done, wait = _waited(done)
+        self._call(lambda call: CallInit(call, key, spec, sent), Waiting(done, sent), wait)
+
+    def push(self, key: Key, value: Array, *, priority: int = 0, done: Done | None = None) -> None:
+        """Sends a gradient. Returns at once.
+
+        Args:
+            key: an initialised one.
+            value: shape and dtype as the key's, C-contiguous. Not to be written before `done`.
+            priority: of what waits to be sent, the higher goes first.
+            done: called when it counts for good (it is committed by all its servers).
+
+        Raises:
+            KVStoreError: there is no such key, or the value does not fit it.
+        """
+        sent = Outgoing(_flat(value, self._fitting("push", key, value)))
+        self._call(
+            lambda call: CallPush(call, key, sent, None, _clamped(priority)),
+            Waiting(done or _ignore, sent),
+        )
+
+    def pull(self, key: Key, out: Array, *, priority: int = 0, done: Done | None = None) -> None:
+        """Fetches the value after this worker's pushes so far. Returns at once.
+
+        Args:
+            key: an initialised one.
+            out: is written; shape and dtype as the key's, C-contiguous.
+            priority: as in `push`.
+            done: called when `out` is written; None: this call waits for that.
+
+        Raises:
+            KVStoreError: there is no such key, or `out` does not fit it.
+        """
+        flat = _flat(out, self._fitting("pull", key, out))
+        done, wait = _waited(done)
+        self._call(
+            lambda call: CallPull(call, key, None, _clamped(priority)),
+            Waiting(done, out=flat),
+            wait,
+        )
+
+    def push_pull(
+        self, key: Key, value: Array, out: Array, *, priority: int = 0, done: Done | None = None
+    ) -> None:
+        """A push whose answer is the new value: one round trip.
+
+        Args:
+            key: an initialised one.
+            value: as in `push`.
+            out: as in `pull`; another array than `value`, which may have to be sent again.
+            priority: as in `push`.
+            done: called when `out` is written; None: this call waits for that.
+
+        Raises:
+            KVStoreError: there is no such key, or an array does not fit it.
+        """
+        if self._staleness is not None:
+            self.push(key, value, priority=priority)
+            self.pull(key, out, priority=priority, done=done)
+            return
+        spec = self._fitting("push", key, value)
+        sent, flat = Outgoing(_flat(value, spec)), _flat(out, self._fitting("pull", key, out))
+        done, wait = _waited(done)
+        self._call(
+            lambda call: CallPush(call, key, sent, None, _clamped(priority), True),
+            Waiting(done, sent, flat),
+            wait,
+        )
+
+    def push_rows(
+        self, key: Key, rows: Array, values: Array, *, priority: int = 0, done: Done | None = None
+    ) -> None:
+        """Sends the gradient of some rows of a table. Returns at once.
+
+        Args:
+            key: one that was initialised with `is_rows=True`.
+            rows: (n,) int64, ascending, each once.
+            values: (n, ...) the rows.
+            priority: as in `push`.
+            done: as in `push`.
+
+        Raises:
+            KVStoreError: there is no such table, or the rows do not fit it.
+        """
+        table = self._fitting_rows("push_rows", key, rows, values)
+        sent = Outgoing(values.reshape(len(rows), table.size // table.rows), rows)
+        self._call(
+            lambda call: CallPush(call, key, sent, rows, _clamped(priority)),
+            Waiting(done or _ignore, sent),
+        )
+
+    def row_sparse_pull(
+        self, key: Key, rows: Array, out: Array, *, priority: int = 0, done: Done | None = None
+    ) -> None:
+        """Fetches some rows of a table: `out[i] = table[rows[i]]`.
+
+        Args:
+            key: one that was initialised with `is_rows=True`.
+            rows: (n,) int64, ascending, each once.
+            out: (n, ...), is written.
+            priority: as in `push`.
+            done: called when `out` is written; None: this call waits for that.
+
+        Raises:
+            KVStoreError: there is no such table, or the rows do not fit it.
+        """
+        table = self._fitting_rows("row_sparse_pull", key, rows, out)
+        done, wait = _waited(done)
+        there = out.reshape(len(rows), table.size // table.rows)
+        waiting = Waiting(done, out=there, rows=rows)
+        self._call(lambda call: CallPull(call, key, rows, _clamped(priority)), waiting, wait)
+
+    def barrier(self, name: str = "", *, done: Done | None = None) -> None:
+        """Waits until all workers have called it as often.
+
+        Args:
+            name: barriers of different names are independent.
+            done: called then; None: this call waits.
+        """
+        done, wait = _waited(done)
+        self._call(lambda call: CallBarrier(call, name), Waiting(done), wait)
+
+    def command(self, head: int | str, body: str, *, done: Done | None = None) -> None:
+        """Sends a command to all servers: MXNet's `_send_command_to_servers`; known ones only."""
+        done, wait = _waited(done)
+        self._call(lambda call: CallCommand(call, str(head), body), Waiting(done), wait)
+
+    def snapshot(self, name: str, *, done: Done | None = None) -> None:
+        """Has all servers write values and states to files `NAME.server-RANK.npz`."""
+        self.command("snapshot", name, done=done)
+
+    def dead_nodes(self) -> list[str]:
+        """Returns who is gone, as "worker 1 on host h (killed by signal 9)"; empty if nobody is."""
+        return [
+            f"{one.peer.role} {one.peer.rank} on host {one.host} ({one.reason or 'not heard of'})"
+            for one in self._driver.view.peers
+            if one.state in ("lost", "gone")
+        ]
+
+    def statistics(self) -> Mapping[str, int]:
+        """Returns counts: parts pushed and pulled, messages refused, bytes, calls outstanding."""
+        driver = self._driver
+        return {
+            "parts_pushed": driver.pushed,
+            "parts_pulled": driver.pulled,
+            "refused": driver.refused,
+            "bytes_sent": driver.bytes_sent,
+            "bytes_received": driver.bytes_received,
+            "outstanding": len(driver.calls) + len(self._inbox),
+        }
+
+    def close(self, *, barrier: bool = True, timeout: float | None = None) -> None:
+        """Ends this worker's part of the run; later calls are refused. Idempotent.
+
+        Args:
+            barrier: whether to wait for the other workers first (MXNet's barrier before exit).
+            timeout: seconds; by default no limit for the barrier and `cluster.deadline` for the
+                rest.
+        """
+        if os.getpid() != self._pid or self._ended is not None:
+            return
+        try:
+            if barrier:
+                self.barrier("close")
+            left = Completion()
+            self._call(lambda call: CallLeave(call), Waiting(left))
+            left.wait(self._cluster.deadline if timeout is None else timeout)
+        except (KVStoreError, TimeoutError):
+            pass  # who is gone need not be waited for
+        with self._lock:
+            self._ended = self._ended or KVStoreError("it was closed")
+        self._transport.wake()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(self._cluster.deadline)
+
+    # -- checks ----------------------------------------------------------------------------------
+
+    def _known(self, what: str, key: Key) -> KeySpec:
+        known = self._keys.get(key)
+        if known is None:
+            raise KVStoreError(
+                f"{what} requires an initialized key, got {key!r}, which was never initialized"
+            )
+        return known.spec
+
+    def _fitting(self, what: str, key: Key, value: Array) -> KeySpec:
+        spec = self._known(what, key)
+        if value.size != spec.size or value.dtype.name != spec.dtype:
+            raise KVStoreError(
+                f"{what} requires an array of shape {spec.shape} and {spec.dtype} for key {key!r}, "
+                f"got {value.shape} and {value.dtype}"
+            )
+        if not value.flags.c_contiguous:
+            raise KVStoreError(f"{what} requires a C-contiguous array for key {key!r}")
+        return spec
+
+    def _fitting_rows(self, what: str, key: Key, rows: Array, values: Array) -> KeySpec:
+        spec = self._known(what, key)
+        if not spec.rows:
+            raise KVStoreError(
+                f"{what} requires a table of rows, but key {key!r} was initialized as a dense one"
+            )
+        wanted = (len(rows), *spec.shape[1:])
+        if values.size != int(np.prod(wanted)) or values.dtype.name != spec.dtype:
+            raise KVStoreError(
+                f"{what} requires an array of shape {wanted} and {spec.dtype} for key {key!r}, got "
+                f"{values.shape} and {values.dtype}"
+            )
+        inside = not len(rows) or (rows[0] >= 0 and rows[-1] < spec.rows)
+        if rows.dtype != np.int64 or not inside or bool(np.any(np.diff(rows) <= 0)):
+            raise KVStoreError(
+                f"{what} requires int64 rows, ascending, each once, below {spec.rows}, for key "
+                f"{key!r}"
+            )
+        return spec
+
+
+def _flat(array: Array, spec: KeySpec) -> Array:
+    """A view of an array: flat, of a table one row a row."""
+    return array.reshape(spec.rows, -1) if spec.rows else array.reshape(-1)
+
+
+def _waited(done: Done | None) -> tuple[Done, Completion | None]:
+    """Returns what is called at the end, and what the caller waits for, if it does."""
+    if done is not None:
+        return done, None
+    wait = Completion()
+    return wait, wait
+
+
+def _ignore(error: BaseException | None) -> None:
+    """Nobody asked to hear of it; what went wrong fails the next call, too."""
+
+
+def _clamped(priority: int) -> int:
+    return max(-_PRIORITIES, min(_PRIORITIES, priority))
+
+
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise KVStoreError(f"a server's settings must be JSON: {error}") from None
+
+
+def _threshold(compression: Mapping[str, Any] | None) -> float | None:
+    """Returns the threshold of 2-bit compression, None without compression."""
+    if not compression or compression.get("type") == "none":
+        return None
+    threshold = float(compression.get("threshold", 0.5))
+    if compression.get("type") != "2bit" or not threshold > 0:
+        raise KVStoreError(
+            f"gradient compression must be of type '2bit' with a threshold above 0, got "
+            f"{dict(compression)}"
+        )
+    return threshold

@@ -1,0 +1,120 @@
+"""A server or the scheduler: `python -m hybridnet.kvstore.serve [--import MODULE ...]`.
+
+Which of them, and everything else, is in the environment (`hybridnet.kvstore.cluster`): DMLC_ROLE,
+DMLC_PS_ROOT_URI and so on. The process ends when the scheduler says Stop, with 0; by SIGTERM, with
+0; when it must not go on, with 3 and a sentence on stderr.
+
+`--import MODULE` (and HYBRIDNET_DIST_IMPORT, names with commas between them) imports modules that
+register optimizers with `hybridnet.kvstore.updates.register_updates`. They are imported when the
+first optimizer is asked for that is not known, so that a server without one loads no JAX.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Final
+
+from hybridnet.kvstore.cluster import Cluster
+from hybridnet.kvstore.driver import Driver
+from hybridnet.kvstore.errors import KVStoreError
+from hybridnet.kvstore.protocol.words import SCHEDULER
+from hybridnet.kvstore.scheduler_driver import SchedulerDriver
+from hybridnet.kvstore.server_driver import server_driver
+from hybridnet.kvstore.zmq_transport import ZmqTransport
+
+__all__ = ["FAILED", "main", "serve"]
+
+#: Exit status of a process that must not go on.
+FAILED: Final = 3
+_LINGER: Final = 1.0  # seconds that the last messages may take to leave
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the process that the environment describes; returns its exit status.
+
+    Args:
+        arguments: by default the command line's.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m hybridnet.kvstore.serve",
+        description="A server or the scheduler of a distributed run, as DMLC_ROLE says.",
+    )
+    parser.add_argument(
+        "--import", dest="imports", metavar="MODULE", action="append", default=[],
+        help="a module that registers optimizers; may be given several times",
+    )  # fmt: skip
+    given = parser.parse_args(arguments)
+    try:
+        return serve(Cluster.from_environment(), given.imports)
+    except (KVStoreError, ImportError) as error:
+        print(f"hybridnet: {error}", file=sys.stderr, flush=True)
+        return FAILED
+
+
+def serve(
+    cluster: Cluster, imports: Sequence[str] = (), ready: Callable[[str], None] | None = None
+) -> int:
+    """Serves until it is told to stop; returns the exit status.
+
+    Args:
+        cluster: what the process is, and where the others are.
+        imports: modules that register optimizers, beside those of `cluster`.
+        ready: is called with the address ("tcp://host:port") once the process listens.
+
+    Raises:
+        KVStoreError: it cannot listen, or its files are damaged.
+        ImportError: pyzmq is missing.
+    """
+    driver, transport = _driver(cluster, (*cluster.imports, *imports))
+    stopped = _stop_by_signal(transport)
+    if ready is not None:
+        ready(transport.address)
+    try:
+        driver.start()
+        while driver.finished is None and not stopped:
+            driver.turn()
+    finally:
+        driver.close(_LINGER)
+    finish = driver.finished
+    if finish is None or not finish.code:
+        return 0
+    rank = "" if cluster.rank is None else f" {cluster.rank}"
+    print(f"hybridnet: {cluster.role}{rank}: {finish.sentence}", file=sys.stderr, flush=True)
+    return FAILED
+
+
+def _driver(cluster: Cluster, imports: Sequence[str]) -> tuple[Driver, ZmqTransport]:
+    if cluster.role == "scheduler":
+        transport = ZmqTransport(
+            host=cluster.host, port=cluster.port, token=cluster.token, encrypt=True
+        )
+        return SchedulerDriver(cluster, transport), transport
+    if cluster.role != "server":
+        raise KVStoreError(f"DMLC_ROLE must be server or scheduler here, got {cluster.role!r}")
+    transport = ZmqTransport(
+        host=cluster.host, token=cluster.token, encrypt=cluster.encrypt, encrypted=[SCHEDULER]
+    )
+    transport.connect(SCHEDULER, f"tcp://{cluster.root}:{cluster.port}")
+    return server_driver(cluster, transport, imports), transport
+
+
+def _stop_by_signal(transport: ZmqTransport) -> list[int]:
+    """Makes SIGTERM end the process in order; returns a list that it is put into."""
+    stopped: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        stopped.append(number)
+        transport.wake()
+
+    signal.signal(signal.SIGTERM, stop)
+    # Ctrl-C is for the workers, whose users decide; servers end when these do.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return stopped
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,331 @@
+"""What drives a server: parts with their sums, values and states, kept where a kill leaves them."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+
+from hybridnet.kvstore.cluster import Cluster
+from hybridnet.kvstore.driver import Driver
+from hybridnet.kvstore.errors import KVStoreError
+from hybridnet.kvstore.json_words import read_word, write_word
+from hybridnet.kvstore.mapped_file import make_folder
+from hybridnet.kvstore.mapped_lane import LEAST, Span, server_folder
+from hybridnet.kvstore.plans import identity_of, memory_id, plan_of, split_address
+from hybridnet.kvstore.protocol.server import ServerMachine
+from hybridnet.kvstore.protocol.words import (
+    Adopt,
+    Applied,
+    Arrived,
+    Broke,
+    Commit,
+    Content,
+    Copy,
+    Execute,
+    Executed,
+    Fold,
+    InitPart,
+    Install,
+    PartId,
+    PartValue,
+    Peer,
+    Post,
+    PullPart,
+    PushPart,
+    Refused,
+    Remember,
+    ServerMemory,
+    StoreSettings,
+)
+from hybridnet.kvstore.pushed import Given, PartChecks
+from hybridnet.kvstore.stored_parts import PartStore, open_parts
+from hybridnet.kvstore.transport import Transport
+from hybridnet.kvstore.updates import Array, Assign, Updates, find_updates
+from hybridnet.kvstore.wire import Buffer, Payload, WireError
+
+__all__ = ["ServerDriver", "server_driver"]
+
+_MEMORY: Final = "memory.json"
+
+
+@final
+class ServerDriver(Driver):
+    """Runs a server's machine.
+
+    Args:
+        cluster: what this process is.
+        transport: it listens.
+        folder: of this server's files; None: nothing is kept.
+        imports: modules that register optimizers.
+    """
+
+    _machine: ServerMachine
+
+    def __init__(
+        self, cluster: Cluster, transport: Transport, folder: Path | None, imports: Sequence[str]
+    ) -> None:
+        plan = plan_of(cluster)
+        self._cluster, self._folder, self._imports = cluster, folder, tuple(imports)
+        stores = [] if folder is None else open_parts(folder, keeps_sum=plan.standby)
+        self._parts: dict[PartId, PartStore] = {one.stored.part.id: one for one in stores}
+        memory = None if folder is None else _recall(folder / _MEMORY)
+        me = identity_of(cluster, transport.address)
+        machine = ServerMachine(plan, me, memory, [one.stored for one in stores])
+        super().__init__(machine, transport, plan)
+        self._settings = StoreSettings(0)
+        self._updates: Updates = Assign({})
+        self._checks = PartChecks(cluster.state_folder)
+        for one in stores:
+            self._checks.add(one.stored.part, one.stored.spec)
+        self._memory_id = memory_id(cluster.state_folder)
+
+    # -- what comes in -----------------------------------------------------------------------
+
+    def _wants(self, peer: Peer) -> bool:
+        return self._plan.standby and peer.role == "server" and peer != self._machine.me.peer
+
+    def _prepare(self, event: Arrived) -> Arrived | None:
+        """Makes arrays of payloads; refuses what does not fit its part."""
+        message = event.message
+        if not isinstance(message, (PushPart, PullPart, InitPart, Copy)):
+            return event
+        payload = getattr(message, "payload", None)
+        if payload is not None:
+            self.bytes_received += sum(one.nbytes for one in payload.frames)
+        try:
+            checked = self._checks.check(message, event.source, event.generation)
+        except WireError as error:
+            self.refused += 1
+            if not isinstance(message, Copy):
+                refusal = Refused(message.ticket, "wrong", str(error))
+                self._post(Post(event.source, refusal))
+            return None
+        return Arrived(event.source, event.generation, event.run, checked)
+
+    # -- what goes out -----------------------------------------------------------------------
+
+    def _data(self, post: Post) -> tuple[Payload | None, Buffer | None, bool]:
+        message = post.message
+        content = getattr(message, "payload", None)
+        if not isinstance(content, Content):
+            return None, None, False
+        copy = self._settings.consistency == "async"
+        if isinstance(message, Copy):
+            return self._copy_of(self._parts[message.part.id], content)
+        assert isinstance(message, (Applied, PartValue))
+        store = self._parts[message.part]
+        rows = getattr(message, "rows", None)
+        if rows is not None:
+            wanted = rows.numbers
+            values = store.value[wanted - store.first]
+            return Payload((_bytes(values),)), _bytes(wanted), False
+        value = store.value
+        path = store.path
+        if path is not None and not copy and value.nbytes >= LEAST and self._is_near(post.to):
+            span = Span(store.offset, value.nbytes)
+            return Payload((span.pack(),), lane=store.serial), None, True
+        # Two commits later the memory is another value's; by then every worker of a synchronous
+        # store has had this one, as it has pushed twice since.
+        return Payload((_bytes(value),)), None, copy
+
+    def _copy_of(
+        self, store: PartStore, content: Content
+    ) -> tuple[Payload | None, Buffer | None, bool]:
+        if content is Content.STORED:
+            return Payload(tuple(_bytes(one) for one in store.all_arrays)), None, True
+        rows, total = store.merged()
+        return Payload((_bytes(total),)), None if rows is None else _bytes(rows), True
+
+    def _is_near(self, peer: Peer) -> bool:
+        """Whether a worker sees this server's files."""
+        state = self._view.find(peer)
+        return state is not None and split_address(state.address)[1] == self._memory_id
+
+    # -- actions -----------------------------------------------------------------------------
+
+    def _act(self, action: Any) -> str:
+        match action:
+            case Fold(part, _, payload, rows, first):
+                numbers = None if rows is None else rows.numbers
+                self._parts[part].fold(self._values(payload), numbers, first=first)
+            case Commit(part, record, scale):
+                store = self._parts[part]
+                return self._try(part, lambda: store.commit(record, self._updates, scale))
+            case Install():
+                return self._try(action.part.id, lambda: self._install(action))
+            case Remember(memory):
+                if self._folder is not None:
+                    _replace(self._folder / _MEMORY, write_word(memory))
+            case Adopt(settings):
+                self._adopt(settings)
+            case Execute():
+                self._execute(action)
+            case _:
+                raise TypeError(f"a server does not carry out {type(action).__name__}")
+        return ""
+
+    def _try(self, part: PartId, act: Callable[[], None]) -> str:
+        """Does something to a part; the machine hears of it if it fails. Returns why it did."""
+        try:
+            act()
+        except Exception as error:  # whatever an optimizer raises
+            store = self._parts.get(part)
+            what = f"{type(error).__name__}: {error}"
+            self.handle(Broke(part, None if store is None else store.record, what))
+            return what
+        return ""
+
+    def _values(self, given: Given) -> Array:
+        """The values of a push, decompressed."""
+        codec = json.loads(self._settings.codec or "{}")
+        return given.values(float(codec.get("threshold", 0.5)))
+
+    def _install(self, action: Install) -> None:
+        part = action.part.id
+        old = self._parts.get(part)
+        given: Given = action.payload
+        store = PartStore.create(
+            self._folder, action.part, action.name, action.spec, action.record,
+            _name_of(self._settings.optimizer), self._updates,
+            given.full if action.full else given.values(0.0),
+            serial=1 if old is None else old.serial + 1, keeps_sum=self._plan.standby,
+        )  # fmt: skip
+        if old is not None:
+            old.remove()
+        self._parts[part] = store
+        self._checks.add(action.part, action.spec)
+
+    def _adopt(self, settings: StoreSettings) -> None:
+        """Takes another optimizer; one that cannot be had fails every commit, with its reason."""
+        self._settings = settings
+        try:
+            self._updates = self._find(settings.optimizer)
+        except Exception as error:  # whatever a user's module raises
+            self._updates = _Failing(f"{type(error).__name__}: {error}")
+            return
+        name = _name_of(settings.optimizer)
+        for part, store in list(self._parts.items()):
+            self._try(part, lambda store=store: store.adopt(name, self._updates))  # type: ignore[misc]
+
+    def _find(self, text: str) -> Updates:
+        if not text:
+            return Assign({})
+        given = json.loads(text)
+        name, parameters = given["name"], given.get("parameters", {})
+        try:
+            factory = find_updates(name)
+        except KVStoreError:
+            # Modules that register optimizers load much: not before one is asked for.
+            for module in self._imports:
+                importlib.import_module(module)
+            factory = find_updates(name)
+        return factory(parameters)
+
+    def _execute(self, action: Execute) -> None:
+        command = _COMMANDS.get(action.name)
+        failed, body = True, f"a server knows the commands {', '.join(_COMMANDS)}"
+        if command is None:
+            body += f", got {action.name!r}"
+        else:
+            try:
+                failed, body = False, command(self, action.body)
+            except Exception as error:  # of the file system, say
+                body = f"{action.name}: {type(error).__name__}: {error}"
+        self.handle(Executed(action.worker, action.ticket, body, failed))
+
+    def snapshot(self, name: str) -> str:
+        """Writes values and states of all parts to a file; returns its name."""
+        path = Path(f"{name}.server-{self._machine.me.peer.rank}.npz")
+        arrays = {}
+        for (key, index), store in sorted(self._parts.items()):
+            stored = store.stored
+            for place, array in enumerate(store.all_arrays):
+                arrays[f"{key}/{index}/{place}"] = array
+            about: dict[str, Any] = {"name": stored.name, "shape": list(stored.spec.shape)}
+            about |= {"first": stored.part.first, "last": stored.part.last}
+            about |= {"round": stored.record.round}
+            arrays[f"{key}/{index}/about"] = np.array(json.dumps(about))
+        early = path.with_name(f"{path.name}.new")
+        with early.open("wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+        os.replace(early, path)
+        return str(path)
+
+
+#: What workers may ask servers to do, beside the store's own.
+_COMMANDS: Final[Mapping[str, Callable[[ServerDriver, str], str]]] = {
+    "snapshot": ServerDriver.snapshot
+}
+
+
+@final
+class _Failing(Updates):
+    """Stands for an optimizer that cannot be had."""
+
+    def __init__(self, sentence: str) -> None:
+        self._sentence = sentence
+
+    def states(self, part: Any) -> Sequence[tuple[tuple[int, ...], np.dtype[Any]]]:
+        return ()
+
+    def update(
+        self, part: Any, number: int, gradient: Array, old: Sequence[Array],
+        new: Sequence[Array], rows: Array | None = None,
+    ) -> None:  # fmt: skip
+        raise KVStoreError(self._sentence)
+
+
+def _name_of(optimizer: str) -> str:
+    """Returns what tells optimizers apart whose states are not each other's."""
+    if not optimizer:
+        return ""
+    given = json.loads(optimizer)
+    # A module may register one name for many optimizers, and have theirs as a parameter.
+    inner = given.get("parameters", {}).get("optimizer", "")
+    return f"{given['name']} {inner}".strip()
+
+
+def _bytes(array: Array) -> memoryview:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Writes a file that is there as a whole or as it was."""
+    early = path.with_name(f"{path.name}.new")
+    early.write_bytes(data)
+    os.replace(early, path)
+
+
+def _recall(path: Path) -> ServerMemory | None:
+    return read_word(ServerMemory, path.read_bytes()) if path.exists() else None
+
+
+def server_driver(cluster: Cluster, transport: Transport, imports: Sequence[str]) -> ServerDriver:
+    """Makes the driver of a server, with what its predecessor left.
+
+    Raises:
+        KVStoreError: its files are damaged, or cannot be made.
+    """
+    if not cluster.mapped or cluster.rank is None:
+        if cluster.mapped:
+            print(
+                "hybridnet: this server keeps its values in memory only, for it has no number: "
+                "set DMLC_SERVER_ID in each server",
+                file=sys.stderr,
+            )
+        return ServerDriver(cluster, transport, None, imports)
+    make_folder(cluster.state_folder)
+    folder = server_folder(cluster.state_folder, cluster.rank)
+    make_folder(folder)
+    if cluster.token is None and cluster.generation == 0:
+        # Without a token two runs cannot be told apart: what is there may be another's.
+        for rest in folder.iterdir():
+            rest.unlink()
+    return ServerDriver(cluster, transport, folder, imports)

@@ -1,0 +1,286 @@
+"""What drives a worker: whole keys become parts on the way out, and parts keys on the way in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from hybridnet.kvstore.cluster import Cluster
+from hybridnet.kvstore.driver import Driver
+from hybridnet.kvstore.errors import DeadNodeError, KVStoreError
+from hybridnet.kvstore.mapped_lane import (
+    LEAST,
+    FileCache,
+    OutLane,
+    Span,
+    server_folder,
+    value_path,
+)
+from hybridnet.kvstore.plans import identity_of, memory_id, plan_of, split_address
+from hybridnet.kvstore.protocol.words import (
+    Applied,
+    Arrived,
+    Begin,
+    Deliver,
+    Done,
+    InitPart,
+    Message,
+    Part,
+    PartId,
+    PartValue,
+    Peer,
+    Post,
+    PullPart,
+    PushPart,
+    Raise,
+    View,
+)
+from hybridnet.kvstore.protocol.worker import WorkerMachine
+from hybridnet.kvstore.transport import Transport
+from hybridnet.kvstore.two_bit import quantize
+from hybridnet.kvstore.updates import Array
+from hybridnet.kvstore.wire import Buffer, Payload, WireError
+
+__all__ = ["Callback", "Outgoing", "Waiting", "WorkerDriver"]
+
+#: What is called when a call is complete: with None, or with what went wrong.
+Callback = Callable[[BaseException | None], None]
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Outgoing:
+    """What a call sends: a key or rows of one.
+
+    Attributes:
+        array: flat; of a table two-dimensional, its rows or those that are named.
+        rows: (n,) int64, which they are; None: all.
+        packed: by a part's index its 2-bit bytes.
+        spans: by a part's index where in a mapped file they are.
+    """
+
+    array: Array
+    rows: Array | None = None
+    packed: dict[int, Array] = field(default_factory=dict)
+    spans: dict[int, tuple[int, Span]] = field(default_factory=dict)
+
+    def of(self, part: Part) -> Array:
+        """The values of a part."""
+        if self.rows is None:
+            return self.array[part.first : part.last]
+        return self.array[_range(self.rows, part)]
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Waiting:
+    """A call that is not complete.
+
+    Attributes:
+        done: called once when it is.
+        sent: what it sends.
+        out: what it reads into; flat, of a table two-dimensional.
+        rows: that it reads; None: all.
+        answers: to a command.
+    """
+
+    done: Callback
+    sent: Outgoing | None = None
+    out: Array | None = None
+    rows: Array | None = None
+    answers: list[str] = field(default_factory=list)
+
+
+def _range(rows: Array, part: Part) -> slice:
+    """Where the rows of a part are among ascending row numbers."""
+    first, last = np.searchsorted(rows, (part.first, part.last))
+    return slice(int(first), int(last))
+
+
+@final
+class WorkerDriver(Driver):
+    """Runs a worker's machine.
+
+    Args:
+        cluster: what this process is.
+        transport: is connected to the scheduler.
+
+    Attributes:
+        begun: what the worker knows since it may begin; None: it may not yet.
+        calls: by number, those that are not complete.
+    """
+
+    _machine: WorkerMachine
+
+    def __init__(self, cluster: Cluster, transport: Transport) -> None:
+        plan = plan_of(cluster)
+        machine = WorkerMachine(plan, identity_of(cluster))
+        super().__init__(machine, transport, plan)
+        self.begun: Begin | None = None
+        self.calls: dict[int, Waiting] = {}
+        self.pushed = self.pulled = 0
+        self._folder = cluster.state_folder
+        self._memory_id = memory_id(cluster.state_folder)
+        self._lane: OutLane | None = None
+        self._files = FileCache()
+
+    # -- what comes in -----------------------------------------------------------------------
+
+    def _wants(self, peer: Peer) -> bool:
+        return peer.role == "server"
+
+    def _prepare(self, event: Arrived) -> Arrived | None:
+        message = event.message
+        if isinstance(message, (Applied, PartValue)) and message.payload is not None:
+            payload: Payload = message.payload
+            self.bytes_received += sum(memoryview(one).nbytes for one in payload.frames)
+            # A mapped value is read at once: two commits later the memory is another value's.
+            try:
+                found = self._bytes(event.source, message.part, payload)
+            except WireError:
+                self.refused += 1
+                return None
+            made: Message
+            if isinstance(message, Applied):
+                made = Applied(message.ticket, message.part, message.number, found)
+            else:
+                made = PartValue(message.ticket, message.part, message.round, found, message.rows)
+            return Arrived(event.source, event.generation, event.run, made)
+        return event
+
+    def _bytes(self, source: Peer, part: PartId, payload: Payload) -> Array:
+        if not payload.lane:
+            return np.frombuffer(payload.frames[0], np.uint8)
+        path = value_path(self._folder, source.rank, part, payload.lane)
+        return self._files.view(path, Span.unpack(payload.frames[0]))
+
+    # -- what goes out -----------------------------------------------------------------------
+
+    @property
+    def view(self) -> View:
+        """What the scheduler has told of all processes."""
+        return self._view
+
+    def _data(self, post: Post) -> tuple[Payload | None, Buffer | None, bool]:
+        message = post.message
+        if isinstance(message, PullPart):
+            if message.rows is None:
+                return None, None, False
+            rows = message.rows[_range(message.rows, self._machine.part(message.part))]
+            self.pulled += 1
+            return None, _view(rows), True
+        if isinstance(message, InitPart):
+            if message.payload is None:
+                return None, None, False
+            given: Outgoing = message.payload
+            return Payload((_view(given.of(message.part)),)), None, False
+        if isinstance(message, PushPart):
+            return self._pushed(message, post.to)
+        return None, None, False
+
+    def _pushed(self, message: PushPart, to: Peer) -> tuple[Payload | None, Buffer | None, bool]:
+        self.pushed += 1
+        given: Outgoing = message.payload
+        part = self._machine.part(message.part)
+        rows = None
+        if given.rows is not None:
+            rows = _view(given.rows[_range(given.rows, part)])
+        codec = int(bool(given.packed))
+        data = given.packed[part.index] if codec else given.of(part)
+        if data.nbytes >= LEAST and self._is_near(to):
+            lane, span = self._put(given, part, data)
+            return Payload((span.pack(),), codec, lane), rows, True
+        return Payload((_view(data),), codec), rows, False
+
+    def _put(self, given: Outgoing, part: Part, data: Array) -> tuple[int, Span]:
+        """Puts values into a mapped file, once: they are sent again from there."""
+        found = given.spans.get(part.index)
+        if found is None:
+            if self._lane is None:
+                me = self._machine.me
+                # Of a predecessor: who needs its files has them mapped.
+                for rest in self._folder.glob(f"lane-worker{me.peer.rank}.*"):
+                    rest.unlink(missing_ok=True)
+                self._lane = OutLane(self._folder, me.peer, me.generation)
+            flat = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+            found = given.spans[part.index] = self._lane.put(flat)
+        return found
+
+    def _is_near(self, peer: Peer) -> bool:
+        """Whether a server sees this worker's files, and has a place for them."""
+        state = self._view.find(peer)
+        if state is None or split_address(state.address)[1] != self._memory_id:
+            return False
+        return server_folder(self._folder, peer.rank).exists() if self._lane is None else True
+
+    @staticmethod
+    def compress(given: Outgoing, parts: Sequence[Part], residual: Array, threshold: float) -> None:
+        """Makes 2-bit bytes of a push, part by part; the residual takes up the rest."""
+        for part in parts:
+            values = given.of(part)
+            given.packed[part.index] = quantize(values, residual[part.first : part.last], threshold)
+
+    # -- actions -----------------------------------------------------------------------------
+
+    def _act(self, action: Any) -> str:
+        match action:
+            case Begin():
+                self.begun = action
+            case Deliver():
+                self._deliver(action)
+            case Done(call):
+                self._complete(call, None)
+            case Raise(call, code, sentence):
+                kind = DeadNodeError if code == "dead" else KVStoreError
+                self._complete(call, kind(sentence))
+            case _:
+                raise TypeError(f"a worker does not carry out {type(action).__name__}")
+        return ""
+
+    def _deliver(self, action: Deliver) -> None:
+        waiting = self.calls.get(action.call)
+        if waiting is None:
+            return
+        if action.part is None:
+            waiting.answers.append(str(action.payload))
+            return
+        if waiting.out is None:
+            return
+        part = self._machine.part(action.part)
+        if waiting.rows is None:
+            there = waiting.out[part.first : part.last]
+        else:
+            there = waiting.out[_range(waiting.rows, part)]
+        if there.nbytes != action.payload.nbytes:
+            what = f"{there.nbytes} bytes of part {action.part} were asked for, and others came"
+            self._complete(action.call, KVStoreError(what))
+        elif there.nbytes:
+            np.copyto(there.reshape(-1).view(np.uint8), action.payload)
+
+    def _complete(self, call: int, error: BaseException | None) -> None:
+        waiting = self.calls.pop(call, None)
+        if waiting is None:
+            return
+        if waiting.sent is not None and self._lane is not None and error is None:
+            # What failed may still be read by a server: its places are not used again.
+            for lane, span in waiting.sent.spans.values():
+                self._lane.release(lane, span)
+        waiting.done(error)
+
+    def fail_all(self, error: BaseException) -> None:
+        """Fails all calls: nothing is handled any more."""
+        for call in list(self.calls):
+            self._complete(call, error)
+
+    def close(self, linger: float = 0.0) -> None:
+        """Closes the transport, and removes what was put into files."""
+        super().close(linger)
+        if self._lane is not None:
+            self._lane.close()
+
+
+def _view(array: Array) -> memoryview:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

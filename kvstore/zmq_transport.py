@@ -1,0 +1,321 @@
+"""The transport over ZeroMQ: a ROUTER that listens, a DEALER for each peer that is connected to.
+
+Why ZeroMQ: it frames, reconnects, encrypts, and its heartbeats come from a thread of its own, so
+that a process which holds Python's lock for seconds is not taken for dead, and one that is killed
+is known to be so in milliseconds. Its monitors tell; a DEALER's is about its one peer, the ROUTER's
+names a file descriptor, which every message of a connection has, too.
+
+What is given to `send` and is large is not copied: pyzmq holds the memory until it has left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import socket
+from collections.abc import Sequence
+from typing import Any, Final, final
+
+from hybridnet.kvstore.admission import Admission, Door
+from hybridnet.kvstore.cluster import is_loopback
+from hybridnet.kvstore.errors import KVStoreError
+from hybridnet.kvstore.protocol.words import Peer
+from hybridnet.kvstore.run_token import RunToken
+from hybridnet.kvstore.transport import (
+    Connected,
+    Disconnected,
+    Heard,
+    Rejected,
+    Report,
+    Transport,
+)
+from hybridnet.kvstore.wire import LARGEST_FRAME, Buffer
+from hybridnet.kvstore.zmq_library import load_zmq
+
+__all__ = ["ZmqTransport"]
+
+#: Milliseconds between heartbeats, and of silence after which a peer counts as disconnected.
+_HEARTBEAT, _SILENCE = 500, 2500
+#: Milliseconds that a connection may take to prove who it is.
+_HANDSHAKE: Final = 5000
+#: Milliseconds between attempts to connect.
+_AGAIN: Final = 20
+#: Bytes from which on a frame is not copied: below, copying is quicker.
+_LARGE: Final = 1 << 16
+#: Messages that are taken from a socket before the others have their turn.
+_TURN: Final = 256
+
+
+@final
+class ZmqTransport(Transport):
+    """Sends and receives by ZeroMQ.
+
+    Args:
+        host: the address to listen on; None: this process does not listen.
+        port: the port; 0: any.
+        token: who has it may connect; None lets everybody in, on loopback only.
+        encrypt: whether connections to this process are encrypted.
+        encrypted: peers whose connections are, though `encrypt` is not set.
+
+    Raises:
+        ImportError: pyzmq is missing.
+        KVStoreError: it would listen for other machines, and there is no token; or the address is
+            taken.
+    """
+
+    def __init__(
+        self, *, host: str | None = None, port: int = 0, token: RunToken | None = None,
+        encrypt: bool = False, encrypted: Sequence[Peer] = (),
+    ) -> None:  # fmt: skip
+        if host is not None and token is None and not is_loopback(host):
+            raise KVStoreError(
+                f"a process that listens for other machines requires the run's token, got none for "
+                f"{host}: set HYBRIDNET_DIST_TOKEN in every process; hybridnet launch does"
+            )
+        self._zmq = zmq = load_zmq()
+        self._last = int(zmq.NOBLOCK)
+        self._more = self._last | int(zmq.SNDMORE)
+        self._pid = os.getpid()
+        self._encrypt, self._encrypted = encrypt, frozenset(encrypted)
+        self._context = zmq.Context(1)
+        self._poller = zmq.Poller()
+        self._dealers: dict[Peer, _Dealer] = {}
+        self._routes: dict[Peer, bytes] = {}
+        self._peers: dict[bytes, Peer] = {}
+        self._route_of: dict[int, bytes] = {}  # by the connection's file descriptor
+        self._admission = None if token is None else Admission.of(token, zmq)
+        self._door: Door | None = None
+        self._bell, self._ear = socket.socketpair()
+        self._bell.setblocking(False)
+        self._ear.setblocking(False)
+        self._poller.register(self._ear.fileno(), zmq.POLLIN)
+        self._router: Any = None
+        if host is not None:
+            self._listen(host, port)
+
+    def _listen(self, host: str, port: int) -> None:
+        zmq = self._zmq
+        if self._admission is not None:
+            self._door = Door(self._context, zmq, self._admission)
+            self._poller.register(self._door.socket, zmq.POLLIN)
+        self._router = router = self._socket(zmq.ROUTER)
+        router.router_mandatory = 1
+        router.router_handover = 1
+        if self._admission is not None:
+            self._admission.listen(router, encrypt=self._encrypt)
+        self._router_monitor = self._monitor(router)
+        try:
+            router.bind(f"tcp://{host}:{port or '*'}")
+        except zmq.ZMQError as error:
+            self.close()
+            raise KVStoreError(f"{host}:{port} cannot be listened on: {error.strerror}") from error
+        self._poller.register(router, zmq.POLLIN)
+        self.address = router.last_endpoint.rstrip(b"\0").decode()
+
+    def _socket(self, kind: int) -> Any:
+        made = self._context.socket(kind)
+        made.linger = 0
+        made.sndhwm = made.rcvhwm = 0  # a full queue would stop heartbeats from being heard
+        made.maxmsgsize = LARGEST_FRAME
+        made.heartbeat_ivl, made.heartbeat_timeout = _HEARTBEAT, _SILENCE
+        made.handshake_ivl = _HANDSHAKE
+        made.reconnect_ivl = _AGAIN
+        return made
+
+    def _monitor(self, of: Any) -> Any:
+        zmq = self._zmq
+        events = zmq.EVENT_DISCONNECTED | zmq.EVENT_HANDSHAKE_SUCCEEDED
+        events |= zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+        monitor = of.get_monitor_socket(events)
+        self._poller.register(monitor, zmq.POLLIN)
+        return monitor
+
+    # -- ways to peers -----------------------------------------------------------------------
+
+    def connect(self, peer: Peer, address: str) -> None:
+        """See `Transport.connect`."""
+        known = self._dealers.get(peer)
+        if known is not None and known.address == address:
+            return
+        if known is not None:
+            self.disconnect(peer)
+        zmq = self._zmq
+        made = self._socket(zmq.DEALER)
+        made.routing_id = b"\1" + secrets.token_bytes(8)
+        if self._admission is not None:
+            encrypt = self._encrypt or peer in self._encrypted
+            self._admission.connect(made, encrypt=encrypt)
+        monitor = self._monitor(made)
+        made.connect(address)
+        self._poller.register(made, zmq.POLLIN)
+        self._dealers[peer] = _Dealer(address, made, monitor)
+
+    def disconnect(self, peer: Peer) -> None:
+        """See `Transport.disconnect`."""
+        dealer = self._dealers.pop(peer, None)
+        if dealer is not None:
+            self._poller.unregister(dealer.socket)
+            self._poller.unregister(dealer.monitor)
+            dealer.socket.disable_monitor()
+            dealer.monitor.close(0)
+            dealer.socket.close(0)
+
+    def bind(self, peer: Peer, route: bytes) -> None:
+        """See `Transport.bind`."""
+        old = self._routes.get(peer)
+        if old is not None and old != route:
+            self._peers.pop(old, None)
+        self._routes[peer] = route
+        self._peers[route] = peer
+
+    def send(
+        self, to: Peer, frames: Sequence[Buffer], *, route: bytes = b"", copy: bool = False
+    ) -> bool:
+        """See `Transport.send`."""
+        dealer = None if route else self._dealers.get(to)
+        if dealer is not None:
+            out = dealer.socket
+        else:
+            out, route = self._router, route or self._routes.get(to, b"")
+            if out is None or not route:
+                return False
+        last = len(frames) - 1
+        try:
+            if dealer is None:
+                out.send(route, self._more)
+            for place, frame in enumerate(frames):
+                small = copy or len(frame) < _LARGE
+                out.send(frame, self._more if place < last else self._last, copy=small, track=False)
+        except self._zmq.ZMQError:  # the peer has gone, and its connection with it
+            return False
+        return True
+
+    # -- what happens ------------------------------------------------------------------------
+
+    def receive(self, timeout: float | None) -> list[Report]:
+        """See `Transport.receive`."""
+        wait = None if timeout is None else max(0, round(timeout * 1000))
+        ready = dict(self._poller.poll(wait))
+        if self._ear.fileno() in ready:
+            self._drain_bell()
+        if self._door is not None and self._door.socket in ready:
+            self._door.answer()
+        reports: list[Report] = []
+        # Losses first: a descriptor that is lost may be another connection's by now, whose messages
+        # are then still to be read.
+        for peer, dealer in list(self._dealers.items()):
+            if dealer.monitor in ready:
+                self._watch_dealer(peer, dealer.monitor, reports)
+        if self._router is not None:
+            if self._router_monitor in ready or self._router in ready:
+                self._watch_router(reports)
+            if self._router in ready:
+                self._read_router(reports)
+        for peer, dealer in self._dealers.items():
+            if dealer.socket in ready:
+                self._read_dealer(peer, dealer.socket, reports)
+        return reports
+
+    def _drain_bell(self) -> None:
+        try:
+            while self._ear.recv(4096):
+                pass
+        except BlockingIOError:
+            pass
+
+    def _events(self, monitor: Any) -> list[tuple[int, int]]:
+        """Returns the events of a monitor, as (event, value)."""
+        zmq = self._zmq
+        found: list[tuple[int, int]] = []
+        while True:
+            try:
+                frames = monitor.recv_multipart(self._last)
+            except zmq.Again:
+                return found
+            event = zmq.utils.monitor.parse_monitor_message(frames)
+            found.append((int(event["event"]), int(event["value"])))
+
+    def _watch_dealer(self, peer: Peer, monitor: Any, reports: list[Report]) -> None:
+        zmq = self._zmq
+        for event, _ in self._events(monitor):
+            if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
+                reports.append(Connected(peer))
+            elif event == zmq.EVENT_DISCONNECTED:
+                reports.append(Disconnected(peer))
+            else:
+                reports.append(Rejected(peer, "the run's token is another, or there is none"))
+
+    def _watch_router(self, reports: list[Report]) -> None:
+        for event, descriptor in self._events(self._router_monitor):
+            if event == self._zmq.EVENT_DISCONNECTED:
+                route = self._route_of.pop(descriptor, None)
+                if route is None or route in self._route_of.values():
+                    continue  # nothing was heard over it, or its owner is connected anew
+                peer = self._peers.pop(route, None)
+                if peer is not None:
+                    self._routes.pop(peer, None)
+                    reports.append(Disconnected(peer))
+
+    def _read_router(self, reports: list[Report]) -> None:
+        zmq = self._zmq
+        for _ in range(_TURN):
+            try:
+                route, *frames = self._router.recv_multipart(self._last, copy=False)
+            except zmq.Again:
+                return
+            way = route.bytes
+            self._route_of[frames[0].get(zmq.SRCFD) if frames else -1] = way
+            reports.append(Heard(way, [one.buffer for one in frames], self._peers.get(way)))
+
+    def _read_dealer(self, peer: Peer, dealer: Any, reports: list[Report]) -> None:
+        zmq = self._zmq
+        for _ in range(_TURN):
+            try:
+                frames = dealer.recv_multipart(self._last, copy=False)
+            except zmq.Again:
+                return
+            reports.append(Heard(b"", [one.buffer for one in frames], peer))
+
+    def wake(self) -> None:
+        """See `Transport.wake`."""
+        with contextlib.suppress(OSError):  # it rings already, or all is closed
+            self._bell.send(b"\0")
+
+    def close(self, linger: float = 0.0) -> None:
+        """See `Transport.close`."""
+        if os.getpid() != self._pid:
+            return  # a forked process: the sockets are its parent's
+        wait = round(linger * 1000)
+        for peer in list(self._dealers):
+            dealer = self._dealers.pop(peer)
+            dealer.socket.disable_monitor()
+            dealer.monitor.close(0)
+            dealer.socket.close(wait)
+        if self._router is not None:
+            self._router.disable_monitor()
+            self._router_monitor.close(0)
+            self._router.close(wait)
+            self._router = None
+        if self._door is not None:
+            self._door.close()
+            self._door = None
+        self._bell.close()
+        self._ear.close()
+        self._context.term()
+
+
+@final
+class _Dealer:
+    """A socket that is connected to one peer.
+
+    Attributes:
+        address: where it is connected to.
+        socket: it.
+        monitor: tells what happens to its connection.
+    """
+
+    def __init__(self, address: str, socket: Any, monitor: Any) -> None:
+        self.address = address
+        self.socket = socket
+        self.monitor = monitor

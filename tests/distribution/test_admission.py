@@ -1,0 +1,166 @@
+"""Who may connect: nobody without the run's token; what strangers send harms nobody."""
+
+import random
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import zmq
+from dist_run import started
+from helpers import thorough
+
+from hybridnet.kvstore import KVStoreError
+from hybridnet.kvstore.plans import split_address
+from hybridnet.kvstore.remote_store import RemoteStore
+from hybridnet.kvstore.run_token import RunToken
+from hybridnet.kvstore.zmq_transport import ZmqTransport
+
+
+def server_address(store):
+    """Where the server listens, as a worker knows it."""
+    peers = store._driver.view.peers
+    return next(split_address(one.address)[0] for one in peers if one.peer.role == "server")
+
+
+def works(store):
+    value, out = np.arange(5, dtype=np.float32), np.zeros(5, np.float32)
+    store.push_pull("w", value, out)
+    return out.tolist() == value.tolist()
+
+
+@pytest.mark.parametrize("encrypt", [False, True])
+def test_only_who_has_the_token_comes_in(encrypt):
+    with started(1, 1, token=True, encrypt=encrypt) as run:
+        (store,) = run.workers()
+        store.init("w", np.zeros(5, np.float32))
+        assert works(store)
+        for token in (RunToken.new(), None):
+            other = replace(run.cluster, token=token, rank=0)
+            with pytest.raises(KVStoreError, match="refuses this process|not all of them came"):
+                RemoteStore(other, timeout=2.0)
+        assert works(store)
+
+
+def test_a_process_of_another_run_is_refused():
+    """Without tokens the port tells runs apart; a worker of another run came to the wrong one."""
+    with started(1, 1) as run:
+        (store,) = run.workers()
+        store.init("w", np.zeros(5, np.float32))
+        other = replace(run.cluster, root="localhost", rank=0)
+        assert other.run != run.cluster.run
+        with pytest.raises(KVStoreError, match="this process belongs to another run"):
+            RemoteStore(other, timeout=10.0)
+        assert works(store)
+
+
+def test_noise_disturbs_nobody():
+    with started(1, 1) as run:
+        (store,) = run.workers()
+        store.init("w", np.zeros(5, np.float32))
+        context = zmq.Context()
+        generator = random.Random(0)
+        server = run.live["server", 0].process.pid
+        before = resident(server)
+        dealer = context.socket(zmq.DEALER)
+        dealer.linger = 0
+        dealer.connect(server_address(store))
+        for turn in range(thorough(200_000, 3000)):
+            head = b"HNKV\1" + generator.randbytes(59) if turn % 2 else generator.randbytes(64)
+            dealer.send_multipart([head, generator.randbytes(generator.randrange(100))])
+            if turn % 500 == 0:
+                assert works(store)
+        large = context.socket(zmq.DEALER)
+        large.linger = 0
+        large.connect(server_address(store))
+        large.send(bytes(20 << 20))  # more than a frame may have: its connection is closed
+        assert works(store)
+        dealer.close()
+        large.close()
+        context.term()
+        assert works(store)
+        assert resident(server) - before < 40e6
+
+
+def test_a_push_that_does_not_fit_is_refused_by_the_server():
+    with started(1, 1) as run:
+        (store,) = run.workers()
+        store.init("w", np.zeros(5, np.float32))
+        key = store._keys["w"]
+        key.spec = replace(key.spec, size=7)  # as a worker with a fault would have it
+        with pytest.raises(KVStoreError, match="a part of 5 float32 was sent as 24 bytes"):
+            store._driver._machine._parts[0, 0] = replace(
+                store._driver._machine._parts[0, 0], last=6
+            )
+            store.push_pull("w", np.zeros(7, np.float32), np.zeros(7, np.float32))
+
+
+def test_listening_for_other_machines_requires_a_token():
+    with pytest.raises(KVStoreError, match="requires the run's token, got none for 0.0.0.0"):
+        ZmqTransport(host="0.0.0.0")
+
+
+def test_a_taken_port_is_named():
+    one = ZmqTransport(host="127.0.0.1")
+    port = int(one.address.rpartition(":")[2])
+    with pytest.raises(KVStoreError, match=f"127.0.0.1:{port} cannot be listened on"):
+        ZmqTransport(host="127.0.0.1", port=port)
+    one.close()
+
+
+def test_without_pyzmq_the_cure_is_named(tmp_path):
+    (tmp_path / "zmq.py").write_text("raise ImportError('no')")
+    script = """
+        from hybridnet.kvstore.cluster import Cluster
+        from hybridnet.kvstore.remote_store import RemoteStore
+        try:
+            RemoteStore(Cluster(port=1))
+        except ImportError as error:
+            print(error)
+    """
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True,
+        env={"PYTHONPATH": str(tmp_path)}, check=True,
+    )  # fmt: skip
+    assert "requires pyzmq: pip install 'hybridnet[dist]'" in found.stdout
+
+
+def test_nobody_there_is_said_in_time():
+    with (
+        started(2, 1, processes=False) as run,
+        pytest.raises(KVStoreError, match="requires 2 workers, 1 servers and a scheduler at 127"),
+    ):
+        RemoteStore(run.cluster, timeout=0.3)
+
+
+def test_a_forked_process_must_not_use_the_store():
+    script = """
+        import os, sys
+        import numpy as np
+        from dist_run import started
+        from hybridnet.kvstore import KVStoreError
+
+        with started(1, 1) as run:
+            (store,) = run.workers()
+            store.init("w", np.zeros(5, np.float32))
+            child = os.fork()
+            if not child:
+                try:
+                    store.push("w", np.zeros(5, np.float32))
+                except KVStoreError as error:
+                    os._exit("was forked from it" in str(error))
+                os._exit(7)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+            store.push_pull("w", np.ones(5, np.float32), np.zeros(5, np.float32))
+    """
+    path = ":".join(one for one in sys.path if one.endswith(("/tests", "/support")))
+    subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], env={"PYTHONPATH": path}, check=True
+    )
+
+
+def resident(process):
+    with open(f"/proc/{process}/statm") as file:
+        return int(file.read().split()[1]) * 4096

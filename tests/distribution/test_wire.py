@@ -1,0 +1,200 @@
+"""Messages become bytes and come back; nothing that is no message does any harm."""
+
+import contextlib
+import random
+import struct
+import types
+import typing
+from dataclasses import fields
+
+import pytest
+from helpers import thorough
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybridnet.kvstore import wire
+from hybridnet.kvstore.json_words import check_depth, read_word, write_word
+from hybridnet.kvstore.protocol import words as w
+from hybridnet.kvstore.wire import Payload, WireError, decode, encode
+
+MESSAGES = typing.get_args(w.Message)
+#: Fields that are in the header, and so have fewer bits or no sign.
+SMALL = {
+    "ticket": st.integers(0, 2**32 - 1),
+    "number": st.integers(0, 2**64 - 1),
+    "high": st.integers(0, 2**64 - 1),
+    "least": st.integers(0, 2**64 - 1),
+    "priority": st.integers(-(2**31), 2**31 - 1),
+    "round": st.integers(0, 2**63 - 1),
+}
+KEYS = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+
+
+def values(kind):
+    """Values of a type of the protocol."""
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if kind is int:
+        return st.integers(-(2**63), 2**64 - 1)
+    if kind is str:
+        return st.text(max_size=20)
+    if kind is bool:
+        return st.booleans()
+    if kind is type(None):
+        return st.none()
+    if origin is typing.Literal:
+        return st.sampled_from(args)
+    if origin in (typing.Union, types.UnionType):
+        return st.one_of(*map(values, args))
+    if origin is tuple and args[-1] is Ellipsis:
+        return st.lists(values(args[0]), max_size=3).map(tuple)
+    if origin is tuple:
+        return st.tuples(*map(values, args))
+    if kind is w.Peer:
+        return st.builds(w.Peer, values(w.Role), st.integers(-1, 65534))
+    return words(kind)
+
+
+def words(kind):
+    """Instances of a dataclass of the protocol, without payload and rows."""
+    hints = typing.get_type_hints(kind)
+    in_json = not wire._FORMS[wire._NUMBERS[kind]].fields if kind in wire._NUMBERS else True
+    made = {}
+    for one in fields(kind):
+        if hints[one.name] is typing.Any:
+            made[one.name] = st.none()
+        elif in_json:
+            made[one.name] = values(hints[one.name])
+        elif one.name == "part":
+            made[one.name] = KEYS
+        else:
+            made[one.name] = SMALL[one.name] if one.name in SMALL else values(hints[one.name])
+    return st.builds(kind, **made)
+
+
+ANY = st.one_of(*map(words, MESSAGES))
+
+
+def test_every_message_has_a_form():
+    assert {form.kind for form in wire._FORMS} == set(MESSAGES)
+    assert len(wire._FORMS) == len(MESSAGES)
+    for form in wire._FORMS:
+        names = {one.name for one in fields(form.kind)}
+        if not form.json:
+            assert names == {name for name, _ in form.fields} | (names & {"payload", "rows"})
+
+
+@given(ANY, st.integers(-1, 65534), st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1))
+@settings(max_examples=thorough(20_000, 300))
+def test_a_message_comes_back(message, rank, generation, run):
+    sender = w.Peer("worker", rank)
+    flags = wire._FORMS[wire._NUMBERS[type(message)]].flags
+    payload = Payload((b"abc",), 1, 7) if flags & wire._PAYLOAD else None
+    rows = struct.pack("<2q", 3, -1) if flags & wire._ROWS else None
+    frames = encode(message, sender, generation, run, payload=payload, rows=rows)
+    found = decode([bytes(one) for one in frames])
+    assert (found.source, found.generation, found.run) == (sender, generation, run)
+    for one in fields(message):
+        if one.name == "payload" and payload is not None:
+            got = found.message.payload
+            assert (bytes(got.frames[0]), got.codec, got.lane) == (b"abc", 1, 7)
+        elif one.name == "rows" and rows is not None:
+            assert bytes(found.message.rows) == rows
+        else:
+            assert getattr(found.message, one.name) == getattr(message, one.name)
+
+
+def examples(count):
+    """Real messages as bytes."""
+    found = []
+
+    @given(ANY, st.binary(max_size=64))
+    @settings(max_examples=count, database=None)
+    def collect(message, data):
+        flags = wire._FORMS[wire._NUMBERS[type(message)]].flags
+        payload = Payload((data,)) if flags & wire._PAYLOAD else None
+        found.append([bytes(one) for one in encode(message, w.SCHEDULER, 1, 2, payload=payload)])
+
+    collect()
+    return found
+
+
+def mutated(generator, frames):
+    """Real frames with a few bytes changed, cut, doubled, or put elsewhere."""
+    frames = [bytearray(one) for one in frames]
+    for _ in range(generator.randrange(1, 4)):
+        one = generator.choice(frames)
+        kind = generator.randrange(6)
+        if kind == 0 and one:
+            one[generator.randrange(len(one))] = generator.randrange(256)
+        elif kind == 1 and one:
+            del one[generator.randrange(len(one)) :]
+        elif kind == 2:
+            one += generator.randbytes(generator.randrange(9))
+        elif kind == 3 and len(frames) > 1:
+            frames.remove(one)
+        elif kind == 4:
+            frames.insert(generator.randrange(len(frames) + 1), bytearray(generator.randbytes(8)))
+        elif one:
+            at = generator.randrange(len(one))
+            one[at:at] = one[: generator.randrange(16)]
+    return [bytes(one) for one in frames]
+
+
+def test_whatever_comes_is_a_message_or_refused():
+    """Half of it are real messages that were changed, half is noise."""
+    generator, real = random.Random(1), examples(100)
+    taken = 0
+    for turn in range(thorough(1_000_000, 20_000)):
+        if turn % 2:
+            frames = mutated(generator, generator.choice(real))
+        else:
+            count = generator.randrange(0, 4)
+            sizes = [generator.choice((0, 8, 63, 64, 65)) for _ in range(count)]
+            frames = [generator.randbytes(size) for size in sizes]
+        with contextlib.suppress(WireError):
+            taken += isinstance(decode(frames), w.Arrived)
+    assert taken  # some changes leave a message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"{", "requires JSON"),
+        (b"[" * 100_000, "nested 8 deep"),
+        (b'{"name":1,"count":1}', "requires str here, got '1'"),
+        (b'{"name":"a","count":true}', "requires int here, got 'True'"),
+        (b'{"name":"a","count":1e400}', "requires int here"),
+        (b'{"name":"a","count":99999999999999999999}', "have 64 bits"),
+        (b'{"name":"a"}', "a Barrier requires name, count, got"),
+        (b'{"name":"a","count":1,"more":2}', "a Barrier requires name, count, got"),
+        (b"[1,2]", "a Barrier requires name, count, got"),
+        (b"\xff", "requires JSON"),
+    ],
+)
+def test_json_that_does_not_fit_is_refused(text, message):
+    with pytest.raises(WireError, match=message):
+        read_word(w.Barrier, text)
+
+
+def test_brackets_in_text_are_no_nesting():
+    word = w.Barrier("[" * 50 + '\\"{', 1)
+    assert read_word(w.Barrier, write_word(word)) == word
+    check_depth(b'["' + b"[" * 99 + b'"]')
+
+
+def test_bounds_are_checked():
+    me = w.Peer("worker", 0)
+    with pytest.raises(WireError, match="may have 65536 bytes of JSON"):
+        encode(w.Barrier("x" * 70_000, 1), me, 1, 1)
+    good = [bytes(one) for one in encode(w.Barrier("x", 1), me, 1, 1)]
+    with pytest.raises(WireError, match="may have 65536 bytes of JSON"):
+        decode([good[0], b" " * 70_000])
+    with pytest.raises(WireError, match="1 to 16 frames"):
+        decode([b""] * 17)
+    with pytest.raises(WireError, match="of another version"):
+        decode([b"HNKV\2" + good[0][5:], good[1]])
+    push = encode(w.PushPart(1, (0, 0), 1, None), me, 1, 1, payload=Payload((b"1234",)))
+    with pytest.raises(WireError, match="a payload of 4 bytes is announced, got 3"):
+        decode([bytes(push[0])[:64], b"123"])
+    with pytest.raises(WireError, match="a payload of 4 bytes is announced, got 3"):
+        decode([bytes(push[0])[:-1]])
