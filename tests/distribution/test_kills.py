@@ -6,6 +6,7 @@ The short forms of the drills; with HYBRIDNET_TEST_NIGHTLY the long ones.
 import json
 import os
 import random
+import shutil
 import signal
 import threading
 import time
@@ -215,3 +216,27 @@ def test_thousands_of_rounds_leave_nothing_behind():
 def resident(process):
     with open(f"/proc/{process}/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_standby_goes_on_where_a_lost_server_was(again):
+    """The server's files are lost with it; with `again` an empty one comes back in its place."""
+    rounds = 40
+    with started(2, 2, standby=True, big_array=100_000) as run:
+        folder = run.cluster.state_folder / "server-0"
+
+        def lose():
+            run.kill("server", 0, again=False)
+            shutil.rmtree(folder)
+            if again:
+                run.start("server", 0, 1)
+
+        watched = [Watched(run.start("worker", rank, arguments=["sync", rounds])) for rank in (0, 1)]
+        while watched[0].last < 10:
+            threading.Event().wait(0.01)
+        lose()
+        assert [one.ended() for one in watched] == [0, 0]
+    wanted = dist_workers.expected(2, rounds)
+    for one in watched:
+        assert {key: one.result[key] for key in wanted} == wanted
+        assert one.result["longest"] < 10
