@@ -16,6 +16,7 @@ import argparse
 import contextlib
 import json
 import os
+import shutil
 import socket
 import statistics
 import subprocess
@@ -24,6 +25,8 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from hybridnet.kvstore.cluster import Cluster
 
 #: name -> (keys, floats in each, rounds)
 WORK = {
@@ -42,7 +45,6 @@ WORKERS = 2
 def work_ours() -> None:
     import numpy as np
 
-    from hybridnet.kvstore.cluster import Cluster
     from hybridnet.kvstore.completion import Completion
     from hybridnet.kvstore.remote_store import RemoteStore
 
@@ -141,6 +143,8 @@ def processes(
         for one in (*workers, *others):
             one.kill()
             one.wait()
+        # What a supervisor would have removed.
+        shutil.rmtree(Cluster(port=port).state_folder, ignore_errors=True)
 
 
 def run(command: list[str], serve: list[str], more: dict[str, str]) -> dict[str, list[float]]:

@@ -231,7 +231,9 @@ def test_a_standby_goes_on_where_a_lost_server_was(again):
             if again:
                 run.start("server", 0, 1)
 
-        watched = [Watched(run.start("worker", rank, arguments=["sync", rounds])) for rank in (0, 1)]
+        watched = [
+            Watched(run.start("worker", rank, arguments=["sync", rounds])) for rank in (0, 1)
+        ]
         while watched[0].last < 10:
             threading.Event().wait(0.01)
         lose()
