@@ -18,6 +18,7 @@ __all__ = [
     "ParameterError",
     "RefusedError",
     "ShapeError",
+    "ValuesNeededError",
 ]
 
 
@@ -43,6 +44,10 @@ class RefusedError(ParameterError, AssertionError):
 
 class GraphError(MXNetError, ValueError):
     """A graph is not well formed: a cycle, a missing or duplicate variable, a bad output."""
+
+
+class ValuesNeededError(GraphError):
+    """Something in a graph needs values, which a graph does not have, to say what comes out."""
 
 
 def _called(function: object, alias: str | None, args: tuple[object, ...]) -> tuple[str, str]:

@@ -8,7 +8,13 @@ from typing import Any
 
 from hybridnet import autograd, ndarray, symbol
 from hybridnet.base.context import current_context
-from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
+from hybridnet.base.errors import (
+    DTypeError,
+    MXNetError,
+    ParameterError,
+    ShapeError,
+    ValuesNeededError,
+)
 from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.sparse import BaseSparseNDArray
@@ -42,6 +48,8 @@ class HybridBlock(Block):
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix, params)
         self._active = False
+        # Whether a trace turned out to need values that only a run has.
+        self._needs_values = False
         self._buckets: tuple[Buckets, ...] = ()
         self._traced: Function | Bucketed | None = None
         # The last change that traces were checked against, what there was then, and whether all
@@ -88,6 +96,9 @@ class HybridBlock(Block):
         `hybrid_forward` reads are fixed in it. It is made anew for inputs of other shapes, and
         when parameters or children are replaced.
 
+        A block in which shapes depend on values (`np.unique`, `npx.nonzero`), or that computes by
+        NumPy itself, cannot be traced: it goes on operator by operator, as in MXNet.
+
         With `buckets` inputs of any lengths are padded to a few sizes, and outputs cut back; a mask
         comes after the inputs. What follows the block still sees every length: in training, put
         the loss into the block or into an `hn.function` with buckets around both, or let the data
@@ -108,6 +119,7 @@ class HybridBlock(Block):
             raise ParameterError(f"hybridize: there is no backend {backend!r}; XLA compiles all")
         self._buckets = several(buckets) if active and buckets is not None else ()
         self._active = active
+        self._needs_values = False
         self._traced = self._new_traced() if active else None
         self._checked = -1
         # The outermost block is traced with everything in it.
@@ -124,9 +136,17 @@ class HybridBlock(Block):
             self._note_arguments((*args, *masks) if masks else args)
             if self._active and self._op_hooks:
                 return self._run_watched(args)
-            if self._active and not _any_sparse(args) and self._may_be_traced():
+            traceable = self._active and not self._needs_values and not _any_sparse(args)
+            if traceable and self._may_be_traced():
                 assert self._traced is not None
-                return self._traced(*args)
+                try:
+                    return self._traced(*args)
+                except ValuesNeededError:
+                    if masks:
+                        raise
+                self._needs_values = True
+                for child in self._children.values():  # what can be traced still is
+                    child.hybridize()
             if masks:
                 assert isinstance(self._traced, Bucketed)
                 return self._traced.plain(*args)

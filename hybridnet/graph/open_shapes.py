@@ -16,14 +16,14 @@ from hybridnet.ops.core.rules import UNKNOWN
 
 from .dtypes import infer_dtypes
 from .node import Edge, Graph, Node
-from .shapes import infer_shapes, is_known, open_shape
+from .shapes import infer_shapes, is_known, is_untold, open_shape
 
 __all__ = ["has_open_shapes", "settled"]
 
 
 def has_open_shapes(nodes: Sequence[Node]) -> bool:
     """Whether one of the nodes makes an array of sizes that are not known."""
-    return any(open_shape(node) is not None for node in nodes)
+    return any(open_shape(node) is not None or is_untold(node) for node in nodes)
 
 
 def settled(graph: Graph, types: Types) -> Graph:
@@ -46,7 +46,7 @@ def settled(graph: Graph, types: Types) -> Graph:
 
     def change(node: Node, inputs: tuple[Edge, ...]) -> Node:
         shape = shapes.get(Edge(node, 0))
-        if open_shape(node) is None:
+        if open_shape(node) is None and not is_untold(node):
             return node.with_inputs(inputs)
         assert isinstance(node.call, OpCall)
         if not is_known(shape):

@@ -32,7 +32,7 @@ from .node import Edge, Node
 from .subgraph import ControlCall
 from .transform import STATE
 
-__all__ = ["Inference", "infer_call", "infer_shapes", "is_known", "open_shape"]
+__all__ = ["Inference", "infer_call", "infer_shapes", "is_known", "is_untold", "open_shape"]
 
 Shape = tuple[int, ...]
 _T = TypeVar("_T")
@@ -65,6 +65,17 @@ def open_shape(node: Node) -> Shape | None:
     unknown = (UNKNOWN,) if mode.shape else (UNKNOWN, 0)
     found = tuple(UNKNOWN if size in unknown else size for size in shape)
     return found if UNKNOWN in found else None
+
+
+def is_untold(node: Node) -> bool:
+    """Whether a node makes an array of a shape that it was not told, as ``sym.random.normal()``.
+
+    It is of one element then, unless the rest of the graph wants another shape. In NumPy mode the
+    shape () is one.
+    """
+    if node.inputs or not isinstance(node.call, OpCall) or mode.shape:
+        return False
+    return node.call.attrs.get("shape") == () and infer_call(node.call, ())[0].shape == (1,)
 
 
 def infer_shapes(
@@ -126,6 +137,14 @@ class _ShapeInference(Inference[Shape]):
         super().__init__(nodes)
         self.shapes = self.values
         self.dtypes = dtypes
+        self.patient = True
+
+    def run(self) -> None:
+        """Learns what the graph tells; after that, what arrays are that nobody tells of."""
+        super().run()
+        if any(self.shapes[Edge(node, 0)] is None and is_untold(node) for node in self.nodes):
+            self.patient = False
+            super().run()
 
     def learn(self, edge: Edge, shape: Shape | None, where: Node) -> None:
         """Adds what was found out about a value."""
@@ -158,6 +177,9 @@ class _ShapeInference(Inference[Shape]):
         shapes = [self.shapes[edge] for edge in node.inputs]
         known = [shape for shape in shapes if shape is not None]
         if len(known) < len(shapes):
+            return
+        told = not self.patient and self.shapes[Edge(node, 0)] is None
+        if not node.inputs and not told and is_untold(node):
             return
         opened = open_shape(node)
         if opened is not None:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import copyreg
 from abc import abstractmethod
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from hybridnet.base.context import Context
-from hybridnet.base.errors import MXNetError, ShapeError
+from hybridnet.base.errors import ShapeError
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core.methods import FluentMethods
 from hybridnet.runtime.platform.jax_devices import device_of
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.segments.segment import Value
+
+from .lending import lend
 
 __all__ = ["AbstractArray"]
 
@@ -187,16 +189,18 @@ class AbstractArray(FluentMethods):
         """Returns a DLPack capsule of the memory, which must not be written to."""
         return self.__dlpack__()
 
-    def to_dlpack_for_write(self) -> NoReturn:
-        """Is refused: programs that already run read the memory, so nobody else may write to it.
+    def to_dlpack_for_write(self) -> Any:
+        """Returns a DLPack capsule of memory that its holder may write to.
+
+        It waits for the value, which it moves there. What is written to that memory this array then
+        holds, until it is written to itself (``x[:] = ...``), which gives it memory of its own.
+        Nothing orders the writes of others: they must be over before the array is used, and what
+        was recorded with it must have run (`waitall`) before they begin.
 
         Raises:
-            MXNetError: always.
+            MXNetError: it is not on a CPU, or a part of another array.
         """
-        raise MXNetError(
-            "to_dlpack_for_write: an array's memory is never written by others; use "
-            "to_dlpack_for_read, and bring what was changed back with x[:] = nd.from_dlpack(...)"
-        )
+        return lend(self)
 
     def to_jax(self) -> Any:
         """Returns the value as a JAX array, without a copy; later writes here do not change it."""

@@ -19,6 +19,7 @@ __all__ = [
     "changed_by",
     "contexts_differ",
     "not_arrays",
+    "on_first_cpu",
     "record_changing",
     "refused",
     "write_out",
@@ -68,8 +69,11 @@ def write_out(call: Call, outputs: list[Any], out: Any) -> Any:
             raise ShapeError(
                 f"{call.name}: out= must have shape {result.shape}, got {target.shape}"
             )
-        if target.context.computes_on is not result.context.computes_on:
-            raise contexts_differ(call, [result, target])
+        if target.storage.ctx is not result.storage.ctx:
+            moved = on_first_cpu(call, [target, result])
+            if moved is None:
+                raise contexts_differ(call, [result, target])
+            result = moved[1]
         target.replace(result, what)
     return out
 
@@ -108,6 +112,20 @@ def not_arrays(call: Call, inputs: Sequence[Any]) -> ParameterError:
                 "make one with nd.array(...)"
             )
     return ParameterError(f"{call.name}: every input must be an NDArray")
+
+
+def on_first_cpu(call: Call, inputs: Sequence[Any]) -> list[Any] | None:
+    """Returns arrays of several CPU contexts as arrays of the first one's, as MXNet takes them.
+
+    None: one is on another kind of device, or the call overwrites what would be copied, or this is
+    inside a traced function, which has one context.
+    """
+    if call.updates or recorder.current_trace() is not None:
+        return None
+    if any(x.storage.ctx.device_type != "cpu" for x in inputs):
+        return None
+    first = inputs[0].storage.ctx
+    return [x if x.storage.ctx is first else x.as_in_context(first) for x in inputs]
 
 
 def contexts_differ(call: Call, inputs: Sequence[Any]) -> MXNetError:

@@ -29,6 +29,7 @@ from .applying import (
     changed_by,
     contexts_differ,
     not_arrays,
+    on_first_cpu,
     record_changing,
     refused,
     write_out,
@@ -189,7 +190,10 @@ class NDArray(ViewMethods):
                 storage = x._storage
                 if storage.ctx is not ctx:
                     if found:
-                        raise contexts_differ(call, inputs)
+                        moved = on_first_cpu(call, inputs)
+                        if moved is None:
+                            raise contexts_differ(call, inputs)
+                        return cls.apply_call(call, moved, scalars)
                     ctx = storage.ctx
                 found.append(x._type)
                 if recording:

@@ -2,12 +2,12 @@
 
 Memory that comes in is only read: the first write to the array gives it memory of its own. Memory
 that goes out (`NDArray.__dlpack__`, `NDArray.to_jax`) is never written to or taken back while
-somebody holds it.
+somebody holds it; `NDArray.to_dlpack_for_write` alone gives out memory that others may write to.
 """
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -123,9 +123,9 @@ def to_dlpack_for_read(data: NDArray) -> Any:
     return data.to_dlpack_for_read()
 
 
-def to_dlpack_for_write(data: NDArray) -> NoReturn:
-    """Is refused; see `NDArray.to_dlpack_for_write`."""
-    data.to_dlpack_for_write()
+def to_dlpack_for_write(data: NDArray) -> Any:
+    """Returns a DLPack capsule of an array's memory; see `NDArray.to_dlpack_for_write`."""
+    return data.to_dlpack_for_write()
 
 
 class _Capsule:

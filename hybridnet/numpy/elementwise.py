@@ -8,9 +8,12 @@ from typing import Any, Final
 
 import numpy as onp
 
+from hybridnet import tape
+from hybridnet.base.errors import DTypeError
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.documentation import documentation
 from hybridnet.ops.core.handle import Arithmetic, Operand, binary
+from hybridnet.runtime.record import recorder
 from hybridnet.util import check_ufunc_options
 
 from .calls import apply, merge, operand
@@ -38,6 +41,8 @@ _SYNONYMS: Final = {
     "deg2rad": "radians",
     "rad2deg": "degrees",
 }
+#: Of these, what MXNet writes into bool arrays only.
+_TESTS: Final = frozenset({"isnan", "isinf", "isfinite", "isposinf", "isneginf"})
 _COMMUTATIVE: Final = "add multiply maximum minimum hypot bitwise_and bitwise_or bitwise_xor lcm"
 _REVERSIBLE: Final = "subtract true_divide mod power arctan2 copysign ldexp"
 #: Name of a function of two operands -> operator, form with a number on the right, on the left.
@@ -67,9 +72,12 @@ def _check_options(name: str, options: dict[str, Any]) -> Any:
 def _unary(public: str, name: str) -> Callable[..., Any]:
     row = f"_npi_{name}"
     plain = getattr(onp, public)
+    is_test = public in _TESTS
 
     def function(x: Any, out: Any = None, **kwargs: Any) -> Any:
         where = _check_options(public, kwargs)
+        if is_test and out is not None and out.dtype != onp.bool_:
+            raise DTypeError(f"np.{public}: out must be bool, got {out.dtype}")
         if isinstance(x, (int, float)) and out is None:
             return plain(x)
         if where is True:
@@ -171,9 +179,11 @@ def nan_to_num(
 
     Args:
         x: an array.
-        copy: False changes `x` itself.
+        copy: False changes `x` itself, but where a hybridized block is recorded for its gradient.
         nan, posinf, neginf: what is put in the place of each.
         kwargs: none.
     """
     attrs = {"nan": nan, "posinf": posinf, "neginf": neginf}
-    return apply("_npi_nan_to_num", x, out=None if copy else x, **attrs)
+    # While a traced function is recorded nothing can be changed in place.
+    in_place = not (copy or (tape.state.recording and recorder.current_trace() is not None))
+    return apply("_npi_nan_to_num", x, out=x if in_place else None, **attrs)

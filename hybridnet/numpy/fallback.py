@@ -13,7 +13,7 @@ import numpy as onp
 
 from hybridnet import tape
 from hybridnet.base.dtype import CODE_OF
-from hybridnet.base.errors import GraphError, MXNetError
+from hybridnet.base.errors import MXNetError, ValuesNeededError
 from hybridnet.base.unsupported import NotSupportedError
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.handle import Operand
@@ -34,7 +34,7 @@ _NAMES: Final = (
     "setxor1d signbit size spacing take_along_axis trapz tril_indices_from trim_zeros "
     "triu_indices_from union1d unpackbits unwrap vander"
 )
-_LINALG_NAMES: Final = "cond eig eigvals lstsq matrix_power matrix_rank multi_dot qr"
+_LINALG_NAMES: Final = "cond lstsq matrix_power matrix_rank multi_dot qr"
 
 #: What NumPy 2 calls functions that it has renamed, or how they are computed now.
 _CURRENT: Final[dict[str, Callable[..., Any]]] = {
@@ -76,7 +76,7 @@ def on_host(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         args, kwargs: its arguments; arrays may be nested in lists, tuples and dicts.
 
     Raises:
-        GraphError: there is a symbol among them, or this is inside a traced function.
+        ValuesNeededError: there is a symbol among them, or this is inside a traced function.
         MXNetError: an argument is on autograd's tape, where its gradient would be lost.
     """
     name = getattr(func, "__name__", str(func))
@@ -84,7 +84,7 @@ def on_host(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     if given and (
         recorder.current_trace() is not None or any(not isinstance(x, NDArray) for x in given)
     ):
-        raise GraphError(
+        raise ValuesNeededError(
             f"np.{name}: runs on the host, and cannot be part of a graph (a symbol, a traced "
             "function, a hybridized block); call it on arrays outside"
         )
@@ -126,25 +126,6 @@ FALLBACKS: Final[dict[str, Callable[..., Any]]] = {
 }
 
 
-def _real(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function of LAPACK's with the real parts of its results, in the dtype given."""
-
-    @functools.wraps(func)
-    def function(a: Any) -> Any:
-        host = onp.asarray(a)
-        made = func(host)
-        parts = [
-            part.real.astype(host.dtype) for part in (made if isinstance(made, tuple) else [made])
-        ]
-        return tuple(parts) if isinstance(made, tuple) else parts[0]
-
-    return function
-
-
 LINALG_FALLBACKS: Final[dict[str, Callable[..., Any]]] = {
-    name: _fallback(
-        name,
-        _real(getattr(onp.linalg, name)) if name.startswith("eig") else getattr(onp.linalg, name),
-    )
-    for name in _LINALG_NAMES.split()
+    name: _fallback(name, getattr(onp.linalg, name)) for name in _LINALG_NAMES.split()
 }

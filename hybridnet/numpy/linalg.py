@@ -17,7 +17,9 @@ from .fallback import LINALG_FALLBACKS
 __all__ = [
     "cholesky",
     "det",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "inv",
     "norm",
@@ -83,6 +85,16 @@ def inv(a: Any) -> Any:
 def svd(a: Any) -> tuple[Any, ...]:
     """Returns u, s and vt of ``a = u @ diag(s) @ vt``, with as many columns as the shorter side."""
     return tuple(apply_all("_npi_svd", a))
+
+
+def eig(a: Any) -> tuple[Any, ...]:
+    """Returns eigenvalues and eigenvectors, as columns, of square matrices: their real parts."""
+    return tuple(apply_all("_npi_eig", a))
+
+
+def eigvals(a: Any) -> Any:
+    """Returns eigenvalues of square matrices: their real parts."""
+    return apply("_npi_eigvals", a)
 
 
 def eigh(a: Any, UPLO: str = "L") -> tuple[Any, ...]:

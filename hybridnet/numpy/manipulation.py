@@ -332,15 +332,23 @@ def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) ->
     return apply("_npi_pad", x, pad_width=tuple(widths), mode=mode, **kwargs)
 
 
-def _positions(name: str, obj: Any, size: int) -> list[int]:
-    """Returns positions, given as a number, a slice or an array, counted from the start."""
+def _positions(name: str, obj: Any, size: int, end: int = 0) -> list[int]:
+    """Returns positions, given as a number, a slice or an array, counted from the start.
+
+    Args:
+        name: the function, for the message.
+        obj: as it was given.
+        size: of the axis.
+        end: 1 where the position behind the last part is one, too.
+    """
     if isinstance(obj, slice):
         return list(range(*obj.indices(size)))
     host = onp.asarray(obj.asnumpy() if isinstance(obj, NDArray) else obj)
     found = [int(position) for position in host.reshape(-1)]
-    if any(not -size <= value < size for value in found):
-        raise IndexError(f"{name}: positions must be from {-size} to {size - 1}, got {found}")
-    return [value % size for value in found]
+    last = size - 1 + end
+    if any(not -size <= value <= last for value in found):
+        raise IndexError(f"{name}: positions must be from {-size} to {last}, got {found}")
+    return [value + size if value < 0 else value for value in found]
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
@@ -348,13 +356,17 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 
     Args:
         arr: the array.
-        obj: the positions of the parts: a number, a slice or an array.
+        obj: the positions of the parts: a number, a slice, a list or an array. Of an array those
+            that are not from 0 up to the size of the axis are passed over, as in MXNet.
         axis: along which; None for the flattened array.
     """
     arr = operand(arr) if axis is not None else ravel(arr)
     axis = (axis or 0) % max(len(shape_of("delete", arr)), 1)
     size = arr.shape[axis]
-    gone = set(_positions("delete", obj, size))
+    if isinstance(obj, NDArray):
+        gone = {int(position) for position in obj.asnumpy().reshape(-1)}
+    else:
+        gone = set(_positions("delete", obj, size))
     kept = tuple(position for position in range(size) if position not in gone)
     return apply("_npi_delete_parts", arr, kept=kept, axis=axis)
 
@@ -365,28 +377,25 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     Args:
         arr: the array.
         obj: before which positions: a number, a slice or an array.
-        values: what is put in; it broadcasts to the parts.
+        values: what is put in. At several positions it broadcasts to the parts there. At a single
+            one it is as many parts as it has along the axis: its first axis, where `obj` is a
+            number, or the same axis, where it is an array of one.
         axis: along which; None for the flattened array.
     """
     arr = operand(arr) if axis is not None else ravel(arr)
-    axis = (axis or 0) % max(len(shape_of("insert", arr)), 1)
+    rank = len(shape_of("insert", arr))
+    axis = (axis or 0) % max(rank, 1)
     size = arr.shape[axis]
     single = isinstance(obj, (int, onp.integer))
-    places = _positions("insert", obj, size + 1) if not single else [obj + size if obj < 0 else obj]
+    places = _positions("insert", [obj] if single else obj, size, end=1)
     values = values if isinstance(values, Operand) else operand(values)
-    if single:  # one part: an array of values fills it, or makes as many parts, as in NumPy
-        rank = len(arr.shape)
-        if rank == 1:
-            values, places = ravel(values), places * max(values.size, 1)
-        elif values.ndim == rank - 1:
-            values = expand_dims(values, axis)
-        elif values.ndim == rank:
-            places = places * values.shape[axis]
+    if values.ndim < rank:
+        values = reshape(values, (1,) * (rank - values.ndim) + tuple(values.shape))
+    if single:
+        values = moveaxis(values, 0, axis)
+    if len(places) == 1:
+        places *= values.shape[axis]
     order = sorted(range(len(places)), key=places.__getitem__)
-    if (
-        order != list(range(len(places)))
-        and values.ndim
-        and values.shape[axis - len(arr.shape)] > 1
-    ):
-        values = apply("_npi_take", values, order, axis=axis - len(arr.shape))
+    if order != list(range(len(places))) and values.shape[axis] > 1:
+        values = apply("_npi_take", values, order, axis=axis)
     return apply("_npi_insert_tensor", arr, values, places=tuple(sorted(places)), axis=axis)

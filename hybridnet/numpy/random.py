@@ -16,6 +16,7 @@ from hybridnet.ops.core import registry
 from hybridnet.ops.core.handle import Operand
 
 from .calls import apply, dimensions, dtype_name, operand
+from .limits import check_number, watched
 from .multiarray import array, ndarray
 
 __all__ = [
@@ -45,35 +46,6 @@ __all__ = [
 _SPELLED: Final = {"shape": "alpha"}
 
 
-#: Distribution -> the numbers that must be above 0, or may be 0 as well.
-_POSITIVE: Final[dict[str, tuple[str, ...]]] = {
-    "beta": ("a", "b"),
-    "chisquare": ("df",),
-    "gamma": ("shape", "scale"),
-    "pareto": ("a",),
-    "powerd": ("a",),
-    "weibull": ("a",),
-}
-_NOT_NEGATIVE: Final[dict[str, tuple[str, ...]]] = {
-    "exponential": ("scale",),
-    "gumbel": ("scale",),
-    "logistic": ("scale",),
-    "lognormal": ("sigma",),
-    "normal": ("scale",),
-    "rayleigh": ("scale",),
-}
-
-
-def _check_number(name: str, key: str, value: float) -> None:
-    """Raises ParameterError where a number is no parameter of a distribution."""
-    strict = key in _POSITIVE.get(name, ())
-    if (strict and not value > 0) or (key in _NOT_NEGATIVE.get(name, ()) and not value >= 0):
-        bound = ">" if strict else ">="
-        raise ParameterError(
-            f"np.random.{name.removesuffix('d')}: {key} must be {bound} 0, got {value:g}"
-        )
-
-
 class Random:
     """The functions, for one kind of operand.
 
@@ -101,16 +73,19 @@ class Random:
         given = ""
         for number, (key, value) in enumerate(params.items(), 1):
             if isinstance(value, (Operand, onp.ndarray, list, tuple)):
-                inputs.append(operand(value))
+                params[key] = operand(value)
+                inputs.append(params[key])
                 given += str(number)
             else:
-                _check_number(name, key, float(value))
-                attrs[_SPELLED.get(key, key)] = float(value)
+                attrs[_SPELLED.get(key, key)] = check_number(name, key, float(value))
         attrs |= {"given": given, "size": dimensions(size, None), "dtype": dtype_name(dtype)}
         if out is not None and not inputs:
             attrs["size"], ctx = out.shape, out.context
             attrs["dtype"] = attrs["dtype"] or onp.dtype(out.dtype).name
-        return self._call(f"_npi_{name}", inputs, attrs, ctx, out)
+        if out is None or not inputs:
+            return watched(name, params, self._call(f"_npi_{name}", inputs, attrs, ctx, out))
+        drawn = watched(name, params, self._call(f"_npi_{name}", inputs, attrs, ctx))
+        return apply("_np_copy", drawn, out=out)
 
     def _call(
         self, name: str, inputs: list[Any], attrs: dict[str, Any], ctx: Any = None, out: Any = None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hybridnet import ndarray as nd
-from hybridnet.base.errors import GraphError
+from hybridnet.base.errors import ValuesNeededError
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.platform.jax_devices import num_devices
 from hybridnet.runtime.record import recorder
@@ -49,10 +49,10 @@ def constraint_check(input: Any, msg: str = "Constraint violated.") -> Any:
 
     Raises:
         ValueError: some element is 0; the message is `msg`.
-        GraphError: this is a symbol, or inside a traced function.
+        ValuesNeededError: this is a symbol, or inside a traced function.
     """
     if not isinstance(input, NDArray) or recorder.current_trace() is not None:
-        raise GraphError(
+        raise ValuesNeededError(
             "npx.constraint_check: reads values, which a graph does not have; call it on arrays "
             "outside"
         )

@@ -10,6 +10,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 from hybridnet.numpy.calls import apply, dimensions, dtype_name, operand
+from hybridnet.numpy.limits import check_number, watched
 from hybridnet.numpy.multiarray import ndarray
 from hybridnet.numpy.random import normal, uniform
 from hybridnet.ops.core import registry
@@ -52,7 +53,8 @@ def bernoulli(
         out: an array for the result.
 
     Raises:
-        ParameterError: neither or both of `prob` and `logit` are given.
+        ParameterError: neither or both of `prob` and `logit` are given, or `prob` is not from 0
+            to 1; of an array that is told where what was drawn is read.
     """
     if (prob is None) == (logit is None):
         raise ParameterError("npx.random.bernoulli: needs either prob or logit")
@@ -60,10 +62,15 @@ def bernoulli(
     attrs: dict[str, Any] = {"is_logit": prob is None, "dtype": dtype_name(dtype)}
     attrs["size"] = dimensions(size, None)
     if isinstance(chance, (int, float)):
+        if prob is not None:
+            check_number("bernoulli", "prob", prob)
         op = registry.get("_npi_bernoulli")
         attrs |= {"prob": float(chance)}
         return ndarray.apply_operator(op, (), attrs, out=out, ctx=ctx)
-    return apply("_npi_bernoulli", operand(chance), out=out, array=True, **attrs)
+    chance = operand(chance)
+    drawn = apply("_npi_bernoulli", chance, array=True, **attrs)
+    drawn = watched("bernoulli", {} if prob is None else {"prob": chance}, drawn)
+    return drawn if out is None else apply("_np_copy", drawn, out=out)
 
 
 def normal_n(

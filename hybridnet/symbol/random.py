@@ -65,7 +65,7 @@ def _draw(
 _ARGUMENTS: Final = """Args:
     low, high, loc, ...: numbers, or all symbols: then `shape` numbers are drawn for each set of
         their elements.
-    shape: of the result; default (1,).
+    shape: of the result; default the one that the rest of the graph wants, or (1,).
     dtype: float32 by default.
     kwargs: ``name`` and ``attr`` of the node; `ctx`, which saved symbols hold.
 """
@@ -99,7 +99,12 @@ def multinomial(
 
 
 def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, **kwargs: Any) -> Symbol:
-    """Draws an array of the given dimensions from the normal distribution."""
+    """Draws an array of the given dimensions from the normal distribution.
+
+    Without dimensions it has the shape that the rest of the graph wants. Symbols given by other
+    names are passed over, as in MXNet.
+    """
+    kwargs = {key: value for key, value in kwargs.items() if not isinstance(value, Symbol)}
     drawn: Symbol = normal(loc, scale, shape or None, dtype, **kwargs)
     return drawn
 

@@ -353,13 +353,22 @@ def test_contexts_and_copies_between_them():
     assert nd.zeros(2).context == cpu(0)
 
 
-def test_arrays_of_two_contexts_do_not_mix():
-    x, y = nd.zeros(2), nd.zeros(2, ctx=cpu(1))
-    message = r"broadcast_add: .* one context, got cpu\(0\), cpu\(1\); move them with as_in_context"
-    with pytest.raises(MXNetError, match=message):
-        x + y
-    with pytest.raises(MXNetError, match="must be on one context"):
-        nd.broadcast_add(x, x, out=y)
+def test_arrays_of_two_cpus_meet_on_the_first_ones():
+    x, y = nd.ones(2), nd.ones(2, ctx=cpu(1))
+    x.attach_grad()
+    y.attach_grad()
+    with autograd.record():
+        z = y * 2 + x
+    z.backward()
+    assert z.context == cpu(1)
+    assert z.asnumpy().tolist() == [3, 3]
+    assert (x.grad.context, y.grad.context) == (cpu(0), cpu(1))
+    assert (x.grad.asnumpy() + y.grad.asnumpy()).tolist() == [3, 3]
+    message = r"sgd_mom_update: .* one context, got cpu\(0\), cpu\(0\), cpu\(1\); move them"
+    with pytest.raises(MXNetError, match=message):  # what is overwritten stays where it is
+        nd.sgd_mom_update(x, x, y, lr=0.1, out=x)
+    nd.broadcast_add(x, x, out=y)
+    assert y.context == cpu(1) and y.asnumpy().tolist() == [2, 2]
 
 
 def test_a_context_that_is_not_there():

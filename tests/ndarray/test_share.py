@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hybridnet import autograd, cpu, nd
+from hybridnet import autograd, cpu, gluon, nd
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError
 
 
@@ -216,3 +216,38 @@ def test_a_round_trip_keeps_the_memory():
     assert pointer(nd.from_dlpack(x)) == pointer(x)
     assert pointer(nd.from_jax(x.to_jax())) == pointer(x)
     assert nd.from_dlpack(nd.empty((0, 3))).shape == (0, 3)
+
+
+def test_memory_is_lent_for_writing():
+    torch = pytest.importorskip("torch")
+    x = nd.array(np.arange(6.0).reshape(2, 3)) * 2
+    y = x + 1  # recorded before
+    lent = torch.from_dlpack(x.to_dlpack_for_write())
+    lent[1, 2] = 100
+    assert x.asnumpy()[1, 2] == 100
+    assert (x * 2).asnumpy()[1, 2] == 200
+    assert y.asnumpy()[1, 2] == 11
+    update_in_place(x)  # the array has memory of its own from now on
+    assert lent[1, 2] == 100
+    lent[0, 0] = -5
+    assert x.asnumpy()[0, 0] != -5
+
+
+def test_what_is_lent_for_writing_is_no_constant(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setenv("HYBRIDNET_HOST", "off")
+    net = gluon.nn.Dense(512, in_units=512, use_bias=False)
+    net.initialize("ones")
+    net.hybridize()
+    lent = torch.from_dlpack(nd.to_dlpack_for_write(net.weight.data()))
+    x = nd.ones((1, 512))
+    for _ in range(40):
+        net(x).wait_to_read()
+    lent[:] = 2
+    assert net(x).asnumpy()[0, 0] == 1024
+
+
+def test_parts_are_not_lent_for_writing():
+    x = nd.zeros((3, 2))
+    with pytest.raises(MXNetError, match="needs a whole array on a CPU"):
+        x[1].to_dlpack_for_write()

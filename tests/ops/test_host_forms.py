@@ -16,8 +16,10 @@ from hybridnet.ops.core.registry import REGISTRY, get
 from hybridnet.ops.host.functions import FUNCTIONS
 from hybridnet.ops.host.namespace import NoHostForm, on_host
 from hybridnet.ops.host.namespace import jax as array_jax
+from hybridnet.ops.host.namespace import jnp as array_jnp
 from hybridnet.ops.host.namespace import lax as array_lax
 from hybridnet.ops.host.traced import plain, vjp
+from hybridnet.runtime.programs.cache import cache
 
 _CASES, _ = load()
 _OPERATORS = sorted({get(case.op).name for case in _CASES.values() if case.op in REGISTRY})
@@ -286,3 +288,84 @@ def test_powers_of_e_are_right_to_a_unit_in_the_last_place():
     found = on_host(FUNCTIONS, get("exp").bind({})[0].evaluate, [x], [])[0]
     assert found.dtype == np.float32
     assert (abs(found - exact) / np.spacing(exact.astype("float32"))).max() <= 0.5001
+
+
+def test_sums_of_float16_are_rounded_once():
+    x = nd.ones((3000,), dtype="float16")
+    assert nd.sum(x).asscalar() == 3000
+    assert nd.mean(x).asscalar() == 1
+    assert nd.norm(x * 300).asscalar() == np.float16(300 * 3000**0.5)
+    assert x.as_np_ndarray().cumsum().asnumpy()[-1] == 3000
+    np.testing.assert_allclose(nd.softmax(x).asnumpy().astype("float64").sum(), 1, rtol=1e-2)
+    bias = nd.zeros((1,), dtype="float16")
+    bias.attach_grad()
+    with autograd.record():
+        y = nd.broadcast_add(x, bias)
+    y.backward()
+    assert bias.grad.asscalar() == 3000
+
+
+def test_what_is_new_in_float16_is_not_compiled():
+    before = cache.statistics().compilations
+    for n in range(2, 6):
+        x = nd.array(np.arange(n), dtype="float16")
+        x.attach_grad()
+        with autograd.record():
+            y = (nd.exp(x) * x).sum()
+        y.backward()
+        x.grad.wait_to_read()
+    assert cache.statistics().compilations == before
+
+
+_ORDERS = [None, 0, 1, 2, 3.5, np.inf, -np.inf]
+_MATRIX_ORDERS = ["fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize(
+    ("order", "axis"), [(o, 1) for o in _ORDERS] + [(o, (2, 0)) for o in _MATRIX_ORDERS]
+)
+def test_norms_are_numpys(order, axis, keepdims):
+    x = np.random.default_rng(0).normal(size=(3, 2, 4))
+    made = on_host(FUNCTIONS, lambda: array_jnp.linalg.norm(x, order, axis, keepdims))
+    np.testing.assert_allclose(made, np.linalg.norm(x, order, axis, keepdims))
+
+
+def _symmetric(x):
+    return x + x.mT
+
+
+_FACTORIZATIONS = {
+    "solve": (lambda a, b: array_jnp.linalg.solve(a, b), [(2, 3, 3), (2, 3, 2)]),
+    "solve one": (lambda a, b: array_jnp.linalg.solve(a, b), [(3, 3), (3,)]),
+    "eigh": (lambda a: tuple(array_jnp.linalg.eigh(_symmetric(a))), [(2, 3, 3)]),
+    "svd tall": (lambda a: tuple(array_jnp.linalg.svd(a, full_matrices=False)), [(2, 4, 3)]),
+    "svd wide": (lambda a: tuple(array_jnp.linalg.svd(a, full_matrices=False)), [(3, 4)]),
+    "singular values": (lambda a: array_jnp.linalg.svd(a, compute_uv=False), [(4, 3)]),
+    "pinv": (lambda a: array_jnp.linalg.pinv(a, rtol=np.float64(1e-12)), [(2, 4, 3)]),
+    "norm": (lambda a: array_jnp.linalg.norm(a, 3.0, 1), [(3, 4)]),
+}
+
+
+@pytest.mark.parametrize("name", _FACTORIZATIONS)
+def test_gradients_of_factorizations_are_those_of_jax(name):
+    function, shapes = _FACTORIZATIONS[name]
+    draw = np.random.default_rng(3)
+    inputs = [draw.normal(size=shape) for shape in shapes]
+    made, pull_back = vjp(function, *inputs)
+    several = isinstance(made, (tuple, list))
+    hosts = [np.asarray(plain(one)) for one in (made if several else [made])]
+    with jax.enable_x64(True):
+        expected, pull_back_jax = jax.vjp(function, *map(jax.numpy.asarray, inputs))
+        theirs = [np.asarray(one) for one in (expected if several else [expected])]
+        # Vectors may have the other sign, and their gradients with them.
+        signs = [np.sign(ours * other) for ours, other in zip(hosts, theirs, strict=True)]
+        grads = [draw.normal(size=one.shape) for one in hosts]
+        turned = [g * s for g, s in zip(grads, signs, strict=True)]
+        back = pull_back_jax(
+            tuple(map(jax.numpy.asarray, turned)) if several else jax.numpy.asarray(turned[0])
+        )
+    for ours, other in zip(hosts, theirs, strict=True):
+        np.testing.assert_allclose(abs(ours), abs(other), rtol=1e-9, atol=1e-9)
+    for ours, other in zip(pull_back(grads if several else grads[0]), back, strict=True):
+        np.testing.assert_allclose(ours, other, rtol=1e-7, atol=1e-9)

@@ -275,3 +275,56 @@ def test_recorded_draws_are_reproducible():
 
     for one, other in zip(draw(), draw(), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("rate", [0.05, 10, 79, 81, 1e4])
+def test_counts_of_any_rate_are_poissons(rate):
+    samples = run_op("_random_poisson", lam=rate, shape=(_COUNT,), dtype="float64")[0]
+    assert _chi_square(samples, stats.poisson(rate)) > _LEAST
+
+
+def test_counts_of_many_rates_at_once():
+    rates = np.array([0, 0.5, 30, 300, np.inf, np.nan, -1])
+    samples = run_op("_sample_poisson", rates, shape=(_COUNT,), dtype="float64")[0]
+    assert not samples[0].any()
+    for row, rate in zip(samples[1:4], rates[1:4], strict=True):
+        assert _chi_square(row, stats.poisson(rate)) > _LEAST
+    assert np.isposinf(samples[4]).all()
+    assert np.isnan(samples[5:]).all()
+
+
+@pytest.mark.parametrize(("low", "high"), [(-7, 4), (0, 1), (2**40, 2**40 + 3), (-(2**63), 2**62)])
+def test_whole_numbers_are_within_their_limits(low, high):
+    samples = run_op("_npi_random_randint", low=low, high=high, size=(_COUNT,))[0]
+    assert samples.dtype == np.int64
+    assert samples.min() >= low
+    assert samples.max() < high
+    if high - low > 2**60:  # thirds of so many are as likely
+        thirds = [3 * (number - low) // (high - low) for number in samples.tolist()]
+        assert stats.chisquare(np.bincount(thirds)).pvalue > _LEAST
+
+
+@pytest.mark.parametrize(("range_max", "shape"), [(1000, (3, 40)), (5, (2, 5)), (10**9, (1, 4))])
+def test_unique_classes_are_told_with_the_number_of_draws(range_max, shape):
+    classes, tries = run_op("_sample_unique_zipfian", range_max=range_max, shape=shape)[:2]
+    assert classes.shape == shape
+    assert classes.dtype == tries.dtype == np.int64
+    assert classes.min() >= 0
+    assert classes.max() < range_max
+    for row, count in zip(classes, tries, strict=True):
+        assert len(set(row.tolist())) == shape[1]
+        assert count >= shape[1]
+
+
+def test_unique_classes_follow_zipfs_law():
+    classes, tries = run_op("_sample_unique_zipfian", range_max=20, shape=(4000, 1))[:2]
+    assert (tries == 1).all()
+    numbers = np.arange(20)
+    chances = np.log((numbers + 2) / (numbers + 1)) / np.log(21)
+    found = np.bincount(classes.reshape(-1), minlength=20)
+    assert stats.chisquare(found, chances * 4000).pvalue > _LEAST
+
+
+def test_more_classes_than_there_are_cannot_differ():
+    with pytest.raises(ParameterError, match="of 3 classes no 4 different ones"):
+        run_op("_sample_unique_zipfian", range_max=3, shape=(1, 4))

@@ -23,7 +23,7 @@ from hybridnet.ops.host.namespace import NoHostForm, on_host
 __all__ = ["Answer", "answers"]
 
 Array = np.ndarray[Any, Any]
-_TOLERANCE: Final = {"float64": 3e-7, "float32": 1e-4}
+_TOLERANCE: Final = {"float64": 3e-7, "float32": 1e-4, "float16": 5e-3}
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,6 @@ def _calls(cases: Sequence[Case], gradient: bool) -> Iterator[tuple[Case, Call, 
             types = _types(call, inputs)
         except MXNetError:
             continue
-        dtypes = {np.dtype(x.dtype) for x in (*inputs, *types)}
-        if np.dtype(np.float16) in dtypes:
-            continue  # programs with float16 are XLA's
         made: Call = call
         if gradient:
             wanted = tuple(i for i, x in enumerate(inputs) if x.dtype.kind == "f")

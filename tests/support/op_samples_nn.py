@@ -154,6 +154,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     },
     **{key: value for kind, params in _DRAW.items() for key, value in _drawn(kind, params).items()},
     "_random_randint": [sample(low=-3, high=9, shape=(2, 3)), sample(low=0, high=2, dtype="int64")],
+    "_sample_unique_zipfian": [Sample((), {"range_max": 9, "shape": (2, 3)}, outputs=2)],
     "_sample_multinomial": [sample(np.array([[0.2, 0.8], [0.5, 0.5]]), skip=[0], shape=(3,))],
     "_shuffle": [sample(_CUBE)],
     "_view": [

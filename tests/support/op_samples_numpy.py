@@ -178,6 +178,14 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         sample(np.array([1, 3, 1], np.int32), size=5),
         sample(np.array([1, 3, 1], np.int32), _X[0], has_weights=True, size=4),
     ],
+    "_npi_boolean_mask_assign_scalar": [
+        sample(_CUBE, _X > 0, skip=[1], value=0.5),
+        sample(_CUBE, np.arange(4) > 1, skip=[1], value=2.0, start_axis=2),
+    ],
+    "_npi_boolean_mask_assign_tensor": [
+        sample(_X, _X > 0, np.array(0.3), skip=[1]),
+        sample(_CUBE, np.array([True, False, True]), _CUBE[:, 1:], skip=[1], start_axis=1),
+    ],
     "_npi_delete_parts": [sample(_CUBE, kept=(0, 2), axis=1)],
     "_npi_insert_tensor": [sample(_CUBE, _X[:, :1, None], places=(0, 2, 2), axis=1)],
     "_npi_cholesky": [sample(_STACK @ np.swapaxes(_STACK, 1, 2))],
@@ -186,6 +194,8 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     "_npi_svd": [_outputs(3, _CUBE)],
     "_npi_eigh": [_outputs(2, _STACK), _outputs(2, _STACK, UPLO="U")],
     "_npi_eigvalsh": [sample(_STACK)],
+    "_npi_eig": [_outputs(2, _STACK)],
+    "_npi_eigvals": [sample(_STACK), sample(_MATRIX)],
     "_npi_solve": [sample(_STACK, _CUBE[:, :, :2]), sample(_MATRIX, _X[0])],
     "_npi_pinv": [sample(_CUBE, np.array(1e-10), skip=[1])],
     "_npi_pinv_scalar_rcond": [sample(_X)],

@@ -22,7 +22,7 @@ from ..host.namespace import jnp
 from .alternatives import differentiating
 from .call import Arrays, Backward, Call, Types, only
 
-__all__ = ["CASTS", "BackwardCall", "VjpCall", "vjp_call", "vjp_gradient"]
+__all__ = ["CASTS", "FLAT", "BackwardCall", "VjpCall", "vjp_call", "vjp_gradient"]
 
 _made: Final[weakref.WeakValueDictionary[Any, VjpCall]] = weakref.WeakValueDictionary()
 
@@ -149,6 +149,9 @@ def vjp_gradient(back: Backward) -> list[Any]:
     return back.placed(wanted, back.apply(call, operands, back.scalars))
 
 
+#: Names of calls without a slope between whole numbers, as remainders are: their gradients with
+#: respect to those are 0, as in MXNet.
+FLAT: Final[set[str]] = set()
 #: Makes the call that casts to a dtype, by its name; the row that has it says how.
 CASTS: Final[list[Callable[[str], Call]]] = []
 
@@ -167,6 +170,8 @@ def _of_whole_numbers(back: Backward) -> list[Any]:
         return none
     if any(is_float(kind.dtype) for kind in types):  # they are masks or positions beside floats
         return none
+    if back.call.name in FLAT:
+        return back.placed(wanted, [back.inputs[i].zeros_like() for i in wanted])
     floats = [
         tensor_type(kind.shape, FLOAT64) if i in wanted else kind for i, kind in enumerate(types)
     ]

@@ -28,6 +28,7 @@ from .rules import (
     check_same_shape,
     promote_types,
     refuse_bool,
+    refuse_bools,
     same_type,
     scalar_dtype,
     unify,
@@ -107,7 +108,7 @@ def unary(
         aliases: other names.
         integers: whether `function` keeps integers as they are; otherwise they are computed in
             float64 and truncated, as in MXNet.
-        booleans: whether bool arrays are accepted.
+        booleans: whether bool arrays are accepted; of two arrays, whether both may be bool.
         gradient: the rule; default `jax.vjp`.
         no_gradient: why there is none.
         output_names: the name of the output in saved symbols.
@@ -145,7 +146,7 @@ def elemwise(
 
     Arguments are those of `unary`; `function` may return bool, which becomes 0 and 1.
     """
-    numeric = refuse_bool(name)
+    numeric = refuse_bools(name)
 
     def lowering(lhs: Any, rhs: Any) -> Any:
         lhs, rhs = promoted(lhs, rhs)
@@ -206,7 +207,7 @@ def broadcast(
         name,
         aliases=aliases,
         infer=infer,
-        check=None if booleans else refuse_bool(name),
+        check=None if booleans else refuse_bools(name),
         gradient=None if gradient is None else without_broadcasting,
         no_gradient=no_gradient,
         doc=f"{doc}\n\nThe shapes broadcast as in NumPy.",

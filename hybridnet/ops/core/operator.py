@@ -13,7 +13,13 @@ import numpy as np
 
 from hybridnet.base.attrs import HostScalar, Param, parse_params
 from hybridnet.base.dtype import is_float, promote
-from hybridnet.base.errors import DTypeError, GraphError, MXNetError, ParameterError, ShapeError
+from hybridnet.base.errors import (
+    DTypeError,
+    MXNetError,
+    ParameterError,
+    ShapeError,
+    ValuesNeededError,
+)
 from hybridnet.base.tensor_type import TensorType
 
 from ..host.namespace import NoHostForm, by_jax
@@ -173,10 +179,10 @@ class Operator:
         return {**given, **{name: self.sizes[name](inputs, call.attrs) for name in unknown}}
 
     def require_sizes(self, attrs: Mapping[str, Any]) -> None:
-        """Raises GraphError where a size is missing that a graph has no values to tell it by."""
+        """Raises ValuesNeededError where a size is missing that only values tell."""
         for name in self.sizes:
             if attrs.get(name) is None:
-                raise GraphError(
+                raise ValuesNeededError(
                     f"{self.name}: the shape of the result depends on the values of the inputs, "
                     f"which a graph (a symbol, a traced function, a hybridized block) does not "
                     f"have; give {name}=, the number of elements, or call it on arrays outside"

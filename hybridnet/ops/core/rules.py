@@ -27,6 +27,7 @@ __all__ = [
     "reduced_axes",
     "reduced_shape",
     "refuse_bool",
+    "refuse_bools",
     "same_type",
     "scalar_dtype",
     "unify",
@@ -76,6 +77,17 @@ def refuse_bool(name: str) -> Callable[..., None]:
                     f"{name}: inputs must be numeric, got {got}; cast the bool array first, "
                     "for example with x.astype('float32')"
                 )
+
+    return check
+
+
+def refuse_bools(name: str) -> Callable[..., None]:
+    """Returns a check that the inputs are not all bool: beside a number bool becomes one."""
+    refuse = refuse_bool(name)
+
+    def check(*types: TensorType, **_: Any) -> None:
+        if all(type_.dtype == BOOL for type_ in types):
+            refuse(*types)
 
     return check
 

@@ -56,6 +56,9 @@ class Convolution:
             raise NoHostForm("conv_general_dilated of this kind")
         given, kernel, result = dimension_numbers
         axes = "".join(axis for axis in given if axis not in "NC")
+        self._dtype = x.dtype
+        if x.dtype == np.float16:  # sums of products, as in `half`
+            x, w = x.astype(np.float32), w.astype(np.float32)
         self._order = [given.index(axis) for axis in f"N{axes}C"]
         self._kernel_order = [kernel.index(axis) for axis in f"{axes}IO"]
         self._result_order = [f"N{axes}C".index(axis) for axis in result]
@@ -91,7 +94,7 @@ class Convolution:
                 made += self._product(part, self._w[tap])
         shaped = made.reshape(self._x.shape[0], *self._out, filters)
         result: Array = shaped.transpose(self._result_order)
-        return result
+        return result.astype(self._dtype, copy=False)
 
     def pull_x(self, grad: Array) -> Array:
         """Returns the gradient of the input from that of the result."""
@@ -103,7 +106,8 @@ class Convolution:
         inner = [
             slice(before, made.shape[i] - after) for i, (before, after) in enumerate(self._pads)
         ]
-        return made[tuple(inner)].transpose(np.argsort(self._order))
+        whole = made[tuple(inner)].transpose(np.argsort(self._order))
+        return whole.astype(self._dtype, copy=False)
 
     def pull_w(self, grad: Array) -> Array:
         """Returns the gradient of the kernel from that of the result."""
@@ -116,10 +120,12 @@ class Convolution:
                 products = self._in_groups(part).mT @ self._in_groups(rows)  # (groups, I, O/groups)
                 made[tap] = np.moveaxis(products, 0, 1).reshape(made[tap].shape)
         # (In the order of the weights, which the optimizer adds it to.)
-        return np.ascontiguousarray(made.transpose(np.argsort(self._kernel_order)))
+        whole = made.transpose(np.argsort(self._kernel_order))
+        return np.ascontiguousarray(whole.astype(self._dtype, copy=False))
 
     def _rows_of(self, grad: Array) -> Array:
-        return grad.transpose(np.argsort(self._result_order)).reshape(-1, self._w.shape[-1])
+        rows = grad.transpose(np.argsort(self._result_order)).reshape(-1, self._w.shape[-1])
+        return rows.astype(self._w.dtype, copy=False)
 
     def _places(self) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
         """Yields each element of the kernel, and where the input meets it."""

@@ -254,7 +254,9 @@ def _nanprod(x: Any, **kwargs: Any) -> Any:
 @rule("cumsum")
 def _cumsum_rule(y: Any, x: Any, axis: Any = None, **_: Any) -> Sequence[Pull]:
     along = 0 if axis is None else axis
-    return [lambda g: np.flip(np.cumsum(np.flip(g, along), along), along).reshape(x.shape)]
+    return [
+        lambda g: np.flip(FUNCTIONS["cumsum"](np.flip(g, along), along), along).reshape(x.shape)
+    ]
 
 
 @rule("lax.cumsum")
@@ -266,7 +268,7 @@ def _lax_cumsum_rule(y: Any, x: Any, axis: int = 0, reverse: bool = False) -> Se
 def _softmax_rule(y: Any, x: Any, axis: Any = -1) -> Sequence[Pull]:
     def pull(g: Any) -> Any:
         made = g * y
-        made -= y * np.sum(made, axis=axis, keepdims=True)
+        made -= y * FUNCTIONS["sum"](made, axis=axis, keepdims=True)
         return made
 
     return [pull]
@@ -276,7 +278,7 @@ def _softmax_rule(y: Any, x: Any, axis: Any = -1) -> Sequence[Pull]:
 def _log_softmax_rule(y: Any, x: Any, axis: Any = -1) -> Sequence[Pull]:
     def pull(g: Any) -> Any:
         made = np.exp(y)
-        made *= np.sum(g, axis=axis, keepdims=True)
+        made *= FUNCTIONS["sum"](g, axis=axis, keepdims=True)
         return np.subtract(g, made, out=made)
 
     return [pull]

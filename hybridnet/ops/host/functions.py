@@ -20,6 +20,7 @@ from hybridnet.base.lazy import special
 from . import control_flow as control_flow
 from . import matrices as matrices
 from .convolution import Convolution
+from .half import sum_in_float32
 from .namespace import NoHostForm, jax, jnp, lax
 from .random_bits import bits, fold_in
 from .table import FUNCTIONS, Array, named, words
@@ -57,6 +58,8 @@ def _astype(x: Array, dtype: Any) -> Array:
     dtype = np.dtype(dtype)
     if dtype.kind not in "iu" or x.dtype.kind != "f":
         return x.astype(dtype, copy=False)
+    if x.dtype.itemsize < 4:
+        x = x.astype(np.float32)  # whose range holds the limits
     limits = np.iinfo(dtype)
     # The largest int64 is no float: what reaches it is put in afterwards.
     inside = (x > limits.min) & (x < float(limits.max))
@@ -76,7 +79,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     dtype = np.result_type(x, y)
     if np.ndim(condition) == 0 and type(x) is type(y) is np.ndarray and x.shape == y.shape:
         return (x if condition else y).astype(dtype, copy=False)
-    if np.size(condition) < _MANY or condition.dtype != bool or dtype.itemsize not in (4, 8):
+    if np.size(condition) < _MANY or condition.dtype != bool or dtype.itemsize not in (2, 4, 8):
         return np.where(condition, x, y)
     bits = np.dtype(f"i{dtype.itemsize}")
     mask = np.negative(condition.view(np.int8)).astype(bits)  # -1, all bits, where it holds
@@ -208,10 +211,17 @@ def _nonzero(x: Array, *, size: int | None = None, fill_value: Any = 0) -> tuple
 
 @named("bincount")
 def _bincount(x: Array, weights: Any = None, minlength: int = 0, length: int | None = None) -> Any:
-    if length is None or weights is not None or x.dtype.kind not in "iu":
+    refused = weights is not None and weights.dtype == bool  # which JAX does not add
+    if length is None or x.dtype.kind not in "iu" or refused:
         raise NoHostForm("bincount")
     x = np.maximum(x.ravel(), 0)
-    return np.bincount(x[x < length], minlength=length)
+    inside = x < length
+    if weights is None:
+        return np.bincount(x[inside], minlength=length)
+    return np.bincount(x[inside], weights.ravel()[inside], length).astype(weights.dtype)
+
+
+FUNCTIONS["histogram"] = np.histogram
 
 
 @named("allclose")
@@ -491,7 +501,8 @@ def _special(path: str, name: str, of_number: Callable[[float], float] | None = 
                 return np.array(found, x.dtype).reshape(x.shape)
             except (ValueError, OverflowError):
                 pass
-        return getattr(special, name)(x)
+        made = getattr(special, name)(x)
+        return made.astype(x.dtype) if x.dtype == np.float16 else made
 
     FUNCTIONS[path] = function
 
@@ -577,3 +588,8 @@ class _WithRule:
 
 FUNCTIONS["custom_vjp"] = _WithRule
 FUNCTIONS["custom_jvp"] = _WithRule
+
+sum_in_float32("""
+    cumprod cumsum dot einsum lax.cumprod lax.cumsum matmul mean nanprod nansum nn.log_softmax
+    nn.softmax prod sum tensordot trace var vdot
+""")

@@ -26,8 +26,9 @@ def _of_square(name: str) -> None:
     FUNCTIONS[f"linalg.{name}"] = function
 
 
-for _name in ("det", "inv", "slogdet"):
+for _name in ("det", "slogdet"):
     _of_square(_name)
+FUNCTIONS["linalg.inv"] = np.linalg.inv
 
 
 def _symmetric(x: Array) -> Array:
@@ -77,9 +78,34 @@ def _triangular_solve(
 
 @named("linalg.solve")
 def _solve(a: Array, b: Array) -> Any:
-    if a.ndim != 2 or 0 in a.shape:
-        raise NoHostForm("linalg.solve of batches, or of nothing")
-    return np.linalg.solve(a, b)
+    # A vector is one only without others beside it, as JAX has it; NumPy changed its mind on that.
+    made = np.linalg.solve(a, b[:, None] if b.ndim == 1 else b)
+    return made[..., 0] if b.ndim == 1 else made
+
+
+@named("linalg.svd")
+def _svd(x: Array, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    if full_matrices and compute_uv:
+        raise NoHostForm("linalg.svd with full matrices")
+    if not compute_uv:
+        return np.linalg.svd(x, compute_uv=False)
+    u, s, vt = np.linalg.svd(x, full_matrices=False)
+    return u, s, vt
+
+
+@named("linalg.eig")
+def _eig(x: Array) -> Any:
+    values, vectors = np.linalg.eig(x)  # real where all are, as JAX never has it
+    return values, vectors
+
+
+FUNCTIONS["linalg.eigvals"] = np.linalg.eigvals
+FUNCTIONS["real"] = np.real
+
+
+@named("linalg.pinv")
+def _pinv(x: Array, rtol: Any) -> Any:
+    return np.linalg.pinv(x, rtol)
 
 
 @named("linalg.qr")
@@ -92,6 +118,43 @@ def _qr(x: Array, mode: str = "reduced") -> Any:
 
 @named("linalg.norm", composed=True)
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    if ord is not None or isinstance(axis, (tuple, list)):
-        raise NoHostForm("linalg.norm but of all elements or of vectors")
-    return jnp.sqrt(jnp.sum(jnp.square(x), axis=axis, keepdims=keepdims))
+    if ord is None:
+        return jnp.sqrt(jnp.sum(jnp.square(x), axis=axis, keepdims=keepdims))
+    if axis is None:
+        axis = tuple(range(x.ndim))
+    if isinstance(axis, int) or len(axis) == 1:
+        return _of_vectors(x, ord, axis, keepdims)
+    made = _of_matrices(jnp.moveaxis(x, axis, (-2, -1)), ord)
+    for place in sorted(a % x.ndim for a in axis) if keepdims else ():
+        made = jnp.expand_dims(made, place)
+    return made
+
+
+def _of_vectors(x: Any, ord: float, axis: Any, keepdims: bool) -> Any:
+    """Norms of vectors of any order."""
+    where = {"axis": axis, "keepdims": keepdims}
+    if ord in (np.inf, -np.inf):
+        return (jnp.max if ord > 0 else jnp.min)(jnp.abs(x), **where)
+    if ord == 0:
+        return jnp.sum(jnp.astype(x != 0, x.dtype), **where)
+    if ord == 2:
+        return jnp.sqrt(jnp.sum(jnp.square(x), **where))
+    sizes = jnp.abs(x)
+    if ord == 1:
+        return jnp.sum(sizes, **where)
+    return jnp.power(jnp.sum(jnp.power(sizes, np.array(ord, x.dtype)), **where), 1 / ord)
+
+
+def _of_matrices(x: Any, ord: Any) -> Any:
+    """Norms of the matrices in the last two axes."""
+    if ord in (1, -1, np.inf, -np.inf):  # the largest or smallest sum of a column, or of a row
+        sums = jnp.sum(jnp.abs(x), axis=-2 if abs(ord) == 1 else -1)
+        return (jnp.max if ord > 0 else jnp.min)(sums, axis=-1)
+    if ord == "fro":
+        return jnp.sqrt(jnp.sum(jnp.square(x), axis=(-2, -1)))
+    values = jnp.linalg.svd(x, compute_uv=False)
+    if ord == "nuc":
+        return jnp.sum(values, axis=-1)
+    if ord not in (2, -2):
+        raise NoHostForm(f"linalg.norm of matrices, of order {ord}")
+    return (jnp.max if ord > 0 else jnp.min)(values, axis=-1)

@@ -25,6 +25,7 @@ from .traced import (
     call,
     composed,
     noted,
+    noted_all,
     plain,
     rule,
     summed_like,
@@ -199,11 +200,88 @@ def _slogdet(x: Any) -> Any:
 
 @rule("linalg.solve")
 def _solve_rule(y: Any, a: Any, b: Any) -> Sequence[Pull]:
-    def pull_a(g: Any) -> Any:
-        back = np.linalg.solve(a.T, g)
-        return -np.outer(back, y) if b.ndim == 1 else -(back @ y.T)
+    solve, vector = FUNCTIONS["linalg.solve"], b.ndim == 1
 
-    return [pull_a, lambda g: np.linalg.solve(a.T, g)]
+    def back(g: Any) -> Any:
+        return solve(a.mT, g[..., None])[..., 0] if vector else solve(a.mT, g)
+
+    def pull_a(g: Any) -> Any:
+        rows = back(g)
+        made = rows[..., None] * y[..., None, :] if vector else rows @ y.mT
+        return summed_like(-made, a)
+
+    return [pull_a, lambda g: summed_like(back(g), b)]
+
+
+@composed("linalg.eigh")
+def _eigh(x: Any, symmetrize_input: bool = True) -> Any:
+    values, vectors = FUNCTIONS["linalg.eigh"](x.value, symmetrize_input)
+
+    def pull(grads: list[Any]) -> Any:
+        inner = np.zeros_like(x.value)
+        if grads[1] is not None:
+            inner = (vectors.mT @ grads[1]) * _inverse_distances(values)
+        made = vectors @ _plus_diagonal(inner, grads[0]) @ vectors.mT
+        return (made + made.mT) / 2 if symmetrize_input else made
+
+    return noted_all([values, vectors], [(x, pull)])
+
+
+def _inverse_distances(values: Any) -> Any:
+    """Of each pair of values, 1 over the second less the first; 0 on the diagonal."""
+    apart = values[..., None, :] - values[..., :, None]
+    same = np.eye(values.shape[-1], dtype=bool)
+    return np.where(same, 0, 1 / np.where(same, 1, apart)).astype(values.dtype)
+
+
+def _plus_diagonal(matrices: Any, diagonal: Any) -> Any:
+    if diagonal is None:
+        return matrices
+    return matrices + np.eye(matrices.shape[-1], dtype=matrices.dtype) * diagonal[..., None, :]
+
+
+@composed("linalg.svd")
+def _svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    if full_matrices and compute_uv:
+        raise NoHostForm("the gradient of linalg.svd with full matrices")
+    u, s, vt = FUNCTIONS["linalg.svd"](x.value, full_matrices=False)
+    if not compute_uv:
+        return noted(s, [(x, lambda g: (u * g[..., None, :]) @ vt)])
+
+    def pull(grads: list[Any]) -> Any:
+        return _svd_gradient(u, s, vt, grads)
+
+    return noted_all([u, s, vt], [(x, pull)])
+
+
+def _svd_gradient(u: Any, s: Any, vt: Any, grads: Sequence[Any]) -> Any:
+    """After Townsend, "Differentiating the singular value decomposition", 2016."""
+    of_u, of_s, of_vt = grads
+    apart = _inverse_distances(np.square(s))
+    inner = np.zeros_like(apart)
+    if of_u is not None:
+        turned = u.mT @ of_u
+        inner += (turned - turned.mT) * apart * s[..., None, :]
+    if of_vt is not None:
+        turned = vt @ of_vt.mT
+        inner += s[..., :, None] * (turned - turned.mT) * apart
+    made = u @ _plus_diagonal(inner, of_s) @ vt
+    if of_u is not None and u.shape[-2] > s.shape[-1]:
+        made = made + ((of_u - u @ (u.mT @ of_u)) / s[..., None, :]) @ vt
+    if of_vt is not None and vt.shape[-1] > s.shape[-1]:
+        made = made + u @ ((of_vt - (of_vt @ vt.mT) @ vt) / s[..., :, None])
+    return made
+
+
+@rule("linalg.pinv")
+def _pinv_rule(y: Any, x: Any, rtol: Any) -> Sequence[Pull | None]:
+    def pull(g: Any) -> Any:  # Golub and Pereyra, 1973
+        left = np.eye(x.shape[-2], dtype=x.dtype) - x @ y
+        right = np.eye(x.shape[-1], dtype=x.dtype) - y @ x
+        made = left @ g.mT @ y @ y.mT + y.mT @ y @ g.mT @ right - y.mT @ g @ y.mT
+        return made.astype(x.dtype, copy=False)
+
+    return [pull, None]
 
 
 @rule("linalg.cholesky", "lax.linalg.cholesky")

@@ -15,9 +15,9 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
 #: Of `FUNCTIONS`, those that are written with the others, and with brackets and arithmetic: they
 #: do as they are where gradients are taken.
 COMPOSED: Final[set[str]] = set()
-#: Characters of the dtypes that NumPy computes with as XLA does, which computes with others in a
-#: wider type, or which NumPy does not have.
-HOST_DTYPES: Final = frozenset("?bhilqBHILQfd")
+#: Characters of the dtypes that NumPy computes with as XLA does. Of float16 both round each element
+#: of a result once; what adds up many is computed in float32 here, as XLA has it (`in_float32`).
+HOST_DTYPES: Final = frozenset("?bhilqBHILQefd")
 
 
 def words(text: str) -> list[str]:

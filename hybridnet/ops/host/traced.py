@@ -372,9 +372,10 @@ def summed_like(grad: Any, x: Any) -> Any:
     """Sums a gradient over the axes along which an argument was broadcast."""
     shape = np.shape(x)
     if np.shape(grad) != shape:
-        grad = np.sum(grad, axis=tuple(range(np.ndim(grad) - len(shape))))
+        total = FUNCTIONS["sum"]
+        grad = total(grad, axis=tuple(range(np.ndim(grad) - len(shape))))
         axes = tuple(i for i, size in enumerate(shape) if size == 1 and grad.shape[i] != 1)
-        grad = np.sum(grad, axis=axes, keepdims=True) if axes else grad
+        grad = total(grad, axis=axes, keepdims=True) if axes else grad
     dtype = getattr(x, "dtype", None)
     return grad if dtype is None or grad.dtype == dtype else grad.astype(dtype)
 

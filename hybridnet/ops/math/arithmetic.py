@@ -17,7 +17,7 @@ from hybridnet.base.dtype import FLOAT64, is_float
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jax, jnp, lax
 
-from ..core.backward import vjp_gradient
+from ..core.backward import FLAT, vjp_gradient
 from ..core.call import Backward
 from ..core.families import (
     broadcast,
@@ -39,6 +39,9 @@ def _divide(a: Any, b: Any) -> Any:
         return a / b
     none = b == 0
     return jnp.where(none, 0, lax.div(*jnp.broadcast_arrays(a, jnp.where(none, 1, b))))
+
+
+FLAT.update(("_mod", "broadcast_mod", "_mod_scalar", "_rmod_scalar"))
 
 
 def _modulo(a: Any, b: Any) -> Any:

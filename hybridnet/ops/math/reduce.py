@@ -18,6 +18,7 @@ from hybridnet.base.errors import DTypeError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jax, jnp, lax
 
+from ..core.checks import wide
 from ..core.families import STEP, convert
 from ..core.registry import operator
 from ..core.rules import one_axis, reduced_axes, reduced_shape, refuse_bool, same_type
@@ -116,11 +117,18 @@ def root(squares: Any) -> Any:
     return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, squares)))
 
 
+def _squares(data: Any, axes: tuple[int, ...]) -> Any:
+    """Sum of squares; those of float16 are beyond its range from 256 on."""
+    data = jnp.astype(data, wide(data.dtype))
+    return jnp.sum(data * data, axis=axes, keepdims=True, dtype=data.dtype)
+
+
 def _norm_of(data: Any, axes: tuple[int, ...], order: int) -> Any:
     if order == 1:
         # Not jnp.abs, whose gradient at 0 is 1, and not 0.
         return jnp.sum(data * jnp.sign(data), axis=axes, keepdims=True)
-    return root(jnp.sum(data * data, axis=axes, keepdims=True))
+    squares = _squares(data, axes)
+    return root(squares).astype(data.dtype)
 
 
 def _plain(name: str) -> Callable[[Any, tuple[int, ...]], Any]:
@@ -130,7 +138,9 @@ def _plain(name: str) -> Callable[[Any, tuple[int, ...]], Any]:
 
 _reduction("sum", _plain("sum"), "Sum over axes.", aliases=("sum_axis",))
 _reduction(
-    "_square_sum", lambda data, axes: _plain("sum")(data * data, axes), "Sum of squares over axes."
+    "_square_sum",
+    lambda data, axes: _squares(data, axes).astype(data.dtype),
+    "Sum of squares over axes.",
 )
 _reduction("nansum", _plain("nansum"), "Sum over axes, with NaN counted as 0.")
 _reduction("prod", _plain("prod"), "Product over axes.")

@@ -135,7 +135,7 @@ def batch_norm(
 
 def _sum(term: Callable[..., Any], *arrays: Any, axis: int) -> Any:
     """Sums ``term(*arrays)`` over all axes but one."""
-    return term(*arrays).sum(others(arrays[0].ndim, axis))
+    return jnp.sum(term(*arrays), others(arrays[0].ndim, axis))
 
 
 def _normalize(

@@ -62,5 +62,5 @@ def softmax_entropy(logits: Any, labels: Any) -> Any:
         (...).
     """
     shifted = logits - logits.max(-1, keepdims=True)
-    total = jnp.log(jnp.exp(shifted).sum(-1, keepdims=True))
-    return (labels * (total - shifted)).sum(-1)
+    total = jnp.log(jnp.sum(jnp.exp(shifted), -1, keepdims=True))
+    return jnp.sum(labels * (total - shifted), -1)

@@ -34,11 +34,11 @@ def _check_vectors(op: str, types: Sequence[TensorType], length: int, because: s
 
 def _normalized(x: Any, axes: Sequence[int], eps: float) -> tuple[Any, Any, Any]:
     """Returns ``(x - mean) / std``, mean and std over some axes, where std includes `eps`."""
-    mean = x.mean(axes, keepdims=True)
+    mean = jnp.mean(x, axes, keepdims=True)
     # What is squared is what is scaled: with the gradients 1.8 ms for (2048, 512) on a CPU, against
     # 2.2 ms where XLA is left to find that out.
     centered = x - mean
-    var = (centered * centered).mean(axes, keepdims=True)
+    var = jnp.mean(centered * centered, axes, keepdims=True)
     return centered * lax.rsqrt(var + eps), mean, jnp.sqrt(var + eps)
 
 

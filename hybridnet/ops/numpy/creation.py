@@ -157,7 +157,7 @@ def _eye_type(*, N: int, M: int | None, dtype: str | None, **_: Any) -> tuple[Te
 def _eye(
     *,
     N: _COUNT,
-    M: int | None = None,
+    M: _COUNT | None = None,
     k: int = 0,
     ctx: str = "",
     dtype: DType | None = "float32",

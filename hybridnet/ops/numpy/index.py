@@ -1,4 +1,4 @@
-"""NumPy's functions of positions: choosing, sorting, counting, and percentiles."""
+"""NumPy's functions of positions: choosing, sorting and counting."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 
-from hybridnet.base.attrs import Axis, DType, Floats, Range, Scalar, Shape
+from hybridnet.base.attrs import DType, Floats, Range, Scalar, Shape
 from hybridnet.base.dtype import BOOL, FLOAT64, INT64, is_float
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
@@ -150,33 +150,6 @@ def _histogram(
         bins = edges.astype(quotient_dtype(np.dtype(data.dtype)))
     counts, _ = jnp.histogram(data.reshape(-1).astype(FLOAT64), bins.astype(FLOAT64))
     return counts.astype(INT64), bins
-
-
-# Percentiles --------------------------------------------------------------------------------------
-
-
-@operator("_npi_percentile", takes=lambda *, q_scalar, **_: ("a", "q")[: 1 + (q_scalar is None)])
-def _percentile(
-    a: Any,
-    q: Any = None,
-    *,
-    axis: Axis = None,
-    interpolation: Literal["linear", "lower", "higher", "midpoint", "nearest"] = "linear",
-    keepdims: bool = False,
-    q_scalar: float | None = None,
-) -> Any:
-    """Values below which given parts of the elements are.
-
-    Args:
-        q: the parts in percent, where `q_scalar` is None; they come first in the result's shape.
-        axis: an axis or several; None for all.
-        interpolation: what is taken between two elements.
-        q_scalar: one part.
-    """
-    kind = quotient_dtype(np.dtype(a.dtype))
-    kind = np.dtype(np.float32) if kind.itemsize < 4 else kind
-    part = jnp.asarray(q_scalar if q is None else q).astype(kind)
-    return jnp.percentile(a.astype(kind), part, axis, method=interpolation, keepdims=keepdims)
 
 
 # Positions from and to numbers --------------------------------------------------------------------

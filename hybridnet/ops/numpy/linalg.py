@@ -5,14 +5,16 @@ What LAPACK computes needs float32 or float64: narrower floats are computed in f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from hybridnet.base.attrs import Axis, Shape
+from hybridnet.base.dtype import FLOAT64, is_float
 from hybridnet.base.errors import ShapeError
-from hybridnet.base.tensor_type import TensorType
+from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp
 
 from ..core.checks import require_floats
@@ -23,11 +25,17 @@ from ..math.reduce import root
 __all__: list[str] = []
 
 
-def _check(name: str, square: bool, names: Sequence[str] = ("a",)) -> Callable[..., None]:
-    """Returns a check of the matrices: floating, of two axes or more, square where need be."""
+def _check(
+    name: str, square: bool, names: Sequence[str] = ("a",), *, whole: bool = False
+) -> Callable[..., None]:
+    """Returns a check of the matrices: of two axes or more, square where need be.
+
+    They must be floating, unless `whole` numbers are accepted, too.
+    """
 
     def check(*types: TensorType, **_: Any) -> None:
-        require_floats(name, names, types)
+        if not whole:
+            require_floats(name, names, types)
         a = types[0]
         if len(a.shape) < 2 or (square and a.shape[-1] != a.shape[-2]):
             kind = "square matrices" if square else "matrices"
@@ -89,13 +97,31 @@ _of_matrix(
 )
 
 
+def _as_floats(a: Any) -> Any:
+    """Returns matrices as LAPACK takes them; of whole numbers in float64, as in MXNet."""
+    return _wide(a) if is_float(np.dtype(a.dtype)) else a.astype(FLOAT64)
+
+
+def _spectrum_dtype(a: Any) -> np.dtype[Any]:
+    dtype = np.dtype(a.dtype)
+    return dtype if is_float(dtype) else FLOAT64
+
+
+def _eigenvalues_type(a: TensorType, **_: Any) -> tuple[TensorType]:
+    return (tensor_type(a.shape[:-1], _spectrum_dtype(a)),)
+
+
+def _spectrum_type(a: TensorType, **_: Any) -> tuple[TensorType, TensorType]:
+    return (*_eigenvalues_type(a), tensor_type(a.shape, _spectrum_dtype(a)))
+
+
 def _symmetric(a: Any, uplo: str) -> Any:
     half = jnp.tril(a) if uplo == "L" else jnp.triu(a)
     strict = jnp.tril(a, -1) if uplo == "L" else jnp.triu(a, 1)
     return half + jnp.swapaxes(strict, -1, -2)
 
 
-@operator("_npi_eigh", outputs=2, check=_check("_npi_eigh", True))
+@operator("_npi_eigh", outputs=2, check=_check("_npi_eigh", True, whole=True), infer=_spectrum_type)
 def _eigh(a: Any, *, UPLO: Literal["L", "U"] = "L") -> Any:
     """Eigenvalues, ascending, and eigenvectors, as columns, of symmetric matrices.
 
@@ -103,15 +129,42 @@ def _eigh(a: Any, *, UPLO: Literal["L", "U"] = "L") -> Any:
         a: the matrices; only one triangle is read.
         UPLO: which: the lower or the upper.
     """
-    values, vectors = jnp.linalg.eigh(_symmetric(_wide(a), UPLO), symmetrize_input=False)
-    return values.astype(a.dtype), vectors.astype(a.dtype)
+    found = jnp.linalg.eigh(_symmetric(_as_floats(a), UPLO), symmetrize_input=False)
+    return tuple(part.astype(_spectrum_dtype(a)) for part in found)
 
 
-@operator("_npi_eigvalsh", check=_check("_npi_eigvalsh", True))
+@operator("_npi_eigvalsh", check=_check("_npi_eigvalsh", True, whole=True), infer=_eigenvalues_type)
 def _eigvalsh(a: Any, *, UPLO: Literal["L", "U"] = "L") -> Any:
     """Eigenvalues of symmetric matrices, ascending; see `_npi_eigh`."""
-    values, _ = jnp.linalg.eigh(_symmetric(_wide(a), UPLO), symmetrize_input=False)
-    return values.astype(a.dtype)
+    values, _ = jnp.linalg.eigh(_symmetric(_as_floats(a), UPLO), symmetrize_input=False)
+    return values.astype(_spectrum_dtype(a))
+
+
+_MAYBE_COMPLEX: Final = "there may be complex ones, of which the result holds the real parts"
+
+
+@operator(
+    "_npi_eig",
+    outputs=2,
+    check=_check("_npi_eig", True, whole=True),
+    infer=_spectrum_type,
+    no_gradient=_MAYBE_COMPLEX,
+)
+def _eig(a: Any) -> Any:
+    """Eigenvalues and eigenvectors, as columns, of square matrices: their real parts."""
+    found = jnp.linalg.eig(_as_floats(a))
+    return tuple(jnp.real(part).astype(_spectrum_dtype(a)) for part in found)
+
+
+@operator(
+    "_npi_eigvals",
+    check=_check("_npi_eigvals", True, whole=True),
+    infer=_eigenvalues_type,
+    no_gradient=_MAYBE_COMPLEX,
+)
+def _eigvals(a: Any) -> Any:
+    """Eigenvalues of square matrices: their real parts."""
+    return jnp.real(jnp.linalg.eigvals(_as_floats(a))).astype(_spectrum_dtype(a))
 
 
 @operator("_npi_solve", check=_check("_npi_solve", True, ("a", "b")))
@@ -145,19 +198,41 @@ def _pseudo_inverse(a: Any, rcond: Any) -> Any:
 @operator("_npi_tensorinv")
 def _tensorinv(a: Any, *, ind: int = 2) -> Any:
     """Inverse of an array seen as a matrix whose rows are its first `ind` axes."""
-    return jnp.linalg.tensorinv(_wide(a), ind).astype(a.dtype)
+    rows, columns = a.shape[:ind], a.shape[ind:]
+    if ind < 1 or math.prod(rows) != math.prod(columns):
+        raise ShapeError(
+            f"_npi_tensorinv: the first {ind} axes of a must hold as many elements as the others, "
+            f"got {tuple(a.shape)}"
+        )
+    made = jnp.linalg.inv(_wide(a).reshape(math.prod(rows), math.prod(columns)))
+    return made.reshape((*columns, *rows)).astype(a.dtype)
 
 
 @operator("_npi_tensorsolve")
 def _tensorsolve(a: Any, b: Any, *, a_axes: Shape = ()) -> Any:
     """Solutions x of tensordot(a, x, x.ndim) = b.
 
+    The first axes of `a`, as many as `b` has, stand for the equations, whatever their sizes, and
+    the others for x; where `b` has as many axes as `a` or more, so many of a's are left out.
+
     Args:
         a: the coefficients.
-        b: the right-hand side.
+        b: the right-hand side, as many elements as x.
         a_axes: axes of `a` that are moved to the end first.
     """
-    return jnp.linalg.tensorsolve(_wide(a), _wide(b), a_axes or None).astype(b.dtype)
+    rank = a.ndim
+    moved = [axis % rank for axis in a_axes]
+    order = [i for i in range(rank) if i not in moved] + moved
+    turned = jnp.transpose(_wide(a), order)
+    shape = turned.shape[-(rank - b.ndim) :]
+    count = math.prod(shape)
+    if count * count != a.size or b.size != count:
+        raise ShapeError(
+            "_npi_tensorsolve: a must hold the square of the elements of b, got "
+            f"a {tuple(a.shape)} and b {tuple(b.shape)}"
+        )
+    made = jnp.linalg.solve(turned.reshape(count, count), _wide(b).reshape(count, 1))
+    return made.reshape(shape).astype(b.dtype)
 
 
 @operator("_npi_norm")

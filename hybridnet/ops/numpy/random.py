@@ -24,7 +24,7 @@ from ..core.registry import operator
 from ..core.rules import broadcast_shape
 from ..math.reduce import type_of
 from ..random.distributions import DRAWN, check_float_dtype, gamma_samples
-from ..random.state import children, next_key, normals, uniforms
+from ..random.state import children, integers, next_key, normals, uniforms
 from .elementwise import quotient_dtype
 
 __all__: list[str] = []
@@ -242,8 +242,8 @@ def _randint(
     """Draws whole numbers from [low, high), each as likely."""
     kind = as_dtype(dtype or "int64")
     key, state = next_key(state)
-    with jax.threefry_partitionable(True):
-        return jax.random.randint(key, size, low, high, INT64).astype(kind), state
+    limits = np.asarray(low, INT64), np.asarray(high, INT64)
+    return integers(key, size, *limits).astype(kind), state
 
 
 @operator(

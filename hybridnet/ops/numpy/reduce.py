@@ -7,7 +7,8 @@ are float32, where MXNet truncates the last two to integers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +19,9 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp
 
-from ..core.families import STEP
+from ..core.backward import vjp_gradient
+from ..core.call import Backward
+from ..core.families import STEP, convert
 from ..core.operator import describe
 from ..core.registry import operator
 from ..core.rules import one_axis, reduced_axes
@@ -65,8 +68,18 @@ def _mean_dtype(a: TensorType, dtype: str | None) -> np.dtype[Any]:
     return quotient_dtype(a.dtype) if dtype is None else as_dtype(dtype)
 
 
-def _accumulation(name: str, function: Callable[..., Any], doc: str, *aliases: str) -> None:
-    """Registers a sum or a product."""
+def _gradient(back: Backward) -> Sequence[Any]:
+    """The default rule; where floats give whole numbers, as if these were not rounded."""
+    given, made = back.inputs[0].inferred_dtype, back.outputs[0].inferred_dtype
+    if given is None or made is None or not is_float(given) or is_float(made):
+        return vjp_gradient(back)
+    return vjp_gradient(replace(back, call=back.call.with_attrs(dtype=given.name)))
+
+
+def _accumulation(
+    name: str, function: Callable[..., Any], doc: str, *aliases: str
+) -> Callable[..., Any]:
+    """Registers a sum or a product; returns its lowering."""
 
     def lowering(
         a: Any,
@@ -78,19 +91,26 @@ def _accumulation(name: str, function: Callable[..., Any], doc: str, *aliases: s
     ) -> Any:
         kind = _count_dtype(type_of(a), dtype)
         axes = _axes(name, type_of(a), axis)
-        start = None if initial is None else np.asarray(initial).astype(kind)
+        if is_float(np.dtype(a.dtype)) and not is_float(kind):  # the fractions count
+            total = lowering(a, axis=axis, dtype="float64", keepdims=keepdims, initial=initial)
+            return convert(total, kind)
+        if initial is None:
+            return function(a, axis=axes, dtype=kind, keepdims=keepdims)
+        start = np.asarray(initial).astype(kind)
         return function(a, axis=axes, dtype=kind, keepdims=keepdims, initial=start)
 
     operator(
         name,
         aliases=aliases,
         infer=_reduced(name, _count_dtype),
+        gradient=_gradient,
         cost=lambda a, **_: float(a.size),
         doc=f"{doc}\n\n{_ARGS}\n{_DTYPE}\n{_INITIAL}",
     )(lowering)
+    return lowering
 
 
-_accumulation("_np_sum", lambda *a, **k: jnp.sum(*a, **k), "Sum over axes.")
+_sum = _accumulation("_np_sum", lambda *a, **k: jnp.sum(*a, **k), "Sum over axes.")
 _accumulation("_np_prod", lambda *a, **k: jnp.prod(*a, **k), "Product over axes.", "_np_product")
 
 
@@ -167,7 +187,12 @@ _truth("_np_any", lambda *a, **k: jnp.any(*a, **k), "Whether any is not 0.", "_n
 _truth("_np_all", lambda *a, **k: jnp.all(*a, **k), "Whether none is 0.")
 
 
-@operator("_npi_mean", infer=_reduced("_npi_mean", _mean_dtype), cost=lambda a, **_: float(a.size))
+@operator(
+    "_npi_mean",
+    infer=_reduced("_npi_mean", _mean_dtype),
+    gradient=_gradient,
+    cost=lambda a, **_: float(a.size),
+)
 def _mean(
     a: Any,
     *,
@@ -186,7 +211,13 @@ def _mean(
     if initial is not None:
         raise ParameterError("_npi_mean: initial must be None")
     axes = _axes("_npi_mean", type_of(a), axis)
-    return jnp.mean(a, axis=axes, dtype=_mean_dtype(type_of(a), dtype), keepdims=keepdims)
+    kind = _mean_dtype(type_of(a), dtype)
+    if is_float(kind):
+        return jnp.mean(a, axis=axes, dtype=kind, keepdims=keepdims)
+    # As in NumPy and MXNet the sum is a whole number of that dtype, and so is the quotient.
+    total = _sum(a, axis=axis, dtype=dtype, keepdims=keepdims)
+    count = math.prod(a.shape[i] for i in axes)
+    return convert(total.astype(FLOAT64) / max(count, 1), kind)
 
 
 def _moment(name: str, deviation: bool, doc: str) -> None:
@@ -223,21 +254,32 @@ _moment("_npi_var", False, "Variance over axes.")
 _moment("_npi_std", True, "Standard deviation over axes.")
 
 
+def _axis_of_one(data: TensorType, axis: int | None) -> int | None:
+    """Returns the axis of a position; a number has one of size 1 in mind, as in NumPy."""
+    return None if not data.shape and axis in (0, -1) else axis
+
+
 def _position(name: str, finder: Callable[..., Any], doc: str) -> None:
     """Registers argmax or argmin."""
+    reduced = _reduced(name, lambda *_: INT64)
 
     def lowering(data: Any, *, axis: int | None = None, keepdims: bool = False) -> Any:
+        axis = _axis_of_one(type_of(data), axis)
         return finder(data, axis=axis, keepdims=keepdims).astype(INT64)
 
     def check(data: TensorType, *, axis: int | None, keepdims: bool) -> None:
+        axis = _axis_of_one(data, axis)
         size = data.size if axis is None else data.shape[one_axis(name, axis, data)]
         if not size:
             raise ShapeError(f"{name}: needs at least one element to choose from, got {data}")
 
+    def infer(data: TensorType, *, axis: int | None, keepdims: bool) -> Any:
+        return reduced(data, axis=_axis_of_one(data, axis), keepdims=keepdims)
+
     operator(
         name,
         check=check,
-        infer=_reduced(name, lambda *_: INT64),
+        infer=infer,
         no_gradient=f"its result is a position; {STEP}",
         doc=f"""{doc}
 

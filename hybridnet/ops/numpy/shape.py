@@ -20,6 +20,7 @@ from ..math.reduce import type_of
 __all__: list[str] = []
 
 _REST: Final = -1
+_KEEP: Final = -2
 
 
 # Reshaping ----------------------------------------------------------------------------------------
@@ -72,7 +73,7 @@ def coded_shape(a: TensorType, codes: Sequence[int]) -> tuple[int, ...]:
                 made.append(code)
                 if source:
                     source.pop(0)
-            elif code == -2:
+            elif code == _KEEP:
                 made.append(source.pop(0))
             elif code == -3:
                 if source.pop(0) != 1:
@@ -94,11 +95,7 @@ def coded_shape(a: TensorType, codes: Sequence[int]) -> tuple[int, ...]:
 def _coded_shape(a: TensorType, codes: Shape, reverse: bool) -> Shape:
     if not reverse:
         return coded_shape(a, codes)
-    turned = list(codes)[::-1]
-    for i, code in enumerate(turned):  # the two sizes of a split stand before it now
-        if code == -6:
-            turned[i - 2 : i + 1] = [-6, *turned[i - 2 : i]]
-    return coded_shape(tensor_type(a.shape[::-1], a.dtype), turned)[::-1]
+    return coded_shape(tensor_type(a.shape[::-1], a.dtype), codes[::-1])[::-1]
 
 
 def _npx_reshape_type(
@@ -116,7 +113,8 @@ def _npx_reshape(
     Args:
         newshape: the dimensions: -1 is inferred, -2 keeps one, -3 drops one of size 1, -4 keeps
             the rest, -5 joins two, -6 splits one into the two numbers that follow.
-        reverse: whether the codes count from the last axis.
+        reverse: whether the codes are read from the last one on, and count from the last axis: the
+            two numbers of a -6 stand before it then.
         order: 'C'.
     """
     return a.reshape(_coded_shape(type_of(a), newshape, reverse))
@@ -148,10 +146,33 @@ def _rollaxis(a: Any, *, axis: int, start: int = 0) -> Any:
     return jnp.rollaxis(a, axis, start)
 
 
-@operator("_npi_broadcast_to")
+def _wanted_shape(array: TensorType, shape: Shape) -> Shape:
+    """Returns the shape to broadcast to, with -2 replaced by the size that the array has there."""
+    before = len(shape) - len(array.shape)
+    known = [
+        array.shape[axis - before] if size == _KEEP and axis >= before else size
+        for axis, size in enumerate(shape)
+    ]
+    fits = before >= 0 and all(
+        a in (1, b) for a, b in zip(array.shape, known[before:], strict=True)
+    )
+    if not fits or any(size < 0 for size in (*known[:before], *set(shape) - {_KEEP})):
+        raise ShapeError(f"_npi_broadcast_to: cannot broadcast array, {array}, to {shape}")
+    return tuple(known)
+
+
+def _broadcast_type(array: TensorType, *, shape: Shape) -> tuple[TensorType]:
+    return (tensor_type(_wanted_shape(array, shape), array.dtype),)
+
+
+@operator("_npi_broadcast_to", infer=_broadcast_type)
 def _broadcast_to(array: Any, *, shape: Shape) -> Any:
-    """Repeats axes of size 1, and adds axes in front, up to a shape."""
-    return jnp.broadcast_to(array, shape)
+    """Repeats axes of size 1, and adds axes in front, up to a shape.
+
+    Args:
+        shape: the shape; -2 stands for the size that the array has there, counted from the last.
+    """
+    return jnp.broadcast_to(array, _wanted_shape(type_of(array), shape))
 
 
 def _at_least(rank: int) -> None:

@@ -5,3 +5,4 @@ from . import choice as choice
 from . import densities as densities
 from . import distributions as distributions
 from . import state as state
+from . import unique as unique

@@ -17,7 +17,7 @@ from ..core.call import Backward
 from ..core.checks import require_floats
 from ..core.registry import get, operator
 from ..core.rules import same_type
-from .state import next_key, uniforms
+from .state import integers, next_key, uniforms
 
 __all__: list[str] = []
 
@@ -58,8 +58,7 @@ def random_randint(
     (like,) = _integers_type(shape=shape, dtype=dtype)
     key, state = next_key(state)
     limits = jnp.asarray(low).astype(INT64), jnp.asarray(high).astype(INT64)
-    with jax.threefry_partitionable(True):
-        return jax.random.randint(key, like.shape, *limits, like.dtype), state
+    return integers(key, like.shape, *limits).astype(like.dtype), state
 
 
 def _categories_check(data: TensorType, **_: Any) -> None:

@@ -57,8 +57,8 @@ def _generalized_negative_binomial(x: Any, mu: Any, alpha: Any) -> Any:
 
 
 def _dirichlet(x: Any, alpha: Any) -> Any:
-    scale = lax.lgamma(alpha.sum(-1)) - lax.lgamma(alpha).sum(-1)
-    return ((alpha - 1) * jnp.log(x)).sum(-1) + scale
+    scale = lax.lgamma(jnp.sum(alpha, -1)) - jnp.sum(lax.lgamma(alpha), -1)
+    return jnp.sum((alpha - 1) * jnp.log(x), -1) + scale
 
 
 def _density(name: str, log_density: LogDensity, params: Sequence[str], doc: str,

@@ -17,13 +17,15 @@ from hybridnet.base.attrs import DType, RandomState, Scalar, Shape
 from hybridnet.base.dtype import FLOAT32, as_dtype, is_float
 from hybridnet.base.errors import DTypeError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.host.namespace import jax, jnp, lax
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.checks import require_floats, wide
 from ..core.families import signed
 from ..core.operator import describe
 from ..core.registry import operator
 from ..core.rules import same_type
+from .poisson import poisson_samples
+from .rejection import drawn_until_it_fits
 from .state import children, next_key, normals, uniforms
 
 __all__ = ["DRAWN", "check_float_dtype", "gamma_samples"]
@@ -57,46 +59,35 @@ def _exponential(key: Any, shape: Shape, dtype: Any, rate: Any) -> Any:
 def gamma_samples(key: Any, shape: Shape, dtype: Any, alpha: Any, beta: Any) -> Any:
     """Rejection after Marsaglia and Tsang, "A simple method for generating gamma variables", 2000.
 
-    All elements are tried together until each has been accepted, a handful of rounds: on a CPU
-    that takes a seventh of the time of `jax.random.gamma`, which loops for each element.
+    All elements are tried together: on a CPU that takes a fraction of the time of
+    `jax.random.gamma`, which loops for each element.
     """
     kind = wide(dtype)
     # Below 1 the method does not apply: a sample for alpha + 1 times a power of a uniform does.
     small = alpha < 1
     d = jnp.where(small, alpha + 1, alpha) - 1 / 3
-    c = lax.rsqrt(9 * d)
 
-    def attempt(carry: Any) -> Any:
-        key, samples, accepted = carry
-        key, first, second = children(key, 3)
+    def propose(key: Any, shape: Shape, d: Any) -> Any:
+        first, second = children(key, 2)
         x = normals(first, shape, kind)
-        cube = (1 + c * x) ** 3
+        cube = (1 + lax.rsqrt(9 * d) * x) ** 3
         bound = 0.5 * x * x + d - d * cube + d * jnp.log(jnp.where(cube > 0, cube, 1))
         fits = (cube > 0) & (jnp.log1p(-uniforms(second, shape, kind)) < bound)
-        return key, jnp.where(accepted, samples, d * cube), accepted | fits
+        return d * cube, fits
 
     # NaN and infinite parameters fit nothing; they are accepted from the start, as NaN and inf.
     unusable = jnp.broadcast_to(~(d > 0) | (d == jnp.inf), shape)
     key, last = children(key, 2)
-    first = jnp.where(d == jnp.inf, d, jnp.nan)
-    start = (key, jnp.broadcast_to(first, shape).astype(kind), unusable)
-    _, samples, _ = lax.while_loop(lambda carry: ~carry[2].all(), attempt, start)
+    start = jnp.broadcast_to(jnp.where(d == jnp.inf, d, jnp.nan), shape).astype(kind)
+    samples = drawn_until_it_fits(key, shape, propose, (d,), start, unusable)
     power = (1 - uniforms(last, shape, kind)) ** (1 / jnp.where(small, alpha, 1))
     return beta * jnp.where(small, samples * power, samples)
-
-
-def _poisson(key: Any, shape: Shape, dtype: Any, rate: Any) -> Any:
-    rate = jnp.broadcast_to(rate, shape)
-    with jax.threefry_partitionable(True):
-        counts = jax.random.poisson(key, rate, shape, np.int64).astype(rate.dtype)
-    # A count for a rate; infinity has itself, and what is no rate (NaN, below 0) NaN.
-    return jnp.where((rate >= 0) & (rate < jnp.inf), counts, jnp.where(rate > 0, rate, jnp.nan))
 
 
 def _negative_binomial(key: Any, shape: Shape, dtype: Any, k: Any, p: Any) -> Any:
     # A Poisson distribution whose rate has a gamma distribution.
     first, second = children(key, 2)
-    return _poisson(second, shape, dtype, gamma_samples(first, shape, dtype, k, (1 - p) / p))
+    return poisson_samples(second, shape, dtype, gamma_samples(first, shape, dtype, k, (1 - p) / p))
 
 
 def _generalized_negative_binomial(key: Any, shape: Shape, dtype: Any, mu: Any, alpha: Any) -> Any:
@@ -104,7 +95,7 @@ def _generalized_negative_binomial(key: Any, shape: Shape, dtype: Any, mu: Any, 
     first, second = children(key, 2)
     spread = jnp.where(alpha > 0, alpha, 1)
     rate = jnp.where(alpha > 0, gamma_samples(first, shape, dtype, 1 / spread, spread * mu), mu)
-    return _poisson(second, shape, dtype, rate)
+    return poisson_samples(second, shape, dtype, rate)
 
 
 # The three forms --------------------------------------------------------------------------------
@@ -291,7 +282,7 @@ _family(
 )
 _family(
     "poisson",
-    _poisson,
+    poisson_samples,
     {"lam": 1.0},
     "Draws from the Poisson distribution with rate `lam`; the counts are floats.",
     refuse=_least({"lam": (0, 0, False)}),

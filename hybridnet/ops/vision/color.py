@@ -91,7 +91,7 @@ def _gray(image: Any) -> Any:
 
 
 def _contrast(image: Any, factor: Any) -> Any:
-    return image * factor + (1 - factor) * _gray(image).mean()
+    return image * factor + (1 - factor) * jnp.mean(_gray(image))
 
 
 def _saturation(image: Any, factor: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, Final, final
 from hybridnet.base import config
 
 from ..platform.background import later
+from ..platform.lent import is_lent
 from ..programs.executable import innermost
 from ..programs.program import Program
 from ..tuning.timing import Turn, Turns
@@ -63,7 +64,7 @@ class Watch:
         slots = tuple(
             slot
             for slot in self._same or range(len(inputs))
-            if seen[slot]() is inputs[slot] and slot not in donated
+            if seen[slot]() is inputs[slot] and slot not in donated and not is_lent(inputs[slot])
         )
         is_much = sum(inputs[slot].nbytes for slot in slots) >= LEAST_BYTES
         if is_much and not self._same:

@@ -194,7 +194,7 @@ def sum_windows(
         axis, dim = axes[i], i + 1
         x = _padded(x, dim, axis, 0)
         if axis.tiles:
-            x = _cut(x, dim, axis).sum(dim + 1, dtype=x.dtype)
+            x = jnp.sum(_cut(x, dim, axis), dim + 1, dtype=x.dtype)
         else:
             first, *rest = _taps(x, dim, axis)
             x = sum(rest, start=first)

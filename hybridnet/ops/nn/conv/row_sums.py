@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any, Final
 
-from hybridnet.ops.host.namespace import jax
+from hybridnet.ops.host.namespace import jax, jnp
 
 __all__ = ["plus_bias", "row_sum", "suits_channels_last"]
 
@@ -46,14 +46,14 @@ def row_sum(term: Callable[..., Any], *arrays: Any) -> Any:
     rows: int = flat[0].shape[0]
     part = rows // _WAYS
     if not part:
-        return term(*flat).sum(0)
+        return jnp.sum(term(*flat), 0)
     parts = [
         term(*(array[start : start + part] for array in flat))
         for start in range(0, part * _WAYS, part)
     ]
     total = row_sum(lambda rest: rest, reduce(operator.add, parts))
     if rows % _WAYS:
-        total = total + term(*(array[part * _WAYS :] for array in flat)).sum(0)
+        total = total + jnp.sum(term(*(array[part * _WAYS :] for array in flat)), 0)
     return total
 
 

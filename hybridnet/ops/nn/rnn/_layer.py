@@ -253,7 +253,7 @@ def _backward(
         hidden = h.shape[-1]
         last = x_grad[..., 2 * hidden :] * kept[1][..., :hidden]
         product_grad = jnp.concatenate([x_grad[..., : 2 * hidden], last], -1)
-        bias = last.sum((0, 1))
+        bias = jnp.sum(last, (0, 1))
     elif bias is not None:
         bias = jnp.zeros_like(bias)
     return x_grad, first, weight_gradient(product_grad, h), bias
