@@ -62,7 +62,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, title, content=_from_root((ROOT / path).read_text())))
     picture = ROOT / "benchmarks" / "eager.png"
     files.append(File.generated(config, "benchmarks/eager.png", abs_src_path=str(picture)))
-    notebooks = [f"tutorials/{file.name}" for file in sorted((ROOT / "tutorials").glob("*.ipynb"))]
+    found = (ROOT / "tutorials").glob("*.ipynb")
+    ordered = sorted(found, key=lambda file: int(file.name.partition("_")[0]))
+    notebooks = [f"tutorials/{file.name}" for file in ordered]
     for name in notebooks:
         files.append(File(name, str(ROOT), config.site_dir, config.use_directory_urls))
     rows = {row.name: row for row in read_checklist()}
