@@ -30,6 +30,15 @@ def pair(function, left, right):
     return Case(function(DATA, sym.var("other")), data=left, other=right)
 
 
+#: Class, score and corners of boxes that overlap.
+BOXES = np.concatenate(
+    [
+        whole(2, 12, 1, to=2),
+        positive(2, 12, 1),
+        np.sort(positive(2, 12, 2, 2), 2).reshape(2, 12, 4),
+    ],
+    2,
+)
 UNARY = (
     "abs arcsinh arctan cbrt ceil cos cosh degrees erf exp expm1 floor log10 log1p log2 log"
     " negative radians reciprocal relu rsqrt rint round fix trunc sigmoid sign sin sinh softsign"
@@ -42,6 +51,7 @@ CASES = {
     "numbers": on(lambda x: 3 - (x + 1) * 2 / (x - 3) + 2**x + x**2 + 1 / (x + 9), floats(2, 3)),
     "largest": on(lambda x: sym.maximum(x, 0.5) + sym.minimum(x, 0.1), floats(2, 3)),
     "remainder": on(lambda x: x % 0.7, floats(9)),
+    "remainder by zero": pair(sym.broadcast_mod, floats(9), whole(9, to=2)),
     "compared": on(lambda x: (x > 0) + (x <= 1) + (x == x) + (x != 0.5), floats(9)),
     "clip": on(lambda x: sym.clip(x, -1, 0.5), floats(9)),
     "smooth_l1": on(lambda x: sym.smooth_l1(x, scalar=2.0), floats(9)),
@@ -127,6 +137,24 @@ CASES = {
         whole(3) + 1,
     ),
     "arange_like": on(lambda x: sym.contrib.arange_like(x, axis=1, start=2, step=3), floats(2, 4)),
+    # -- boxes
+    "box_decode": Case(
+        sym.contrib.box_decode(DATA, sym.var("anchors"), std0=0.1, clip=0.5, format="corner"),
+        data=floats(2, 5, 4),
+        anchors=np.sort(positive(1, 5, 2, 2), 2).reshape(1, 5, 4),
+    ),
+    "box_nms": on(lambda x: sym.contrib.box_nms(x, valid_thresh=0.2, id_index=0), BOXES),
+    "box_nms of all": on(
+        lambda x: sym.contrib.box_nms(x, topk=5, id_index=0, force_suppress=True), BOXES
+    ),
+    "box_nms without a class": on(
+        lambda x: sym.contrib.box_nms(x, id_index=0, background_id=1, overlap_thresh=0.2), BOXES
+    ),
+    "ROIAlign": pair(
+        lambda a, b: sym.contrib.ROIAlign(a, b, (2, 2), spatial_scale=1.0, sample_ratio=2),
+        floats(2, 3, 6, 6),
+        np.array([[0, 0, 0, 4, 4], [1, 1, 2, 5, 5], [-1, 0, 0, 3, 3]], "float32"),
+    ),
     # -- products
     "dense": Case(sym.FullyConnected(DATA, num_hidden=3), data=floats(2, 3, 4)),
     "dense of rows": Case(
@@ -246,6 +274,10 @@ CASES = {
 }
 
 
+#: Weights of two layers of three units, both ways, and their biases.
+GRU_SIZE = 2 * 9 * (5 + 3) + 2 * 9 * (6 + 3) + 4 * 2 * 9
+
+
 def rnn(mode, layers=1, bidirectional=False, **more):
     states = {"state": sym.var("state")}
     if mode == "lstm":
@@ -259,12 +291,11 @@ def rnn(mode, layers=1, bidirectional=False, **more):
         bidirectional=bidirectional,
         state_outputs=True,
         **states,
-        **more,
     )
     feeds = {name: floats(layers * (1 + bidirectional), 2, 3) for name in ("state", "cell")}
     if mode != "lstm":
         del feeds["cell"]
-    return Case(made, data=floats(4, 2, 5), **feeds)
+    return Case(made, data=floats(4, 2, 5), **feeds, **more)
 
 
 CASES.update(
@@ -274,10 +305,12 @@ CASES.update(
         "gru": rnn("gru", 2),
         "rnn_tanh, both ways": rnn("rnn_tanh", 1, True),
         "rnn_relu": rnn("rnn_relu"),
+        "gru of weights that are fed": rnn("gru", 2, True, weights=floats(GRU_SIZE)),
     }
 )
 #: What has no way back: their ONNX forms are of operators that we have no form for.
-ONE_WAY = {"SequenceReverse", "topk mask", "arange_like"}
+ONE_WAY = {"SequenceReverse", "topk mask", "arange_like", "ROIAlign", "gru of weights that are fed"}
+ONE_WAY |= {name for name in CASES if "box_nms" in name}
 
 
 @pytest.mark.parametrize("name", CASES)

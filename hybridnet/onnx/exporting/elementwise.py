@@ -290,11 +290,15 @@ def _is_infinite(place: Place) -> str:
 
 
 def _remainder(place: Place, left: str, right: str) -> str:
-    """The remainder with the sign of the divisor."""
-    if not is_float(place.results[0].dtype):
-        return place.add("Mod", left, right)
-    rest = place.add("Mod", left, right, fmod=1)
-    return place.add("Mod", place.add("Add", rest, right), right, fmod=1)
+    """The remainder with the sign of the divisor; 0 where that is 0."""
+    by_zero = place.add("Equal", right, place.number(0))
+    divisor = place.add("Where", by_zero, place.number(1), right)
+    if is_float(place.results[0].dtype):
+        rest = place.add("Mod", left, divisor, fmod=1)
+        rest = place.add("Mod", place.add("Add", rest, divisor), divisor, fmod=1)
+    else:
+        rest = place.add("Mod", left, divisor)
+    return place.add("Where", by_zero, place.number(0), rest)
 
 
 @translates("_mod", "broadcast_mod")

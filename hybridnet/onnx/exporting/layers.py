@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -216,10 +217,28 @@ def _dropout(place: Place) -> str:
     return place.add("Dropout", place.inputs[0], ratio, always)
 
 
-@translates("_random_uniform", "_random_normal")
+@translates("_random_uniform", "_random_normal", "_random_uniform_like", "_random_normal_like")
 def _random(place: Place) -> str:
     names = {"low": "low", "high": "high", "loc": "mean", "scale": "scale"}
     numbers = {names[key]: float(value) for key, value in place.attrs.items() if key in names}
+    op = "RandomUniform" if "uniform" in place.call.name else "RandomNormal"
+    dtype = place.results[0].dtype
+    if place.inputs:
+        return place.add(f"{op}Like", place.inputs[0], **numbers, dtype=dtype)
     shape = list(place.fixed(place.result_sizes[0], "the sizes of its result"))
-    op = "RandomUniform" if place.call.name == "_random_uniform" else "RandomNormal"
-    return place.add(op, **numbers, shape=shape, dtype=place.results[0].dtype)
+    return place.add(op, **numbers, shape=shape, dtype=dtype)
+
+
+@translates("_sample_multinomial")
+def _multinomial(place: Place) -> str:
+    if place.attrs["get_prob"]:
+        place.fail("gives no probabilities", "pick them from the data")
+    known = place.fixed(place.result_sizes[0], "the sizes of its result")
+    rows = place.reshape(place.inputs[0], [-1, place.types[0].shape[-1]])
+    count = math.prod(known) // math.prod(place.types[0].shape[:-1])
+    drawn = place.add("Multinomial", place.add("Log", rows), sample_size=count, dtype=_INT64)
+    shaped = place.reshape(drawn, known)
+    return place.cast(shaped, np.int64, place.results[0].dtype)
+
+
+_INT64: Final = np.dtype(np.int64)

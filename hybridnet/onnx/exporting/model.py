@@ -63,8 +63,8 @@ def export_model(
         sym: the network, or the path of its ``-symbol.json`` file.
         params: its parameters and auxiliary states by name ('arg:' and 'aux:' before a name do no
             harm), the two dictionaries of both, or the path of its ``.params`` file.
-        in_shapes: the shapes of the inputs that are no parameters and no labels, in the order of
-            `Symbol.list_inputs`.
+        in_shapes: the shapes of the inputs that are no parameters, in the order of
+            `Symbol.list_inputs`; those of labels may be there or not, and so are then the inputs.
         in_types: their dtype, or a list of one for each.
         onnx_file_path: where the model is written; it appears whole or not at all.
         verbose: log each node that is translated.
@@ -85,8 +85,10 @@ def export_model(
         OSError: a file cannot be read or written.
     """
     network, arrays = _loaded(sym, params)
-    names = inputs_of(network, arrays)
     given = input_shape if input_shape is not None else in_shapes
+    names = inputs_of(network, arrays)
+    if len(given or ()) > len(names):
+        names = inputs_of(network, arrays, with_labels=True)
     shapes = _shapes(names, given)
     dtypes = _dtypes(names, input_type if input_type is not None else in_types)
     marks = _open_sizes(names, shapes, dynamic, dynamic_input_shapes)
@@ -98,7 +100,7 @@ def export_model(
         {**dtypes, **{name: array.dtype for name, array in stored.items()}},
         {name: [not isinstance(size, int) for size in sizes] for name, sizes in marks.items()},
     )
-    drafted = draft_of(network, stored, known, verbose)
+    drafted = draft_of(network, stored, names, known, verbose)
     names_of_sizes = {
         (name, place): size
         for name, sizes in marks.items()

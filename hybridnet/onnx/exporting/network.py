@@ -25,7 +25,9 @@ __all__ = ["draft_of", "inputs_of"]
 _FILLED: Final = {"_zeros": 0.0, "_zeros_without_dtype": 0.0, "_ones": 1.0}
 
 
-def inputs_of(symbol: Symbol, params: Mapping[str, NDArray]) -> list[str]:
+def inputs_of(
+    symbol: Symbol, params: Mapping[str, NDArray], with_labels: bool = False
+) -> list[str]:
     """Returns the names of what is no parameter and no label, which training alone needs."""
     nodes = symbol.graph.nodes
     used: set[Node] = set()
@@ -38,31 +40,44 @@ def inputs_of(symbol: Symbol, params: Mapping[str, NDArray]) -> list[str]:
     return [
         node.name
         for node in symbol.graph.inputs
-        if node.name not in params and (node in used or node not in labels)
+        if node.name not in params and (with_labels or node in used or node not in labels)
     ]
 
 
-def draft_of(symbol: Symbol, params: Mapping[str, NDArray], known: Known, verbose: bool) -> Network:
+def draft_of(
+    symbol: Symbol,
+    params: Mapping[str, NDArray],
+    inputs: Sequence[str],
+    known: Known,
+    verbose: bool,
+) -> Network:
     """Writes a network as a graph of ONNX's operators.
 
     Args:
         symbol: the network.
         params: its parameters by name.
+        inputs: the names of the variables that are inputs.
         known: the types of all values.
         verbose: whether each node is logged.
 
     Raises:
         ExportError: a node has no form in ONNX.
     """
-    return _Writer(symbol, params, known, verbose).written()
+    return _Writer(symbol, params, inputs, known, verbose).written()
 
 
 @final
 class _Writer:
     def __init__(
-        self, symbol: Symbol, params: Mapping[str, NDArray], known: Known, verbose: bool
+        self,
+        symbol: Symbol,
+        params: Mapping[str, NDArray],
+        inputs: Sequence[str],
+        known: Known,
+        verbose: bool,
     ) -> None:
         self._symbol = symbol
+        self._input_names = inputs
         self._params = params
         self._known = known
         self._verbose = verbose
@@ -177,9 +192,8 @@ class _Writer:
         return Network(self._draft, inputs, values)
 
     def _inputs(self) -> list[tuple[str, Edge]]:
-        wanted = inputs_of(self._symbol, self._params)
         by_name = {node.name: Edge(node, 0) for node in self._symbol.graph.inputs}
-        return [(name, by_name[name]) for name in wanted]
+        return [(name, by_name[name]) for name in self._input_names]
 
 
 def _output_name(text: str) -> str:

@@ -199,17 +199,10 @@ class Place:
 
     # -- what is known -----------------------------------------------------------------------
 
-    def value(self, index: int, what: str) -> np.ndarray[Any, Any]:
-        """Returns the numbers of an input that is computed from parameters alone.
-
-        Raises:
-            ExportError: it depends on an input of the network.
-        """
-        found = self._value_of(index)
-        if found is None:
-            self.fail(f"{what} must be known", "give all parameters it is made of")
-        array: np.ndarray[Any, Any] = found
-        return array
+    def known_value(self, index: int) -> np.ndarray[Any, Any] | None:
+        """Returns the numbers of an input that parameters alone make; None for any other."""
+        found: np.ndarray[Any, Any] | None = self._value_of(index)
+        return found
 
     def is_zeros(self, index: int) -> bool:
         """Whether an input is zeros, as a state is at the beginning."""

@@ -26,7 +26,13 @@ def _rnn(place: Place) -> str | list[str]:
     if net.projected is not None or net.clip is not None:
         place.fail("projections and bounds of the cell state have no form", "unroll the cell")
     (features,) = place.fixed(place.sizes[0][2:], "the number of features")
-    weights = _weights(place.value(1, "the parameters"), net, features)
+    vector = place.known_value(1)
+    if vector is None:
+        weights = _cut_weights(place, net, features)
+    else:
+        dtype = place.types[1].dtype
+        found = _weights(vector, net, features)
+        weights = [[place.constant(array, dtype) for array in arrays] for arrays in found]
     states = [_first_states(place, net, index) for index in range(2, 2 + len(net.states))]
     lengths = ""
     if place.attrs["use_sequence_length"]:
@@ -63,6 +69,34 @@ def _weights(vector: Array, net: Net, features: int) -> list[tuple[Array, Array,
     return found
 
 
+def _cut_weights(place: Place, net: Net, features: int) -> list[list[str]]:
+    """Returns the same of a vector that is known only when the model runs."""
+    gates, at = _GATES[net.mode], 0
+    order = place.ints(*gates)
+
+    def take(rows: int, columns: int) -> str:
+        nonlocal at
+        part = place.cut(place.inputs[1], 0, at, at + rows * columns)
+        at += rows * columns
+        split = place.reshape(part, [len(gates), rows // len(gates) * columns])
+        return place.reshape(place.add("Gather", split, order, axis=0), [1, rows, columns])
+
+    blocks = [[take(*shape) for shape in block] for block in net.blocks(features)]
+    size = len(gates) * net.hidden
+    pairs = [[place.squeeze(take(size, 1), 2) for _ in range(2)] for _ in blocks]
+    biases = [place.add("Concat", *pair, axis=1) for pair in pairs]
+
+    def joined(parts: Sequence[str]) -> str:
+        return parts[0] if len(parts) == 1 else place.add("Concat", *parts, axis=0)
+
+    found = []
+    for start in range(0, len(blocks), net.directions):
+        here = slice(start, start + net.directions)
+        sides = zip(*blocks[here], strict=True)
+        found.append([*(joined(side) for side in sides), joined(biases[here])])
+    return found
+
+
 def _first_states(place: Place, net: Net, index: int) -> list[str]:
     """Returns the first state of each layer; "" where it is zeros."""
     if place.is_zeros(index):
@@ -77,12 +111,11 @@ def _layer(
     place: Place,
     net: Net,
     data: str,
-    arrays: Sequence[Array],
+    arrays: Sequence[str],
     lengths: str,
     states: Sequence[str],
 ) -> list[str]:
     """Adds a layer; returns its outputs, (time, batch, directions * size), and last states."""
-    dtype = place.types[0].dtype
     attrs: dict[str, Any] = {"hidden_size": net.hidden}
     if net.directions == 2:
         attrs["direction"] = "bidirectional"
@@ -90,7 +123,7 @@ def _layer(
         attrs["linear_before_reset"] = 1
     if net.mode.startswith("rnn"):
         attrs["activations"] = ["Relu" if net.mode == "rnn_relu" else "Tanh"] * net.directions
-    inputs = [data, *(place.constant(array, dtype) for array in arrays), lengths, *states]
+    inputs = [data, *arrays, lengths, *states]
     while not inputs[-1]:
         inputs.pop()
     output, *last = place.add_several(_OPS[net.mode], 1 + len(states), *inputs, **attrs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import boxes as boxes
 from . import elementwise as elementwise
 from . import indexing as indexing
 from . import layers as layers

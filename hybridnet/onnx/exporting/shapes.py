@@ -159,7 +159,8 @@ def _pad(place: Place) -> str:
 @translates("slice")
 def _slice(place: Place) -> str:
     begin, end = place.attrs["begin"], place.attrs["end"]
-    step = [one or 1 for one in place.attrs["step"] or (1,) * len(begin)]
+    step = [one or 1 for one in place.attrs["step"]]
+    step += [1] * (len(begin) - len(step))
     firsts = [(0 if s > 0 else -1) if b is None else b for b, s in zip(begin, step, strict=True)]
     lasts = [(_FAR if s > 0 else -_FAR) if e is None else e for e, s in zip(end, step, strict=True)]
     vectors = (firsts, lasts, list(range(len(step))), step)

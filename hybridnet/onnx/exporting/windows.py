@@ -220,19 +220,23 @@ def _roi_align(place: Place) -> str:
         place.fail("position_sensitive has no form", "leave it out")
     data, rois = place.inputs
     numbers = place.squeeze(place.cut(rois, 1, 0, 1), 1)
+    images = place.cast(numbers, place.types[1].dtype, np.int64)
+    # A negative number is that of no image; ONNX takes none.
+    inside = place.add("GreaterOrEqual", images, place.constant(0, np.int64))
     height, width = place.results[0].shape[2:]
     aligned = place.attrs["aligned"]
-    return place.add(
+    made = place.add(
         "RoiAlign",
         data,
         place.cut(rois, 1, 1, 5),
-        place.cast(numbers, place.types[1].dtype, np.int64),
+        place.add("Max", images, place.constant(0, np.int64)),
         output_height=height,
         output_width=width,
         spatial_scale=place.attrs["spatial_scale"],
         sampling_ratio=max(place.attrs["sample_ratio"], 0),
         coordinate_transformation_mode="half_pixel" if aligned else "output_half_pixel",
     )
+    return place.add("Where", place.unsqueeze(inside, 1, 2, 3), made, place.number(0))
 
 
 @translates("BilinearSampler")
