@@ -8,6 +8,7 @@ Modules are loaded when first used: importing hybridnet starts no thread and loa
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any, Final
 
 from .base.context import Context as Context
@@ -210,3 +211,10 @@ _set_loader(__getattr__)
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+if os.environ.get("DMLC_ROLE", "") in ("server", "scheduler"):
+    # MXNet's launchers start the training script in these roles, too, and it must not train there.
+    from .kvstore.supervise.job import become_server
+
+    become_server()

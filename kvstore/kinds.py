@@ -18,10 +18,15 @@ class Kind:
         name: what users write in `create(name)`.
         merges_on: where values from several devices are summed and the key's own value is kept:
             in host memory ("cpu"), or on the first of these devices ("device").
+        consistency: "local": all is in this process. Else values are on servers, which update them
+            when all workers have pushed ("sync"), or at each push ("async").
+        small_parts: values go to servers in small parts, the urgent ones first.
     """
 
     name: str
     merges_on: Literal["cpu", "device"]
+    consistency: Literal["local", "sync", "async"] = "local"
+    small_parts: bool = False
 
 
 _kinds: Final[dict[str, Kind]] = {}
@@ -62,3 +67,12 @@ register_kind(Kind("device", merges_on="device"))
 register_kind(Kind("local_update_cpu", merges_on="cpu"))
 register_kind(Kind("local_allreduce_cpu", merges_on="cpu"))
 register_kind(Kind("local_allreduce_device", merges_on="device"))
+# On servers: what MXNet calls so, with the same meaning in each of its spellings.
+register_kind(Kind("dist", merges_on="cpu", consistency="sync"))
+register_kind(Kind("dist_sync", merges_on="cpu", consistency="sync"))
+register_kind(Kind("dist_async", merges_on="cpu", consistency="async"))
+register_kind(Kind("dist_device_sync", merges_on="device", consistency="sync"))
+register_kind(Kind("dist_sync_device", merges_on="device", consistency="sync"))
+register_kind(Kind("dist_device_async", merges_on="device", consistency="async"))
+register_kind(Kind("dist_async_device", merges_on="device", consistency="async"))
+register_kind(Kind("p3", merges_on="cpu", consistency="sync", small_parts=True))

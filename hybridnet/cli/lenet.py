@@ -37,12 +37,23 @@ _IMAGE: Final = (1, 28, 28)
 class Settings:
     """The settings that the three ways share."""
 
+    #: Digits in a step, over all workers.
     batch_size: int
     #: The learning rate.
     lr: float
     ctx: Context
     #: The weight decay, of every parameter.
     wd: float = 5e-4
+    #: The type of the key-value store; None for what each way does by itself.
+    store: str | None = None
+    #: The number of this worker, and how many there are.
+    rank: int = 0
+    workers: int = 1
+
+    @property
+    def share(self) -> int:
+        """How many digits of a step are this worker's."""
+        return self.batch_size // self.workers
 
     def optimizer(self, **kwargs: Any) -> Any:
         """Makes a way's own optimizer."""
@@ -156,15 +167,27 @@ class Eager(AbstractWay):
         self.net = block()
         _fill(self.net, weights, settings.ctx)
         self.loss = gluon.loss.SoftmaxCrossEntropyLoss()
-        self.trainer = gluon.Trainer(self.net.collect_params(), settings.optimizer())
+        store = {} if settings.store is None else {"kvstore": kv.create(settings.store)}
+        params = self.net.collect_params()
+        self.trainer = gluon.Trainer(params, settings.optimizer(), **store)
+        self._batch_size = settings.batch_size
 
     def step(self, data: NDArray, label: NDArray) -> NDArray:
         """Records forward and backward, and steps."""
+        loss = self.learn(data, label)
+        self.update()
+        return loss
+
+    def learn(self, data: NDArray, label: NDArray) -> NDArray:
+        """Computes the losses and the gradients of their sum."""
         with autograd.record():
             loss: NDArray = self.loss(self.net(data), label)
         loss.backward()
-        self.trainer.step(data.shape[0])
         return loss
+
+    def update(self) -> None:
+        """Updates the parameters, with the mean over all workers' digits."""
+        self.trainer.step(self._batch_size)
 
     def predict(self, data: NDArray) -> NDArray:
         """Runs the network."""
@@ -185,12 +208,17 @@ class Traced(AbstractWay):
 
     def __init__(self, weights: Mapping[str, Any], settings: Settings) -> None:
         self._eager = Eager(weights, settings)
-        self._step = function(self._eager.step, name="lenet_step")
+        # What is sent to other processes is part of no program: the step is traced up to that.
+        self._updates = settings.store is not None
+        step = self._eager.learn if self._updates else self._eager.step
+        self._step = function(step, name="lenet_step")
         self._predict = function(self._eager.predict, name="lenet_predict")
 
     def step(self, data: NDArray, label: NDArray) -> NDArray:
         """Replays the traced step."""
         loss: NDArray = self._step(data, label)
+        if self._updates:
+            self._eager.update()
         return loss
 
     def predict(self, data: NDArray) -> NDArray:
@@ -212,13 +240,13 @@ class Bound(AbstractWay):
     def __init__(self, weights: Mapping[str, Any], settings: Settings) -> None:
         #: What is saved: the same network, ending as MXNet's do.
         self.symbol = lenet_symbol()
-        shape = (settings.batch_size, *_IMAGE)
+        shape = (settings.share, *_IMAGE)
         requests = dict.fromkeys(weights, "write")
         self.executor = training_symbol().simple_bind(
             settings.ctx, data=shape, softmax_label=shape[:1], grad_req=requests
         )
         self.executor.copy_params_from({name: nd.array(weight) for name, weight in weights.items()})
-        self.store = kv.create("local")
+        self.store = kv.create(settings.store or "local")
         self.store.set_optimizer(settings.optimizer(rescale_grad=1 / settings.batch_size))
         self._names = list(weights)
         for number, name in enumerate(self._names):

@@ -13,6 +13,7 @@ from hybridnet.base.interrupts import defer_interrupts
 
 from .convert import add_convert
 from .im2rec import add_im2rec
+from .launch import add_launch
 from .rec import add_rec
 from .run import run
 from .train_options import add_train
@@ -61,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     add_rec(commands)
     add_im2rec(commands)
     add_convert(commands)
+    add_launch(commands)
     return parser
 
 
@@ -76,25 +78,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: as on the command line; default the process's own.
     """
     options = _parser().parse_args(arguments)
-    if options.command != "run":
+    if options.command not in ("run", "launch"):
         defer_interrupts()
     try:
         if options.command == "run":
             return run(options.script, options.arguments, options.module, options.numpy_names)
-        _run(options)
+        return _run(options)
     except (MXNetError, OSError) as error:
         print(f"hybridnet {options.command}: {_one_line(error)}", file=sys.stderr)
         return _USAGE
     except KeyboardInterrupt:
         print(f"hybridnet {options.command}: interrupted", file=sys.stderr)
         return _INTERRUPTED
-    return 0
 
 
-def _run(options: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> int:
     if "run" in options:
-        options.run(options)
-        return
+        return options.run(options) or 0
     # Imported here and not above: these bring in JAX, which takes a second that help does not.
     if options.command == "info":
         from .info import print_info
@@ -108,6 +108,7 @@ def _run(options: argparse.Namespace) -> None:
         from .train import train
 
         train(options)
+    return 0
 
 
 def _one_line(error: Exception) -> str:

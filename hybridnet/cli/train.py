@@ -11,13 +11,13 @@ import statistics
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from hybridnet import gluon, model, nd
+from hybridnet import gluon, kv, model, nd
 from hybridnet.base.errors import MXNetError
 from hybridnet.io.mnist import load_mnist
 from hybridnet.ndarray import NDArray
@@ -70,7 +70,7 @@ def train(options: Namespace) -> None:
     """Runs the command.
 
     Args:
-        options: data, epochs, batch_size, lr, ctx, seed and out, as `main` parses them.
+        options: data, epochs, batch_size, lr, ctx, seed, kvstore and out, as `main` parses them.
 
     Raises:
         MXNetError: unfit data or settings; a missing extra.
@@ -83,6 +83,8 @@ def train(options: Namespace) -> None:
 
     device_of(options.ctx)
     if options.data is not None and options.data.suffix == ".rec":
+        if options.kvstore is not None:
+            raise MXNetError("--kvstore is for digits; images of a record file have one worker")
         train_records(options, report)
         return
     for name in ONLY_RECORDS:
@@ -93,18 +95,14 @@ def train(options: Namespace) -> None:
         raise MXNetError(
             f"--batch-size {options.batch_size} is more than the {len(digits.train_images)} digits"
         )
+    settings = _settings(options)
+    if settings.rank:  # worker 0 prints and writes for all
+        _train_ways(digits, options, settings, lambda title, steps, loss: None)
+        return
     with report.output_folder(options.out) as files:
-        settings = Settings(options.batch_size, options.lr, options.ctx)
-        weights = initial_weights(options.seed)
         steps = options.epochs * (len(digits.train_images) // options.batch_size)
-        results = []
         with report.progress(len(_WAYS) * steps) as advance:
-            for kind in _WAYS:
-                way = kind(weights, settings)
-                order = batches(digits, options)
-                results.append(run_way(way, digits, order, settings, options.epochs, advance))
-                if isinstance(way, Bound):
-                    bound = way
+            results, bound = _train_ways(digits, options, settings, advance)
         report.print_results(results, "LeNet, three ways from the same weights")
         prefix = files / "lenet"
         model.save_checkpoint(str(prefix), options.epochs, bound.symbol, bound.weights(), {})
@@ -114,6 +112,38 @@ def train(options: Namespace) -> None:
     for name in sorted(os.listdir(options.out)):
         if name.startswith("lenet"):
             print(f"wrote {options.out / name}")
+
+
+def _settings(options: Namespace) -> Settings:
+    """Returns what the ways share, with this worker's place among all."""
+    made = Settings(options.batch_size, options.lr, options.ctx, store=options.kvstore)
+    if options.kvstore is None:
+        return made
+    store = kv.create(options.kvstore)
+    if options.batch_size % store.num_workers:
+        raise MXNetError(
+            f"--batch-size must be a multiple of the {store.num_workers} workers, "
+            f"got {options.batch_size}"
+        )
+    return replace(made, rank=store.rank, workers=store.num_workers)
+
+
+def _train_ways(
+    digits: Digits,
+    options: Namespace,
+    settings: Settings,
+    advance: Callable[[str, int, float], None],
+) -> tuple[list[Result], Bound]:
+    """Trains all ways; returns their results, and the bound one."""
+    weights = initial_weights(options.seed)
+    results = []
+    for kind in _WAYS:
+        way = kind(weights, settings)
+        order = batches(digits, options)
+        results.append(run_way(way, digits, order, settings, options.epochs, advance))
+        if isinstance(way, Bound):
+            bound = way
+    return results, bound
 
 
 _WAYS: Final[tuple[Callable[..., AbstractWay], ...]] = (Eager, Bound, Traced)
@@ -151,7 +181,8 @@ def run_way(
         for chunk in _chunks(next(order), first=epoch == 0):
             # The device has the digits before the clock starts: what is timed is the steps.
             sets = digits.train_images, digits.train_labels
-            inputs = [[nd.array(part[rows], settings.ctx) for part in sets] for rows in chunk]
+            mine = slice(settings.rank * settings.share, (settings.rank + 1) * settings.share)
+            inputs = [[nd.array(part[rows[mine]], settings.ctx) for part in sets] for rows in chunk]
             nd.waitall()
             started = time.perf_counter()
             pending = [way.step(data, label) for data, label in inputs]
@@ -185,8 +216,8 @@ def _score(
 ) -> tuple[float, float]:
     """Returns the accuracy and the mean cross-entropy on the test digits."""
     outputs = []
-    for start in range(0, len(digits.test_images), settings.batch_size):
-        part = nd.array(digits.test_images[start : start + settings.batch_size], settings.ctx)
+    for start in range(0, len(digits.test_images), settings.share):
+        part = nd.array(digits.test_images[start : start + settings.share], settings.ctx)
         outputs.append(predict(part).copy())
     scores = np.concatenate([output.asnumpy() for output in outputs]).astype(np.float64)
     labels = digits.test_labels.astype(int)

@@ -58,6 +58,11 @@ def add_train(commands: Any) -> None:
         "--ctx", type=_context, default="cpu(0)", help="device: cpu(0), gpu(0), ..."
     )
     parser.add_argument("--seed", type=_seed, default=0, help="of the weights and the order")
+    parser.add_argument(
+        "--kvstore",
+        metavar="TYPE",
+        help="digits: the type of key-value store, such as dist_sync under hybridnet launch",
+    )
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the results")
     _add_records(parser.add_argument_group("images of a record file (--data FILE.rec)"))
 

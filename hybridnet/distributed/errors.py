@@ -1,4 +1,4 @@
-"""The error of a gang that has lost a process."""
+"""The error of processes that work together and have lost one."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ __all__ = ["DeadNodeError", "LostPeerError"]
 
 @final
 class LostPeerError(MXNetError, DeadNodeError):
-    """A process of the gang is gone: which, where and how."""
+    """A process that a call needs is gone: one of the gang, a worker or a server; which and how."""

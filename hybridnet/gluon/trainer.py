@@ -40,9 +40,10 @@ class Trainer:
         optimizer: the name of one, or an instance.
         optimizer_params: its arguments, where it is given by name.
         kvstore: how gradients of several devices are added: 'device', 'local', a `KVStore`, or
-            None. Such a name counts with several devices only; 'horovod' adds up those of several
-            processes, too.
-        compression_params: must be None.
+            None. Such a name counts with several devices only, or if it is that of a store over
+            several processes: 'horovod', or a distributed one ('dist_sync', ...), which adds up the
+            gradients of all workers and gives all of them the parameters of worker 0.
+        compression_params: for a distributed store, see `KVStore.set_gradient_compression`.
         update_on_kvstore: whether the store applies the optimizer; default where there is one.
 
     Raises:
@@ -58,9 +59,15 @@ class Trainer:
         compression_params: Any = None,
         update_on_kvstore: bool | None = None,
     ) -> None:
-        if compression_params:
-            raise ParameterError("Trainer: gradient compression is not supported yet")
+        if compression_params and not (
+            _names_servers(kvstore) if isinstance(kvstore, str) else _is_distributed(kvstore)
+        ):
+            raise ParameterError(
+                "Trainer: gradient compression is not supported within one process, where nothing "
+                f"is sent; it needs a distributed store, got kvstore={kvstore!r}"
+            )
         self._params = _as_list(params)
+        self._compression = compression_params
         self._optimizer = self._make_optimizer(optimizer, optimizer_params or {})
         self._scale = float(self._optimizer.rescale_grad)
         self._given_store = kvstore
@@ -229,7 +236,11 @@ class Trainer:
         self._stored[number] = param.times_set
         if before is None:
             self._kvstore.init(number, param.list_values()[0])
+            if _is_distributed(self._kvstore) and param.stype == "default":
+                # All workers go on from the same parameters, those of worker 0.
+                self._kvstore.pull(number, param.list_data(), priority=-number)
         elif self._update_on_kvstore and before != param.times_set:
+            self._refuse_reset(param)
             updater = self._kvstore.updater
             self._kvstore.set_updater(None)  # what is pushed now takes the place of what is there
             self._kvstore.push(number, param.list_values()[0])
@@ -252,7 +263,21 @@ class Trainer:
         """Forgets the store, if it updates: a parameter got another value than the store holds."""
         number = next((i for i, one in enumerate(self._params) if one is param), None)
         if self._update_on_kvstore and number in self._stored:
+            self._refuse_reset(param)
             self._reset_kvstore()
+
+    def _refuse_reset(self, param: Parameter) -> None:
+        """Refuses a new value for a parameter that servers hold for all workers.
+
+        Raises:
+            MXNetError: they do.
+        """
+        if _is_distributed(self._kvstore):
+            raise MXNetError(
+                f"Trainer: {param.name!r} cannot get another value, as the servers of a "
+                f"{self._kvstore.type!r} store hold and update it for all workers: load parameters "
+                "before the first step, or make the Trainer with update_on_kvstore=False"
+            )
 
     def _reset_kvstore(self) -> None:
         """Lets the next step make the store anew, from the parameters as they are then."""
@@ -294,6 +319,11 @@ class Trainer:
             return
         contexts = self._common_contexts()
         if not self._kv_initialized or contexts != self._contexts:
+            if self._kv_initialized and _is_distributed(self._kvstore):
+                raise MXNetError(
+                    "Trainer: parameters that a distributed store holds stay on the contexts that "
+                    f"they are on, {self._contexts}; move them before the first step"
+                )
             states = self._get_states() if self._kv_initialized else self._loaded_states
             self._loaded_states = None
             self._make_store(len(contexts) > 1)
@@ -349,17 +379,21 @@ class Trainer:
         if isinstance(store, str):
             store, self._stored = kv.create(store), {}
         self._kvstore = store
+        if self._compression:
+            store.set_gradient_compression(self._compression)
         self._update_on_kvstore = self._updates(store, sparse is not None)
         if self._update_on_kvstore:
             self._kvstore.set_optimizer(self._optimizer)
 
     def _updates(self, store: Any, sparse_value: bool) -> bool:
         """Whether the store is to apply the optimizer: as asked, else what suits it."""
+        sparse_grads = any(param.grad_stype != "default" for param in self._params)
+        if _is_distributed(store):
+            return self._updates_on_servers(store, sparse_value or sparse_grads)
         if store.is_capable("optimizer"):
             if sparse_value or self._given_update is not None:
                 return sparse_value or bool(self._given_update)
             # Sparse gradients are few rows: to send these is less than to send dense weights.
-            sparse_grads = any(param.grad_stype != "default" for param in self._params)
             return config.update_on_kvstore() and not sparse_grads
         if self._given_update or sparse_value:
             raise ParameterError(
@@ -367,6 +401,19 @@ class Trainer:
                 "update_on_kvstore=False, and dense parameters"
             )
         return False
+
+    def _updates_on_servers(self, store: Any, sparse: bool) -> bool:
+        """Whether a distributed store is to apply the optimizer."""
+        asynchronous = "async" in store.type
+        if self._given_update is False and (sparse or asynchronous):
+            why = "adds up no rounds" if asynchronous else "sends sparse gradients to be applied"
+            raise ParameterError(
+                f"Trainer: update_on_kvstore=False requires dense gradients and a synchronous "
+                f"store, got {store.type!r}, which {why}; leave it out"
+            )
+        if self._given_update is None:
+            return sparse or asynchronous or config.update_on_kvstore()
+        return self._given_update
 
     # -- states ------------------------------------------------------------------------------
 
@@ -420,11 +467,20 @@ class Trainer:
         self._loaded_states = states
 
     def _get_states(self) -> bytes:
+        self._refuse_states()
         updater = self._kvstore.updater if self._update_on_kvstore else self._updaters[0]
         states: bytes = updater.get_states(dump_optimizer=True)
         return states
 
+    def _refuse_states(self) -> None:
+        if self._update_on_kvstore and _is_distributed(self._kvstore):
+            raise MXNetError(
+                f"Trainer: the servers of a {self._kvstore.type!r} store hold the optimizer's "
+                "states; make the Trainer with update_on_kvstore=False to have them in the workers"
+            )
+
     def _set_states(self, states: bytes) -> None:
+        self._refuse_states()
         updaters = [self._kvstore.updater] if self._update_on_kvstore else self._updaters
         for updater in updaters:
             updater.set_states(states)
@@ -435,7 +491,17 @@ class Trainer:
 
 def _spans_processes(store: str) -> bool:
     """Whether a store of this name adds up values of several processes."""
-    return "dist" in store.lower() or store.lower() == "horovod"
+    return _names_servers(store) or store.lower() == "horovod"
+
+
+def _names_servers(store: str) -> bool:
+    """Whether a store of this name has its values on servers."""
+    return "dist" in store.lower() or store.lower() == "p3"
+
+
+def _is_distributed(store: Any) -> bool:
+    """Whether a store has its values on servers."""
+    return isinstance(store, kv.KVStore) and store.is_distributed
 
 
 def _checked(batch_size: Any) -> float:

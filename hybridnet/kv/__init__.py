@@ -6,7 +6,8 @@
     store.push(0, gradient)             # or a list with one gradient per device
     store.pull(0, out=weight)           # or a list with one weight per device
 
-The store is that of `hybridnet.kvstore`, with the actions on arrays of `actions.py`.
+A store in this process is that of `hybridnet.kvstore`, with the actions on arrays of `actions.py`;
+a distributed one sends what its devices have summed to servers (`remote.py`).
 """
 
 from hybridnet import kvstore
@@ -14,9 +15,16 @@ from hybridnet import kvstore
 from .base import KVStoreBase as KVStoreBase
 from .base import TestStore as TestStore
 from .horovod import Horovod as Horovod
+from .server import KVStoreServer as KVStoreServer
 from .store import KVStore as KVStore
 from .store import create as create
 
-__all__ = ["Horovod", "KVStore", "KVStoreBase", "TestStore", "create"]
+__all__ = ["Horovod", "KVStore", "KVStoreBase", "KVStoreServer", "TestStore", "create"]
 
-kvstore.set_front_end(KVStore=KVStore, KVStoreBase=KVStoreBase, TestStore=TestStore, create=create)
+kvstore.set_front_end(
+    KVStore=KVStore,
+    KVStoreBase=KVStoreBase,
+    KVStoreServer=KVStoreServer,
+    TestStore=TestStore,
+    create=create,
+)

@@ -1,22 +1,24 @@
-"""`KVStore`: the store of `hybridnet.kvstore` with the actions on arrays of `actions.py`."""
+"""`KVStore`: what users hold; it looks at what it is given, and a `Backend` does the rest."""
 
 from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.files import atomic_write
 from hybridnet.base.remote import read_file
-from hybridnet.kvstore import Key, Kind, KVStoreError, Store, find_kind
+from hybridnet.kvstore import Key, Kind, find_kind
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray.sparse import RowSparseNDArray
-from hybridnet.optimizer import get_updater
 
-from .actions import ArrayActions, Updater
+from .actions import Updater
+from .backend import Backend, LocalBackend
 from .base import KVStoreBase
+from .connection import connection
+from .failures import translated
+from .remote import RemoteBackend
 
 __all__ = ["KVStore", "create"]
 
@@ -28,7 +30,7 @@ _CAPABILITIES: Final = ("optimizer",)
 
 @final
 class KVStore(KVStoreBase):
-    """A key-value store of arrays in this process; make one with `create`.
+    """A key-value store of arrays, in this process or on servers; make one with `create`.
 
     Keys are integers or strings, in one store all of the same type. Every method that takes a key
     takes a list of keys, too, with a list of as many values. A key's value is one NDArray or a list
@@ -39,34 +41,50 @@ class KVStore(KVStoreBase):
     """
 
     def __init__(self, kind: Kind) -> None:
-        self._actions = ArrayActions(kind)
-        self._store: Store[NDArray] = Store(kind, self._actions)
+        self._backend: Backend
+        if kind.consistency == "local":
+            self._backend = LocalBackend(kind)
+        else:
+            self._backend = RemoteBackend(kind, *connection.get(kind))
 
     # -- what it is --------------------------------------------------------------------------
 
     @property
     def type(self) -> str:
         """The name of its kind, e.g. 'local'."""
-        return self._store.kind.name
+        return self._backend.kind.name
 
     @property
     def rank(self) -> int:
-        """The number of this worker among all: 0, as the store lives in one process."""
-        return 0
+        """The number of this worker among all, from 0."""
+        return self._backend.rank
 
     @property
     def num_workers(self) -> int:
-        """The number of workers: 1."""
-        return 1
+        """The number of workers."""
+        return self._backend.num_workers
+
+    @property
+    def is_distributed(self) -> bool:
+        """Whether the values are on servers, which several workers share."""
+        return self._backend.distributed
+
+    @property
+    def resumes(self) -> int:
+        """How many pushes of each key count already, as this worker was started again; else 0.
+
+        It goes on with the next: a loop over steps begins with this one.
+        """
+        return self._backend.resumes
 
     @property
     def updater(self) -> Updater | None:
-        """The function that pushes call; None while they replace the value."""
-        return self._actions.updater
+        """The function that pushes call in this process; None while they do not."""
+        return self._backend.updater
 
     @property
     def _updater(self) -> Updater | None:
-        return self._actions.updater  # MXNet's name for it, which trainers and tests look at
+        return self.updater  # MXNet's name for it, which trainers and tests look at
 
     def is_capable(self, capability: str) -> bool:
         """Returns whether the store can do something; 'optimizer': run the optimizer itself.
@@ -84,15 +102,18 @@ class KVStore(KVStoreBase):
     def init(self, key: Keys, value: Arrays) -> None:
         """Makes keys, each with a copy of one array.
 
+        On servers the array of worker 0 counts; the others give one of the same shape and dtype.
+
         Raises:
             MXNetError: a key exists, or keys of both types would be in the store.
             ParameterError: a key has several arrays, or something is no key or no array.
         """
-        for name, values in _pairs("init", key, value).items():
+        pairs = _pairs("init", key, value)
+        for name, values in pairs.items():
             if len(values) != 1:
                 raise ParameterError(f"init: key {name!r} needs one array, got {len(values)}")
-            with _Refusals():
-                self._store.init(name, values[0])
+        with translated():
+            self._backend.init({name: values[0] for name, values in pairs.items()})
 
     def push(self, key: Keys, value: Arrays, priority: int = 0) -> None:
         """Sums each key's arrays and gives the sum to the updater; without one, keeps the sum.
@@ -134,7 +155,7 @@ class KVStore(KVStoreBase):
         pairs = _pairs("pull", key, out)
         if ignore_sparse:
             dense = {k: [x for x in xs if x.stype == "default"] for k, xs in pairs.items()}
-            pairs = {k: xs for k, xs in dense.items() if xs or self._store.get(k) is None}
+            pairs = {k: xs for k, xs in dense.items() if xs or self._backend.shape(k) is None}
         self._pull(pairs, priority)
 
     def pushpull(
@@ -143,8 +164,16 @@ class KVStore(KVStoreBase):
         """A push and then a pull into `out`; without `out`, into the arrays pushed."""
         values = _pairs("pushpull", key, value)
         targets = values if out is None else _pairs("pushpull", key, out)
-        self._push(values, priority)
-        self._pull(targets, priority)
+        self._check_shapes("pushpull", values)
+        self._check_shapes("pushpull", targets)
+        if values.keys() != targets.keys():
+            raise ParameterError(
+                f"pushpull: value and out must be of the same keys, got {list(values)} and "
+                f"{list(targets)}"
+            )
+        with translated():
+            for name, arrays in values.items():
+                self._backend.push_pull(name, arrays, targets[name], priority)
 
     def broadcast(self, key: Keys, value: Arrays, out: Arrays, priority: int = 0) -> None:
         """An init and then a pull into `out`."""
@@ -186,22 +215,26 @@ class KVStore(KVStoreBase):
                         f"or as many as these, got an array of storage {target.stype!r} and "
                         f"{len(wanted)} row_ids for {len(targets)} arrays"
                     )
-            stored = self._store.get(name)
-            if stored is None:
+            if self._backend.shape(name) is None:
                 raise MXNetError(f"row_sparse_pull: key {name!r} was not initialized")
             for target, rows in zip(targets, wanted, strict=True):
-                target.assign(RowSparseNDArray.rows_of(stored, rows))
+                self._backend.pull_rows(name, target, rows, priority)
 
     def set_gradient_compression(self, compression_params: Any) -> None:
-        """Not available: within one process nothing is sent over a network.
+        """Has gradients sent to servers in two bits an element; what is left is sent later.
+
+        An element is sent as the threshold, its negative, or 0, and what it was more or less than
+        that is added to the next gradient of the key. All workers call it, before they push.
+
+        Args:
+            compression_params: ``{"type": "2bit", "threshold": 0.5}``; the threshold is 0.5 by
+                default.
 
         Raises:
-            MXNetError: always.
+            ParameterError: it is something else.
+            MXNetError: the store is in this process, and sends nothing.
         """
-        raise MXNetError(
-            f"set_gradient_compression: a store of type {self.type!r} sends nothing over a network "
-            "and compresses nothing; leave the call out"
-        )
+        self._backend.set_compression(_compression(compression_params))
 
     # -- updating ----------------------------------------------------------------------------
 
@@ -209,18 +242,24 @@ class KVStore(KVStoreBase):
         """Makes pushes call ``updater(key, merged, stored)``; None makes them replace the value.
 
         It is called in the pushing thread, once for each key of a push, and writes `stored` in
-        place; what it raises, the push raises.
+        place; what it raises, the push raises. A store on servers calls it here, too, with the sum
+        over all workers and this worker's own copy of the value; every worker must do the same.
         """
         if updater is not None and not callable(updater):
             raise ParameterError(f"set_updater: needs a function, got {type(updater).__name__}")
-        self._actions.updater = updater
-        self._store.set_updater(updater is not None)
+        self._backend.set_updater(updater)
 
     _set_updater = set_updater
 
     def set_optimizer(self, optimizer: Any) -> None:
-        """Makes pushes update the keys' values by an optimizer; the store keeps its states."""
-        self.set_updater(get_updater(optimizer))
+        """Makes pushes update the keys' values by an optimizer; the store keeps its states.
+
+        Servers get it as a registered name and numbers. All workers call it; worker 0's counts.
+
+        Raises:
+            ParameterError: it cannot be sent to servers; the message says why.
+        """
+        self._backend.set_optimizer(optimizer)
 
     def save_optimizer_states(
         self, fname: str | os.PathLike[str], dump_optimizer: bool = False
@@ -244,49 +283,91 @@ class KVStore(KVStoreBase):
         """
         self._optimizer_updater("load_optimizer_states").set_states(read_file(fname))
 
+    # -- other workers -----------------------------------------------------------------------
+
+    def _barrier(self) -> None:
+        """Waits until all workers have come here, and this one's pushes count."""
+        self._backend.barrier()
+
+    def set_barrier_before_exit(self, barrier_before_exit: bool = True) -> None:
+        """Says whether the end of this process is to wait for the other workers'."""
+        connection.barrier_before_exit = bool(barrier_before_exit)
+
+    def get_num_dead_node(self, node_id: int = 0, timeout: float = 60) -> int:
+        """Returns how many workers and servers are gone.
+
+        Args:
+            node_id: MXNet's number of a group of processes; all of them are counted.
+            timeout: is not looked at: who is gone is known within seconds.
+        """
+        backend = self._backend
+        return len(backend.remote.dead_nodes()) if isinstance(backend, RemoteBackend) else 0
+
+    def _send_command_to_servers(self, head: int, body: str) -> None:
+        """Sends one of the commands that servers know.
+
+        Raises:
+            MXNetError: they do not know it, or the store has no servers.
+        """
+        backend = self._backend
+        if not isinstance(backend, RemoteBackend):
+            raise MXNetError(f"_send_command_to_servers: a store of type {self.type!r} has none")
+        with translated():
+            backend.remote.command(head, body)
+
     # -- inside ------------------------------------------------------------------------------
 
     def _push(self, pairs: dict[Key, list[NDArray]], priority: int) -> None:
         self._check_shapes("push", pairs)
-        with _Refusals():
+        with translated():
             for key, values in pairs.items():
-                self._store.push(key, values, priority=priority)
+                self._backend.push(key, values, priority)
 
     def _pull(self, pairs: dict[Key, list[NDArray]], priority: int) -> None:
         self._check_shapes("pull", pairs)
-        with _Refusals():
+        with translated():
             for key, targets in pairs.items():
-                self._store.pull(key, targets, priority=priority)
+                self._backend.pull(key, targets, priority)
 
     def _check_shapes(self, caller: str, pairs: dict[Key, list[NDArray]]) -> None:
         """Refuses arrays of a wrong shape before anything is done."""
         for key, values in pairs.items():
-            stored = self._store.get(key)
-            if stored is None:
+            shape = self._backend.shape(key)
+            if shape is None:
                 continue  # the store refuses the key itself
             for value in values:
-                if value.shape != stored.shape:
+                if value.shape != shape:
                     raise ShapeError(
-                        f"{caller}: the arrays of key {key!r} must have its shape {stored.shape}, "
+                        f"{caller}: the arrays of key {key!r} must have its shape {shape}, "
                         f"got {value.shape}"
                     )
 
     def _optimizer_updater(self, caller: str) -> Any:
         updater = self.updater
+        if self.is_distributed and updater is None:
+            raise MXNetError(
+                f"{caller}: the servers of a {self.type!r} store hold the optimizer's states; "
+                "train with update_on_kvstore=False to have them in the workers"
+            )
         if not hasattr(updater, "get_states"):
             raise MXNetError(f"{caller}: the store has no optimizer; call set_optimizer first")
         return updater
 
 
-class _Refusals:
-    """Turns the store's refusals into the error type of this package."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if isinstance(error, KVStoreError):
-            raise MXNetError(str(error)) from None
+def _compression(given: Any) -> dict[str, Any]:
+    """Returns the parameters of gradient compression, checked and with their defaults."""
+    known = {"type", "threshold"}
+    if not isinstance(given, Mapping) or given.get("type") != "2bit" or given.keys() - known:
+        raise ParameterError(
+            "set_gradient_compression: must be {'type': '2bit', 'threshold': number}, "
+            f"got {given!r}"
+        )
+    threshold = float(given.get("threshold", 0.5))
+    if not threshold > 0:
+        raise ParameterError(
+            f"set_gradient_compression: threshold must be greater than 0, got {threshold}"
+        )
+    return {"type": "2bit", "threshold": threshold}
 
 
 def _pairs(caller: str, key: Any, value: Any) -> dict[Key, list[NDArray]]:
@@ -331,15 +412,18 @@ def create(name: str = "local") -> Any:
 
     Args:
         name: 'local' sums values from several devices in host memory, 'device' on the first of
-            these devices. Values that share one device stay there with either. 'horovod' adds up
-            those of all processes of a gang (`hybridnet.distributed`). Or the name of a class that
-            was registered by `KVStoreBase.register`, in any case of letters.
+            these devices. Values that share one device stay there with either.
+            'dist_sync' (or 'dist') and 'dist_async' keep values on servers, which update them when
+            all workers have pushed, or at each push; 'dist_device_sync' and 'dist_device_async'
+            sum on a device before. 'p3' is dist_sync in small parts. See `hybridnet launch`.
+            'horovod' adds up those of all processes of a gang (`hybridnet.distributed`). Or the
+            name of a class that was registered by `KVStoreBase.register`, in any case of letters.
 
     Returns:
         A `KVStore`, or a store of the registered class.
 
     Raises:
-        MXNetError: there is no such type.
+        MXNetError: there is no such type, or the run that a distributed store needs.
         TypeError: the name is no string.
     """
     if not isinstance(name, str):
@@ -347,5 +431,5 @@ def create(name: str = "local") -> Any:
     own = KVStoreBase.kv_registry.get(name.lower())
     if own is not None:
         return own()
-    with _Refusals():
+    with translated():
         return KVStore(find_kind(name))

@@ -47,7 +47,7 @@ class Module(BaseModule):
         state_names: arguments that are states: neither data nor parameters; see `set_states`.
         group2ctxs: ``ctx_group`` -> where the nodes of that group are: a dict, whose values may be
             lists of a context for each device, or such a dict for each device.
-        compression_params: settings of the compression of gradients; must be None here.
+        compression_params: for a distributed store, see `KVStore.set_gradient_compression`.
 
     Raises:
         ParameterError: the symbol has no such arguments.
@@ -403,7 +403,9 @@ class Module(BaseModule):
         store, on_store = create_store(kvstore, count, self._arg_params)
         names = group.learned_names
         rows = max(group.batch_size, 1)
-        if store is not None and "dist" in store.type and "_sync" in store.type:
+        if store is not None and (
+            ("dist" in store.type and "_sync" in store.type) or store.type == "p3"
+        ):
             rows *= store.num_workers
         numbered = [name for name in names for _ in range(1 if on_store else count)]
         self._optimizer = self._make_optimizer(

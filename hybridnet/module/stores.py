@@ -36,7 +36,7 @@ def create_store(
     if kvstore is None:
         return None, False
     if isinstance(kvstore, str):
-        if num_device == 1 and "dist" not in kvstore:
+        if num_device == 1 and "dist" not in kvstore and kvstore != "p3":
             return None, False
         if kvstore == "local" and max((x.size for x in arg_params.values()), default=0) > _LARGE:
             on_store = False

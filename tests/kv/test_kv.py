@@ -224,7 +224,9 @@ def test_refused_values(store: kv.KVStore):
 
 
 def test_refused_features(store: kv.KVStore):
-    with pytest.raises(MXNetError, match=r"type must be one of local, device.*got 'dist_sync'"):
+    with pytest.raises(MXNetError, match=r"type must be one of local, device.*got 'nccl'"):
+        kv.create("nccl")
+    with pytest.raises(MXNetError, match="a distributed store requires a scheduler, servers and"):
         kv.create("dist_sync")
     with pytest.raises(TypeError, match="name must be a string, got int"):
         kv.create(1)  # type: ignore[arg-type]

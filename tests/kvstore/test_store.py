@@ -110,8 +110,8 @@ def test_refused_messages_change_nothing():
 def test_kinds_are_found_by_name():
     assert find_kind("local") == Kind("local", merges_on="cpu")
     assert find_kind("Device").merges_on == "device"
-    with pytest.raises(KVStoreError, match=r"one of local, device, .*, got 'dist_sync'"):
-        find_kind("dist_sync")
+    with pytest.raises(KVStoreError, match=r"one of local, device, .*, got 'nccl'"):
+        find_kind("nccl")
     with pytest.raises(KVStoreError, match="requires a new name, got 'local'"):
         register_kind(Kind("local", merges_on="device"))
     assert known_kinds()[:2] == ["local", "device"]

@@ -30,8 +30,6 @@ _OURS: Final = "hybridnet"
 #: The package itself, which is above this module and knows all others.
 _package: Final[Any] = sys.modules[_OURS]
 _THEIRS: Final = "mxnet"
-#: What MXNet's launchers call processes that hold parameters instead of training.
-_SERVING: Final = ("server", "scheduler")
 
 
 def install(numpy_names: bool = False) -> None:
@@ -179,14 +177,6 @@ _unfound: Final = _Unfound()
 
 
 def _make_package() -> _Package:
-    role = os.environ.get("DMLC_ROLE", "")
-    if role in _SERVING:
-        sys.exit(
-            f"{_THEIRS}: this process was started as a {role} of MXNet's parameter server "
-            f"(DMLC_ROLE={role}), and hybridnet has none: its key-value stores live in the process "
-            "that trains. Start the script once, without servers and scheduler, and use a store "
-            "such as 'local' or 'device'"
-        )
     package = _Package(_THEIRS, _package.__doc__)
     package.__dict__.update(
         __version__=VERSION,

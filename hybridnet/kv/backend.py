@@ -1,0 +1,146 @@
+"""Where the values of a store of arrays are: in this process, or (`remote`) on servers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+from hybridnet.base.errors import MXNetError
+from hybridnet.kvstore import Key, Kind, Store
+from hybridnet.ndarray import NDArray
+from hybridnet.ndarray.sparse import RowSparseNDArray
+from hybridnet.optimizer import get_updater
+
+from .actions import ArrayActions, Updater
+
+__all__ = ["Backend", "LocalBackend"]
+
+
+class Backend(ABC):
+    """What a `KVStore` does with arrays that it has looked at.
+
+    Attributes:
+        kind: of the store.
+        rank: the number of this worker.
+        num_workers: how many workers there are.
+        distributed: whether there are others, and servers, or could be.
+        resumes: of a worker that takes the place of one that was lost: how many pushes of each key
+            count already; else 0.
+    """
+
+    kind: Kind
+    rank: int
+    num_workers: int
+    distributed: bool
+    resumes: int = 0
+
+    @property
+    @abstractmethod
+    def updater(self) -> Updater | None:
+        """What pushes call in this process; None while they do not."""
+
+    @abstractmethod
+    def shape(self, key: Key) -> tuple[int, ...] | None:
+        """Returns the shape of a key; None if there is no such key."""
+
+    @abstractmethod
+    def init(self, values: Mapping[Key, NDArray]) -> None:
+        """Makes keys."""
+
+    @abstractmethod
+    def push(self, key: Key, values: Sequence[NDArray], priority: int) -> None:
+        """See `KVStore.push`."""
+
+    @abstractmethod
+    def pull(self, key: Key, targets: Sequence[NDArray], priority: int) -> None:
+        """See `KVStore.pull`."""
+
+    def push_pull(
+        self, key: Key, values: Sequence[NDArray], targets: Sequence[NDArray], priority: int
+    ) -> None:
+        """A push, and a pull after it."""
+        self.push(key, values, priority)
+        self.pull(key, targets, priority)
+
+    @abstractmethod
+    def pull_rows(self, key: Key, target: NDArray, rows: NDArray, priority: int) -> None:
+        """Writes rows of a key into a row-sparse array."""
+
+    @abstractmethod
+    def set_updater(self, updater: Updater | None) -> None:
+        """See `KVStore.set_updater`."""
+
+    @abstractmethod
+    def set_optimizer(self, optimizer: Any) -> None:
+        """See `KVStore.set_optimizer`."""
+
+    @abstractmethod
+    def set_compression(self, parameters: Mapping[str, Any]) -> None:
+        """See `KVStore.set_gradient_compression`."""
+
+    def barrier(self) -> None:  # noqa: B027
+        """Waits for the other workers. By default there are none."""
+
+
+@final
+class LocalBackend(Backend):
+    """Values in this process: the store of `hybridnet.kvstore` with actions on arrays."""
+
+    rank = 0
+    num_workers = 1
+    distributed = False
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self._actions = ArrayActions(kind)
+        self._store: Store[NDArray] = Store(kind, self._actions)
+
+    @property
+    def updater(self) -> Updater | None:
+        """See `Backend.updater`."""
+        return self._actions.updater
+
+    def shape(self, key: Key) -> tuple[int, ...] | None:
+        """See `Backend.shape`."""
+        stored = self._store.get(key)
+        return None if stored is None else stored.shape
+
+    def init(self, values: Mapping[Key, NDArray]) -> None:
+        """See `Backend.init`."""
+        for key, value in values.items():
+            self._store.init(key, value)
+
+    def push(self, key: Key, values: Sequence[NDArray], priority: int) -> None:
+        """See `Backend.push`."""
+        self._store.push(key, values, priority=priority)
+
+    def pull(self, key: Key, targets: Sequence[NDArray], priority: int) -> None:
+        """See `Backend.pull`."""
+        self._store.pull(key, targets, priority=priority)
+
+    def pull_rows(self, key: Key, target: NDArray, rows: NDArray, priority: int) -> None:
+        """See `Backend.pull_rows`; rows are taken where the value is, whatever the priority."""
+        stored = self._store.get(key)
+        assert stored is not None
+        target.assign(RowSparseNDArray.rows_of(stored, rows))
+
+    def set_updater(self, updater: Updater | None) -> None:
+        """See `Backend.set_updater`."""
+        self._actions.updater = updater
+        self._store.set_updater(updater is not None)
+
+    def set_optimizer(self, optimizer: Any) -> None:
+        """See `Backend.set_optimizer`."""
+        self.set_updater(get_updater(optimizer))
+
+    def set_compression(self, parameters: Mapping[str, Any]) -> None:
+        """Not available: within one process nothing is sent over a network.
+
+        Raises:
+            MXNetError: always.
+        """
+        raise MXNetError(
+            f"set_gradient_compression: a store of type {self.kind.name!r} sends nothing over a "
+            "network and compresses nothing; leave the call out"
+        )

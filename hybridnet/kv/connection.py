@@ -1,0 +1,71 @@
+"""This process's connection to the servers of its run: one, however many stores use it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+from dataclasses import replace
+from typing import Final, final
+
+from hybridnet.kvstore import Kind
+from hybridnet.kvstore.cluster import Cluster
+from hybridnet.kvstore.remote_store import RemoteStore
+
+from .failures import translated
+
+__all__ = ["connection"]
+
+
+@final
+class _Connection:
+    """The connection of this process, made when the first store needs it."""
+
+    def __init__(self) -> None:
+        self._remote: RemoteStore | None = None
+        self._process = 0
+        self._stores = 0
+        self._staleness: int | None = None
+        #: whether the end of this process waits for the other workers.
+        self.barrier_before_exit = True
+
+    def get(self, kind: Kind) -> tuple[RemoteStore, int | None, int]:
+        """Returns it with what a `RemoteBackend` is made of.
+
+        That is the staleness that the environment allows, and the number of the store that asks
+        among those of this process.
+
+        Args:
+            kind: of the store that asks; the first one's says how large parts are.
+
+        Raises:
+            MXNetError: the environment describes no run, the scheduler refuses this process, or
+                others did not come.
+        """
+        if self._remote is None or self._process != os.getpid():
+            with translated():
+                cluster = Cluster.from_environment()
+                if kind.small_parts:
+                    cluster = replace(cluster, p3=True)
+                self._remote = RemoteStore(cluster)
+                self._staleness = cluster.staleness
+            self._process, self._stores = os.getpid(), 0
+            atexit.register(self.close)
+        self._stores += 1
+        return self._remote, self._staleness, self._stores - 1
+
+    def close(self) -> None:
+        """Leaves the run, at the end of this process.
+
+        After an error that nobody has caught the others are not waited for: they learn at once that
+        this worker is gone.
+        """
+        remote, self._remote = self._remote, None
+        if remote is not None and self._process == os.getpid():
+            failed = getattr(sys, "last_value", None) is not None
+            with contextlib.suppress(Exception):  # who can no longer be reached is told nothing
+                remote.close(barrier=self.barrier_before_exit and not failed)
+
+
+connection: Final = _Connection()

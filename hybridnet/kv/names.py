@@ -1,0 +1,29 @@
+"""What servers call the keys of a process's stores, of which each has keys of its own."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridnet.kvstore import Key
+
+__all__ = ["index_of", "name_of"]
+
+_MARK: Final = "\x1f"  # a character that no user's key has
+
+
+def name_of(key: Key, store: int) -> Key:
+    """Returns the name on the servers of a key of a process's n-th store.
+
+    Those of the first store are the keys themselves, as almost all programs have one only.
+    """
+    if store == 0:
+        return key
+    return f"{store}{_MARK}{'i' if isinstance(key, int) else 's'}{key}"
+
+
+def index_of(name: Key) -> Key:
+    """Returns the key that a name stands for."""
+    if isinstance(name, int) or _MARK not in name:
+        return name
+    key = name.partition(_MARK)[2]
+    return int(key[1:]) if key[0] == "i" else key[1:]

@@ -1,0 +1,467 @@
+"""Values on servers: two levels, first the devices of this process, then the network.
+
+A push adds up what the devices bring by recorded operators, as a store in one process does; the sum
+goes to the servers from an engine's thread, with the caller's priority, as soon as it is there. A
+pull makes arrays whose values are pending until they have come. The user's thread waits for `init`,
+`set_optimizer` and barriers only, as in MXNet.
+
+Order. Calls for one key reach `RemoteStore` in the order in which they were made: each is a task
+that writes the key's Var. A push's task ends when it was handed over, so that a pull need not wait
+for its acknowledgement, which would cost a round trip; that has a task of its own, by which an
+error reaches whoever waits for everything.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, final
+
+import numpy as np
+
+from hybridnet import engine
+from hybridnet.base.dtype import BFLOAT16
+from hybridnet.base.errors import MXNetError
+from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.kvstore import Init, Key, Kind, Pull, Push, StoreState
+from hybridnet.kvstore.remote_store import Completion, Done, RemoteStore
+from hybridnet.ndarray import NDArray, zeros
+from hybridnet.ndarray.copies import aligned
+from hybridnet.ndarray.sparse import RowSparseNDArray
+from hybridnet.optimizer import optimizer_to_json
+from hybridnet.runtime.platform.jax_devices import check_device, put
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.host_task import push_async_task
+from hybridnet.runtime.segments.segment import Value
+
+from .actions import ArrayActions, Updater
+from .backend import Backend
+from .failures import as_error, translated
+from .names import name_of
+from .server_updates import PREFIX
+
+__all__ = ["RemoteBackend"]
+
+_TOKEN: Final = tensor_type((0,), np.dtype(np.bool_))
+_WAIT_FOR_UPDATER: Final = (
+    "a {kind} store requires an optimizer on the servers, as there is no round after which a sum "
+    "would be complete: call kv.set_optimizer(...) in every worker, or give the Trainer "
+    "update_on_kvstore=True, or use dist_sync"
+)
+
+
+@final
+class _Key:
+    """What is known of a key.
+
+    Args:
+        name: what the servers call it.
+        kind: the type of its value here.
+        is_rows: whether it is a table of rows.
+    """
+
+    __slots__ = ("is_rows", "kind", "mine", "name", "order", "pushed", "there")
+
+    def __init__(self, name: Key, kind: TensorType, is_rows: bool) -> None:
+        self.name = name
+        self.kind = kind
+        self.is_rows = is_rows
+        #: the type of its value on the servers, which know NumPy's own dtypes only.
+        dtype = np.dtype(np.float32) if kind.dtype == BFLOAT16 else kind.dtype
+        self.there = tensor_type(kind.shape, dtype)
+        #: written by everything that is handed over for the key.
+        self.order = engine.new_variable()
+        #: stands for the end of the last push.
+        self.pushed: Value | None = None
+        #: the value in this process, where an updater of this process updates it.
+        self.mine: NDArray | None = None
+
+
+@final
+class RemoteBackend(Backend):
+    """Values on servers.
+
+    Args:
+        kind: of the store.
+        remote: this process's connection.
+        staleness: by how many pushes a worker may be ahead, in an asynchronous store.
+        number: of this store among those of the process, from 0; in all workers the same.
+    """
+
+    distributed = True
+
+    def __init__(
+        self, kind: Kind, remote: RemoteStore, staleness: int | None = None, number: int = 0
+    ) -> None:
+        self.kind = kind
+        self._staleness = staleness if kind.consistency == "async" else None
+        self._number = number
+        self.remote = remote
+        self.rank = remote.rank
+        self.num_workers = remote.num_workers
+        self.resumes = remote.resumes
+        self._actions = ArrayActions(kind)
+        self._state = StoreState()
+        self._keys: dict[Key, _Key] = {}
+        self._optimizer: Any = None
+        self._sent: tuple[Any, ...] = ()
+        self._scale = 1.0
+        self._configuration: tuple[str, Mapping[str, Any]] = ("assign", {})
+        self._compression: Mapping[str, Any] | None = None
+        self._configure()
+
+    # -- what is done with pushes --------------------------------------------------------------
+
+    @property
+    def updater(self) -> Updater | None:
+        """See `Backend.updater`."""
+        return self._actions.updater
+
+    def set_updater(self, updater: Updater | None) -> None:
+        """Has this process update its own copy of each value by the sum of all workers' pushes.
+
+        Every worker must do the same, so that all have the same values.
+        """
+        self._actions.updater = updater
+        if updater is not None and self._optimizer is not None:
+            self._optimizer = None
+            self._configuration = ("assign", {})
+            self._configure()
+
+    def set_optimizer(self, optimizer: Any) -> None:
+        """Has the servers update by an optimizer, which is sent by name and numbers."""
+        self._actions.updater = None
+        self._optimizer = optimizer
+        self._send_optimizer()
+
+    def set_compression(self, parameters: Mapping[str, Any]) -> None:
+        """Has pushes be compressed."""
+        self._compression = dict(parameters)
+        self._configure()
+
+    def _send_optimizer(self) -> None:
+        optimizer = self._optimizer
+        self._sent = _numbers(optimizer)
+        self._scale = float(optimizer.rescale_grad)
+        form = optimizer_to_json(optimizer)
+        self._configuration = (PREFIX + form["optimizer"], form)
+        self._configure()
+
+    def _configure(self) -> None:
+        name, parameters = self._configuration
+        with translated():
+            self.remote.configure(
+                name,
+                parameters,
+                consistency=self.kind.consistency,
+                compression=self._compression,
+                staleness=self._staleness,
+            )
+
+    def _follow_optimizer(self) -> None:
+        """Sends the optimizer again if its numbers were changed, between two rounds of all.
+
+        Where there are no rounds it stays as it was sent, as in MXNet.
+        """
+        if self._optimizer is None or self.kind.consistency != "sync":
+            return
+        if _numbers(self._optimizer) == self._sent:
+            return
+        self.barrier()
+        self._send_optimizer()
+
+    # -- values --------------------------------------------------------------------------------
+
+    def shape(self, key: Key) -> tuple[int, ...] | None:
+        """See `Backend.shape`."""
+        known = self._keys.get(key)
+        return None if known is None else known.kind.shape
+
+    def init(self, values: Mapping[Key, NDArray]) -> None:
+        """See `Backend.init`; the value of worker 0 counts. Waits until the keys are there."""
+        waits = []
+        with translated():
+            for key, value in values.items():
+                self._state.handle(Init(key))
+                is_rows = value.stype == "row_sparse"
+                name = name_of(key, self._number)
+                known = self._keys[key] = _Key(name, value.type, is_rows)
+                host = value.tostype("default").asnumpy() if is_rows else value.asnumpy()
+                waits.append(Completion())
+                there = np.ascontiguousarray(host, known.there.dtype)
+                self.remote.init(name, there, is_rows=is_rows, done=waits[-1])
+            for one in waits:
+                one.wait()
+
+    def push(self, key: Key, values: Sequence[NDArray], priority: int) -> None:
+        """See `Backend.push`."""
+        known = self._admit(Push(key, len(values), priority))
+        if self._actions.updater is not None:
+            self._update_here(key, known, values, priority)
+            return
+        merged = self._merged(key, known, values, priority)
+        if isinstance(merged, RowSparseNDArray):
+            reads = merged.parts()
+            send: Callable[..., None] = functools.partial(self._hand_over_rows, known)
+        else:
+            reads = (merged,)
+            send = self.remote.push
+        self._push_by(send, key, known, [one.read() for one in reads], priority)
+
+    def pull(self, key: Key, targets: Sequence[NDArray], priority: int) -> None:
+        """See `Backend.pull`."""
+        known = self._admit(Pull(key, len(targets), priority))
+        if self._actions.updater is not None:
+            self._actions.send(key, self._mine(key, known), targets, priority)
+            return
+        ask = functools.partial(self.remote.pull, known.name, priority=priority)
+        self._receive(key, known, ask, (), targets, priority)
+
+    def push_pull(
+        self, key: Key, values: Sequence[NDArray], targets: Sequence[NDArray], priority: int
+    ) -> None:
+        """See `Backend.push_pull`; the value comes with the answer to the push."""
+        known = self._keys.get(key)
+        stored = any(value.stype != "default" for value in values)
+        if known is None or known.is_rows or stored or self._actions.updater is not None:
+            super().push_pull(key, values, targets, priority)
+            return
+        self._admit(Push(key, len(values), priority))
+        merged = self._merged(key, known, values, priority)
+
+        def ask(value: Any, out: Any, done: Done) -> None:
+            self.remote.push_pull(known.name, value, out, priority=priority, done=done)
+
+        self._receive(key, known, ask, (merged.read(),), targets, priority)
+
+    def pull_rows(self, key: Key, target: NDArray, rows: NDArray, priority: int) -> None:
+        """See `Backend.pull_rows`."""
+        known = self._admit(Pull(key, 1, priority))
+        ctx = target.context
+        if not known.is_rows or self._actions.updater is not None:
+            whole = zeros(known.kind.shape, ctx, known.kind.dtype)
+            self.pull(key, [whole], priority)
+            target.assign(RowSparseNDArray.rows_of(whole, rows))
+            return
+        check_device(ctx)
+        count, *rest = known.kind.shape
+        room = min(rows.size, count)
+        types = (
+            tensor_type((room,), np.dtype(np.int64)),
+            tensor_type((room, *rest), known.there.dtype),
+        )
+
+        def ask(done: Callable[[Any], None], ids: np.ndarray[Any, Any]) -> None:
+            wanted = np.unique(ids.astype(np.int64))
+            wanted = wanted[(wanted >= 0) & (wanted < count)]
+            places, out = (aligned(one.shape, one.dtype) for one in types)
+            places[: len(wanted)], places[len(wanted) :] = wanted, count
+            out[len(wanted) :] = 0
+            ended = _then(done, lambda: put(ctx, [places, out]))
+            if len(wanted) == 0:
+                ended(None)
+                return
+            self.remote.row_sparse_pull(
+                known.name, wanted, out[: len(wanted)], priority=priority, done=ended
+            )
+
+        found = self._task(key, known, ask, [rows.read()], types, priority, "pull rows of")
+        places, data = (NDArray.from_value(value, ctx) for value in found)
+        target.assign(RowSparseNDArray.of(data, [places], known.kind.shape, exact=False))
+        recorder.mark()
+
+    # -- others --------------------------------------------------------------------------------
+
+    def barrier(self) -> None:
+        """Waits until all workers have come here, and this one's pushes count."""
+        self.wait()
+        with translated():
+            self.remote.barrier()
+
+    def wait(self) -> None:
+        """Waits until all pushes of this store so far are acknowledged.
+
+        Raises:
+            MXNetError: one of them failed.
+        """
+        for known in self._keys.values():
+            if known.pushed is not None:
+                recorder.ready_array(known.pushed)
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _admit(self, message: Push | Pull) -> _Key:
+        """Returns what is known of a message's key, or refuses it."""
+        with translated():
+            self._state.handle(message)
+        if isinstance(message, Push):
+            if self.kind.consistency == "async" and self._optimizer is None:
+                raise MXNetError("push: " + _WAIT_FOR_UPDATER.format(kind=self.kind.name))
+            self._follow_optimizer()
+        return self._keys[message.key]
+
+    def _merged(self, key: Key, known: _Key, values: Sequence[NDArray], priority: int) -> NDArray:
+        """Returns one array, of the key's dtype there, for those of the devices."""
+        merged = values[0]
+        if len(values) > 1:
+            merged = self._actions.merge(key, values, priority)
+        if merged.stype != "default" and not known.is_rows:
+            merged = merged.tostype("default")
+        # Trainers set the scale anew when a batch has another size; servers have the first one.
+        scale = 1.0 if self._optimizer is None else self._optimizer.rescale_grad / self._scale
+        if scale != 1.0:
+            merged = merged * scale
+        return merged.astype(known.there.dtype, copy=False).detach()
+
+    def _update_here(self, key: Key, known: _Key, values: Sequence[NDArray], priority: int) -> None:
+        """Updates this process's copy by the sum over all workers."""
+        mine = self._mine(key, known)
+        merged = self._merged(key, known, values, priority)
+        total = zeros(known.kind.shape, mine.context, known.kind.dtype)
+
+        def ask(value: Any, out: Any, done: Done) -> None:
+            self.remote.push_pull(known.name, value, out, priority=priority, done=done)
+
+        dense = merged.tostype("default") if merged.stype != "default" else merged
+        self._receive(key, known, ask, (dense.read(),), [total], priority)
+        self._actions.update(key, total, mine, priority)
+
+    def _mine(self, key: Key, known: _Key) -> NDArray:
+        if known.mine is None:
+            known.mine = zeros(known.kind.shape, dtype=known.kind.dtype)
+            ask = functools.partial(self.remote.pull, known.name)
+            self._receive(key, known, ask, (), [known.mine], 0)
+        return known.mine
+
+    def _receive(
+        self,
+        key: Key,
+        known: _Key,
+        ask: Callable[..., None],
+        reads: Sequence[Value],
+        targets: Sequence[NDArray],
+        priority: int,
+    ) -> None:
+        """Has ``ask(*arrays, out, done=)`` write the key's value, and that into the targets."""
+        ctx = targets[0].context.computes_on
+        check_device(ctx)
+
+        def start(done: Callable[[Any], None], *arrays: Any) -> None:
+            out = aligned(known.there.shape, known.there.dtype)
+            ask(*arrays, out, done=_then(done, lambda: put(ctx, [out]), arrays))
+
+        (value,) = self._task(key, known, start, reads, (known.there,), priority, "pull")
+        if reads:
+            known.pushed = value  # it comes with the answer to a push
+        self._actions.send(key, NDArray.from_value(value, ctx), targets, priority)
+        recorder.mark()
+
+    def _push_by(
+        self,
+        send: Callable[..., None],
+        key: Key,
+        known: _Key,
+        reads: Sequence[Value],
+        priority: int,
+    ) -> None:
+        """Hands arrays over when they are there; `known.pushed` stands for the acknowledgement."""
+        ending = _Ending()
+
+        def start(done: Callable[[Any], None], *arrays: Any) -> None:
+            ending.held = (reads, arrays)  # as long as they may have to be sent again
+            send(known.name, *arrays, priority=priority, done=ending)
+            done((True,))
+
+        (handed_over,) = self._task(key, known, start, reads, (_TOKEN,), priority, "push")
+        (known.pushed,) = push_async_task(
+            lambda done, _: ending.tell(done),
+            [handed_over],
+            (_TOKEN,),
+            priority=priority,
+            name=f"kv push {key}: acknowledged",
+        )
+
+    def _hand_over_rows(
+        self, known: _Key, name: Key, data: Any, places: Any, *, priority: int, done: Done
+    ) -> None:
+        """Hands over the rows that a row-sparse array stores, but not the room that it has."""
+        stored = places < known.kind.shape[0]
+        rows = np.ascontiguousarray(places[stored])
+        values = np.ascontiguousarray(data[stored])
+        self.remote.push_rows(name, rows, values, priority=priority, done=done)
+
+    def _task(
+        self,
+        key: Key,
+        known: _Key,
+        start: Callable[..., None],
+        reads: Sequence[Value],
+        types: Sequence[TensorType],
+        priority: int,
+        what: str,
+    ) -> list[Value]:
+        def guarded(done: Callable[[Any], None], *arrays: Any) -> None:
+            with translated():
+                start(done, *arrays)
+
+        made = push_async_task(
+            guarded,
+            reads,
+            tuple(types),
+            writes=(known.order,),
+            priority=priority,
+            name=f"kv {what} {key}",
+        )
+        recorder.mark()
+        return made
+
+
+@final
+class _Ending:
+    """Brings together an acknowledgement and the task that stands for it, in either order."""
+
+    def __init__(self) -> None:
+        self.held: Any = None
+        self._told = False
+        self._error: BaseException | None = None
+        self._done: Callable[[Any], None] | None = None
+        self._once = threading.Lock()
+
+    def __call__(self, error: BaseException | None) -> None:
+        """Takes the acknowledgement."""
+        with self._once:
+            self._told, self._error, self.held = True, error, None
+            done = self._done
+        if done is not None:
+            self._end(done)
+
+    def tell(self, done: Callable[[Any], None]) -> None:
+        """Has `done` be told of it."""
+        with self._once:
+            self._done = done
+            told = self._told
+        if told:
+            self._end(done)
+
+    def _end(self, done: Callable[[Any], None]) -> None:
+        done((True,) if self._error is None else as_error(self._error))
+
+
+def _then(done: Callable[[Any], None], make: Callable[[], Sequence[Any]], held: Any = None) -> Done:
+    """Returns what ends a task by what `make` returns, or by the error that is told."""
+
+    def ended(error: BaseException | None, held: Any = held) -> None:
+        done(make() if error is None else as_error(error))
+
+    return ended
+
+
+def _numbers(optimizer: Any) -> tuple[Any, ...]:
+    """Returns the numbers of an optimizer that servers have, but for the scale."""
+    own = ("num_update", "_device", "_rescale_grad", *optimizer.running)
+    return tuple(
+        (name, value)
+        for name, value in vars(optimizer).items()
+        if isinstance(value, (int, float)) and name not in own
+    )
