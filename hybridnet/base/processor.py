@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from . import config
 
-__all__ = ["environment", "num_threads", "processor"]
+__all__ = ["environment", "idle_seconds", "num_threads", "processor"]
 
 
 @cache
@@ -40,6 +40,26 @@ def num_threads() -> int:
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     limit = cgroup_quota(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))
     return max(1, min(usable or 1, math.ceil(limit)) if limit else usable or 1)
+
+
+def idle_seconds(stat: Path = Path("/proc/stat")) -> float | None:
+    """Returns how long the processors that this process may use have had nothing to do, together.
+
+    None where nobody counts that.
+
+    Args:
+        stat: the file that tells, see proc(5).
+    """
+    try:
+        usable = os.sched_getaffinity(0)
+        lines = stat.read_bytes().splitlines()
+        # cpu0 user nice system idle iowait ..., in ticks; the first line sums them up
+        rows = [line.split() for line in lines[1:] if line.startswith(b"cpu")]
+        found = [row for row in rows if int(row[0][3:]) in usable]
+        ticks = sum(int(row[4]) + int(row[5]) for row in found)
+    except (AttributeError, OSError, ValueError, IndexError):
+        return None
+    return ticks / os.sysconf("SC_CLK_TCK") if ticks else None
 
 
 def cgroup_quota(membership: Path, root: Path) -> float | None:

@@ -8,7 +8,7 @@ import sys
 import pytest
 from helpers import run_script
 
-from hybridnet.base.processor import cgroup_quota, environment
+from hybridnet.base.processor import cgroup_quota, environment, idle_seconds
 
 THREADS = """
 import os
@@ -104,3 +104,21 @@ def test_the_environment_is_as_it_was(monkeypatch):
         raise ValueError
     assert os.environ["HYBRIDNET_A"] == "1"
     assert "HYBRIDNET_B" not in os.environ
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="affinity is Linux's")
+def test_idle_time_is_that_of_the_processors_that_may_be_used(tmp_path, monkeypatch):
+    stat = tmp_path / "stat"
+    stat.write_text(
+        "cpu  1 2 3 900 90 6 7 8 9 10\n"
+        "cpu0 1 2 3 200 10 6 7 8 9 10\n"
+        "cpu1 1 2 3 300 20 6 7 8 9 10\n"
+        "cpu2 1 2 3 400 60 6 7 8 9 10\n"
+        "intr 5 cpu\n"
+    )
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2})
+    ticks = os.sysconf("SC_CLK_TCK")
+    assert idle_seconds(stat) == (200 + 10 + 400 + 60) / ticks
+    stat.write_text("cpu 0 0 0 0 0\ncpu0 0 0 0 0 0\n")  # as some containers say
+    assert idle_seconds(stat) is None
+    assert idle_seconds(tmp_path / "none") is None

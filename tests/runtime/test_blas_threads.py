@@ -1,4 +1,4 @@
-"""NumPy's matrix products leave a processor to a compilation, and keep to the threads asked for."""
+"""NumPy's matrix products leave processors to others, and keep to the threads asked for."""
 
 from __future__ import annotations
 
@@ -66,3 +66,40 @@ def test_it_keeps_to_the_threads_asked_for():
         HYBRIDNET_NUM_THREADS="1",
     )
     assert out == "{1}\n"
+
+
+@pytest.mark.parametrize(
+    ("used", "idle", "wanted"),
+    [
+        (0.2, 0.2, 2),  # alone: one processor is used, one idle
+        (0.0, 0.4, 2),  # it waited for a file
+        (0.4, 0.0, 2),  # alone, on both
+        (0.2, 0.0, 1),  # another process has the other one
+        (0.26, 0.0, 1),  # two threads share two processors with another process
+        (0.1, 0.0, 1),  # three others
+    ],
+)
+def test_there_are_as_many_as_processors_are_left(monkeypatch, used, idle, wanted):
+    clock = {"idle": 10.0, "used": 1.0}
+    monkeypatch.setattr(blas_threads, "idle_seconds", lambda: clock["idle"])
+    monkeypatch.setattr(blas_threads, "process_time", lambda: clock["used"])
+    monkeypatch.setattr(blas_threads, "num_threads", lambda: 2)
+    monkeypatch.setattr(blas_threads, "_threads", blas_threads._Threads())
+    before, others = threads(), blas_threads._Others()
+    others.look(5.0)
+    assert max(threads()) == 1  # nothing is known yet
+    assert 5.0 < others.due < 5.2
+    clock["idle"] += idle
+    clock["used"] += used
+    others.look(5.2)
+    assert max(threads()) == min(wanted, max(before))
+    blas_threads._threads.remove(wanted)
+    assert threads() == before
+
+
+def test_nobody_looks_where_idle_time_is_not_counted(monkeypatch):
+    monkeypatch.setattr(blas_threads, "idle_seconds", lambda: None)
+    before, others = threads(), blas_threads._Others()
+    others.look(5.0)
+    assert others.due == float("inf")
+    assert threads() == before

@@ -1,22 +1,30 @@
 """With how many threads NumPy multiplies matrices: OpenBLAS has a number of its own.
 
-Its threads wait for each other in turns. Where a compilation holds a processor, a product on all
-processors takes twice as long as on one less, and the compilation takes longer, too.
+Its threads wait for each other in turns. Where something else holds a processor (a compilation,
+other processes), a product on all processors takes as long as that holds it: a step of LeNet by
+NumPy beside four busy processes takes 2,700 ms with two threads, and 250 with one. So it has as
+many threads as there are processors left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
-from typing import Any, Final
+from time import perf_counter, process_time
+from typing import Any, Final, final
 
 from hybridnet.base.lazy import threadpoolctl
-from hybridnet.base.processor import num_threads
+from hybridnet.base.processor import idle_seconds, num_threads
 
-from .passing import PassingSetting
+__all__ = ["keep_to_limit", "leave_one", "others"]
 
-__all__ = ["keep_to_limit", "leave_one"]
+# Seconds until others are looked at for the first time, and then from time to time. The system
+# counts in hundredths of a second.
+_FIRST: Final = 0.05
+_PERIOD: Final = 0.2
 
 
 @cache
@@ -24,30 +32,106 @@ def _libraries() -> Any:
     return threadpoolctl.ThreadpoolController().select(internal_api="openblas").lib_controllers
 
 
-def _set(numbers: Sequence[int]) -> None:
-    for library, number in zip(_libraries(), numbers, strict=True):
-        library.set_num_threads(number)
-        # Else no other thread could set the number any more.
-        getattr(library, "clear_controlling_thread", lambda: None)()
+@final
+class _Threads:
+    """The numbers of threads of the copies of OpenBLAS, for which several limits may hold."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._limits: list[int] = []
+        # What the numbers are without these, and what was made of them.
+        self._without: list[int] = []
+        self._made: list[int] = []
+
+    def add(self, limit: int) -> None:
+        """Lets them be no more than this, until it is removed."""
+        with self._lock:
+            self._limits.append(limit)
+            self._set()
+
+    def remove(self, limit: int) -> None:
+        with self._lock:
+            self._limits.remove(limit)
+            self._set()
+
+    def _set(self) -> None:
+        libraries = _libraries()
+        numbers = [library.get_num_threads() for library in libraries]
+        if numbers != self._made:  # somebody else has set them
+            self._without = numbers
+        most = min(self._limits, default=max(self._without, default=1))
+        self._made = [min(each, most) for each in self._without]
+        for library, number in zip(libraries, self._made, strict=True):
+            library.set_num_threads(number)
+            # Else no other thread could set the number any more.
+            getattr(library, "clear_controlling_thread", lambda: None)()
 
 
-def _limit(number: int) -> tuple[int, ...]:
-    """Lets OpenBLAS have at most so many threads; returns how many it had."""
-    before = tuple([library.get_num_threads() for library in _libraries()])
-    _set([min(number, each) for each in before])
-    return before
+_threads: Final = _Threads()
 
 
 @cache
 def keep_to_limit() -> None:
     """Lets NumPy have no more threads than were asked for; see `num_threads`."""
-    with _leaving.lock:
-        _limit(num_threads())
+    _threads.add(num_threads())
+    others.look(perf_counter())
 
 
-def leave_one() -> AbstractContextManager[None]:
+@contextmanager
+def leave_one() -> Iterator[None]:
     """A block in which NumPy leaves a processor to what the block does."""
-    return _leaving.changed()
+    limit = max(1, num_threads() - 1)
+    _threads.add(limit)
+    try:
+        yield
+    finally:
+        _threads.remove(limit)
 
 
-_leaving: Final = PassingSetting(lambda: _limit(max(1, num_threads() - 1)), _set)
+@final
+class _Others:
+    """What other processes leave of the processors.
+
+    Attributes:
+        due: when they are to be looked at (`perf_counter`).
+    """
+
+    def __init__(self) -> None:
+        self.due = math.inf
+        self._looking = threading.Lock()
+        # When it was looked, the processors' idle seconds by then, and those that this process had.
+        self._last: tuple[float, float, float] | None = None
+        self._limit: int | None = None
+
+    def look(self, now: float) -> None:
+        """Lets NumPy have as many threads as there were processors for this process.
+
+        Those are the ones that it used since the last look, and those that nobody did. With no more
+        threads than these it uses them all, so the number stays until others come or go.
+        """
+        if not self._looking.acquire(blocking=False):
+            return
+        try:
+            idle = idle_seconds() if num_threads() > 1 else None
+            if idle is None:
+                self.due = math.inf
+                return
+            used = process_time()
+            limit = 1  # until more are known to be free
+            self.due = now + _FIRST
+            if self._last is not None:
+                then, idle_then, used_then = self._last
+                free = (idle - idle_then + used - used_then) / (now - then)
+                limit = max(1, min(num_threads(), round(free)))
+                self.due = now + _PERIOD
+            self._last = now, idle, used
+            if limit != self._limit:
+                _threads.add(limit)
+                if self._limit is not None:
+                    _threads.remove(self._limit)
+                self._limit = limit
+        finally:
+            self._looking.release()
+
+
+others: Final = _Others()

@@ -24,7 +24,7 @@ from hybridnet.ops.host.namespace import NoHostForm, on_host
 from hybridnet.ops.host.table import HOST_DTYPES
 from hybridnet.passes.cost import operations
 
-from ..platform.blas_threads import keep_to_limit
+from ..platform.blas_threads import keep_to_limit, others
 from ..platform.jax_devices import put
 from ..segments.code import Code
 
@@ -111,7 +111,10 @@ class HostProgram:
                 raise NoHostForm(f"{array.dtype}{array.shape} instead of {kind}")
             made.append(array)
         self.runs += 1
-        self.seconds += perf_counter() - started
+        ended = perf_counter()
+        self.seconds += ended - started
+        if ended > others.due:
+            others.look(ended)
         return made
 
 
