@@ -25,6 +25,7 @@ __all__ = [
     "joined_turns",
     "next_count",
     "put_row",
+    "row_call",
     "take_row",
     "turns_type",
     "with_turn",
@@ -174,3 +175,25 @@ def joined_turns(before: int, after: int) -> Call:
         )
 
     return _call("_joined_turns", infer, lower, before, after)
+
+
+#: Name -> the function that makes a call of that name.
+_MAKERS: Final[dict[str, Callable[..., Call]]] = {
+    "_loop_zeros": zeros,
+    "_next_count": next_count,
+    "_goes_on": goes_on,
+    "_take_row": take_row,
+    "_put_row": put_row,
+    "_with_turn": with_turn,
+    "_joined_turns": joined_turns,
+}
+
+
+def row_call(facts: Sequence[Any]) -> Call:
+    """Returns the call of which `RowCall.facts` says these.
+
+    Raises:
+        KeyError: there is no such call.
+        TypeError: it has other facts.
+    """
+    return _MAKERS[facts[0]](*facts[1:])

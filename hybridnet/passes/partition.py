@@ -24,11 +24,19 @@ from hybridnet.ops.core.call import Types
 
 from .flow import ExecutorCall, FlowCall, Frame, Scopes
 
-__all__ = ["DevicePart", "Partition", "RecvCall", "SendCall", "Transfer", "partition"]
+__all__ = [
+    "NOTHING",
+    "DevicePart",
+    "Partition",
+    "RecvCall",
+    "SendCall",
+    "Transfer",
+    "partition",
+]
 
 
 #: The type of what goes along a control edge.
-_NOTHING: Final = tensor_type((0,), np.dtype(np.bool_))
+NOTHING: Final = tensor_type((0,), np.dtype(np.bool_))
 
 
 class Transfer(NamedTuple):
@@ -59,7 +67,7 @@ class _TransferCall(ExecutorCall):
     @property
     def is_control(self) -> bool:
         """Whether it stands for a control edge, and hands no value on."""
-        return self.type is _NOTHING and self.transfer.tensor.startswith("^")
+        return self.type is NOTHING and self.transfer.tensor.startswith("^")
 
     def infer(self, types: Types) -> Types:
         """The tensor's type."""
@@ -211,7 +219,7 @@ class _Cutter:
         source = self.devices[node]
         edge = None if index is None else Edge(node, index)
         transfer = Transfer(source, device, self._name(node if edge is None else edge))
-        kind = _NOTHING if index is None else self.types[node][index]
+        kind = NOTHING if index is None else self.types[node][index]
         here, there = self.parts[source], self.part(device)
         reads = () if edge is None else (here.place[edge],)
         controls = (here.nodes[node],) if edge is None else ()

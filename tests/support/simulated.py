@@ -54,7 +54,9 @@ class Simulated(hn.runtime.Device):
         return call.name not in self.without
 
     def receive(self, array: Any) -> Any:
-        return array  # all simulated devices share one memory
+        # All simulated devices share one memory; what comes from another task is NumPy's.
+        with jax.enable_x64(True):
+            return jax.numpy.asarray(array)
 
     def run(self, code: Code, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
         results: list[Any] = []

@@ -7,6 +7,8 @@ from .queues.inputs import *  # noqa: F403
 from .queues.runner import *  # noqa: F403
 from .summaries.events import summary_iterator as summary_iterator
 from .training.averages import ExponentialMovingAverage as ExponentialMovingAverage
+from .training.cluster import ClusterSpec as ClusterSpec
+from .training.cluster import replica_device_setter as replica_device_setter
 from .training.hooks import *  # noqa: F403
 from .training.monitored import *  # noqa: F403
 from .training.optimizer import Optimizer as Optimizer

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
+from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.ops.core.call import Types
@@ -146,7 +147,7 @@ class DevicePlan:
         self,
         part: DevicePart,
         device: Device,
-        input_types: Types,
+        input_types: Types | Mapping[int, TensorType],
         ranks: Mapping[Node, float],
     ) -> None:
         self.device = device

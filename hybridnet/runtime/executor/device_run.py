@@ -106,17 +106,18 @@ def _at_once() -> Iterator[None]:
 
 @final
 class GraphRun:
-    """One run of all devices.
+    """One run of all devices of this process.
 
     Args:
-        plans: what each device does.
+        plans: what each of them does.
         rendezvous: where they meet; of this run alone.
         numbers: the values of the `HostScalar`s.
         num_outputs: of the whole graph.
         origin: the user's line, for traces.
 
     Attributes:
-        outputs: JAX arrays, complete when it is finished without an error.
+        outputs: JAX arrays, complete when it is finished without an error; those that a device of
+            another process has stay None.
         error: why it failed.
         interrupted: whether that is Ctrl-C, which its user knows of.
         ended: whether all is done, or the first failure is there.
@@ -141,7 +142,7 @@ class GraphRun:
         self._lock = threading.RLock()
         self._devices = [_DeviceRun(plan, self) for plan in plans]
         # Iterations that have not ended, outputs that are missing, and the start itself.
-        self._left = num_outputs + 1
+        self._left = sum(len(numbers) for plan in plans for numbers in plan.results.values()) + 1
         self._thread = threading.get_ident()
         self._loops = any(len(plan.frames) > 1 for plan in plans)
 

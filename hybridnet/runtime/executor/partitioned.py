@@ -63,6 +63,7 @@ class PartitionedCall:
         transfers: one for each pair of Send and Recv.
         parts: the graph of each device, by its name.
         plans: what each device does.
+        ranks: seconds from the start of each node of the lowered graph to the end of a run.
 
     Raises:
         GraphError: a node's device is not one of this process.
@@ -98,7 +99,7 @@ class PartitionedCall:
         self.parts: Mapping[str, DevicePart] = cut.parts
         by_name = found.by_name | {str(full_name(ctx)): device_at(ctx) for ctx in self.contexts}
         costs = CostModel()
-        ranks = upward_ranks(
+        ranks = self.ranks = upward_ranks(
             graph, types, lambda node: _seconds(node, types, costs), lambda kind: 0.0
         )
         self.plans = [
