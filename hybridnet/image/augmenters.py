@@ -123,18 +123,22 @@ class ResizeAug(Augmenter):
         return resize_short(src, self.size, self.interp)
 
 
-class ForceResizeAug(Augmenter):
+class _SizedAug(Augmenter):
+    """Base of the augmenters that give images of one size."""
+
+    def __init__(self, size: Sequence[int], interp: int = 2) -> None:
+        super().__init__(size=size, interp=interp)
+        self.size = size
+        self.interp = interp
+
+
+class ForceResizeAug(_SizedAug):
     """Resizes to one size, whatever the form was.
 
     Args:
         size: (width, height).
         interp: see `resize_short`.
     """
-
-    def __init__(self, size: Sequence[int], interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
 
     def __call__(self, src: Any) -> Any:
         """Returns the resized image."""
@@ -143,18 +147,13 @@ class ForceResizeAug(Augmenter):
         return imresize(src, width, height, interp=method)
 
 
-class RandomCropAug(Augmenter):
+class RandomCropAug(_SizedAug):
     """`random_crop` as an augmenter.
 
     Args:
         size: (width, height).
         interp: see `resize_short`.
     """
-
-    def __init__(self, size: Sequence[int], interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
 
     def __call__(self, src: Any) -> Any:
         """Returns the part."""
@@ -186,18 +185,13 @@ class RandomSizedCropAug(Augmenter):
         return random_size_crop(src, self.size, self.area, self.ratio, self.interp)[0]
 
 
-class CenterCropAug(Augmenter):
+class CenterCropAug(_SizedAug):
     """`center_crop` as an augmenter.
 
     Args:
         size: (width, height).
         interp: see `resize_short`.
     """
-
-    def __init__(self, size: Sequence[int], interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
 
     def __call__(self, src: Any) -> Any:
         """Returns the middle."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from hybridnet.base.context import Context, cpu
@@ -306,51 +306,27 @@ def get_resnet(
     return trained(net, f"resnet{num_layers}_v{version}", pretrained, ctx, root)
 
 
-def resnet18_v1(**kwargs: Any) -> ResNetV1 | ResNetV2:
-    """Returns a ResNet of 18 layers, version 1; arguments as for `get_resnet`."""
-    return get_resnet(1, 18, **kwargs)
+def _named(version: int, num_layers: int) -> Callable[..., ResNetV1 | ResNetV2]:
+    """Returns the function that makes one of the networks."""
+
+    def make(**kwargs: Any) -> ResNetV1 | ResNetV2:
+        return get_resnet(version, num_layers, **kwargs)
+
+    make.__name__ = make.__qualname__ = f"resnet{num_layers}_v{version}"
+    make.__doc__ = (
+        f"Returns a ResNet of {num_layers} layers, version {version}; arguments as for "
+        "`get_resnet`."
+    )
+    return make
 
 
-def resnet34_v1(**kwargs: Any) -> ResNetV1 | ResNetV2:
-    """Returns a ResNet of 34 layers, version 1; arguments as for `get_resnet`."""
-    return get_resnet(1, 34, **kwargs)
-
-
-def resnet50_v1(**kwargs: Any) -> ResNetV1 | ResNetV2:
-    """Returns a ResNet of 50 layers, version 1; arguments as for `get_resnet`."""
-    return get_resnet(1, 50, **kwargs)
-
-
-def resnet101_v1(**kwargs: Any) -> ResNetV1 | ResNetV2:
-    """Returns a ResNet of 101 layers, version 1; arguments as for `get_resnet`."""
-    return get_resnet(1, 101, **kwargs)
-
-
-def resnet152_v1(**kwargs: Any) -> ResNetV1 | ResNetV2:
-    """Returns a ResNet of 152 layers, version 1; arguments as for `get_resnet`."""
-    return get_resnet(1, 152, **kwargs)
-
-
-def resnet18_v2(**kwargs: Any) -> ResNetV1 | ResNetV2:
-    """Returns a ResNet of 18 layers, version 2; arguments as for `get_resnet`."""
-    return get_resnet(2, 18, **kwargs)
-
-
-def resnet34_v2(**kwargs: Any) -> ResNetV1 | ResNetV2:
-    """Returns a ResNet of 34 layers, version 2; arguments as for `get_resnet`."""
-    return get_resnet(2, 34, **kwargs)
-
-
-def resnet50_v2(**kwargs: Any) -> ResNetV1 | ResNetV2:
-    """Returns a ResNet of 50 layers, version 2; arguments as for `get_resnet`."""
-    return get_resnet(2, 50, **kwargs)
-
-
-def resnet101_v2(**kwargs: Any) -> ResNetV1 | ResNetV2:
-    """Returns a ResNet of 101 layers, version 2; arguments as for `get_resnet`."""
-    return get_resnet(2, 101, **kwargs)
-
-
-def resnet152_v2(**kwargs: Any) -> ResNetV1 | ResNetV2:
-    """Returns a ResNet of 152 layers, version 2; arguments as for `get_resnet`."""
-    return get_resnet(2, 152, **kwargs)
+resnet18_v1 = _named(1, 18)
+resnet34_v1 = _named(1, 34)
+resnet50_v1 = _named(1, 50)
+resnet101_v1 = _named(1, 101)
+resnet152_v1 = _named(1, 152)
+resnet18_v2 = _named(2, 18)
+resnet34_v2 = _named(2, 34)
+resnet50_v2 = _named(2, 50)
+resnet101_v2 = _named(2, 101)
+resnet152_v2 = _named(2, 152)
