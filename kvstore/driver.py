@@ -41,7 +41,7 @@ from hybridnet.kvstore.protocol.words import (
     Welcome,
 )
 from hybridnet.kvstore.transport import Connected, Disconnected, Heard, Rejected, Report, Transport
-from hybridnet.kvstore.wire import Buffer, Payload, WireError, decode, encode
+from hybridnet.kvstore.wire import Buffer, Payload, WireError, decode, encode, split
 
 __all__ = ["Driver"]
 
@@ -137,11 +137,18 @@ class Driver(ABC):
             self.finished = Finish("wrong", f"the scheduler refuses this process: {reason}")
 
     def _hear(self, heard: Heard) -> None:
+        frames = heard.frames
         try:
-            event = decode(heard.frames)
+            events = (
+                [decode(frames)] if len(frames) > 1 else [decode([one]) for one in split(frames[0])]
+            )
         except WireError:
             self.refused += 1
             return
+        for event in events:
+            self._take_in(heard, event)
+
+    def _take_in(self, heard: Heard, event: Arrived) -> None:
         if event.run != self._plan.run:
             self.refused += 1
             if not isinstance(event.message, Refused):
@@ -218,6 +225,8 @@ class Driver(ABC):
         if payload is not None:
             self.bytes_sent += sum(memoryview(one).nbytes for one in payload.frames)
         self._transport.send(post.to, frames, route=route, copy=copy)
+        if payload is not None and payload.lane:
+            self._transport.flush()  # the receiver has work to do while the next is copied
 
     #: The way by which what is being answered has come.
     _answering: bytes = b""

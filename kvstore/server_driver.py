@@ -80,6 +80,7 @@ class ServerDriver(Driver):
         machine = ServerMachine(plan, me, memory, [one.stored for one in stores])
         super().__init__(machine, transport, plan)
         self._settings = StoreSettings(0)
+        self._threshold = 0.5  # of 2-bit compression
         self._updates: Updates = Assign({})
         self._checks = PartChecks(cluster.state_folder)
         for one in stores:
@@ -154,7 +155,8 @@ class ServerDriver(Driver):
         match action:
             case Fold(part, _, payload, rows, first):
                 numbers = None if rows is None else rows.numbers
-                self._parts[part].fold(self._values(payload), numbers, first=first)
+                values = payload.values(self._threshold)
+                self._parts[part].fold(values, numbers, first=first)
             case Commit(part, record, scale):
                 store = self._parts[part]
                 return self._try(part, lambda: store.commit(record, self._updates, scale))
@@ -182,11 +184,6 @@ class ServerDriver(Driver):
             return what
         return ""
 
-    def _values(self, given: Given) -> Array:
-        """The values of a push, decompressed."""
-        codec = json.loads(self._settings.codec or "{}")
-        return given.values(float(codec.get("threshold", 0.5)))
-
     def _install(self, action: Install) -> None:
         part = action.part.id
         old = self._parts.get(part)
@@ -205,6 +202,7 @@ class ServerDriver(Driver):
     def _adopt(self, settings: StoreSettings) -> None:
         """Takes another optimizer; one that cannot be had fails every commit, with its reason."""
         self._settings = settings
+        self._threshold = float(json.loads(settings.codec or "{}").get("threshold", 0.5))
         try:
             self._updates = self._find(settings.optimizer)
         except Exception as error:  # whatever a user's module raises

@@ -89,6 +89,10 @@ class Transport(ABC):
         """
 
     @abstractmethod
+    def flush(self) -> None:
+        """Sends what may have been kept, to leave with other messages, until `receive`."""
+
+    @abstractmethod
     def receive(self, timeout: float | None) -> list[Report]:
         """Returns what has happened, waiting for at most `timeout` seconds (None: no limit).
 

@@ -1,8 +1,9 @@
 """Messages as frames of bytes and back. Every bound is checked before anything is made of a byte.
 
 A message is a header of 64 bytes and, as its flags say, JSON, row numbers and a payload, each in a
-frame of its own; a small payload that is all there is follows the header in its frame. What the hot
-messages say is in the header alone. All numbers are little-endian.
+frame of its own; a small payload that is all there is follows the header in its frame, and small
+messages may follow one another in one frame (`split`). What the hot messages say is in the header
+alone. All numbers are little-endian.
 
 What comes from outside is checked here for its form: lengths, known kinds, flags that the kind
 has, numbers in their ranges. Whether a payload fits its part is the driver's business, which knows
@@ -22,6 +23,7 @@ from hybridnet.kvstore.protocol import words as w
 __all__ = [
     "LARGEST_FRAME",
     "LARGEST_JSON",
+    "MOST_TOGETHER",
     "SMALL",
     "Buffer",
     "Frames",
@@ -29,6 +31,7 @@ __all__ = [
     "WireError",
     "decode",
     "encode",
+    "split",
 ]
 
 Buffer = bytes | bytearray | memoryview
@@ -41,11 +44,17 @@ LARGEST_JSON: Final = 64 << 10
 _LARGEST_VIEW: Final = 1 << 20
 #: Bytes of a payload up to which it travels in the header's frame: copying it is quicker.
 SMALL: Final = 16 << 10
+#: Messages in one frame at most.
+MOST_TOGETHER: Final = 256
+#: Bytes: where messages begin that follow one another in a frame, and so their payloads.
+_ALIGNED: Final = 8
 #: Frames of a message at most: a full copy has one for the value and one for each state.
 _MOST_FRAMES: Final = 16
 
 _HEADER: Final = struct.Struct("<4sBBHQHBBIIIQiB3xQII")
 assert _HEADER.size == 64
+_SIZE: Final = struct.Struct("<Q")  # of the payload, and where it stands
+_SIZE_AT: Final = 48
 _MAGIC: Final = b"HNKV"
 _VERSION: Final = 1
 
@@ -217,7 +226,7 @@ def encode(
         payload.lane if payload else 0, at["ticket"],
     )  # fmt: skip
     if inline:
-        frames[0] = b"".join((frames[0], inline))
+        frames[0] = b"".join((frames[0], inline, bytes(-size % _ALIGNED)))
     return frames
 
 
@@ -226,6 +235,32 @@ _FLAG_OF: Final = {"value": _VALUE, "receipt": _RECEIPT, "below": _BELOW}
 
 def _longest(kind: type) -> int:
     return _LARGEST_VIEW if kind in _VIEWS else LARGEST_JSON
+
+
+def split(frame: Buffer) -> list[memoryview]:
+    """Returns the messages that follow one another in a frame that came alone.
+
+    Each is a header and, if it has one, a small payload: `decode` takes it as its only frame.
+
+    Raises:
+        WireError: they do not fill the frame.
+    """
+    rest = memoryview(frame)
+    found: list[memoryview] = []
+    while rest.nbytes > _HEADER.size:
+        if len(found) == MOST_TOGETHER:
+            raise WireError(f"{MOST_TOGETHER} messages may come together, got more")
+        if bytes(rest[:4]) != _MAGIC:
+            raise WireError(f"a message begins with {_MAGIC!r}, got {bytes(rest[:4])!r}")
+        (size,) = _SIZE.unpack_from(rest, _SIZE_AT)
+        end = _HEADER.size + size
+        if size > SMALL or end > rest.nbytes:
+            raise WireError(f"a payload of {size} bytes is announced, got {rest.nbytes}")
+        found.append(rest[:end])
+        rest = rest[min(rest.nbytes, end + -end % _ALIGNED) :]
+    if rest.nbytes or not found:
+        found.append(rest)
+    return found
 
 
 def decode(frames: Frames) -> w.Arrived:
@@ -259,7 +294,9 @@ def decode(frames: Frames) -> w.Arrived:
         raise WireError(f"a {form.kind.__name__} has no flags {flags:#x}")
     rest = [memoryview(one) for one in frames[1:]]
     if len(frames) == 1 and (first.nbytes > _HEADER.size or flags & _PAYLOAD):
-        rest.append(first[_HEADER.size :])
+        # Without what fills it up to where the next one would begin.
+        fills = 0 <= first.nbytes - _HEADER.size - size < _ALIGNED
+        rest.append(first[_HEADER.size : _HEADER.size + size if fills else None])
     text = _take(rest, "JSON") if form.json else memoryview(b"")
     if text.nbytes > _longest(form.kind):
         raise WireError(f"a {form.kind.__name__} may have {_longest(form.kind)} bytes of JSON, "

@@ -30,7 +30,7 @@ from hybridnet.kvstore.transport import (
     Report,
     Transport,
 )
-from hybridnet.kvstore.wire import LARGEST_FRAME, Buffer
+from hybridnet.kvstore.wire import LARGEST_FRAME, MOST_TOGETHER, SMALL, Buffer
 from hybridnet.kvstore.zmq_library import load_zmq
 
 __all__ = ["ZmqTransport"]
@@ -43,6 +43,8 @@ _HANDSHAKE: Final = 5000
 _AGAIN: Final = 20
 #: Bytes from which on a frame is not copied: below, copying is quicker.
 _LARGE: Final = 1 << 16
+#: Bytes of messages that leave together at most.
+_TOGETHER: Final = 1 << 19
 #: Messages that are taken from a socket before the others have their turn.
 _TURN: Final = 256
 
@@ -83,6 +85,7 @@ class ZmqTransport(Transport):
         self._dealers: dict[Peer, _Dealer] = {}
         self._routes: dict[Peer, bytes] = {}
         self._peers: dict[bytes, Peer] = {}
+        self._kept: dict[tuple[Any, bytes], list[Buffer]] = {}
         self._route_of: dict[int, bytes] = {}  # by the connection's file descriptor
         self._admission = None if token is None else Admission.of(token, zmq)
         self._door: Door | None = None
@@ -155,6 +158,7 @@ class ZmqTransport(Transport):
         """See `Transport.disconnect`."""
         dealer = self._dealers.pop(peer, None)
         if dealer is not None:
+            self._kept.pop((dealer.socket, b""), None)
             self._poller.unregister(dealer.socket)
             self._poller.unregister(dealer.monitor)
             dealer.socket.disable_monitor()
@@ -174,15 +178,24 @@ class ZmqTransport(Transport):
     ) -> bool:
         """See `Transport.send`."""
         dealer = None if route else self._dealers.get(to)
+        out: Any
         if dealer is not None:
             out = dealer.socket
         else:
             out, route = self._router, route or self._routes.get(to, b"")
             if out is None or not route:
                 return False
+        if len(frames) == 1 and len(frames[0]) <= SMALL:
+            self._keep(out, route, frames[0])
+            return True
+        if self._kept:
+            self._flush(out, route)
+        return self._send(out, route, frames, copy)
+
+    def _send(self, out: Any, route: bytes, frames: Sequence[Buffer], copy: bool) -> bool:
         last = len(frames) - 1
         try:
-            if dealer is None:
+            if route:
                 out.send(route, self._more)
             for place, frame in enumerate(frames):
                 small = copy or len(frame) < _LARGE
@@ -191,10 +204,29 @@ class ZmqTransport(Transport):
             return False
         return True
 
+    def _keep(self, out: Any, route: bytes, frame: Buffer) -> None:
+        """Keeps a short message: those to one peer leave as one, when this thread waits."""
+        kept = self._kept.setdefault((out, route), [])
+        kept.append(frame)
+        # One of 16 is large enough to be counted with.
+        if len(kept) >= MOST_TOGETHER or (len(kept) % 16 == 0 and _size(kept) >= _TOGETHER):
+            self._flush(out, route)
+
+    def _flush(self, out: Any, route: bytes) -> None:
+        kept = self._kept.pop((out, route), None)
+        if kept:
+            self._send(out, route, [kept[0] if len(kept) == 1 else b"".join(kept)], True)
+
+    def flush(self) -> None:
+        """See `Transport.flush`."""
+        while self._kept:
+            self._flush(*next(iter(self._kept)))
+
     # -- what happens ------------------------------------------------------------------------
 
     def receive(self, timeout: float | None) -> list[Report]:
         """See `Transport.receive`."""
+        self.flush()
         wait = None if timeout is None else max(0, round(timeout * 1000))
         ready = dict(self._poller.poll(wait))
         if self._ear.fileno() in ready:
@@ -286,6 +318,7 @@ class ZmqTransport(Transport):
         """See `Transport.close`."""
         if os.getpid() != self._pid:
             return  # a forked process: the sockets are its parent's
+        self.flush()
         wait = round(linger * 1000)
         for peer in list(self._dealers):
             dealer = self._dealers.pop(peer)
@@ -303,6 +336,10 @@ class ZmqTransport(Transport):
         self._bell.close()
         self._ear.close()
         self._context.term()
+
+
+def _size(frames: Sequence[Buffer]) -> int:
+    return sum(map(len, frames))
 
 
 @final

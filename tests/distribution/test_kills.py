@@ -20,6 +20,9 @@ from helpers import thorough
 from hybridnet.kvstore.completion import Completion
 from hybridnet.kvstore.errors import DeadNodeError
 
+#: The larger key is on both servers, in several parts.
+PARTS = {"big_array": 50_000, "part_bytes": 1 << 17}
+
 
 class Watched:
     """The lines that a worker's process prints; calls `at(turn)` for each round."""
@@ -92,8 +95,8 @@ def spread(rounds, kills, whom):
 
 
 def test_killed_servers_lose_nothing():
-    rounds, kills = thorough(4000, 60), thorough(20, 4)
-    with started(2, 2, big_array=100_000, token=True) as run:
+    rounds, kills = thorough(4000, 30), thorough(20, 2)
+    with started(2, 2, token=True, **PARTS) as run:
         found = train(run, rounds, spread(rounds, kills, [("server", 0), ("server", 1)]))
     wanted = dist_workers.expected(2, rounds)
     for one in found:
@@ -102,7 +105,7 @@ def test_killed_servers_lose_nothing():
 
 
 def test_killed_workers_count_once():
-    rounds, kills = thorough(1000, 50), thorough(10, 3)
+    rounds, kills = thorough(1000, 30), thorough(10, 2)
     with started(2, 1) as run:
         found = train(run, rounds, spread(rounds, kills, [("worker", 0), ("worker", 1)]))
     wanted = dist_workers.expected(2, rounds)
@@ -111,7 +114,7 @@ def test_killed_workers_count_once():
 
 
 def test_killed_workers_and_servers_count_once_without_rounds():
-    rounds, kills = thorough(2000, 200), thorough(20, 4)
+    rounds, kills = thorough(2000, 60), thorough(20, 2)
     with started(2, 1) as run:
         whom = [("worker", 1), ("server", 0)]
         found = train(run, rounds, spread(rounds, kills, whom), "count")
@@ -119,9 +122,9 @@ def test_killed_workers_and_servers_count_once_without_rounds():
 
 
 def test_training_goes_on_without_the_scheduler():
-    rounds = 40
+    rounds = 20
     with started(2, 1) as run:
-        found = train(run, rounds, {10: ("scheduler", 0)})
+        found = train(run, rounds, {5: ("scheduler", 0)})
     assert found[0]["large"] == dist_workers.expected(2, rounds)["large"]
 
 
@@ -167,12 +170,12 @@ def stopped(process, seconds):
 
 def test_a_process_that_stands_for_a_while_loses_nothing():
     with started(2, 1) as run:
-        watched = [Watched(run.start("worker", rank, arguments=["sync", 60])) for rank in (0, 1)]
+        watched = [Watched(run.start("worker", rank, arguments=["sync", 30])) for rank in (0, 1)]
         while watched[0].last < 10:
             threading.Event().wait(0.01)
         stopped(run.live["worker", 1].process, 3.5)
         assert [one.ended() for one in watched] == [0, 0]
-    assert watched[0].result["large"] == dist_workers.expected(2, 60)["large"]
+    assert watched[0].result["large"] == dist_workers.expected(2, 30)["large"]
 
 
 def test_a_process_that_was_declared_dead_changes_nothing_any_more():
@@ -221,8 +224,8 @@ def resident(process):
 @pytest.mark.parametrize("again", [False, True])
 def test_a_standby_goes_on_where_a_lost_server_was(again):
     """The server's files are lost with it; with `again` an empty one comes back in its place."""
-    rounds = 40
-    with started(2, 2, standby=True, big_array=100_000) as run:
+    rounds = 20
+    with started(2, 2, standby=True, deadline=5.0, **PARTS) as run:
         folder = run.cluster.state_folder / "server-0"
 
         def lose():
@@ -234,7 +237,7 @@ def test_a_standby_goes_on_where_a_lost_server_was(again):
         watched = [
             Watched(run.start("worker", rank, arguments=["sync", rounds])) for rank in (0, 1)
         ]
-        while watched[0].last < 10:
+        while watched[0].last < 5:
             threading.Event().wait(0.01)
         lose()
         assert [one.ended() for one in watched] == [0, 0]

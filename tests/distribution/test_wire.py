@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hybridnet.kvstore import wire
 from hybridnet.kvstore.json_words import check_depth, read_word, write_word
 from hybridnet.kvstore.protocol import words as w
-from hybridnet.kvstore.wire import Payload, WireError, decode, encode
+from hybridnet.kvstore.wire import Payload, WireError, decode, encode, split
 
 MESSAGES = typing.get_args(w.Message)
 #: Fields that are in the header, and so have fewer bits or no sign.
@@ -197,4 +197,23 @@ def test_bounds_are_checked():
     with pytest.raises(WireError, match="a payload of 4 bytes is announced, got 3"):
         decode([bytes(push[0])[:64], b"123"])
     with pytest.raises(WireError, match="a payload of 4 bytes is announced, got 3"):
-        decode([bytes(push[0])[:-1]])
+        decode([bytes(push[0])[:67]])
+
+
+def test_small_messages_follow_one_another_in_a_frame():
+    me = w.Peer("worker", 0)
+    pushes = [
+        encode(w.PushPart(n, (0, 0), 1, None), me, 1, 1, payload=Payload((b"x" * n,)))
+        for n in range(20)
+    ]
+    messages = [*pushes, encode(w.Join(7), me, 1, 1)]
+    assert all(len(one) == 1 for one in messages)
+    found = [decode([one]).message for one in split(b"".join(bytes(one[0]) for one in messages))]
+    assert [one.ticket for one in found] == [*range(20), 7]
+    assert [bytes(one.payload.frames[0]) for one in found[:-1]] == [b"x" * n for n in range(20)]
+    with pytest.raises(WireError, match="a message begins with"):
+        split(bytes(pushes[0][0]) + bytes(65))
+    with pytest.raises(WireError, match="256 messages may come together"):
+        split(bytes(pushes[0][0]) * 300)
+    with pytest.raises(WireError, match="is announced, got"):
+        split(bytes(pushes[9][0])[:-8] + b"")

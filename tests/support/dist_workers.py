@@ -18,7 +18,7 @@ from hybridnet.kvstore.remote_store import RemoteStore
 from hybridnet.kvstore.updates import Array, PartOf, Sgd
 
 #: Two keys: one small, one of several parts.
-SIZES = {"small": 8, "large": 300_000}
+SIZES = {"small": 8, "large": 120_000}
 SETTINGS = {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.01}
 
 
