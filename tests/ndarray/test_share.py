@@ -66,6 +66,21 @@ def test_torch_reads_our_memory():
     np.testing.assert_array_equal(torch.utils.dlpack.from_dlpack(capsule).numpy(), [1, 2])
 
 
+def test_a_function_of_tvm_computes_on_our_memory():
+    tvm = pytest.importorskip("tvm")
+    te = pytest.importorskip("tvm.te")
+    data = te.placeholder((4,), "float32")
+    twice = te.compute(data.shape, lambda i: data[i] * 2 + 1)
+    function = tvm.compile(te.create_prim_func([data, twice]), target="llvm")
+    x = nd.arange(4) * 3
+    assert tvm.runtime.from_dlpack(x).data_ptr() == pointer(x)
+    made = tvm.runtime.empty((4,), "float32")
+    function(x, made)
+    y = nd.from_dlpack(made)
+    np.testing.assert_array_equal(y.asnumpy(), [1, 7, 13, 19])
+    np.testing.assert_array_equal((y + x).asnumpy(), [1, 10, 19, 28])
+
+
 def test_a_view_is_exported_as_a_copy_of_its_part():
     x = nd.array(np.arange(6).reshape(2, 3))
     np.testing.assert_array_equal(np.from_dlpack(x[1]), [3, 4, 5])
