@@ -223,6 +223,9 @@ def test_what_does_not_fit_is_named(tmp_path, capsys):
     files = write(tmp_path, text, {"other": [floats(3)]})
     with pytest.raises(hn.MXNetError, match="weights of layer 'fc' .* of another network"):
         import_caffe(*files)
+    files = write(tmp_path, text, {"fc": [floats(3, 5)]})  # no bias
+    with pytest.raises(hn.MXNetError, match=r"layer 'fc' \(InnerProduct\): its weights or param"):
+        import_caffe(*files)
     (tmp_path / "net.caffemodel").write_bytes(b"\x00\xff no model")
     with pytest.raises(hn.MXNetError, match=r"net.caffemodel: must be a .caffemodel"):
         import_caffe(*files)

@@ -187,6 +187,17 @@ def test_operators_that_have_no_form_here_are_named(tmp_path):
         hn.onnx.import_model(path)
 
 
+def test_models_that_would_fill_the_memory_or_are_odd(tmp_path):
+    node = onnx_package.helper.make_node
+    nodes = [node("ConstantOfShape", ["n"], ["y"], name="large")]
+    path = model_of(nodes, {"x": (2,)}, ["y"], 13, tmp_path, n=np.array([2**40, 2**20]))
+    with pytest.raises(hn.MXNetError, match="node 'large' .* must make fewer than"):
+        hn.onnx.import_model(path)
+    path = model_of([node("Conv", ["x"], ["y"], name="odd")], {"x": (2,)}, ["y"], 13, tmp_path)
+    with pytest.raises(hn.MXNetError, match="node 'odd' .*Conv"):
+        hn.onnx.import_model(path)
+
+
 def test_files_that_are_no_models(tmp_path):
     path = tmp_path / "damaged.onnx"
     path.write_bytes(b"\x00\x01 this is no model")

@@ -136,7 +136,15 @@ def translate(place: Place) -> list[Symbol]:
             "layers of this type have no form here",
             f"leave it out of the .prototxt, or write it with others: {', '.join(_TRANSLATIONS)}",
         )
-    made = _TRANSLATIONS[kind](place)
+    try:
+        made = _TRANSLATIONS[kind](place)
+    except (IndexError, ValueError) as error:
+        if isinstance(error, MXNetError):
+            raise
+        raise FormatError(
+            f"import_caffe: layer {place.layer.name!r} ({kind}): its weights or parameters are not "
+            f"what Caffe has there: {error}"
+        ) from error
     return [made] if isinstance(made, Symbol) and len(made) == 1 else list(made)
 
 

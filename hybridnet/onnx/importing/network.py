@@ -32,6 +32,9 @@ _OTHERS: Final = (224, 256)
 _DRAWN: Final = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform"}
 )
+#: Operators by which a few numbers become many, and how many these may be.
+_GROWING: Final = frozenset({"ConstantOfShape", "Expand", "Range", "Tile"})
+_MOST: Final = 2**27
 
 
 def sizes_of(value: Any) -> tuple[int, ...]:
@@ -159,6 +162,7 @@ class Reader:
         constants = [value for value in inputs if isinstance(value, ConstantValue)]
         if len(constants) < sum(value is not None for value in inputs) or node.op_type in _DRAWN:
             return None
+        self._check_size(node, constants)
         names = [name for name in node.input if name]
         first = self._computed(node, names, [one.first for one in constants])
         if first is None:
@@ -170,6 +174,23 @@ class Reader:
             ConstantValue(name, *pair)
             for name, pair in zip(node.output, zip(first, second, strict=True), strict=True)
         ]
+
+    def _check_size(self, node: Any, inputs: Sequence[ConstantValue]) -> None:
+        """Raises where a few numbers in a file would become an array that fills the memory."""
+        if node.op_type not in _GROWING:
+            return
+        first, last = inputs[0].first, inputs[-1].first
+        if node.op_type == "Range":
+            start, stop, step = (float(one.first.reshape(())) for one in inputs)
+            size = abs(stop - start) / abs(step) if step else 0.0
+        else:
+            grown = np.prod([max(float(n), 1.0) for n in last.reshape(-1)])
+            size = float(grown) * (1.0 if node.op_type == "ConstantOfShape" else first.size)
+        if size > _MOST:
+            raise ImportModelError(
+                f"import_model: node {node.name or node.output[0]!r} ({node.op_type}): must make "
+                f"fewer than {_MOST} numbers while the model is read, got {size:.0f}"
+            )
 
     def _computed(
         self, node: Any, names: Sequence[str], arrays: Sequence[Array]
@@ -207,6 +228,13 @@ class Reader:
             return translate(arrival)
         except KeyError as error:
             arrival.fail(f"attribute {error} is missing", "the model is damaged")
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            if isinstance(error, MXNetError):
+                raise
+            raise ImportModelError(
+                f"import_model: node {arrival.name!r} ({arrival.op}): its inputs or attributes are "
+                f"not what ONNX has there: {error}; onnx.checker.check_model says more"
+            ) from error
         except MXNetError as error:
             if not isinstance(error, ImportModelError):
                 error.add_note(f"while reading node {arrival.name!r} ({arrival.op})")
