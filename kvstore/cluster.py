@@ -39,7 +39,7 @@ class Cluster:
         root: DMLC_PS_ROOT_URI: where the scheduler is, a host's name or address.
         port: DMLC_PS_ROOT_PORT: its port.
         workers: DMLC_NUM_WORKER: how many there are.
-        servers: DMLC_NUM_SERVER: how many there are.
+        servers: DMLC_NUM_SERVER: how many there are; 0: the workers are a gang without servers.
         token: HYBRIDNET_DIST_TOKEN, or the file HYBRIDNET_DIST_TOKEN_FILE: who has it may connect.
             None only where the run is on one machine.
         rank: HYBRIDNET_DIST_RANK, DMLC_WORKER_ID or DMLC_SERVER_ID: the number of this process
@@ -118,7 +118,7 @@ class Cluster:
                 "DMLC_PS_ROOT_PORT, DMLC_NUM_WORKER, DMLC_NUM_SERVER and DMLC_ROLE in each process"
             )
         workers = read.whole("DMLC_NUM_WORKER", None, 1, _MOST)
-        servers = read.whole("DMLC_NUM_SERVER", None, 1, _MOST)
+        servers = read.whole("DMLC_NUM_SERVER", None, 0, _MOST)
         count = {"worker": workers, "server": servers, "scheduler": 1}[role]
         staleness = read.whole("HYBRIDNET_DIST_STALENESS", -1, 0)
         folder = read.text("HYBRIDNET_DIST_STATE_DIR")

@@ -51,7 +51,13 @@ def add_launch(commands: Any) -> None:
     )
     add = parser.add_argument
     add("-n", "--num-workers", type=_count, required=True, metavar="N", help="workers")
-    add("-s", "--num-servers", type=_count, metavar="S", help="servers (default: as many)")
+    add(
+        "-s",
+        "--num-servers",
+        type=_whole,
+        metavar="S",
+        help="servers (default: as many); 0: a gang, which computes by collective calls",
+    )
     add("-H", "--hostfile", metavar="FILE", help="machines, one a line (for ssh, mpi, slurm)")
     add(
         "--launcher",
@@ -121,6 +127,8 @@ def _launch(options: argparse.Namespace) -> int:
     try:
         job = job_of(options, os.environ)
         supervisor = _supervisor(options)
+        if not job.cluster.servers:
+            return run_job(job, supervisor, restarts=options.restarts)
         with reporting(job.cluster) as report:
             return run_job(job, supervisor, restarts=options.restarts, report=report)
     except (KVStoreError, ImportError) as error:
@@ -145,7 +153,8 @@ def job_of(options: argparse.Namespace, environ: Any) -> Job:
     if len(command) == 1 and " " in command[0]:
         command = shlex.split(command[0])  # as MXNet's launcher takes it
     root = environ.get("DMLC_PS_ROOT_URI", "").strip()
-    root = root or (_HERE if launcher == "local" else own_address())
+    servers = options.num_workers if options.num_servers is None else options.num_servers
+    root = root or _root(launcher, servers, options.hostfile)
     port = environ.get("DMLC_PS_ROOT_PORT", "").strip() or str(_free_port())
     settings = {
         **{name: environ[name] for name in environ if name.startswith(PREFIXES)},
@@ -153,7 +162,7 @@ def job_of(options: argparse.Namespace, environ: Any) -> Job:
         "DMLC_PS_ROOT_URI": root,
         "DMLC_PS_ROOT_PORT": port,
         "DMLC_NUM_WORKER": str(options.num_workers),
-        "DMLC_NUM_SERVER": str(options.num_servers or options.num_workers),
+        "DMLC_NUM_SERVER": str(servers),
         **({"DMLC_PS_VAN_TYPE": "p3"} if options.p3 else {}),
         **({"HYBRIDNET_DIST_STANDBY": "1"} if options.standby else {}),
         **({"HYBRIDNET_DIST_ON_LOSS": options.on_loss} if options.on_loss else {}),
@@ -176,6 +185,20 @@ def job_of(options: argparse.Namespace, environ: Any) -> Job:
         env_worker=_variables("--env-worker", options.env_worker, environ),
         **python,
     )
+
+
+def _root(launcher: str, servers: int, hostfile: str | None) -> str:
+    """Returns where the scheduler will be; of a gang, its first process."""
+    if launcher == "local":
+        return _HERE
+    if servers:
+        return own_address()
+    if launcher != "ssh" or hostfile is None:
+        raise ParameterError(
+            f"launch: -s 0 is for --launcher local and ssh, got {launcher}: srun and mpirun start "
+            "gangs by themselves, as each process finds its place in their variables"
+        )
+    return read_hosts(hostfile)[0].name.rpartition("@")[2]
 
 
 #: What is one process's own, and comes into the settings of none from outside.

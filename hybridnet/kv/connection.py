@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from typing import Final, final
 
+from hybridnet.base.errors import MXNetError
 from hybridnet.kvstore import Kind
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.remote_store import RemoteStore
@@ -46,6 +47,11 @@ class _Connection:
         if self._remote is None or self._process != os.getpid():
             with translated():
                 cluster = Cluster.from_environment()
+                if not cluster.servers:
+                    raise MXNetError(
+                        f"a store of type {kind.name!r} requires servers, and this run has none "
+                        "(DMLC_NUM_SERVER=0): start it with hybridnet launch -s S, or use 'horovod'"
+                    )
                 if kind.small_parts:
                     cluster = replace(cluster, p3=True)
                 self._remote = RemoteStore(cluster)

@@ -111,10 +111,13 @@ class Job:
     python: str = sys.executable
 
     def plans(self) -> list[ProcessPlan]:
-        """Returns all processes: the scheduler, the servers, the workers."""
+        """Returns all processes: the scheduler, the servers, the workers.
+
+        Without servers there is no scheduler either: the workers are a gang.
+        """
         cluster = self.cluster
         return [
-            self.plan("scheduler", 0),
+            *([self.plan("scheduler", 0)] if cluster.servers else []),
             *(self.plan("server", rank) for rank in range(cluster.servers)),
             *(self.plan("worker", rank) for rank in range(cluster.workers)),
         ]

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, final
 
+from hybridnet.kvstore.supervise.gang_policy import GangPolicy
 from hybridnet.kvstore.supervise.job import Job, ProcessPlan
 from hybridnet.kvstore.supervise.policy import (
     Action,
@@ -66,7 +67,8 @@ def run_job(
     """
     run = _Run(supervisor, tell or _print, report)
     plans = supervisor.plans(job)
-    policy = Policy(plans, restarts, patience=job.cluster.deadline + 2)
+    decides = Policy if job.cluster.servers else GangPolicy
+    policy = decides(plans, restarts, patience=job.cluster.deadline + 2)
     with _folder_of(job), _signals() as wake, contextlib.closing(supervisor):
         try:
             run.tell(_summary(job, restarts))
@@ -112,7 +114,7 @@ class _Run:
                     return code
         return None
 
-    def look(self, policy: Policy, wake: _Wake) -> int | None:
+    def look(self, policy: Policy | GangPolicy, wake: _Wake) -> int | None:
         """Tells the policy what has happened; returns the job's status if it has ended."""
         for number in wake.take():
             code = self.do(policy.handle(Interrupted(number), time.monotonic()))
@@ -225,6 +227,9 @@ def _lives(process: int) -> bool:
 
 def _summary(job: Job, restarts: int) -> str:
     cluster = job.cluster
+    if not cluster.servers:
+        again = f"all started again up to {restarts} times" if restarts else "not started again"
+        return f"{cluster.workers} processes, the first at {cluster.root}:{cluster.port}; {again}"
     parts = [f"{cluster.workers} workers", f"{cluster.servers} servers"]
     if cluster.p3:
         parts.append("p3")

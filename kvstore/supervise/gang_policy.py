@@ -1,0 +1,122 @@
+"""What to do when a process of a gang ends: all of them end, and all are started again.
+
+A gang (`hybridnet.distributed`) computes by collective calls, which no process can come back to:
+it begins anew, from a checkpoint. Decisions only, as `Policy`, whose events and actions these are.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+from typing import Final, final
+
+from hybridnet.kvstore.supervise import policy
+from hybridnet.kvstore.supervise.job import ProcessPlan
+from hybridnet.kvstore.supervise.policy import (
+    Action,
+    Conclude,
+    Elapsed,
+    Ended,
+    Event,
+    Interrupted,
+    Kill,
+    Start,
+    Tell,
+    reason,
+    status,
+)
+
+__all__ = ["ASKS_TO_RESTART", "GangPolicy"]
+
+#: The status by which a process of a broken gang asks for that: `hybridnet.distributed.EXIT_CODE`.
+ASKS_TO_RESTART: Final = 75
+
+
+@final
+class GangPolicy:
+    """Decides over the processes of a gang.
+
+    Args:
+        plans: the processes.
+        restarts: how often the gang may be started again.
+        patience: seconds that processes have to end by themselves when the job has failed.
+    """
+
+    def __init__(
+        self, plans: Sequence[ProcessPlan], restarts: int = 3, patience: float = 12.0
+    ) -> None:
+        self._plans = list(plans)
+        self._restarts = restarts
+        self._patience = patience
+        self._running: dict[str, ProcessPlan] = {}
+        self._code = 0
+        self._again = False
+        # When who still runs is asked to end, and when killed; None while that is not due.
+        self._end_at: float | None = None
+        self._kill_at: float | None = None
+        self._concluded = False
+
+    def start(self) -> list[Action]:
+        """Returns what the job begins with."""
+        self._running = {plan.title: plan for plan in self._plans}
+        return [Start(plan) for plan in self._plans]
+
+    @property
+    def next_time(self) -> float | None:
+        """When an `Elapsed` is due at the latest."""
+        return self._kill_at if self._kill_at is not None else self._end_at
+
+    def handle(self, event: Event, now: float) -> list[Action]:
+        """Takes an event; returns what is to be done, in order."""
+        match event:
+            case Ended():
+                actions = list(self._ended(event, now))
+            case Interrupted(number):
+                self._code, self._again = self._code or 128 + number, False
+                actions = list(self._end(now))
+            case Elapsed():
+                actions = list(self._elapsed(now))
+        if self._running or self._concluded:
+            return actions
+        if self._again:
+            return actions + self._start_again()
+        self._concluded = True
+        return [*actions, Conclude(self._code)]
+
+    def _ended(self, event: Ended, now: float) -> Iterator[Action]:
+        plan, code = event.plan, event.code
+        if self._running.get(plan.title) is not plan:
+            return
+        del self._running[plan.title]
+        if code == 0 or self._kill_at is not None:
+            return
+        if self._end_at is not None:
+            yield Tell(f"{plan.title} {reason(code)}", event)
+        elif (code < 0 or code == ASKS_TO_RESTART) and plan.generation < self._restarts:
+            self._again = True
+            yield Tell(f"{plan.title} {reason(code)}; all are started again", event, returns=True)
+            yield from self._end(now)
+        else:
+            self._code = status(code)
+            self._end_at = now + self._patience
+            yield Tell(f"{plan.title} {reason(code)} and is not started again", event)
+
+    def _start_again(self) -> list[Action]:
+        self._plans = [plan.again() for plan in self._plans]
+        self._again, self._kill_at, self._end_at = False, None, None
+        return self.start()
+
+    def _end(self, now: float) -> Iterator[Action]:
+        """Asks all to end."""
+        if self._kill_at is None:
+            self._kill_at = now + policy.GRACE
+            for plan in self._running.values():
+                yield Kill(plan, signal.SIGTERM)
+
+    def _elapsed(self, now: float) -> Iterator[Action]:
+        if self._kill_at is not None and now >= self._kill_at:
+            self._kill_at = now + policy.GRACE
+            for plan in self._running.values():
+                yield Kill(plan, signal.SIGKILL)
+        elif self._kill_at is None and self._end_at is not None and now >= self._end_at:
+            yield from self._end(now)
