@@ -155,7 +155,7 @@ def test_samples_end_at_the_edges_of_parameters_and_are_refused_beyond(a):
 @pytest.mark.parametrize("call", [nd.argmax, nd.argmin, nd.max, nd.min])
 def test_nothing_is_the_largest_of_nothing(call):
     with pytest.raises(ShapeError, match="needs at least one element along axis"):
-        call(nd.zeros((2, 0)), axis=1)
+        call(nd.empty((2, 0)), axis=1)
     assert call(nd.empty((0, 3)), axis=1).shape == (0,)  # of no row there is no question
 
 
@@ -200,7 +200,8 @@ def test_large_shapes_are_computed_without_overflow():
 
 @pytest.mark.parametrize("shape", [(2**40, 2**40), (2**61,), (0, 2**40, 2**40), (2**64,)])
 def test_what_no_memory_could_hold_is_refused_by_name(shape):
-    for make, name in [(nd.zeros, "_zeros"), (nd.ones, "_ones"), (mnp.zeros, "_npi_zeros")]:
+    one = (nd.ones, "_ones") if all(shape) else (nd.empty, "_zeros")
+    for make, name in [(nd.empty, "_zeros"), one, (mnp.zeros, "_npi_zeros")]:
         with pytest.raises(MXNetError, match=rf"^{name}.*fewer than 2\*\*63 bytes|{name}: "):
             make(shape).asnumpy()
 

@@ -102,8 +102,10 @@ def test_sync_batch_norm_is_batch_norm():
     attrs = {"fix_gamma": False, "train": True, "momentum": 0.7}
     plain = run_op("BatchNorm", data, *vectors, **attrs)
     synced = run_op("_contrib_SyncBatchNorm", data, *vectors, ndev=2, key="bn0", **attrs)
-    for one, other in zip(plain, synced, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for place, (one, other) in enumerate(zip(plain, synced, strict=True)):
+        if place != 2:
+            np.testing.assert_array_equal(one, other)
+    np.testing.assert_allclose(synced[2], data.var((0, 2)), rtol=1e-5)  # not the inverse, here
 
 
 def test_batch_norm_completes_and_refuses():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from hybridnet.base.attrs import Train
@@ -147,8 +148,12 @@ def _normalize(
     momentum: float,
     fix_gamma: bool,
     by_batch: bool,
+    shows_var: bool = False,
 ) -> Sequence[Any]:
-    """The lowering; `total` sums as `_sum` does, `by_batch` says whose statistics are used."""
+    """The lowering; `total` sums as `_sum` does, `by_batch` says whose statistics are used.
+
+    Its third result is ``1 / sqrt(var + eps)``, or with `shows_var` the variance itself.
+    """
     data, gamma, beta, moving_mean, moving_var = inputs
     x = data.astype(wide(data.dtype))
     if by_batch:
@@ -166,7 +171,7 @@ def _normalize(
     centered = x - along(mean, data.ndim, axis)
     output = centered * along(scale, data.ndim, axis)
     output = output + along(beta.astype(x.dtype), data.ndim, axis)
-    return output.astype(data.dtype), mean, inverse, new_mean, new_var
+    return output.astype(data.dtype), mean, var if shows_var else inverse, new_mean, new_var
 
 
 @operator(
@@ -340,6 +345,17 @@ def backward_batch_norm_statistic(
     return (-along(share * inverse**3, data.ndim, axis) * centered).astype(data.dtype)
 
 
+def _sync_gradient(back: Backward) -> Sequence[Any]:
+    """That of BatchNorm, whose third output is made of the variance."""
+    output, mean, var, *rest = back.outputs
+    inverse = (var + back.attrs["eps"]) ** -0.5
+    grad, mean_grad, var_grad, *others = back.grads
+    if var_grad is not None:
+        var_grad = var_grad * (-2 * inverse**-3)
+    outputs, grads = (output, mean, inverse, *rest), (grad, mean_grad, var_grad, *others)
+    return _gradient(replace(back, outputs=outputs, grads=grads))
+
+
 @operator(
     "_contrib_SyncBatchNorm",
     outputs=5,
@@ -348,7 +364,7 @@ def backward_batch_norm_statistic(
     check=lambda *types, **_: _check(*types, axis=1),
     infer=lambda *types, **_: _types(*types, axis=1),
     complete=lambda shapes, **_: _shapes(shapes, axis=1),
-    gradient=_gradient,
+    gradient=_sync_gradient,
     cost=lambda data, *_, **__: 8.0 * data.size,
     output_names=("output", "mean", "var"),
 )
@@ -379,21 +395,18 @@ def sync_batch_norm(
         momentum: of the moving statistics.
         fix_gamma: take gamma as 1.
         use_global_stats: use the moving statistics in training too.
-        output_mean_var: show the statistics as well.
+        output_mean_var: show the mean and the variance as well.
         ndev: without meaning here, like `key`: a batch that is spread over devices by one program
             is normalized as one; read for MXNet's sake.
         key: see `ndev`.
     """
-    return batch_norm(
-        data,
-        gamma,
-        beta,
-        moving_mean,
-        moving_var,
+    return _normalize(
+        _sum,
+        (data, gamma, beta, moving_mean, moving_var),
+        1,
         eps=eps,
         momentum=momentum,
         fix_gamma=fix_gamma,
-        use_global_stats=use_global_stats,
-        axis=1,
-        train=train,
+        by_batch=train and not use_global_stats,
+        shows_var=True,
     )

@@ -110,9 +110,11 @@ def normalize(data: Any, *, mean: Floats = (0, 0, 0, 0), std: Floats = (1, 1, 1,
     shift, scale = (
         np.asarray(values[: data.shape[-3]], kind).reshape(-1, 1, 1) for values in (mean, std)
     )
+    # What XLA makes of a division by numbers; said here, so that NumPy rounds alike.
+    factor = 1 / scale
     if data.dtype == kind:
-        return (data - shift) / scale
-    return ((data.astype(kind) - shift) / scale).astype(data.dtype)
+        return (data - shift) * factor
+    return ((data.astype(kind) - shift) * factor).astype(data.dtype)
 
 
 def _check_crop(data: TensorType, *, x: int, y: int, width: int, height: int) -> None:

@@ -7,14 +7,14 @@ last pixel included, so that their width is ``right - left + 1``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import numpy as np
 
 from hybridnet.base.attrs import Floats, Platform, Range
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.host.namespace import jax, jnp, lax
+from hybridnet.ops.host.namespace import NoHostForm, jax, jnp, lax
 
 from ..core.checks import require_floats, require_one_dtype
 from ..core.operator import describe
@@ -25,6 +25,8 @@ __all__: list[str] = []
 
 _INPUTS = ("cls_prob", "bbox_pred", "im_info")
 Positive = Annotated[int, Range(1)]
+# Probabilities up to which NumPy is sooner through the loop than XLA has compiled it.
+_FEW: Final = 1 << 11
 
 
 def _check(name: str, types: Sequence[TensorType], params: dict[str, Any]) -> None:
@@ -85,41 +87,42 @@ def _grid(height: int, width: int, stride: int, anchors: Any) -> Any:
 
 
 def _moved(anchors: Any, moves: Any, iou_loss: bool) -> Any:
-    """Anchors (n, 4) as predicted: by sides with `iou_loss`, else by center and size."""
+    """Anchors (n, 4) as predicted: by sides with `iou_loss`, else by center and size.
+
+    In float64, rounded once: the same boxes come of the same moves in whatever program.
+    """
+    exact = moves.astype(np.float64)
     if iou_loss:
-        return anchors + moves
+        return (anchors + exact).astype(moves.dtype)
     size = anchors[:, 2:] - anchors[:, :2] + 1
-    center = moves[:, :2] * size + anchors[:, :2] + 0.5 * (size - 1)
-    half = 0.5 * (jnp.exp(moves[:, 2:]) * size - 1)
-    return jnp.concatenate([center - half, center + half], 1)
+    center = exact[:, :2] * size + anchors[:, :2] + 0.5 * (size - 1)
+    half = 0.5 * (jnp.exp(exact[:, 2:]) * size - 1)
+    return jnp.concatenate([center - half, center + half], 1).astype(moves.dtype)
 
 
-def _propose(
+def _looked_at(
     scores: Any,
     moves: Any,
     info: Any,
     *,
-    rpn_pre_nms_top_n: int,
-    rpn_post_nms_top_n: int,
-    threshold: float,
     rpn_min_size: int,
     scales: tuple[float, ...],
     ratios: tuple[float, ...],
     feature_stride: int,
     iou_loss: bool,
 ) -> tuple[Any, Any]:
-    """The boxes of one image, (rpn_post_nms_top_n, 4), and their scores.
+    """All boxes of one image, (n, 4), and their scores, which are -1 of those that come last.
 
     Args:
         scores: (anchors, height, width), of there being a thing.
         moves: (4 * anchors, height, width).
         info: (3,), height, width and scale of the image.
-        rpn_pre_nms_top_n: parameters of the operator, like what follows.
+        rpn_min_size: parameters of the operator, like what follows.
     """
     count, height, width = scores.shape
     dtype = scores.dtype
     base = _anchors(feature_stride, ratios, scales)
-    anchors = jnp.asarray(_grid(height, width, feature_stride, base), dtype)
+    anchors = _grid(height, width, feature_stride, base)
     moves = jnp.transpose(moves.reshape(count, 4, height, width), (2, 3, 0, 1)).reshape(-1, 4)
     limits = jnp.stack([info[1], info[0], info[1], info[0]]) - 1
     boxes = jnp.maximum(jnp.minimum(_moved(anchors, moves, iou_loss), limits), 0)
@@ -133,11 +136,23 @@ def _propose(
     grown = jnp.stack([-least, -least, least, least]) / 2
     boxes = jnp.where(small[:, None], boxes + grown, boxes)
     score = jnp.where(there.reshape(-1) & ~small, jnp.moveaxis(scores, 0, 2).reshape(-1), -1)
+    return boxes, score
+
+
+def _chosen(
+    boxes: Any,
+    score: Any,
+    *,
+    rpn_pre_nms_top_n: int,
+    rpn_post_nms_top_n: int,
+    threshold: float,
+) -> tuple[Any, Any]:
+    """The best boxes that overlap little, (rpn_post_nms_top_n, 4), and their scores."""
     order = jnp.argsort(-score, stable=True)[: rpn_pre_nms_top_n if rpn_pre_nms_top_n > 0 else None]
     boxes, score = boxes[order], score[order]
     among = jnp.ones(len(order), bool)
     # With the last pixels included, as all sizes here.
-    ends = boxes + jnp.asarray([0, 0, 1, 1], dtype)
+    ends = boxes + jnp.asarray([0, 0, 1, 1], boxes.dtype)
     kept = kept_boxes(ends, jnp.zeros(len(order)), among, threshold, limit=rpn_post_nms_top_n)
     first = jnp.argsort(~kept, stable=True)
     # Where there are fewer, they begin anew.
@@ -209,24 +224,33 @@ def _register(name: str, batch: str) -> None:
         iou_loss: bool = False,
         platform: Platform = "cpu",
     ) -> Any:
-        def of_image(image: tuple[Any, Any, Any]) -> tuple[Any, Any]:
-            return _propose(
+        if platform == "host" and cls_prob.size > _FEW:
+            raise NoHostForm("a loop over many boxes")
+        # The boxes of all images at once, so that an image has the same ones beside any others.
+        given = (cls_prob[:, cls_prob.shape[1] // 2 :], bbox_pred, im_info)
+        found = jax.vmap(
+            lambda *image: _looked_at(
                 *image,
-                rpn_pre_nms_top_n=rpn_pre_nms_top_n,
-                rpn_post_nms_top_n=rpn_post_nms_top_n,
-                threshold=threshold,
                 rpn_min_size=rpn_min_size,
                 scales=scales,
                 ratios=ratios,
                 feature_stride=feature_stride,
                 iou_loss=iou_loss,
             )
+        )(*given)
 
-        arrays = (cls_prob[:, cls_prob.shape[1] // 2 :], bbox_pred, im_info)
+        def choose(image: tuple[Any, Any]) -> tuple[Any, Any]:
+            return _chosen(
+                *image,
+                rpn_pre_nms_top_n=rpn_pre_nms_top_n,
+                rpn_post_nms_top_n=rpn_post_nms_top_n,
+                threshold=threshold,
+            )
+
         if platform in ("cpu", "host"):  # images take turns: none waits for the one with most boxes
-            boxes, scores = lax.map(of_image, arrays)
+            boxes, scores = lax.map(choose, lax.optimization_barrier(found))
         else:
-            boxes, scores = jax.vmap(lambda *image: of_image(image))(*arrays)
+            boxes, scores = jax.vmap(lambda *image: choose(image))(*found)
         images = jnp.arange(len(boxes), dtype=boxes.dtype)[:, None, None]
         images = jnp.broadcast_to(images, (*boxes.shape[:2], 1))
         rows = jnp.concatenate([images, boxes], 2).reshape(-1, 5)
