@@ -14,6 +14,7 @@ __all__ = [
     "NotImplementedForSymbol",
     "NotSupportedForSparseNDArray",
     "OpError",
+    "OutOfBoundsError",
     "OutOfMemoryError",
     "ParameterError",
     "RefusedError",
@@ -89,6 +90,10 @@ class NotImplementedForSymbol(MXNetError, TypeError):
 
 class OpError(MXNetError):
     """An operator failed while it ran; the message names the line that called it."""
+
+
+class OutOfBoundsError(OpError, IndexError):
+    """Positions among the values given to an operator are outside of the array."""
 
 
 class OutOfMemoryError(OpError, MemoryError):

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from hybridnet import tape
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.ops.core.call import Call, Types
 from hybridnet.ops.core.operator import OpCall, Operator
 from hybridnet.runtime.record import generator, recorder
-from hybridnet.runtime.record.host_task import failed
+from hybridnet.runtime.record.host_task import failed, push_task
 from hybridnet.runtime.segments.segment import Value
 
 from ._host import AbstractArray
@@ -18,6 +21,7 @@ from ._host import AbstractArray
 __all__ = [
     "changed_by",
     "contexts_differ",
+    "looked_at",
     "not_arrays",
     "on_first_cpu",
     "record_changing",
@@ -95,6 +99,29 @@ def refused(op: Operator, scalars: tuple[Any, ...], outputs: list[Any]) -> list[
     if recorder.current_trace() is not None:
         raise ParameterError(refusal)
     made = failed([output.type for output in outputs], refusal)
+    if recorder.is_naive():
+        recorder.wait(made[0])
+    return [type(x).from_value(value, x.context) for x, value in zip(outputs, made, strict=True)]
+
+
+def looked_at(call: OpCall, inputs: Sequence[Any], outputs: list[Any]) -> list[Any]:
+    """Returns the outputs of a call whose values a task looks at: they fail where it finds fault.
+
+    A compiled program cannot raise. Where autograd records, and in traces, nobody looks, so that a
+    step stays one program.
+    """
+    look = None if call.operator.look is None else call.operator.look(**call.attrs)
+    if look is None or tape.state.recording or recorder.current_trace() is not None:
+        return outputs
+    count = len(outputs)
+
+    def task(*arrays: Any) -> Sequence[Any]:
+        hosts = [np.asarray(array) for array in arrays]
+        look(hosts[count:], hosts[:count])
+        return arrays[:count]
+
+    reads = [x.read() for x in (*outputs, *inputs)]
+    made = push_task(task, reads, tuple(x.type for x in outputs), name=call.name)
     if recorder.is_naive():
         recorder.wait(made[0])
     return [type(x).from_value(value, x.context) for x, value in zip(outputs, made, strict=True)]

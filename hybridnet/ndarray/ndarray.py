@@ -28,6 +28,7 @@ from ._views import ViewMethods
 from .applying import (
     changed_by,
     contexts_differ,
+    looked_at,
     not_arrays,
     on_first_cpu,
     record_changing,
@@ -154,10 +155,14 @@ class NDArray(ViewMethods):
                 outputs = cls.apply_call(call, inputs, scalars, ctx)
                 if op.refuse is not None:
                     outputs = refused(op, scalars, outputs)
+                if op.look is not None:
+                    outputs = looked_at(call, inputs, outputs)
                 return write_out(call, outputs, out)
         outputs = cls.apply_call(call, inputs, scalars, ctx)
         if op.refuse is not None:
             outputs = refused(op, scalars, outputs)
+        if op.look is not None:
+            outputs = looked_at(call, inputs, outputs)
         if call.num_visible == 1:
             return outputs[0]
         return outputs[: call.num_visible]

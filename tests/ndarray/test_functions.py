@@ -160,8 +160,10 @@ def test_refusals_name_operator_requirement_and_what_was_given(call, error, mess
         call(mx.nd)
 
 
-def test_a_matrix_that_is_not_positive_gives_nan():
-    assert np.isnan(mx.nd.linalg.potrf(-mx.nd.ones((2, 2))).asnumpy()).any()
+def test_a_matrix_that_is_not_positive_gives_nan_in_a_recorded_step():
+    with mx.autograd.record():
+        factor = mx.nd.linalg.potrf(-mx.nd.ones((2, 2)))
+    assert np.isnan(factor.asnumpy()).any()
 
 
 def test_unknown_names_of_namespaces():
@@ -182,3 +184,12 @@ def test_what_an_operator_without_parameters_does_not_have_is_passed_over():
     assert out.asnumpy().tolist() == [0, 3]
     with pytest.raises(ParameterError, match="unknown parameter 'foo'"):
         mx.nd.sum(a, foo=3)
+
+
+def test_what_has_no_factor_is_an_error_where_the_factor_is_read():
+    factor = mx.nd.linalg.potrf(mx.nd.array([[1, 2], [2, 1]]))
+    for array in (factor + 1, factor):
+        with pytest.raises(mx.MXNetError, match="_linalg_potrf: A must be positive definite"):
+            array.asnumpy()
+    unknown = mx.nd.linalg.potrf(mx.nd.array([[float("nan"), 0], [0, 1]]))
+    assert np.isnan(unknown.asnumpy()).any()

@@ -8,7 +8,8 @@ from helpers import run_gradient, run_op
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
+from hybridnet import autograd, nd
+from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
 
 _A = np.arange(12.0).reshape(3, 4)
 
@@ -182,3 +183,25 @@ def test_products_of_mixed_dtypes():
     assert run_op("dot", b, b.T)[0].dtype == np.int32
     with pytest.raises(DTypeError, match="dot: inputs must be numeric"):
         run_op("dot", a, b != 0)
+
+
+def test_positions_outside_are_an_error_where_the_result_is_read():
+    data = nd.array([[0, 1, 2], [3, 4, 5]])
+    for column in (3, -4):
+        found = nd.gather_nd(data, nd.array([[0, 1], [1, column]]))
+        after = found * 2
+        for array in (after, found):
+            with pytest.raises(
+                IndexError, match=rf"gather_nd: index {column} .* axis 1 with size 3"
+            ):
+                array.asnumpy()
+    inside = nd.gather_nd(data, nd.array([[0, -1], [1, -2]]))
+    assert inside.asnumpy().tolist() == [1, 4]
+    taken = nd.take(data, nd.array([0, 2]), mode="raise")
+    with pytest.raises(MXNetError, match="take: index 2 is out of bounds for axis 0 with size 2"):
+        taken.wait_to_read()
+    taken = nd.take(data, nd.array([1, 0]), mode="raise")
+    assert taken.asnumpy().tolist() == [[3, 4, 5], [0, 1, 2]]
+    with autograd.record():  # a step stays one program
+        total = nd.gather_nd(data, nd.array([[0], [7]])).sum()
+    assert np.isfinite(total.asnumpy()).all()

@@ -91,6 +91,9 @@ class Operator:
     #: (arrays, parameters). It is measured, by waiting, where a call on arrays leaves it at None.
     sizes: Mapping[str, Callable[[Sequence[Any], Mapping[str, Any]], int]]
     output_names: tuple[str, ...]
+    #: (**params) -> what looks at the values of inputs and outputs, and raises where there is no
+    #: answer; None: nothing need be looked at.
+    look: Callable[..., Callable[[Sequence[Any], Sequence[Any]], None] | None] | None
     #: Why numbers that a call takes beside its inputs have no meaning; "" where they have one.
     refuse: Callable[..., str] | None
     aliases: tuple[str, ...]

@@ -72,6 +72,7 @@ def operator(
     sizes: Mapping[str, Callable[[Sequence[Any], Mapping[str, Any]], int]] | None = None,
     output_names: Sequence[str] = ("output",),
     takes_state: Callable[..., bool] | None = None,
+    look: Callable[..., Callable[[Sequence[Any], Sequence[Any]], None] | None] | None = None,
     refuse: Callable[..., str] | None = None,
     doc: str = "",
 ) -> Callable[[Lowering], Lowering]:
@@ -98,6 +99,9 @@ def operator(
         output_names: names of the visible outputs, as saved symbols spell them.
         takes_state: parameters -> whether the call draws random numbers; default all calls do,
             where the lowering takes a `RandomState`.
+        look: (**params) -> what looks at the inputs and outputs of a call on arrays, (inputs,
+            outputs) of NumPy, and raises an OpError where there is no answer; None where nothing
+            need be looked at. A task does, where autograd does not record, outside of traces.
         refuse: (*numbers) -> why numbers that the call takes beside its inputs have no meaning, or
             "". Arrays of such a call fail as if it had failed while it ran, which is when MXNet
             finds out; a graph is refused.
@@ -140,6 +144,7 @@ def operator(
             cost=cost,
             sizes=sizes or {},
             output_names=tuple(output_names),
+            look=look,
             refuse=refuse,
             aliases=tuple(aliases),
             doc=doc or lowering.__doc__ or "",

@@ -2,14 +2,17 @@
 
 All take batches (..., n, n). float16 and bfloat16 are accepted too and computed in float32.
 A matrix that has no such factorization gives NaN, as nothing can be raised from within a program;
-MXNet stops at the next wait there.
+MXNet stops at the next wait there. So does `potrf` of arrays, at which a task looks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from hybridnet.base.errors import ShapeError
+import numpy as np
+
+from hybridnet.base.errors import OpError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp, lax
 
@@ -29,8 +32,20 @@ def _wide(A: Any) -> Any:
     return A.astype(wide(A.dtype))
 
 
+def _definite(**_: Any) -> Any:
+    def look(inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        if not np.isfinite(outputs[0]).all() and np.isfinite(inputs[0]).all():
+            raise OpError("_linalg_potrf: A must be positive definite, got one that is not")
+
+    return look
+
+
 @operator(
-    "_linalg_potrf", aliases=("linalg_potrf",), check=_square("_linalg_potrf"), infer=same_type
+    "_linalg_potrf",
+    aliases=("linalg_potrf",),
+    check=_square("_linalg_potrf"),
+    infer=same_type,
+    look=_definite,
 )
 def potrf(A: Any, *, lower: bool = True) -> Any:
     """Cholesky factor: the lower triangular L with positive diagonal and ``A = L L^T``.

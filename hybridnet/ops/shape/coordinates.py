@@ -12,7 +12,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import at, jnp
 
 from ..core.registry import operator
-from .indexing import whole
+from .indexing import require_inside, whole
 
 __all__: list[str] = []
 
@@ -33,13 +33,23 @@ def _gather_type(data: TensorType, indices: TensorType) -> tuple[TensorType]:
     return (tensor_type(indices.shape[1:] + data.shape[depth:] or (1,), data.dtype),)
 
 
-@operator("gather_nd", infer=_gather_type)
+def _gather_look(**_: Any) -> Any:
+    def look(inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        data, indices = inputs
+        for axis, row in enumerate(indices):
+            require_inside("gather_nd", row, axis, data.shape[axis], least=-data.shape[axis])
+
+    return look
+
+
+@operator("gather_nd", infer=_gather_type, look=_gather_look)
 def _gather_nd(data: Any, indices: Any) -> Any:
     """Elements, or slices, of `data` at the given coordinates.
 
     Args:
         indices: (m, ...): row i holds positions along dimension i; negative ones count from the
-            end.
+            end. Those outside are an error where the result is read, but where autograd records
+            and in compiled programs, which take the nearest element.
     """
     gathered = data[tuple(whole(indices))]
     return gathered if gathered.ndim else gathered.reshape(1)

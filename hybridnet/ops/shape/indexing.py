@@ -1,7 +1,8 @@
 """Operators that select elements by positions held in arrays, and their inverses.
 
 A compiled program cannot raise, so positions outside an array are clipped or wrapped, as in MXNet;
-where MXNet would raise (``take`` with ``mode='raise'``) the result is NaN there instead.
+where MXNet would raise (``take`` with ``mode='raise'``) the result is NaN there instead, but for
+calls on arrays, whose positions a task looks at.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from hybridnet.base.attrs import DType, Range
 from hybridnet.base.dtype import INT32, INT64, as_dtype
-from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.base.errors import OutOfBoundsError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import at, jnp
 
@@ -24,7 +25,7 @@ from ..core.operator import Shapes, describe
 from ..core.registry import get, operator
 from ..core.rules import one_axis, promote_types, reduced_shape
 
-__all__ = ["whole"]
+__all__ = ["require_inside", "whole"]
 
 Mode = Literal["clip", "wrap"]
 
@@ -32,6 +33,16 @@ Mode = Literal["clip", "wrap"]
 def whole(indices: Any) -> Any:
     """Positions as integers: MXNet's are often float32, and are truncated."""
     return indices if indices.dtype == INT64 else indices.astype(INT32)
+
+
+def require_inside(op: str, indices: Any, axis: int, size: int, least: int = 0) -> None:
+    """Raises OutOfBoundsError unless positions, a NumPy array, are from `least` to below a size."""
+    outside = (indices < least) | (indices >= size)
+    if outside.any():
+        raise OutOfBoundsError(
+            f"{op}: index {int(indices[outside][0])} is out of bounds for axis {axis} with size "
+            f"{size}"
+        )
 
 
 def _within(indices: Any, size: int, mode: str) -> Any:
@@ -48,7 +59,18 @@ def _take_type(a: TensorType, indices: TensorType, *, axis: int, mode: str) -> t
     return (tensor_type(shape, a.dtype),)
 
 
-@operator("take", infer=_take_type)
+def _take_look(*, axis: int, mode: str) -> Any:
+    if mode != "raise":
+        return None
+
+    def look(inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        a, indices = inputs
+        require_inside("take", indices, axis, a.shape[axis])
+
+    return look
+
+
+@operator("take", infer=_take_type, look=_take_look)
 def _take(
     a: Any, indices: Any, *, axis: int = 0, mode: Literal["clip", "raise", "wrap"] = "clip"
 ) -> Any:
@@ -57,8 +79,9 @@ def _take(
     Args:
         indices: positions, of any shape, which replaces the axis in the result.
         mode: what happens to positions outside: "clip" to the nearest, "wrap" around, or "raise":
-            the result is NaN there (of integers, the least of the dtype), since a compiled program
-            cannot raise.
+            an error where the result is read. Where autograd records, and in graphs, the result is
+            NaN there instead (of integers, the least of the dtype), as a compiled program cannot
+            raise.
     """
     size = a.shape[axis]
     if mode == "raise":
