@@ -41,10 +41,10 @@ PAGES: Final = {
     "module": ("module", "model", "callback", "monitor", "rnn"),
     "optimizer": ("optimizer", "lr_scheduler", "initializer", "metric"),
     "io": ("io", "recordio", "image"),
-    "kv": ("kv",),
+    "kv": ("kv", "distributed"),
     "session": ("session", "checkpoint", "passes"),
     "runtime": ("runtime", "engine", "profiler", "visualization"),
-    "contrib": ("contrib.amp", "contrib.text", "contrib.svrg_optimization"),
+    "contrib": ("onnx", "contrib.amp", "contrib.text", "contrib.svrg_optimization"),
     "others": (
         *("attribute", "context", "error", "log", "name"),
         *("operator", "random", "registry", "test_utils", "util"),
@@ -64,7 +64,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     files.append(File.generated(config, "benchmarks/eager.png", abs_src_path=str(picture)))
     found = (ROOT / "tutorials").glob("*.ipynb")
     ordered = sorted(found, key=lambda file: int(file.name.partition("_")[0]))
-    notebooks = [f"tutorials/{file.name}" for file in ordered]
+    notebooks = ["tutorials/README.md", *(f"tutorials/{file.name}" for file in ordered)]
     for name in notebooks:
         files.append(File(name, str(ROOT), config.site_dir, config.use_directory_urls))
     rows = {row.name: row for row in read_checklist()}
