@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 import hybridnet as mx
 from hybridnet import gluon, nd
 from hybridnet.cli import network as networks
+from hybridnet.cli import train_records
 from hybridnet.cli.main import main
 from hybridnet.cli.train_options import WAYS
 from hybridnet.gluon.model_zoo.vision import mobilenet0_25
@@ -132,6 +135,38 @@ def test_a_network_of_the_zoo_is_loaded_elsewhere(
     np.testing.assert_allclose(table(Path(f"{stem}-log.tsv"))[0, 2], accuracy, atol=1e-5)
     own = mobilenet0_25(classes=3).collect_params()
     assert len(nd.load(f"{stem}-0001.params")) == len(own)
+
+
+def test_ctrl_c_leaves_the_epochs_that_were_done(
+    records: tuple[Path, Path],
+    small: None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data, _ = records
+    common = ["--data", data, "--network", "small", "--batch-size", 8, "--lr", 0.02, "--epochs", 3]
+    assert run(*common, "--out", tmp_path / "whole") == 0
+    out, train_epoch, epochs = tmp_path / "out", train_records._train_epoch, iter(range(2))
+
+    def press(spelling: Any, batches: Any, *rest: Any) -> None:
+        if next(epochs) == 1:
+            spelling.step(*(part[0] for part in (batches.next().data, batches.next().label)))
+            os.kill(os.getpid(), signal.SIGINT)
+        train_epoch(spelling, batches, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(train_records, "_train_epoch", press)
+        assert run(*common, "--out", out) == 130
+    assert capsys.readouterr().err.endswith("hybridnet train: interrupted\n")
+    assert len(list(out.glob("*.params"))) == len(list(out.glob("*.states"))) == 1
+    assert run(*common, "--out", out, "--resume") == 0
+    first, second = (
+        nd.load(str(folder / "small-hybridized-0003.params"))
+        for folder in (out, tmp_path / "whole")
+    )
+    for name, value in first.items():
+        np.testing.assert_allclose(second[name].asnumpy(), value.asnumpy(), rtol=1e-3, atol=1e-5)
 
 
 def error_of(capsys: pytest.CaptureFixture[str], *arguments: Any) -> str:
