@@ -226,7 +226,7 @@ def _count_length(inputs: Sequence[Any], attrs: Mapping[str, Any]) -> int:
     if host.size and host.min() < 0:
         raise ParameterError(f"_npi_bincount: x must not be negative, got {host.min()}")
     least: int = attrs["minlength"]
-    return max(int(host.max(initial=-1)) + 1, least)
+    return max(int(host.max()) + 1 if host.size else 0, least)
 
 
 @operator(

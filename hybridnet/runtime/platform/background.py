@@ -180,7 +180,7 @@ def _stop(threads: Collection[int], *, imports_end: bool = False) -> None:
     def is_done(frame: FrameType | None) -> bool:
         return frame is None or _is_compiling(frame) or (imports_end and _is_held_up(frame))
 
-    frames = sys._current_frames()
+    frames = _others_frames()
     running = {each for each in threads if imports_end or not _is_importing(frames.get(each))}
     untold = _note_untold()
     untold.update(running)
@@ -193,10 +193,21 @@ def _stop(threads: Collection[int], *, imports_end: bool = False) -> None:
                 ctypes.c_ulong(thread), ctypes.py_object(_Left)
             )
         sleep(0.002)  # for these threads to run; nobody tells when they have come to XLA
-        frames = sys._current_frames()
+        frames = _others_frames()
         running = {each for each in running if not is_done(frames.get(each))}
         if monotonic() > begun + _PATIENCE:
             running = {each for each in running - untold if _is_computing(frames[each])}
+
+
+def _others_frames() -> dict[int, FrameType]:
+    """Returns where the other threads are, by their numbers.
+
+    Without the frame of this thread: a frame that holds itself keeps all of them for the collector,
+    which finds at the end what their functions, long over, had in hand, as buffers of files.
+    """
+    frames = sys._current_frames()
+    frames.pop(threading.get_ident(), None)
+    return frames
 
 
 def _note_untold() -> set[int]:
@@ -254,7 +265,7 @@ def _leave_behind(left: Collection[int]) -> None:
     ours = {thread.ident for thread in threading.enumerate() if thread.daemon}
     if not ours or os.name != "posix":
         return
-    frames = sys._current_frames()
+    frames = _others_frames()
     computing = any(_is_computing(frames.get(ident or 0)) for ident in ours)
     try:
         library = ctypes.CDLL(None)
@@ -293,7 +304,7 @@ def _wait_until_import_stops(threads: Collection[int | None]) -> None:
     """Waits until threads that import something want to import the next, which they cannot."""
     end = monotonic() + _PATIENCE
     while monotonic() < end:
-        frames = [frame for each, frame in sys._current_frames().items() if each in threads]
+        frames = [frame for each, frame in _others_frames().items() if each in threads]
         inside = [frame for frame in frames if _is_importing(frame)]
         if all(frame.f_globals.get("__name__") == "importlib._bootstrap" for frame in inside):
             return
