@@ -328,6 +328,27 @@ def test_sums_of_floats_as_whole_numbers_keep_their_fractions_and_gradients(name
         onp.testing.assert_allclose(x.grad.asnumpy(), onp.full((2, 3), slope), rtol=1e-6)
 
 
+def test_a_narrow_mean_has_the_slope_of_its_input():
+    x = np.array([[1.0, 2.0, 4.0]], dtype="float64")
+    x.attach_grad()
+    with autograd.record():
+        y = np.mean(x, axis=1, dtype="float16")
+    y.backward()
+    assert y.dtype == onp.float16
+    onp.testing.assert_array_equal(x.grad.asnumpy(), onp.ones((1, 3)) / 3)
+
+
+@pytest.mark.filterwarnings("ignore:backward")
+@pytest.mark.parametrize("dtype", [None, "int8", "int32", "int64"])
+def test_sums_of_whole_numbers_have_slopes_in_any_dtype(dtype):
+    x = np.array([[7, 9, -3]], dtype="int32")
+    x.attach_grad()
+    with autograd.record():
+        y = np.sum(x, axis=1, dtype=dtype)
+    y.backward()
+    onp.testing.assert_array_equal(x.grad.asnumpy(), onp.ones((1, 3)))
+
+
 @pytest.mark.filterwarnings("ignore:backward")
 def test_remainders_of_whole_numbers_have_no_slope():
     x, y = np.array([7, 9], dtype="int32"), np.array([3, 4], dtype="int32")

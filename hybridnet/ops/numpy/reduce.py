@@ -69,11 +69,14 @@ def _mean_dtype(a: TensorType, dtype: str | None) -> np.dtype[Any]:
 
 
 def _gradient(back: Backward) -> Sequence[Any]:
-    """The default rule; where floats give whole numbers, as if these were not rounded."""
+    """The default rule; where the result is narrower than the input, as if it were not rounded."""
     given, made = back.inputs[0].inferred_dtype, back.outputs[0].inferred_dtype
-    if given is None or made is None or not is_float(given) or is_float(made):
+    if given is None or made is None:
         return vjp_gradient(back)
-    return vjp_gradient(replace(back, call=back.call.with_attrs(dtype=given.name)))
+    if is_float(made) and (given == made or not is_float(given)):
+        return vjp_gradient(back)
+    dtype = given.name if is_float(given) else None
+    return vjp_gradient(replace(back, call=back.call.with_attrs(dtype=dtype)))
 
 
 def _accumulation(
