@@ -39,7 +39,7 @@ def _percentile(
         q_scalar: one part.
     """
     kind = wide(quotient_dtype(np.dtype(a.dtype)))
-    axes = reduced_axes("_npi_percentile", type_of(a), axis)
+    axes = () if axis == () else reduced_axes("_npi_percentile", type_of(a), axis)
     others = [i for i in range(a.ndim) if i not in axes]
     rows = jnp.transpose(a.astype(kind), [*others, *axes])
     shape = tuple(a.shape[i] for i in others)
