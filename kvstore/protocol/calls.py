@@ -97,6 +97,10 @@ def resume_at(heights: list[tuple[int, bool]]) -> tuple[int, int]:
     Returns:
         The highest number, and how many pushes count already.
     """
+    # (0, False) is a server without parts: it says nothing.
+    heights = [one for one in heights if one != (0, False)] or [(0, False)]
     high = max(height for height, _ in heights)
-    below = any(height == high - 1 or (height == high and less) for height, less in heights)
+    below = high > 0 and any(
+        height == high - 1 or (height == high and less) for height, less in heights
+    )
     return high, high - 1 if below else high

@@ -290,7 +290,8 @@ class ServerMachine(Machine):
                 # What is not settled may yet be lost: the worker does it again.
                 heights.add(max(0, self._rounds.number(held, rank) - (not held.settled)))
         high = max(heights, default=0)
-        self._post(source, Joined(message.ticket, high, high - 1 in heights))
+        below = high - 1 in heights if high else bool(heights)
+        self._post(source, Joined(message.ticket, high, below))
 
     def _init(self, source: Peer, generation: int, message: InitPart) -> None:
         part, rank = message.part, source.rank

@@ -558,7 +558,7 @@ class Joined:
     Attributes:
         ticket: of the Join.
         high: the highest number of a push of this rank that any of its parts has had.
-        below: whether a part stands at exactly one less.
+        below: whether a part stands at exactly one less; where `high` is 0, whether it has parts.
     """
 
     ticket: int
