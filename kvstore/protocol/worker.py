@@ -73,6 +73,8 @@ _TICKETS: Final = 1 << 32
 #: Tickets of two generations of a worker must differ, as answers to the older one still come.
 _GENERATIONS: Final = 1 << 8
 
+#: How far a predecessor may have been ahead of what its servers said of it.
+_AGAIN: Final = 2
 #: Whose settings and first values count.
 _FIRST: Final = Peer("worker", 0)
 
@@ -338,7 +340,9 @@ class WorkerMachine(Machine):
         assert isinstance(push, PushPart)
         self._queue.arrived(message.ticket)
         one.pushing = False
-        one.number = max(one.number, message.number)
+        if one.number > self._high + _AGAIN:
+            # Rounds closed without this worker. Before that it does again what counts already.
+            one.number = max(one.number, message.number)
         if push.wants_value and message.payload is None:
             self._begin_pull(one, request.call or 0, push.rows, push.priority)
         else:
@@ -390,7 +394,7 @@ class WorkerMachine(Machine):
             return
         one, base = request.slice, message.number
         # What a predecessor pushed of the step that is made again does not count twice.
-        again = self._high - 1 <= base <= self._high + 2
+        again = self._high - 1 <= base <= self._high + _AGAIN
         one.number = min(base, self._resumes) if again else base
         one.ready = True
         self._one_less(request.call)
