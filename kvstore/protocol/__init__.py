@@ -1,6 +1,6 @@
 """The protocol of the parameter server over machines: decisions without IO and without a clock.
 
-`words` says what is said and how the machines are used; docs/distribution.md, why it is enough.
+`words` says what is said and how the machines are used; docs/protocol.md, why it is enough.
 """
 
 from __future__ import annotations

@@ -41,13 +41,16 @@ class Places:
             standby = (shard + 1) % servers if self._plan.standby else None
             self._places.append(ShardPlace(shard, standby, standby is not None, number))
 
-    def lose(self, rank: int, number: int, is_up: Callable[[int], bool]) -> bool:
+    def lose(
+        self, rank: int, number: int, is_up: Callable[[int], bool], disk: bool = False
+    ) -> bool:
         """Takes a server out of its places, as far as others can do without it.
 
         Args:
             rank: the server.
             number: of the view to come.
             is_up: whether a server can take a place.
+            disk: what it had is lost, too: whoever follows it is waited for, if it is away.
 
         Returns:
             Whether something changed.
@@ -56,12 +59,14 @@ class Places:
         for shard, place in enumerate(before):
             if place.standby == rank:
                 self._places[shard] = ShardPlace(place.primary, since=number)
-            elif place.primary == rank and self._has_heir(place, is_up):
+            elif place.primary == rank and self._has_heir(place, is_up, disk):
                 self._places[shard] = ShardPlace(place.standby or 0, since=number)
+            elif place.primary == rank and disk and self._plan.standby:
+                self._places[shard] = replace(place, lost=True)
         return self._places != before
 
-    def _has_heir(self, place: ShardPlace, is_up: Callable[[int], bool]) -> bool:
-        return place.standby is not None and place.ready and is_up(place.standby)
+    def _has_heir(self, place: ShardPlace, is_up: Callable[[int], bool], disk: bool) -> bool:
+        return place.standby is not None and place.ready and (disk or is_up(place.standby))
 
     def pair(self, number: int, is_up: Callable[[int], bool]) -> None:
         """Gives every shard that nobody follows a server that can."""

@@ -221,7 +221,7 @@ class SchedulerMachine(Machine):
         """Servers that were started with an empty disk have nothing of what they answered for."""
         for peer, seen in self._fresh.items():
             if self._best.number or seen:
-                self._places.lose(peer.rank, self._number + 1, self._is_up)
+                self._places.lose(peer.rank, self._number + 1, self._is_up, disk=True)
         self._fresh.clear()
         self._places.pair(self._number + 1, self._is_up)
 

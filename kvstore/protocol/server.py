@@ -321,6 +321,8 @@ class ServerMachine(Machine):
         self, source: Peer, generation: int, message: PushPart | AskPart | PullPart
     ) -> None:
         held, rank = self._parts.get(message.part), source.rank
+        if held is None and self.plan.standby:
+            return  # another server answers for it now; the scheduler says so if nobody does
         if held is None:
             what = (
                 f"server {self.me.peer.rank} has no part {message.part}: it was started again "

@@ -336,12 +336,14 @@ class ShardPlace:
         standby: the rank of the one that follows it; None: nobody does.
         ready: the standby has all that the primary acknowledged.
         since: the number of the view in which these two came together.
+        lost: the primary has lost what it had acknowledged, and nobody else has it.
     """
 
     primary: int
     standby: int | None = None
     ready: bool = False
     since: int = 0
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)

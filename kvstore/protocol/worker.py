@@ -533,6 +533,9 @@ class WorkerMachine(Machine):
 
     def _mourn(self, view: View) -> None:
         """Fails what those who are gone would have to answer."""
+        if any(place.lost for place in view.places):
+            what = "a server lost its state, and had no standby that was ready"
+            self._fail_all("lost", f"{what}; start from a checkpoint")
         for state in view.peers:
             if state.state != "gone":
                 continue
