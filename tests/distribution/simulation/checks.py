@@ -1,0 +1,199 @@
+"""What must be true when a schedule has run, whatever went wrong; and how a failure is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from distribution.simulation import data
+from distribution.simulation.drawn import Kill, Schedule, draw, is_final, smaller
+from distribution.simulation.server_disk import Wrong
+from distribution.simulation.world import World
+
+from hybridnet.kvstore.protocol.words import ShardPlace, View
+
+
+def problem_of(schedule: Schedule, machines: Any = None, trace: Any = None) -> str | None:
+    """Runs a schedule; returns what is wrong, or None."""
+    world = World(schedule, machines, trace)
+    try:
+        world.run()
+        _check(world)
+    except Wrong as wrong:
+        return str(wrong)
+    return None
+
+
+def first_problem(seeds: Iterable[int], machines: Any = None) -> tuple[int, str] | None:
+    """Runs the schedules of these seeds up to the first that fails."""
+    for seed in seeds:
+        found = problem_of(draw(seed), machines)
+        if found:
+            return seed, found
+    return None
+
+
+def shrink(schedule: Schedule, machines: Any = None) -> Schedule:
+    """Takes away what goes wrong, one by one, as long as the schedule still fails."""
+    while True:
+        for one in smaller(schedule):
+            if problem_of(one, machines):
+                schedule = one
+                break
+        else:
+            return schedule
+
+
+def story(seed: int, machines: Any = None, lines: int = 60) -> str:
+    """A failing seed for people: what is drawn, shrunk, and the last messages before it failed."""
+    schedule = shrink(draw(seed), machines)
+    trace: list[str] = []
+    found = problem_of(schedule, machines, trace)
+    drawn = [
+        f"seed {seed}: {found}",
+        f"  {schedule.plan}",
+        f"  {schedule.kind}, {schedule.steps} steps, {schedule.style}, keys {schedule.keys}",
+        f"  adds={schedule.adds} staleness={schedule.staleness} barriers={schedule.barriers}",
+        f"  {schedule.net}",
+        *(f"  {fault}" for fault in schedule.faults),
+    ]
+    left_out = [f"  ({len(trace) - lines} lines before these)"] if len(trace) > lines else []
+    return "\n".join([*drawn, *left_out, *trace[-lines:]])
+
+
+# -- what must be true -------------------------------------------------------------------------
+
+
+def _check(world: World) -> None:
+    schedule = world.schedule
+    final = next((one for one in schedule.faults if is_final(one)), None)
+    if world.killed_for_good is None:
+        final = final if isinstance(final, Kill) and final.empty else None
+    raised = [one for one in world.raised if one[2] != "stale"]
+    stale = {peer for peer, _, code, _ in world.raised if code == "stale"}
+    for peer in stale:
+        if world.processes[peer].script is not None and world.processes[peer].script.raised:
+            raise Wrong(f"the newest {peer} was told that it is stale")
+    scheduler: Any = world.processes[world.peers[-1]].machine
+    if world.killed_for_good is not None and not scheduler._complete:
+        return
+    if _is_deadly(world, final):
+        _check_death(world, raised)
+        return
+    if world.killed_for_good == world.peers[0] and {one[2] for one in raised} == {"dead"}:
+        return  # worker 0 had not said what the others need
+    if raised:
+        raise Wrong(f"{raised[0][0]} raised {raised[0][2]}: {raised[0][3]}")
+    _check_values(world)
+
+
+def _is_deadly(world: World, final: Any) -> bool:
+    """Whether the run had to end because of what is gone for good."""
+    if final is None or world.killed_for_good is None:
+        return False
+    if world.killed_for_good.role == "worker":
+        return world.plan.on_loss == "fail"
+    return not world.plan.standby
+
+
+def _check_death(world: World, raised: list[Any]) -> None:
+    """All who are left are told, in time."""
+    for peer, process in world.processes.items():
+        if peer.role != "worker" or not process.alive or process.script is None:
+            continue
+        if process.script.finished:
+            continue
+        told = [time for one, time, code, _ in raised if one == peer and code == "dead"]
+        if not told:
+            others = [one for one in raised if one[0] == peer]
+            raise Wrong(f"{peer} was not told that {world.killed_for_good} is dead: {others}")
+        late = told[0] - world.died_at - world.plan.patience.dead
+        if late > 12 + world.schedule.net.slow * 10:
+            raise Wrong(f"{peer} was told {late:.1f} s too late")
+
+
+def _check_values(world: World) -> None:
+    """Every push is in every value once; rounds without a worker are scaled."""
+    for part, (place, value) in _values(world).items():
+        spec = world.schedule.keys[part.key]
+        for cell, number in enumerate(value):
+            row = part.first + cell if spec.rows else None
+            _check_cell(world, part.id, number, row)
+        _check_standby(world, part, place, value)
+
+
+def _newest_view(world: World) -> View:
+    """What the scheduler knew, or those who had heard of it."""
+    found = View(0)
+    for process in world.processes.values():
+        machine: Any = process.machine
+        view = machine._view() if process.peer.role == "scheduler" else machine._view
+        if view.places and view.number > found.number:
+            found = view
+    return found
+
+
+def _values(world: World) -> dict[Any, tuple[ShardPlace, list[int]]]:
+    view = _newest_view(world)
+    found = {}
+    for shard, place in enumerate(view.places):
+        lost = not world.disks[place.primary].parts and place.standby is not None and place.ready
+        rank = place.standby if lost and place.standby is not None else place.primary
+        for file in world.disks[rank].parts.values():
+            if file.part.shard == shard:
+                found[file.part] = (place, file.now().value)
+    keys = {part.key for part in found}
+    if keys != set(range(len(world.schedule.keys))):
+        raise Wrong(f"only keys {keys} are there at the end")
+    return found
+
+
+def _check_cell(world: World, part: Any, value: int, row: int | None) -> None:
+    schedule, plan = world.schedule, world.plan
+    steps = range(1 if schedule.adds else schedule.steps, schedule.steps + 1)
+    shrunk = plan.on_loss == "shrink" and world.killed_for_good is not None
+    rest = value
+    for step in steps:
+        units = []
+        for rank in range(plan.workers):
+            pushes = row is None or (row + rank + step) % 2 == 0
+            count = data.digit(value, rank, step)
+            rest -= count * data.pushed(rank, step) // data.UNIT
+            gone = (
+                shrunk and world.killed_for_good is not None and rank == world.killed_for_good.rank
+            )
+            if pushes and not (gone and not count):
+                units.append((rank, count))
+            elif count:
+                raise Wrong(f"push {step} of rank {rank} is in row {row} of {part}")
+        right = {data.UNIT}
+        present = sum(count > 0 for _, count in units)
+        if shrunk and world.is_gone and row is None and present:
+            right = {data.UNIT * plan.workers // present}
+        elif shrunk:
+            right |= {data.UNIT * plan.workers // n for n in range(1, plan.workers)}
+        for rank, count in units:
+            if count not in right or (count != data.UNIT and not shrunk):
+                what = data.describe(value, plan.workers)
+                raise Wrong(
+                    f"push {step} of rank {rank} counts {count}/{data.UNIT} in {part}: {what}"
+                )
+    if rest and not shrunk:
+        raise Wrong(f"{part} has what nobody pushed: {data.describe(value, plan.workers)}")
+
+
+def _check_standby(world: World, part: Any, place: ShardPlace, value: list[int]) -> None:
+    """The standby has all, or all but a commit that nobody has heard of."""
+    if place.standby is None or not place.ready:
+        return
+    file = world.disks[place.standby].parts.get(part.id)
+    if world.disks[place.standby].memory is None or part.id not in world.disks[place.primary].parts:
+        return  # it has just been lost
+    mine = world.disks[place.primary].parts[part.id].now()
+    if file is None:
+        raise Wrong(f"the standby of {part.id} has nothing of it")
+    other = file.now()
+    if other.record.since != place.since or other.record.round < mine.record.round - 1:
+        raise Wrong(f"the standby of {part.id} is behind: {other.record}, {mine.record}")
+    if other.record.round == mine.record.round and other.value != value:
+        raise Wrong(f"the standby of {part.id} differs")

@@ -1,0 +1,66 @@
+"""What workers push and servers add up: numbers that tell which pushes are in them, and how often.
+
+The push of a rank in a step is one unit of a digit of its own. A part's value is a list of such
+numbers, one for each of its rows, or one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hybridnet.kvstore.protocol.words import KeySpec, Part
+
+#: What a push is worth: divisible by all numbers of workers, for sums of fewer than all.
+UNIT = 12
+BASE = 1 << 10
+STEPS = 8
+#: In what nobody may add up any more: a digit above those of four ranks.
+STALE = UNIT * BASE ** (STEPS * 4)
+
+
+def pushed(rank: int, step: int) -> int:
+    """What a rank pushes in a step, counted from 1."""
+    return UNIT * BASE ** (STEPS * rank + step - 1)
+
+
+def digit(value: int, rank: int, step: int) -> int:
+    """How often this push is in a value, in units of `UNIT`-ths."""
+    return (value // BASE ** (STEPS * rank + step - 1)) % BASE
+
+
+def through(workers: int, first: int, last: int) -> int:
+    """All pushes of all workers in these steps, each once."""
+    return sum(pushed(r, s) for r in range(workers) for s in range(first, last + 1))
+
+
+def rows_pushed(rank: int, step: int, spec: KeySpec) -> tuple[int, ...]:
+    """The rows that a rank pushes in a step: every other one, all in two steps or by two ranks."""
+    return tuple(row for row in range(spec.rows) if (row + rank + step) % 2 == 0)
+
+
+def cells(part: Part, spec: KeySpec) -> int:
+    """How many numbers a part's value has."""
+    return part.last - part.first if spec.rows else 1
+
+
+def add(sums: list[int], part: Part, payload: int, rows: Sequence[int] | None) -> None:
+    """Adds a push to a sum: all of it, or rows of the key that lie in the part."""
+    if rows is None:
+        for cell in range(len(sums)):
+            sums[cell] += payload
+        return
+    for row in rows:
+        if part.first <= row < part.last:
+            sums[row - part.first] += payload
+
+
+def describe(value: int, workers: int) -> str:
+    """Which pushes are in a value, for people."""
+    found = []
+    for rank in range(workers):
+        for step in range(1, STEPS + 1):
+            units = digit(value, rank, step)
+            if units:
+                times = "" if units == UNIT else f"×{units}/{UNIT}"
+                found.append(f"{rank}.{step}{times}")
+    return "{" + " ".join(found) + "}"

@@ -1,0 +1,253 @@
+"""What a schedule consists of: a run, what its workers do, and what goes wrong. All from a seed."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from hybridnet.kvstore.protocol.words import KeySpec, Patience, Peer, RunPlan
+
+RUN = 7
+#: Seconds until a frozen process is replaced.
+REPLACED_AFTER = 2.0
+#: Seconds that all faults together may keep somebody away, where all is to end well.
+MOST_ABSENCE = 6.0
+
+
+@dataclass(frozen=True)
+class Kill:
+    """A process is killed, and another generation started some time later (None: never)."""
+
+    peer: Peer
+    at: float
+    back: float | None
+    empty: bool = False  # a server: its disk is gone, too
+
+
+@dataclass(frozen=True)
+class KillInCommit:
+    """A server is killed in its n-th durable action: in the middle of it, or just after it."""
+
+    rank: int
+    count: int
+    torn: bool
+    back: float
+
+
+@dataclass(frozen=True)
+class Freeze:
+    """A process is stopped and goes on later; `replaced`: meanwhile another generation starts."""
+
+    peer: Peer
+    at: float
+    until: float
+    replaced: bool
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Two peers cannot hear each other for some time."""
+
+    one: Peer
+    other: Peer
+    at: float
+    until: float
+
+
+Fault = Kill | KillInCommit | Freeze | Cut
+
+
+@dataclass(frozen=True)
+class Net:
+    """The network: how many messages are lost and come twice, and how many seconds they take."""
+
+    drop: float = 0.0
+    twice: float = 0.0
+    slow: float = 0.01
+    very_slow: float = 0.0  # this share takes up to 6 s
+    foreign: float = 0.0  # this share comes once more, changed, from another run
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """All that decides what happens."""
+
+    seed: int
+    plan: RunPlan
+    kind: Literal["sync", "async"]
+    adds: bool  # the servers have an optimizer: values grow; else a round's sum is the value
+    staleness: int | None
+    keys: tuple[KeySpec, ...]
+    steps: int
+    style: Literal["push+pull", "pushpull", "late pull"]
+    barriers: bool
+    ranked: bool  # supervisors give ranks
+    skew: tuple[float, ...]
+    net: Net
+    faults: tuple[Fault, ...]
+
+
+def draw(seed: int) -> Schedule:
+    """Draws the schedule of a seed."""
+    rnd = random.Random(seed)
+    pick, rand = rnd.choice, rnd.random
+    workers, shards = pick((2, 2, 2, 3)), pick((1, 1, 2))
+    kind = pick(("sync", "async"))
+    standby = rand() < 0.4
+    shrink = kind == "sync" and rand() < 0.15
+    plan = RunPlan(
+        run=RUN,
+        workers=workers,
+        shards=shards,
+        standby=standby,
+        on_loss="shrink" if shrink else "fail",
+        window=pick((0, 0, 1, 2)),
+        big=4,
+        part_bytes=16,
+        part_items=pick((0, 0, 2)),
+        patience=Patience(),
+    )
+    # One small key; sometimes one in two parts or more; sometimes one of rows.
+    keys = [KeySpec(1)]
+    if rand() < 0.4:
+        keys.append(KeySpec(4))
+    if rand() < 0.25:
+        keys.append(KeySpec(8, rows=4))
+    steps = pick((2, 3))
+    quiet = rand() < 0.3
+    net = Net()
+    if not quiet:
+        net = Net(
+            drop=pick((0, 0, 0.05, 0.15)),
+            twice=pick((0, 0.05, 0.2)),
+            slow=pick((0.01, 0.1, 1.0)),
+            very_slow=pick((0, 0, 0.03)),
+            foreign=pick((0, 0, 0.05)),
+        )
+    if net.drop or net.very_slow:  # what is said may have to be said several times
+        plan = replace(plan, patience=Patience(dead=40.0, deadline=50.0))
+    ranked = rand() < 0.9
+    drawn = _Faults(rnd, plan, kind)
+    return Schedule(
+        seed,
+        plan,
+        kind,
+        adds=kind == "async" or rand() < 0.8,
+        staleness=pick((None, 0, 1)) if kind == "async" else None,
+        keys=tuple(keys),
+        steps=steps,
+        style=pick(("push+pull", "pushpull", "late pull")),
+        barriers=rand() < 0.4,
+        ranked=ranked,
+        skew=tuple(pick((0.0, 1000.0, -3.0)) for _ in range(workers + plan.servers + 1)),
+        net=net,
+        faults=drawn.some() if ranked else (),
+    )
+
+
+class _Faults:
+    """Draws faults that a run must survive, or must end for in the way that was asked for."""
+
+    def __init__(self, rnd: random.Random, plan: RunPlan, kind: str) -> None:
+        self.rnd, self.plan, self.kind = rnd, plan, kind
+        self.workers = [Peer("worker", rank) for rank in range(plan.workers)]
+        self.servers = [Peer("server", rank) for rank in range(plan.servers)]
+
+    def time(self) -> float:
+        return self.rnd.random() ** 2 * 8
+
+    def some(self) -> tuple[Fault, ...]:
+        rnd = self.rnd
+        faults: list[Fault] = []
+        for _ in range(rnd.choice((0, 1, 1, 2, 3))):
+            faults.append(
+                rnd.choice(
+                    (self.kill, self.kill, self.commit, self.commit, self.freeze, self.cut)
+                )()
+            )
+        # Of what is gone for good there is one at most: two are a different promise.
+        final = [one for one in faults if is_final(one)]
+        if final:
+            faults = [one for one in faults if not is_final(one) and is_short(one)]
+            return (*faults, final[0])
+        # Nobody may be away for so long that he is declared dead, whatever comes together.
+        while sum(map(absence, faults)) > MOST_ABSENCE:
+            faults.pop()
+        return tuple(faults)
+
+    def kill(self) -> Fault:
+        rnd, plan = self.rnd, self.plan
+        peer = rnd.choice((*self.workers, *self.servers, *self.servers, Peer("scheduler", 0)))
+        back: float | None = rnd.choice((0.3, 0.3, 1.0, 4.0))
+        if peer.role == "worker" and rnd.random() < 0.3:
+            back = rnd.choice((None, 12.0)) if plan.on_loss == "shrink" else None
+        if peer.role == "server" and plan.standby and rnd.random() < 0.5:
+            return Kill(peer, self.time(), rnd.choice((0.3, 4.0, None)), empty=True)
+        return Kill(peer, self.time(), back)
+
+    def commit(self) -> Fault:
+        rnd = self.rnd
+        rank = rnd.randrange(self.plan.servers)
+        count = rnd.randrange(1, 25)
+        return KillInCommit(rank, count, rnd.random() < 0.3, rnd.choice((0.3, 1.0, 4.0)))
+
+    def freeze(self) -> Fault:
+        rnd = self.rnd
+        at = self.time()
+        if rnd.random() < 0.5:
+            return Freeze(rnd.choice(self.workers), at, at + rnd.choice((4.0, 9.0)), True)
+        peer = rnd.choice((*self.workers, *self.servers))
+        return Freeze(peer, at, at + 4.0, False)
+
+    def cut(self) -> Fault:
+        rnd = self.rnd
+        if self.plan.standby and rnd.random() < 0.5:
+            # Long enough for its standby to take over while it goes on, and does not know.
+            at = self.time()
+            return Cut(rnd.choice(self.servers), Peer("scheduler", 0), at, at + MOST_ABSENCE)
+        one, other = rnd.sample((*self.workers, *self.servers, Peer("scheduler", 0)), 2)
+        at = self.time()
+        return Cut(one, other, at, at + rnd.choice((1.0, 3.0, 5.0)))
+
+
+def is_final(fault: Fault) -> bool:
+    """Whether something is lost for good."""
+    return isinstance(fault, Kill) and (fault.back is None or fault.back > 8 or fault.empty)
+
+
+def is_short(fault: Fault) -> bool:
+    """Whether it may come together with a final loss: nothing else is away for long then."""
+    return isinstance(fault, KillInCommit) and fault.back < 1
+
+
+def absence(fault: Fault) -> float:
+    """For how many seconds somebody is not there."""
+    match fault:
+        case Kill(back=back) | KillInCommit(back=back):
+            return back or 0.0
+        case Freeze(at=at, until=until, replaced=replaced):
+            return REPLACED_AFTER if replaced else until - at
+        case Cut(at=at, until=until):
+            return until - at
+
+
+def smaller(schedule: Schedule) -> list[Schedule]:
+    """Schedules with one thing less that goes wrong."""
+    found = [
+        replace(schedule, faults=schedule.faults[:i] + schedule.faults[i + 1 :])
+        for i in range(len(schedule.faults))
+    ]
+    calm = {"drop": 0.0, "twice": 0.0, "very_slow": 0.0, "foreign": 0.0, "slow": 0.01}
+    for name, value in calm.items():
+        if getattr(schedule.net, name) > value:
+            found.append(replace(schedule, net=replace(schedule.net, **{name: value})))
+    if schedule.steps > 1:
+        found.append(replace(schedule, steps=schedule.steps - 1))
+    if len(schedule.keys) > 1:
+        found.append(replace(schedule, keys=schedule.keys[:-1]))
+    if any(schedule.skew):
+        found.append(replace(schedule, skew=(0.0,) * len(schedule.skew)))
+    if schedule.barriers:
+        found.append(replace(schedule, barriers=False))
+    return found

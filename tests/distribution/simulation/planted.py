@@ -1,0 +1,272 @@
+"""Bugs of the kinds that such protocols have had, each as small as it can be. All must be found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+from distribution.simulation import server_disk
+
+from hybridnet.kvstore.protocol import (
+    barriers,
+    liveness,
+    parts,
+    places,
+    rounds,
+    server,
+    standby,
+    worker,
+)
+from hybridnet.kvstore.protocol.machine import Machine
+from hybridnet.kvstore.protocol.words import Applied, Arrived, Copied, PartRecord
+
+Planted = Callable[[], Any]
+BUGS: dict[str, Planted] = {}
+
+
+def bug(name: str) -> Callable[[Callable[[], Iterator[None]]], Planted]:
+    """Adds a bug: a context in which the code has it."""
+
+    def add(function: Callable[[], Iterator[None]]) -> Planted:
+        BUGS[name] = contextmanager(function)
+        return BUGS[name]
+
+    return add
+
+
+def _patched(owner: Any, name: str, value: Any) -> Any:
+    return mock.patch.object(owner, name, value)
+
+
+@bug("a push that comes again counts again")
+def _() -> Iterator[None]:
+    right = rounds.Rounds.push
+
+    def push(self: Any, held: Any, rank: int, message: Any) -> None:
+        top = self.number(held, rank)
+        right(self, held, rank, replace(message, number=max(message.number, top + 1)))
+
+    with _patched(rounds.Rounds, "push", push):
+        yield
+
+
+@bug("what replaced processes say counts")
+def _() -> Iterator[None]:
+    with _patched(server.ServerMachine, "_admit", lambda *_: True):
+        yield
+
+
+@bug("acknowledged before the commit")
+def _() -> Iterator[None]:
+    right = rounds.Rounds.push
+
+    def push(self: Any, held: Any, rank: int, message: Any) -> None:
+        self._say(rank, Applied(message.ticket, message.part, message.number, None))
+        right(self, held, rank, message)
+
+    with _patched(rounds.Rounds, "push", push):
+        yield
+
+
+@bug("a restarted worker begins at push 1")
+def _() -> Iterator[None]:
+    right = worker.WorkerMachine._initialized
+
+    def initialized(self: Any, source: Any, generation: int, message: Any) -> None:
+        right(self, source, generation, replace(message, number=0))
+
+    with _patched(worker.WorkerMachine, "_initialized", initialized):
+        yield
+
+
+@bug("a restarted worker skips what its predecessor had begun")
+def _() -> Iterator[None]:
+    def resume_at(heights: Any) -> tuple[int, int]:
+        high = max(height for height, _ in heights)
+        return high, high
+
+    with _patched(worker, "resume_at", resume_at):
+        yield
+
+
+@bug("nothing is said twice")
+def _() -> Iterator[None]:
+    with _patched(liveness.Repeats, "add", lambda self, key, now: None):
+        yield
+
+
+@bug("a pull is answered whatever is in the value")
+def _() -> Iterator[None]:
+    with _patched(rounds.Rounds, "_may_see", lambda self, held, rank, least: held.settled):
+        yield
+
+
+@bug("a primary that does not hear of its standby answers all the same")
+def _() -> Iterator[None]:
+    def tick(self: Any, find: Any, now: float) -> None:
+        for part in self._repeats.due(now):
+            found = find(part)
+            self._repeats.drop(part)
+            if found is not None and not found[0].settled:
+                self._settle(found[0])
+
+    with _patched(standby.Leader, "tick", tick):
+        yield
+
+
+@bug("answered before the standby has it")
+def _() -> Iterator[None]:
+    right = standby.Leader.copy
+
+    def copy(self: Any, held: Any, *args: Any) -> None:
+        right(self, held, *args)
+        self._settle(held)
+
+    with _patched(standby.Leader, "copy", copy):
+        yield
+
+
+@bug("a standby is ready before it has everything")
+def _() -> Iterator[None]:
+    right = places.Places.pair
+
+    def pair(self: Any, number: int, is_up: Any) -> None:
+        before = list(self._places)
+        right(self, number, is_up)
+        for shard, place in enumerate(self._places):
+            if place != before[shard]:
+                self._places[shard] = replace(place, ready=True)
+
+    with _patched(places.Places, "pair", pair):
+        yield
+
+
+@bug("what a standby had as a primary counts")
+def _() -> Iterator[None]:
+    def tell(held: Any, part: Any, since: int) -> Copied:
+        return Copied(part, since, -1 if held is None else held.record.round)
+
+    with _patched(server, "tell", tell):
+        yield
+
+
+@bug("the window counts pushes until they are applied")
+def _() -> Iterator[None]:
+    with _patched(worker.WorkerMachine, "_kept", lambda *_: None):
+        yield
+
+
+@bug("a push overtakes the pulls before it")
+def _() -> Iterator[None]:
+    right = worker.WorkerMachine._begin_pull
+
+    def begin_pull(self: Any, one: Any, *args: Any) -> None:
+        right(self, one, *args)
+        one.pulling = 0
+
+    with _patched(worker.WorkerMachine, "_begin_pull", begin_pull):
+        yield
+
+
+@bug("barriers count messages")
+def _() -> Iterator[None]:
+    def arrive(self: Any, name: str, rank: int, count: int) -> None:
+        counts = self._arrived.setdefault(name, {})
+        counts[rank] = counts.get(rank, 0) + 1
+
+    with _patched(barriers.Barriers, "arrive", arrive):
+        yield
+
+
+@bug("other runs are heard")
+def _() -> Iterator[None]:
+    right = Machine.handle
+
+    def handle(self: Any, event: Any, now: float) -> Any:
+        if type(event) is Arrived:
+            event = replace(event, run=self.plan.run)
+        return right(self, event, now)
+
+    with _patched(Machine, "handle", handle):
+        yield
+
+
+@bug("sums are in the order of arrival")
+def _() -> Iterator[None]:
+    def in_order(self: Any, held: Any) -> bool:
+        for rank, push in held.kept.items():
+            if rank not in held.folded:
+                self._fold(held, rank, push)
+        return self.members <= held.folded
+
+    with _patched(rounds.Rounds, "_fold_in_order", in_order):
+        yield
+
+
+@bug("a successor's push counts beside its predecessor's")
+def _() -> Iterator[None]:
+    right = rounds.Rounds.push
+
+    def push(self: Any, held: Any, rank: int, message: Any) -> None:
+        if rank in held.kept and held.kept[rank].ticket != message.ticket:
+            held.folded.discard(rank)
+            held.turn = 0
+            held.kept[rank].payload = message.payload
+        right(self, held, rank, message)
+
+    with _patched(rounds.Rounds, "push", push):
+        yield
+
+
+@bug("a round without a worker is not scaled")
+def _() -> Iterator[None]:
+    right = server_disk.ServerDriver.commit
+
+    def commit(self: Any, action: Any, torn: bool = False) -> None:
+        right(self, replace(action, scale=(1, 1)), torn)
+
+    with _patched(server_disk.ServerDriver, "commit", commit):
+        yield
+
+
+@bug("staleness is not bounded")
+def _() -> Iterator[None]:
+    def may_see(self: Any, held: Any, rank: int, least: int) -> bool:
+        return held.settled and self.number(held, rank) >= least
+
+    with _patched(rounds.Rounds, "_may_see", may_see):
+        yield
+
+
+@bug("a torn record counts")
+def _() -> Iterator[None]:
+    with _patched(server_disk.PartFile, "now", lambda self: self.slots[-1]):
+        yield
+
+
+@bug("an old copy undoes a newer one")
+def _() -> Iterator[None]:
+    right = standby.follow
+
+    def follow(held: Any, message: Any, out: Any) -> Any:
+        if held is not None and message.full and held.record.since == message.since:
+            record = PartRecord(-1, held.record.pushes, message.since)
+            held = replace(held, record=record)
+        return right(held, message, out)
+
+    with _patched(server, "follow", follow):
+        yield
+
+
+@bug("urgent pushes are sent without a window")
+def _() -> Iterator[None]:
+    right = parts.PushQueue.__init__
+
+    def init(self: Any, window: int) -> None:
+        right(self, 0)
+
+    with _patched(parts.PushQueue, "__init__", init):
+        yield

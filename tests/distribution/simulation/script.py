@@ -1,0 +1,226 @@
+"""What a worker's program does: configure, make keys, some steps of pushes and pulls, leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from distribution.simulation import data
+from distribution.simulation.drawn import Schedule
+from distribution.simulation.server_disk import Wrong
+
+from hybridnet.kvstore.protocol import WorkerMachine
+from hybridnet.kvstore.protocol.words import (
+    Begin,
+    CallBarrier,
+    CallConfigure,
+    CallInit,
+    CallLeave,
+    CallPull,
+    CallPush,
+    Deliver,
+    Done,
+    Raise,
+    StoreSettings,
+)
+
+
+@dataclass
+class Reading:
+    """What a call of a step is to read."""
+
+    step: int
+    key: int
+    rows: tuple[int, ...] | None
+    again: bool  # the first step after a restart: values may be newer
+
+
+@dataclass
+class Outcome:
+    """How a worker's program ended."""
+
+    raised: str = ""
+    at: float = 0.0
+    steps: int = 0
+    rounds: dict[Any, Any] = field(default_factory=dict)
+
+
+class Script:
+    """The program of one worker process; it makes calls when those before are complete.
+
+    Args:
+        schedule: what it does.
+        reads: of all processes: (part, round) -> the value that somebody saw.
+    """
+
+    def __init__(self, schedule: Schedule, reads: dict[Any, Any]) -> None:
+        self._schedule = schedule
+        self._reads = reads
+        self._call = 0
+        self._open: set[int] = set()
+        self._reading: dict[int, Reading] = {}
+        self._at_barrier: dict[int, set[int]] = {}
+        self._todo: list[Callable[[], list[Any]]] = []
+        self.rank = -1
+        self.first = 1
+        self.resumed = False
+        self.leaves = self.finished = False
+        self.raised: tuple[str, str] | None = None
+
+    def start(self) -> list[Any]:
+        """The first calls, made before anybody has answered."""
+        schedule = self._schedule
+        settings = StoreSettings(
+            0, schedule.kind, "add" if schedule.adds else "", schedule.staleness
+        )
+        self._todo = [
+            lambda: [CallConfigure(self._new(), settings)],
+            lambda: [CallInit(self._new(), n, key, 0) for n, key in enumerate(schedule.keys)],
+        ]
+        if schedule.barriers:
+            self._todo.append(lambda: self._barrier("", "first"))
+        self._todo.append(self._plan_steps)
+        return self._next()
+
+    def _plan_steps(self) -> list[Any]:
+        schedule = self._schedule
+        if schedule.barriers and self.first > 1:
+            # All pushes of the last step count, but its barrier may not have been come to.
+            self._todo.append(lambda: self._barrier(f"step {self.first - 1}"))
+        for step in range(self.first, schedule.steps + 1):
+            if schedule.style == "late pull":
+                self._todo.append(lambda step=step: self._pushes(step, False))
+                self._todo.append(lambda step=step: self._pulls(step))
+            elif schedule.style == "pushpull":
+                self._todo.append(lambda step=step: self._pushes(step, True))
+            else:
+                self._todo.append(
+                    lambda step=step: [*self._pushes(step, False), *self._pulls(step)]
+                )
+            if schedule.barriers:
+                self._todo.append(lambda step=step: self._barrier(f"step {step}"))
+        if schedule.barriers:
+            self._todo.append(lambda: self._barrier("", "last"))
+        self._todo.append(self._leave)
+        return []
+
+    def _barrier(self, name: str, which: str = "") -> list[Any]:
+        call = self._new()
+        came = self._reads.setdefault(("barrier", name, which), set())
+        came.add(self.rank)
+        self._at_barrier[call] = came
+        return [CallBarrier(call, name)]
+
+    def _leave(self) -> list[Any]:
+        self.leaves = True
+        return [CallLeave(self._new())]
+
+    def _pushes(self, step: int, wants_value: bool) -> list[Any]:
+        calls: list[Any] = []
+        for number, spec in enumerate(self._schedule.keys):
+            rows = data.rows_pushed(self.rank, step, spec) if spec.rows else None
+            payload = data.pushed(self.rank, step)
+            call = self._new()
+            if wants_value:
+                self._expect(call, step, number, rows)
+            # In a backward pass the last keys come first, and the first are wanted first.
+            priority = -number
+            calls.insert(0, CallPush(call, number, payload, rows, priority, wants_value))
+        return calls
+
+    def _pulls(self, step: int) -> list[Any]:
+        calls = []
+        for number, spec in enumerate(self._schedule.keys):
+            rows = tuple(range(step % 2, spec.rows, 2)) if spec.rows else None
+            call = self._new()
+            self._expect(call, step, number, rows)
+            calls.append(CallPull(call, number, rows, -number))
+        return calls
+
+    def _expect(self, call: int, step: int, key: int, rows: tuple[int, ...] | None) -> None:
+        again = self.resumed and step <= self.first + 1
+        self._reading[call] = Reading(step, key, rows, again)
+
+    def _new(self) -> int:
+        self._call += 1
+        self._open.add(self._call)
+        return self._call
+
+    def _next(self) -> list[Any]:
+        calls: list[Any] = []
+        while self._todo and not self._open:
+            calls += self._todo.pop(0)()
+        return calls
+
+    # -- what comes back -----------------------------------------------------------------------
+
+    def handle(self, action: Any, machine: WorkerMachine) -> list[Any]:
+        """Takes an action; returns the calls it leads to."""
+        match action:
+            case Begin(rank=rank, resumes=resumes):
+                self.rank, self.first = rank, resumes + 1
+                self.resumed = resumes > 0 or machine.me.generation > 1
+            case Deliver():
+                self._check(action, machine)
+            case Done(call=call):
+                if call not in self._open:
+                    raise Wrong(f"call {call} is complete twice")
+                self._open.discard(call)
+                came = self._at_barrier.get(call)
+                plan = self._schedule.plan
+                if came is not None and plan.on_loss == "fail" and len(came) < plan.workers:
+                    raise Wrong(f"worker {self.rank} passes a barrier where only {came} are")
+                if not self._open and not self._todo:
+                    self.finished = True
+                return self._next()
+            case Raise(code=code, sentence=sentence):
+                self.raised = self.raised or (code, sentence)
+        return []
+
+    def _check(self, action: Deliver, machine: WorkerMachine) -> None:
+        reading, part = self._reading[action.call], machine.part(action.part or (0, 0))
+        spec = self._schedule.keys[reading.key]
+        if spec.rows:
+            wanted = [row for row in reading.rows or () if part.first <= row < part.last]
+            if sorted(action.payload) != wanted:
+                raise Wrong(f"rows {wanted} were wanted, {sorted(action.payload)} came")
+            seen = dict(action.payload)
+        else:
+            seen = dict(enumerate(action.payload))
+        for cell, value in seen.items():
+            self._check_value(reading, spec.rows > 0, value)
+            if action.round >= 0 and self._schedule.kind == "sync":
+                key = (action.part, cell, action.round)
+                if self._reads.setdefault(key, value) != value:
+                    raise Wrong(f"two workers read different values of {key}")
+
+    def _check_value(self, reading: Reading, rows: bool, value: int) -> None:
+        schedule, step = self._schedule, reading.step
+        workers = schedule.plan.workers
+        if schedule.plan.on_loss == "shrink" or rows:
+            return  # checked at the end
+        if schedule.kind == "sync":
+            first = 1 if schedule.adds else step
+            right = {data.through(workers, first, step)}
+            if reading.again:  # others went on with what a predecessor had pushed
+                for later in (step + 1, step + 2):
+                    right.add(data.through(workers, 1 if schedule.adds else later, later))
+            if value not in right:
+                raise Wrong(
+                    f"worker {self.rank} read {data.describe(value, workers)} in step {step}"
+                )
+            return
+        for one in range(1, step + 1):
+            if data.digit(value, self.rank, one) != data.UNIT:
+                raise Wrong(
+                    f"worker {self.rank} does not find its push {one} in step {step}: "
+                    f"{data.describe(value, workers)}"
+                )
+        if schedule.staleness is not None:
+            counts = [
+                sum(data.digit(value, rank, one) > 0 for one in range(1, data.STEPS + 1))
+                for rank in range(workers)
+            ]
+            if counts[self.rank] - min(counts) > schedule.staleness:
+                raise Wrong(f"worker {self.rank} is too far ahead: {counts}")

@@ -1,0 +1,38 @@
+"""Thousands of runs in which something goes wrong: nothing is lost, nothing counts twice."""
+
+from __future__ import annotations
+
+import pytest
+from distribution.simulation.checks import first_problem, story
+from distribution.simulation.planted import BUGS
+from helpers import thorough
+
+#: In how many schedules a planted bug must have been found.
+SOON = 10_000
+#: Bugs that need a rare schedule -> the seed at which the short form begins to look.
+BEGIN = {
+    "what replaced processes say counts": 1_000,
+    "a standby is ready before it has everything": 1_600,
+    "a round without a worker is not scaled": 3_000,
+}
+
+
+def test_every_schedule_ends_as_promised():
+    found = first_problem(range(thorough(100_000, 1_500)))
+    assert found is None, "\n" + story(found[0])
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_a_planted_bug_is_found(name):
+    begin = thorough(0, BEGIN.get(name, 0))
+    with BUGS[name]():
+        assert first_problem(range(begin, SOON)) is not None, name
+
+
+def test_a_failing_seed_is_told_and_made_smaller():
+    with BUGS["answered before the standby has it"]():
+        found = first_problem(range(SOON))
+        assert found is not None
+        text = story(found[0])
+    assert text.startswith(f"seed {found[0]}: ")
+    assert "server" in text
