@@ -41,6 +41,8 @@ _HEARTBEAT, _SILENCE = 500, 2500
 _HANDSHAKE: Final = 5000
 #: Milliseconds between attempts to connect.
 _AGAIN: Final = 20
+#: After so many connections that were closed without a word a process is not let in.
+_HUNG_UP: Final = 4
 #: Bytes from which on a frame is not copied: below, copying is quicker.
 _LARGE: Final = 1 << 16
 #: Bytes of messages that leave together at most.
@@ -130,6 +132,7 @@ class ZmqTransport(Transport):
         zmq = self._zmq
         events = zmq.EVENT_DISCONNECTED | zmq.EVENT_HANDSHAKE_SUCCEEDED
         events |= zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+        events |= zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
         monitor = of.get_monitor_socket(events)
         self._poller.register(monitor, zmq.POLLIN)
         return monitor
@@ -238,7 +241,7 @@ class ZmqTransport(Transport):
         # are then still to be read.
         for peer, dealer in list(self._dealers.items()):
             if dealer.monitor in ready:
-                self._watch_dealer(peer, dealer.monitor, reports)
+                self._watch_dealer(peer, dealer, reports)
         if self._router is not None:
             if self._router_monitor in ready or self._router in ready:
                 self._watch_router(reports)
@@ -268,13 +271,17 @@ class ZmqTransport(Transport):
             event = zmq.utils.monitor.parse_monitor_message(frames)
             found.append((int(event["event"]), int(event["value"])))
 
-    def _watch_dealer(self, peer: Peer, monitor: Any, reports: list[Report]) -> None:
+    def _watch_dealer(self, peer: Peer, dealer: _Dealer, reports: list[Report]) -> None:
         zmq = self._zmq
-        for event, _ in self._events(monitor):
+        for event, _ in self._events(dealer.monitor):
             if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
+                dealer.hung_up = 0
                 reports.append(Connected(peer))
             elif event == zmq.EVENT_DISCONNECTED:
                 reports.append(Disconnected(peer))
+            elif event == zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL and dealer.hung_up < _HUNG_UP:
+                # Who does not know our keys hangs up without a word; so does one that is ending.
+                dealer.hung_up += 1
             else:
                 reports.append(Rejected(peer, "the run's token is another, or there is none"))
 
@@ -350,9 +357,11 @@ class _Dealer:
         address: where it is connected to.
         socket: it.
         monitor: tells what happens to its connection.
+        hung_up: how often the peer has closed it before it knew who we are.
     """
 
     def __init__(self, address: str, socket: Any, monitor: Any) -> None:
         self.address = address
         self.socket = socket
         self.monitor = monitor
+        self.hung_up = 0

@@ -1,5 +1,7 @@
 """Push and pull between real processes: what workers read is what they and the others pushed."""
 
+import threading
+
 import numpy as np
 import pytest
 from dist_run import started
@@ -210,3 +212,21 @@ def test_compressed_pushes_arrive_as_their_bytes_say():
                 store.push(0, gradient)
             for out in pulled(both, 0, total):
                 np.testing.assert_array_equal(out, total)
+
+
+def test_when_all_workers_have_left_the_others_end():
+    with started(2, 2, token=True) as run:
+        both = run.workers()
+        initialized(both, "a", np.zeros(5, np.float32))
+        last = Completion()
+        both[1].push("a", np.ones(5, np.float32), done=last)  # is sent before it leaves
+        both[0].push("a", np.ones(5, np.float32))
+        threads = [threading.Thread(target=one.close) for one in both]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join(20)
+        last.wait(0)
+        assert [one.process.wait(10) for one in run.live.values()] == [0, 0, 0]
+        with pytest.raises(KVStoreError, match="the store does nothing any more: "):
+            both[0].push("a", np.ones(5, np.float32))
