@@ -293,6 +293,11 @@ class RemoteBackend(Backend):
 
     def _admit(self, message: Push | Pull) -> _Key:
         """Returns what is known of a message's key, or refuses it."""
+        if recorder.current_trace() is not None:
+            raise MXNetError(
+                f"a {self.kind.name} store sends to other processes, which is no part of a traced "
+                "function (hn.function): call trainer.step, or push and pull, after the function"
+            )
         with translated():
             self._state.handle(message)
         if isinstance(message, Push):

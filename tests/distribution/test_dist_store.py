@@ -115,6 +115,7 @@ def test_values_of_all_kinds(tmp_path):
         (lambda: store.push("none", out), "requires an initialized key"),
         (lambda: store.init("a", out), "requires a new key"),
         (lambda: store.push("a", nd.ones((3, 2))), "must have its shape"),
+        (hn.function(lambda: store.push("a", out)), "is no part of a traced function"),
         (lambda: store.save_optimizer_states("x"), "the servers of a 'dist_sync' store hold"),
         (lambda: store.set_gradient_compression({"type": "1bit"}), "must be"),
     ):
@@ -272,7 +273,7 @@ def test_a_killed_server_costs_a_moment_and_no_value(tmp_path):
     running = popen(path, "-n", 2, "-s", 1, environ=run.environ)
     for _ in range(3):
         assert running.stdout.readline().startswith("step")
-        os.kill(server_of(running.pid), signal.SIGKILL)
+        os.kill(child_of(running.pid, "server"), signal.SIGKILL)
     out, error = running.communicate(timeout=60)
     assert running.returncode == 0, error
     assert out.splitlines() == ["sum 1.2e+06"] * 2
@@ -280,17 +281,103 @@ def test_a_killed_server_costs_a_moment_and_no_value(tmp_path):
     assert run.has_left_nothing()
 
 
-def server_of(launcher):
-    """Returns the process of the server among the children of a launcher."""
+def test_a_lost_server_ends_the_run_and_says_which(tmp_path):
+    run, path = Run(HYBRIDNET_DIST_DEADLINE="4"), script(tmp_path, FOREVER)
+    running = popen(path, "-n", 2, "-s", 1, "--restarts", 0, environ=run.environ)
+    for _ in range(2):
+        running.stdout.readline()
+    os.kill(child_of(running.pid, "server"), signal.SIGKILL)
+    out, error = running.communicate(timeout=60)
+    assert running.returncode == 137, error
+    lost = sorted(one for one in out.splitlines() if one.startswith("lost"))
+    assert len(lost) == 2 and all("server 0" in one for one in lost), out
+    assert run.has_left_nothing()
+
+
+def test_a_killed_worker_goes_on_where_it_was_and_a_killed_scheduler_costs_nothing(tmp_path):
+    """The other worker waits; the steps that counted are not done again, nor is one left out."""
+    path = script(
+        tmp_path,
+        """
+    from hybridnet import kv, nd
+    store = kv.create("dist_sync")
+    store.init(0, nd.zeros((1000,)))
+    store.set_optimizer(hn.optimizer.create("test"))
+    out = nd.zeros((1000,))
+    for step in range(store.resumes, 300):
+        store.push(0, nd.full((1000,), store.rank + 1.0))
+        store.pull(0, out=out)
+        assert (out.asnumpy() == 3.0 * (step + 1)).all(), (store.rank, step, out.asnumpy()[0])
+        if step in (50, 150) and store.rank == 1 and os.environ["DMLC_NUM_ATTEMPT"] == "0":
+            say("step", step, os.getpid())
+    store._barrier()
+    say("sum", out.asnumpy()[0], os.environ["DMLC_NUM_ATTEMPT"])
+    """,
+    )
+    run = Run()
+    running = popen(path, "-n", 2, "-s", 1, environ=run.environ)
+    running.stdout.readline()
+    os.kill(child_of(running.pid, "scheduler"), signal.SIGKILL)
+    worker = int(running.stdout.readline().split()[2])
+    os.kill(worker, signal.SIGKILL)
+    out, error = running.communicate(timeout=60)
+    assert running.returncode == 0, error
+    assert sorted(out.splitlines()) == ["sum 900.0 0", "sum 900.0 1"]
+    assert "the scheduler was killed by signal 9 (SIGKILL); started again" in error
+    assert "worker 1 was killed by signal 9 (SIGKILL); started again" in error
+    assert run.has_left_nothing()
+
+
+def child_of(launcher, role):
+    """Returns the process of a role among the children of a launcher."""
     for one in Path("/proc").glob("[0-9]*"):
         try:
             status = (one / "stat").read_text().rpartition(")")[2].split()
             environ = (one / "environ").read_bytes().split(b"\0")
         except OSError:
             continue
-        if int(status[1]) == launcher and b"DMLC_ROLE=server" in environ:
+        if int(status[1]) == launcher and f"DMLC_ROLE={role}".encode() in environ:
             return int(one.name)
-    raise AssertionError("there is no server")
+    raise AssertionError(f"there is no {role}")
+
+
+MODULE = """
+import mxnet as mx
+import numpy as np
+
+kv = mx.kvstore.create("dist_sync")
+generator = np.random.RandomState(0)
+data = generator.uniform(-1, 1, (64, 4)).astype("float32")
+label = (data.sum(axis=1) > 0).astype("float32")
+rows = slice(kv.rank, None, kv.num_workers)
+train = mx.io.NDArrayIter(data[rows], label[rows], batch_size=8)
+
+net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+net = mx.sym.SoftmaxOutput(net, name="softmax")
+module = mx.mod.Module(net, context=mx.cpu())
+mx.random.seed(3 + kv.rank)  # worker 0's weights are everybody's
+module.fit(
+    train,
+    num_epoch=6,
+    kvstore=kv,
+    optimizer="adam",
+    optimizer_params={"learning_rate": 0.1},
+    initializer=mx.init.Uniform(0.5),
+)
+score = module.score(train, "acc")[0][1]
+weights = module.get_params()[0]
+print("%.2f %s\\n" % (score, weights["fc_weight"].asnumpy().round(4).tolist()), end="", flush=True)
+"""
+
+
+def test_a_script_of_mxnet_trains_a_module_unmodified(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text(MODULE)
+    code, lines, error = launch(path, "-n", 2, "-s", 2, runner=("-m", "hybridnet", "run"))
+    assert code == 0, error
+    scores, weights = zip(*(line.split(" ", 1) for line in lines), strict=True)
+    assert len(weights) == 2 and weights[0] == weights[1], lines
+    assert all(float(score) > 0.9 for score in scores)
 
 
 def test_a_script_that_is_started_as_a_server_serves(tmp_path):

@@ -30,11 +30,16 @@ def script(folder: Path, text: str, name: str = "train.py") -> Path:
     return path
 
 
-def popen(path: Path, *switches: Any, environ: dict[str, str] | None = None) -> Any:
-    """Starts a job whose workers run a script."""
+def popen(
+    path: Path,
+    *switches: Any,
+    environ: dict[str, str] | None = None,
+    runner: tuple[str, ...] = (),
+) -> Any:
+    """Starts a job whose workers run a script, by Python or by a module of its."""
     command = [sys.executable, "-m", "hybridnet", "launch", *map(str, switches)]
     return subprocess.Popen(
-        [*command, sys.executable, str(path)],
+        [*command, sys.executable, *runner, str(path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
