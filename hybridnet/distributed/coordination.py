@@ -23,7 +23,7 @@ from typing import Any, Final, final
 from hybridnet.base.errors import MXNetError
 
 from .membership import Membership
-from .relay import LINE, keep_alive
+from .relay import LINE, attempt, keep_alive
 
 __all__ = ["Coordination", "connect"]
 
@@ -102,9 +102,8 @@ def connect(member: Membership, patience: float, bind: str) -> Coordination:
     until = time.monotonic() + patience
     if member.rank == 0:
         _start_relay(bind, member)
-    connection = _reached(member, until, patience)
+    connection, message = _welcomed(member, until, patience)
     try:
-        message = _welcome(connection, member, until)
         client = make_client(
             f"{member.host}:{message['port']}",
             member.rank,
@@ -114,10 +113,8 @@ def connect(member: Membership, patience: float, bind: str) -> Coordination:
             use_compression=True,
         )
         client.connect()
-    except (OSError, ValueError, RuntimeError) as error:
+    except RuntimeError as error:
         connection.close()
-        if isinstance(error, MXNetError):
-            raise
         raise _missed(member, patience, error) from error
     connection.settimeout(None)
     # Where JAX's backends, which begin later, find whom they belong to.
@@ -163,22 +160,46 @@ def _reached(member: Membership, until: float, patience: float) -> socket.socket
         return connection
 
 
+def _welcomed(
+    member: Membership, until: float, patience: float
+) -> tuple[socket.socket, dict[str, Any]]:
+    """Returns a connection to the relay, and what it says when all are there."""
+    while True:
+        connection = _reached(member, until, patience)
+        try:
+            message = _welcome(connection, member, until)
+        except (OSError, ValueError) as error:
+            connection.close()
+            # That of an earlier start answers nothing: it is about to end.
+            if not isinstance(error, _NoAnswer) or time.monotonic() > until:
+                raise _missed(member, patience, error) from error
+            time.sleep(_AGAIN)
+            continue
+        if "refused" in message:
+            connection.close()
+            raise MXNetError(f"distributed.initialize: {message['refused']}")
+        return connection, message
+
+
+class _NoAnswer(ConnectionError):
+    """The relay has closed the connection without a word."""
+
+
 def _welcome(connection: socket.socket, member: Membership, until: float) -> dict[str, Any]:
     """Says who this is, and waits until all are there."""
     name = f"{socket.gethostname()}, process {os.getpid()}"
-    hello = {"rank": member.rank, "size": member.size, "name": name}
+    hello = {"rank": member.rank, "size": member.size, "name": name, "attempt": attempt()}
     connection.sendall(json.dumps(hello).encode() + b"\n")
     heard = b""
     while not heard.endswith(b"\n"):  # nobody says more before all are welcome
         connection.settimeout(max(until - time.monotonic(), 0.01))
         data = connection.recv(1)
         if not data:
-            raise ConnectionError("rank 0 has ended")
+            raise _NoAnswer("rank 0 does not answer")
         heard += data
     message: dict[str, Any] = json.loads(heard)
-    if "refused" in message:
-        raise MXNetError(f"distributed.initialize: {message['refused']}")
-    if "names" not in message:  # somebody came and went before all were there
+    # Else somebody came and went before all were there.
+    if "names" not in message and "refused" not in message:
         raise ConnectionError(f"rank {message.get('from')} has ended")
     return message
 

@@ -12,20 +12,25 @@ ends when nobody is connected any more.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import selectors
 import signal
 import socket
 import sys
+import time
 from typing import Any, Final, final
 
-__all__ = ["LINE", "keep_alive", "main"]
+__all__ = ["LINE", "attempt", "keep_alive", "main"]
 
 #: Bytes of a message at most.
 LINE: Final = 1 << 16
 # Seconds between looks whether rank 0 has died before anybody came.
 _LOOK: Final = 1.0
+# Seconds until a relay of an earlier start must have ended, and between tries.
+_LEFT: Final = 10.0
+_AGAIN: Final = 0.05
 # JAX's own heartbeats, in seconds: who is alive is known from the connections.
 _HEARTBEAT: Final = 3600
 # Seconds after which a machine that does not answer is gone: idle, between probes, and how many.
@@ -129,6 +134,9 @@ class _Relay:
             self._tell({**message, "from": peer.rank}, peer)
 
     def _welcome(self, peer: _Peer, message: dict[str, Any]) -> None:
+        if message.get("attempt") != attempt():  # of another start: it comes again
+            self._drop(peer)
+            return
         rank, size = message.get("rank"), message.get("size")
         if type(rank) is not int or not 0 <= rank < self._size or size != self._size:
             why = f"rank {rank} of {size} is none of these {self._size} processes"
@@ -175,6 +183,23 @@ def _line(message: dict[str, Any]) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 
+def attempt() -> str:
+    """Returns which start of the gang this process belongs to, as its launcher says."""
+    return os.environ.get("DMLC_NUM_ATTEMPT", "").strip()
+
+
+def _listening(host: str, port: int, size: int) -> socket.socket:
+    """Listens, once a relay of an earlier start has left the port."""
+    until = time.monotonic() + _LEFT
+    while True:
+        try:
+            return socket.create_server((host, port), backlog=size)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() > until:
+                raise
+            time.sleep(_AGAIN)
+
+
 def _free_port(host: str) -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.bind((host, 0))
@@ -190,7 +215,7 @@ def main(host: str, port: int, size: int) -> None:
     try:
         from jaxlib import _jax  # private to JAX
 
-        listener = socket.create_server((host, port), backlog=size)
+        listener = _listening(host, port, size)
         own = _free_port(host)
         service = _jax.get_distributed_runtime_service(
             f"{host}:{own}",
