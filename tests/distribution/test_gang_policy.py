@@ -88,6 +88,6 @@ def test_a_gang_is_launched_and_begins_again_when_one_is_killed(tmp_path):
     """,
     )
     code, lines, error = launch(path, "-n", 2, "-s", 0)
-    said = [line for line in lines if not line.startswith("[Gloo]")]
-    assert code == 0 and said == ["1 3.0"] * 2, error
+    # (Gloo writes lines of its own, in pieces, among which the others' may come.)
+    assert code == 0 and sum(line.endswith("1 3.0") for line in lines) == 2, error
     assert "worker 1 was killed by signal 9 (SIGKILL); all are started again" in error
