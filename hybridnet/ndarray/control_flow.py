@@ -14,6 +14,7 @@ from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, unp
 from hybridnet.ops.core.registry import get
 from hybridnet.runtime.record import recorder
 
+from .blank import zeros_of
 from .ndarray import NDArray
 
 __all__ = ["TRACED", "cond", "foreach", "while_loop"]
@@ -113,9 +114,7 @@ def while_loop(
     if not stacked:
         return [], nested(layout, variables)
     missing = limit - len(stacked)
-    made = [
-        _stack([*steps, *[steps[0].zeros_like()] * missing]) for steps in zip(*stacked, strict=True)
-    ]
+    made = [_with_zeros(_stack(steps), missing) for steps in zip(*stacked, strict=True)]
     return nested(out_layout, made), nested(layout, variables)
 
 
@@ -140,6 +139,15 @@ def cond(
         then_func() if bool(pred) else else_func(), NDArray, "cond: what the function returns"
     )
     return nested(layout, outs)
+
+
+def _with_zeros(rows: NDArray, missing: int) -> NDArray:
+    """Returns rows with some of zeros behind them: one array, however many rows these are."""
+    if not missing:
+        return rows
+    zeros = zeros_of((missing, *rows.shape[1:]), rows.context, rows.dtype)
+    made: NDArray = NDArray.apply_operator(get("Concat"), (rows, zeros), {"dim": 0})
+    return made
 
 
 def _stack(arrays: Sequence[NDArray]) -> NDArray:

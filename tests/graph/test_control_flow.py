@@ -17,6 +17,7 @@ import hybridnet as hn
 from hybridnet import autograd, gluon, nd, sym
 from hybridnet.attribute import AttrScope
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError, ShapeError
+from hybridnet.ops.host.functions import FUNCTIONS
 
 _ANSWERS = json.loads((HERE / "control.json").read_text())
 _EVERY = pytest.mark.parametrize("name", control_cases.CASES)
@@ -365,3 +366,37 @@ def test_subgraphs_are_named_by_number(monkeypatch):
     outs, _ = sym.contrib.foreach(lambda row, s: (row + s, s * 2), sym.var("x"), sym.var("s"))
     assert '"__subgraph_name__": "foreach0"' in outs.tojson()
     assert names["foreach"] == 1
+
+
+def test_rows_behind_the_last_step_cost_nothing_each():
+    """On arrays they are one array of zeros, and a graph on the host ends with its condition."""
+    x = nd.array([1.0, 2.0])
+    x.attach_grad()
+    steps = []
+
+    def body(i, s):
+        steps.append(i)
+        return s * x, (i + 1, s * x)
+
+    with autograd.record():
+        rows, (count, last) = nd.contrib.while_loop(
+            lambda i, s: i < 3, body, (nd.zeros((1,)), nd.ones((2,))), max_iterations=5000
+        )
+        total = rows.sum() + last.sum()
+    total.backward()
+    assert rows.shape == (5000, 2)
+    np.testing.assert_allclose(rows[:4].asnumpy(), [[1, 2], [1, 4], [1, 8], [0, 0]])
+    assert (len(steps), count.asscalar()) == (3, 3)
+    np.testing.assert_allclose(x.grad.asnumpy(), [1 + 2 + 3 + 3, 1 + 4 + 12 + 12])
+
+    ran = []
+
+    def step(state, _):
+        ran.append(state)
+        return (state[0] + 1 if len(ran) < 4 else state[0],), state[0] * 2
+
+    start = (np.zeros(2, "float32"),)
+    (end,), found = FUNCTIONS["lax.scan"](step, start, None, length=100)
+    assert len(ran) == 4
+    assert end.tolist() == [3, 3]
+    assert found[:, 0].tolist() == [0, 2, 4, *[6] * 97]
