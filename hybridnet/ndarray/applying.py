@@ -73,7 +73,7 @@ def write_out(call: Call, outputs: list[Any], out: Any) -> Any:
             raise ShapeError(
                 f"{call.name}: out= must have shape {result.shape}, got {target.shape}"
             )
-        if target.storage.ctx is not result.storage.ctx:
+        if target.context.computes_on is not result.context.computes_on:
             moved = on_first_cpu(call, [target, result])
             if moved is None:
                 raise contexts_differ(call, [result, target])

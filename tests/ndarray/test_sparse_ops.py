@@ -141,3 +141,12 @@ def test_errors_name_what_is_wrong(call: Any, message: str) -> None:
     x = nd.array(A).tostype("csr")
     with pytest.raises((MXNetError, AttributeError), match=message):
         call(x)
+
+
+def test_draws_fill_a_row_sparse_array() -> None:
+    """Initializers of sparse parameters do that."""
+    out = nd.sparse.zeros("row_sparse", (3, 4))
+    assert nd.random.uniform(1, 2, out=out) is out
+    assert out.stype == "row_sparse"
+    values = out.asnumpy()
+    assert ((values >= 1) & (values < 2)).all()
