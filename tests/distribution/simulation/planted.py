@@ -104,6 +104,15 @@ def _() -> Iterator[None]:
         yield
 
 
+@bug("a standby follows a primary that was replaced")
+def _() -> Iterator[None]:
+    def follows(self: Any, shard: int, since: int) -> bool:
+        return 0 <= shard < self.plan.shards
+
+    with _patched(server.ServerMachine, "_follows", follows):
+        yield
+
+
 @bug("a primary that does not hear of its standby answers all the same")
 def _() -> Iterator[None]:
     def tick(self: Any, find: Any, now: float) -> None:

@@ -14,6 +14,8 @@ BEGIN = {
     "what replaced processes say counts": 1_000,
     "a standby is ready before it has everything": 1_600,
     "a round without a worker is not scaled": 3_000,
+    "an old copy undoes a newer one": 3_900,
+    "a standby follows a primary that was replaced": 6_800,
 }
 
 
