@@ -86,11 +86,12 @@ class Arrival:
     # -- making ------------------------------------------------------------------------------
 
     def make(self, op: str, *inputs: Symbol, **attrs: Any) -> Symbol:
-        """Applies an operator of ours; parameters that are None are left out."""
+        """Applies an operator of ours; parameters that are None and may be are left out."""
         name = f"{self.name}_{self._made}" if self._made else self.name
         self._made += 1
-        known = {key: value for key, value in attrs.items() if value is not None}
-        return Symbol.apply_operator(registry.get(op), inputs, known, name=name)
+        row = registry.get(op)
+        known = {k: v for k, v in attrs.items() if v is not None or row.params[k].required}
+        return Symbol.apply_operator(row, inputs, known, name=name)
 
     def parameter(self, array: Array, stem: str) -> Symbol:
         """Returns a new parameter with these numbers, named after the node."""

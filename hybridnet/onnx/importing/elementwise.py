@@ -274,6 +274,13 @@ def _hard_swish(arrival: Arrival) -> Symbol:
     return arrival.make("elemwise_mul", data, gate)
 
 
+@arrives("Swish")
+def _swish(arrival: Arrival) -> Symbol:
+    data = arrival.symbol(0)
+    scaled = arrival.make("_mul_scalar", data, scalar=arrival.attrs.get("alpha", 1.0))
+    return arrival.make("elemwise_mul", data, arrival.make("sigmoid", scaled))
+
+
 @arrives("Mish")
 def _mish(arrival: Arrival) -> Symbol:
     data = arrival.symbol(0)

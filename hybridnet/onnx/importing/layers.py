@@ -111,6 +111,12 @@ def _pool(arrival: Arrival) -> Symbol:
     before, after = pads[:count], pads[count:]
     convention = "full" if arrival.attrs.get("ceil_mode") else "valid"
     data, pad = arrival.symbol(0), tuple(before)
+    if kind == "lp":
+        if arrival.attrs.get("p", 2) not in (1, 2, 3):
+            arrival.fail("p must be 1, 2 or 3", "write it with Pow and AveragePool")
+        data = arrival.make("abs", data)
+    if convention == "full":
+        return _rounded_up(arrival, data, kind, kernel, strides, pads, counts_padding)
     if before != after:
         hangs_over = _hangs_over(arrival, kernel, strides, pads)
         if hangs_over and not (kind == "avg" and counts_padding):
@@ -130,6 +136,39 @@ def _pool(arrival: Arrival) -> Symbol:
         count_include_pad=counts_padding if kind == "avg" else None,
         p_value=arrival.attrs.get("p", 2) if kind == "lp" else None,
     )
+
+
+def _rounded_up(
+    arrival: Arrival,
+    data: Symbol,
+    kind: str,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    counts_padding: bool,
+) -> Symbol:
+    """Pooling whose last windows may hang over the end, but begin in the data or before it."""
+    count = len(kernel)
+    if pads[:count] != pads[count:]:
+        arrival.fail("ceil_mode needs the same padding on both sides", "export it without")
+    made = arrival.make(
+        "Pooling",
+        data,
+        kernel=tuple(kernel),
+        pool_type=kind,
+        stride=tuple(strides),
+        pad=tuple(pads[:count]),
+        pooling_convention="full",
+        count_include_pad=counts_padding if kind == "avg" else None,
+        p_value=arrival.attrs.get("p", 2) if kind == "lp" else None,
+    )
+    for axis, (k, s, p) in enumerate(zip(kernel, strides, pads[:count], strict=True)):
+        if p + s <= k:
+            continue  # no window can begin behind the data
+        size = arrival.size(2 + axis)
+        if -(-(size + 2 * p - k) // s) * s >= size + p:
+            made = arrival.make("slice_axis", made, axis=2 + axis, begin=0, end=-1)
+    return made
 
 
 def _hangs_over(
@@ -164,37 +203,87 @@ def _global_pool(arrival: Arrival) -> Symbol:
 @arrives("Resize", "Upsample")
 def _resize(arrival: Arrival) -> Symbol:
     old = arrival.shape()
+    if len(old) != 4:
+        arrival.fail("resizes batches of images only", "reshape the data")
     scales, sizes = _new_sizes(arrival, old)
+    if list(scales[:2]) != [1, 1]:
+        arrival.fail("resizes height and width only", "use Tile for other axes")
+    known = [arrival.size(axis) for axis in (2, 3)]
     mode = arrival.attrs.get("mode", "nearest")
     how = arrival.attrs.get("coordinate_transformation_mode", "half_pixel")
-    if len(old) != 4 or list(scales[:2]) != [1, 1]:
-        arrival.fail("resizes batches of images only", "reshape the data")
-    scale = scales[2]
-    whole = scale == scales[3] and scale >= 1 and float(scale).is_integer()
-    if mode == "nearest" and whole:
-        return arrival.make(
-            "UpSampling",
-            arrival.symbol(0),
-            scale=int(scale),
-            sample_type="nearest",
-            num_args=1,
-        )
-    if mode == "linear" and how in ("align_corners", "half_pixel", "pytorch_half_pixel"):
-        return arrival.make(
-            "_contrib_BilinearResize2D",
-            arrival.symbol(0),
-            height=sizes[0],
-            width=sizes[1],
-            align_corners=how == "align_corners",
-        )
-    return arrival.fail(
-        f"mode {mode!r} with {how!r} and scales {list(scales)} has no form",
-        "use 'nearest' by whole numbers, or 'linear'",
+    if arrival.op == "Upsample" or arrival.opset < 11:
+        how = "asymmetric"
+    if mode == "nearest":
+        return _nearest(arrival, known, sizes, scales[2:], how)
+    exact = all(abs(n * s - new) < 1e-3 for n, s, new in zip(known, scales[2:], sizes, strict=True))
+    plain = (
+        exact and not arrival.attrs.get("antialias") and not arrival.attrs.get("exclude_outside")
     )
+    if mode != "linear" or not plain or how not in ("align_corners", "half_pixel", _PYTORCH):
+        arrival.fail(
+            f"mode {mode!r} with {how!r} and scales {list(scales)} has no form",
+            "use 'nearest', or 'linear' without antialias to a whole size",
+        )
+    return arrival.make(
+        "_contrib_BilinearResize2D",
+        arrival.symbol(0),
+        height=sizes[0],
+        width=sizes[1],
+        align_corners=how == "align_corners",
+    )
+
+
+_PYTORCH: Final = "pytorch_half_pixel"
+#: How places between pixels are rounded.
+_ROUNDINGS: Final[dict[str, Any]] = {
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round_prefer_floor": lambda x: np.ceil(x - 0.5),
+    "round_prefer_ceil": lambda x: np.floor(x + 0.5),
+}
+
+
+def _nearest(
+    arrival: Arrival,
+    known: Sequence[int],
+    sizes: Sequence[int],
+    scales: Sequence[float],
+    how: str,
+) -> Symbol:
+    """Repeats pixels, or picks those that are nearest."""
+    default = "floor" if how == "asymmetric" and arrival.opset < 11 else "round_prefer_floor"
+    rounding = _ROUNDINGS[arrival.attrs.get("nearest_mode", default)]
+    places = []
+    for old, new, scale in zip(known, sizes, scales, strict=True):
+        steps: np.ndarray[Any, Any] = np.arange(new)
+        middle: np.ndarray[Any, Any]
+        if how == "asymmetric":
+            middle = steps / scale
+        elif how == "align_corners":
+            middle = steps * ((old - 1) / max(new - 1, 1))
+        elif how in ("half_pixel", _PYTORCH):
+            middle = (steps + 0.5) / scale - 0.5 if new > 1 or how != _PYTORCH else steps * 0.0
+        else:
+            arrival.fail(f"{how!r} has no form", "use 'asymmetric' or 'half_pixel'")
+        places.append(np.clip(rounding(middle), 0, old - 1).astype(np.int64))
+    scale = sizes[0] // known[0]
+    repeated = [np.repeat(np.arange(old), scale) for old in known]
+    if all(np.array_equal(*pair) for pair in zip(places, repeated, strict=True)):
+        return arrival.make(
+            "UpSampling", arrival.symbol(0), scale=scale, sample_type="nearest", num_args=1
+        )
+    data = arrival.symbol(0)
+    for axis, vector in zip((2, 3), places, strict=True):
+        data = arrival.make("take", data, arrival.parameter(vector, f"places{axis}"), axis=axis)
+    return data
 
 
 def _new_sizes(arrival: Arrival, old: Sequence[int | None]) -> tuple[list[float], list[int]]:
     """Returns the factors of all axes, and the new height and width."""
+    axes = list(arrival.attrs.get("axes", range(4)))
+    stretches = arrival.attrs.get("keep_aspect_ratio_policy", "stretch") == "stretch"
+    if axes not in ([0, 1, 2, 3], [2, 3]) or not stretches:
+        arrival.fail("axes must be height and width, each by itself", "give all sizes")
     place = 1 if arrival.op == "Upsample" or arrival.opset < 11 else 2
     known = [arrival.size(axis) for axis in (2, 3)]
     if arrival.has(3):
@@ -205,6 +294,7 @@ def _new_sizes(arrival: Arrival, old: Sequence[int | None]) -> tuple[list[float]
         return [1, 1, sizes[0] / known[0], sizes[1] / known[1]], sizes
     given = arrival.attrs.get("scales")
     scales = [float(s) for s in (arrival.constant(place, "scales") if given is None else given)]
+    scales = [1.0] * (4 - len(scales)) + scales
     return scales, [int(size * scale) for size, scale in zip(known, scales[2:], strict=True)]
 
 
@@ -219,9 +309,31 @@ def _roi_pool(arrival: Arrival) -> Symbol:
     )
 
 
+@arrives("RoiAlign")
+def _roi_align(arrival: Arrival) -> Symbol:
+    attrs = arrival.attrs
+    how = attrs.get("coordinate_transformation_mode", "half_pixel")
+    if attrs.get("mode", "avg") != "avg":
+        arrival.fail("mode must be avg", "use MaxRoiPool")
+    numbers = arrival.make("Cast", arrival.symbol(2), dtype=arrival.dtype(1).name)
+    column = arrival.make("expand_dims", numbers, axis=1)
+    rois = arrival.make("Concat", column, arrival.symbol(1), dim=1, num_args=2)
+    return arrival.make(
+        "_contrib_ROIAlign",
+        arrival.symbol(0),
+        rois,
+        pooled_size=(attrs.get("output_height", 1), attrs.get("output_width", 1)),
+        spatial_scale=attrs.get("spatial_scale", 1.0),
+        sample_ratio=attrs.get("sampling_ratio", 0) or -1,
+        aligned=how == "half_pixel",
+    )
+
+
 @arrives("GridSample")
 def _grid_sample(arrival: Arrival) -> Symbol:
     attrs = arrival.attrs
+    if arrival.rank() != 4:
+        arrival.fail("samples images only", "write it with Gather")
     usual = attrs.get("mode", "linear") in ("linear", "bilinear") and attrs.get("align_corners")
     if not usual or attrs.get("padding_mode", "zeros") != "zeros":
         arrival.fail("only linear sampling with align_corners and zeros has a form", "use it")
@@ -277,6 +389,35 @@ def _standard(arrival: Arrival, axes: tuple[int, ...], eps: float) -> Symbol:
     return arrival.make("broadcast_mul", centered, scale)
 
 
+@arrives("GroupNormalization")
+def _group_norm(arrival: Arrival) -> Symbol:
+    groups, eps = arrival.attrs["num_groups"], arrival.attrs.get("epsilon", 1e-5)
+    data, rank = arrival.symbol(0), arrival.rank()
+    split = arrival.make("Reshape", data, shape=(0, groups, -1))
+    mean = arrival.make("mean", split, axis=(2,), keepdims=True)
+    centered = arrival.make("broadcast_sub", split, mean)
+    variance = arrival.make("mean", arrival.make("square", centered), axis=(2,), keepdims=True)
+    scale = arrival.make("rsqrt", arrival.make("_plus_scalar", variance, scalar=eps))
+    even = arrival.make("broadcast_mul", centered, scale)
+    per_channel = arrival.opset >= 21
+    made = arrival.make("reshape_like", even, data) if per_channel else even
+    ndim = rank if per_channel else 3
+    for op, index in (("broadcast_mul", 1), ("broadcast_add", 2)):
+        vector = arrival.make("Reshape", arrival.symbol(index), shape=(1, -1, *[1] * (ndim - 2)))
+        made = arrival.make(op, made, vector)
+    return made if per_channel else arrival.make("reshape_like", made, data)
+
+
+@arrives("RMSNormalization")
+def _rms_norm(arrival: Arrival) -> Symbol:
+    rank, eps, data = arrival.rank(), arrival.attrs.get("epsilon", 1e-5), arrival.symbol(0)
+    axes = tuple(range(arrival.axis(-1), rank))
+    square = arrival.make("mean", arrival.make("square", data), axis=axes, keepdims=True)
+    scale = arrival.make("rsqrt", arrival.make("_plus_scalar", square, scalar=eps))
+    even = arrival.make("broadcast_mul", data, scale)
+    return arrival.make("broadcast_mul", even, arrival.symbol(1, rank))
+
+
 @arrives("MeanVarianceNormalization")
 def _mean_variance(arrival: Arrival) -> Symbol:
     return _standard(arrival, tuple(arrival.attrs.get("axes", (0, 2, 3))), 1e-9)
@@ -298,6 +439,7 @@ def _lrn(arrival: Arrival) -> Symbol:
 def _lp_normalization(arrival: Arrival) -> Symbol:
     order, axis, data = arrival.attrs.get("p", 2), arrival.axis(-1), arrival.symbol(0)
     length = arrival.make("norm", data, ord=order, axis=axis, keepdims=True)
+    length = arrival.make("_maximum_scalar", length, scalar=1e-30)  # what is 0 stays 0
     return arrival.make("broadcast_div", data, length)
 
 

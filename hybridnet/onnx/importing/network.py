@@ -97,6 +97,7 @@ class Reader:
             tuple(n or (_OTHERS if axis else _FIRST)[way] for axis, n in enumerate(sizes))
             for way in (0, 1)
         ]
+        shapes = [shape or (1,) for shape in shapes]  # there are no arrays without dimensions
         self._types[made.edges[0]] = tensor_type(shapes[0], dtype), tensor_type(shapes[1], dtype)
         return made
 

@@ -194,8 +194,17 @@ def _depth_to_space(arrival: Arrival) -> Symbol:
 
 @arrives("SpaceToDepth")
 def _space_to_depth(arrival: Arrival) -> Symbol:
+    if arrival.attrs.get("mode", "DCR") != "DCR":
+        arrival.fail("mode must be DCR", "write it with Reshape and Transpose")
     block = arrival.attrs["blocksize"]
     return arrival.make("space_to_depth", arrival.symbol(0), block_size=block)
+
+
+@arrives("Trilu")
+def _triangle(arrival: Arrival) -> Symbol:
+    diagonal = int(arrival.constant(1, "k").reshape(())) if arrival.has(1) else 0
+    op = "_npi_triu" if arrival.attrs.get("upper", 1) else "_npi_tril"
+    return arrival.make(op, arrival.symbol(0), k=diagonal)
 
 
 # Picking ------------------------------------------------------------------------------------------
@@ -241,14 +250,29 @@ def _gather_nd(arrival: Arrival) -> Symbol:
     return arrival.make("gather_nd", arrival.symbol(0), tuples)
 
 
+@arrives("ScatterND")
+def _scatter_nd(arrival: Arrival) -> Symbol:
+    if arrival.attrs.get("reduction", "none") != "none":
+        arrival.fail("reduction has no form", "add what is scattered")
+    rank = arrival.rank(1)
+    tuples = arrival.make("transpose", arrival.symbol(1), axes=(rank - 1, *range(rank - 1)))
+    shape = tuple(arrival.size(axis) for axis in range(arrival.rank()))
+    return arrival.make(
+        "_scatter_set_nd", arrival.symbol(0), arrival.symbol(2), tuples, shape=shape
+    )
+
+
 @arrives("OneHot")
 def _one_hot(arrival: Arrival) -> Symbol:
     depth = int(arrival.constant(1, "the depth").reshape(()))
     off, on = (float(one) for one in arrival.constant(2, "the values"))
     dtype = arrival.dtype(2).name
-    made = arrival.make(
-        "one_hot", arrival.symbol(0), depth=depth, on_value=on, off_value=off, dtype=dtype
+    data = arrival.symbol(0)  # whose negative numbers count from the end
+    turns = arrival.make(
+        "_mul_scalar", arrival.make("_lesser_scalar", data, scalar=0), scalar=depth
     )
+    data = arrival.make("elemwise_add", data, turns)
+    made = arrival.make("one_hot", data, depth=depth, on_value=on, off_value=off, dtype=dtype)
     rank = arrival.rank() + 1
     axis = arrival.attrs.get("axis", -1) % rank
     if axis == rank - 1:
