@@ -245,3 +245,22 @@ def test_a_standby_goes_on_where_a_lost_server_was(again):
     for one in watched:
         assert {key: one.result[key] for key in wanted} == wanted
         assert one.result["longest"] < 10
+
+
+def test_a_killed_server_has_its_table_of_rows():
+    with started(1, 1) as run:
+        (store,) = run.workers()
+        store.configure("sum", {})
+        table = np.zeros((5000, 8), np.float32)
+        store.init("table", table, is_rows=True)
+        generator = np.random.default_rng(0)
+        for turn in range(40):
+            rows = np.sort(generator.choice(5000, 50, replace=False))
+            values = generator.standard_normal((50, 8), dtype=np.float32)
+            table[rows] += values
+            store.push_rows("table", rows, values)
+            if turn in (10, 25):
+                run.kill("server", 0)  # while pushes are on their way
+        out = np.empty_like(table)
+        store.pull("table", out)
+        assert out.tobytes() == table.tobytes()
