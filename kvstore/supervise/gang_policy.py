@@ -36,10 +36,13 @@ ASKS_TO_RESTART: Final = 75
 class GangPolicy:
     """Decides over the processes of a gang.
 
+    One that is killed by a signal has all started again. One that fails by itself would again, so
+    the job fails with its status; the others, which ask to be started again, may be seen first.
+
     Args:
         plans: the processes.
         restarts: how often the gang may be started again.
-        patience: seconds that processes have to end by themselves when the job has failed.
+        patience: seconds that the others have to end by themselves after one has.
     """
 
     def __init__(
@@ -91,11 +94,17 @@ class GangPolicy:
         if code == 0 or self._kill_at is not None:
             return
         if self._end_at is not None:
-            yield Tell(f"{plan.title} {reason(code)}", event)
+            if self._again and code > 0 and code != ASKS_TO_RESTART:
+                self._again, self._code = False, status(code)  # which is why the others asked
+                yield Tell(f"{plan.title} {reason(code)}: none is started again", event)
+            else:
+                yield Tell(f"{plan.title} {reason(code)}", event)
         elif (code < 0 or code == ASKS_TO_RESTART) and plan.generation < self._restarts:
             self._again = True
+            self._end_at = now + self._patience
             yield Tell(f"{plan.title} {reason(code)}; all are started again", event, returns=True)
-            yield from self._end(now)
+            if code < 0:
+                yield from self._end(now)
         else:
             self._code = status(code)
             self._end_at = now + self._patience

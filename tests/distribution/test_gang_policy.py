@@ -34,10 +34,9 @@ def test_a_gang_that_ends_well():
     assert policy.handle(Ended(second, 0), 1.0) == [Conclude(0)]
 
 
-@pytest.mark.parametrize("code", [-9, ASKS_TO_RESTART])
-def test_one_is_lost_and_all_begin_again(code):
+def test_one_is_lost_and_all_begin_again():
     policy, (first, second) = made(restarts=1)
-    lost = Ended(second, code)
+    lost = Ended(second, -9)
     told, kill = policy.handle(lost, 1.0)
     assert told.line.endswith("all are started again") and told == Tell(told.line, lost, True)
     assert kill == Kill(first, 15)
@@ -51,6 +50,32 @@ def test_one_is_lost_and_all_begin_again(code):
     assert told.line == "worker 0 was killed by signal 9 (SIGKILL) and is not started again"
     told, concluded = policy.handle(Ended(other, ASKS_TO_RESTART), 8.0)
     assert concluded == Conclude(137)
+
+
+@pytest.mark.parametrize("code", [-9, ASKS_TO_RESTART])
+def test_who_asks_to_begin_again_may_be_seen_before_who_is_lost(code):
+    policy, (first, second) = made()
+    (told,) = policy.handle(Ended(first, ASKS_TO_RESTART), 1.0)
+    assert told.line.endswith("all are started again") and policy.next_time == 13.0
+    told, *starts = policy.handle(Ended(second, code), 1.5)
+    assert [start.plan.generation for start in starts] == [1, 1]
+    assert policy.next_time is None
+
+
+def test_who_asks_to_begin_again_may_be_seen_before_who_fails_by_itself():
+    policy, (first, second) = made()
+    policy.handle(Ended(first, ASKS_TO_RESTART), 1.0)
+    told, concluded = policy.handle(Ended(second, 3), 1.5)
+    assert told.line == "worker 1 failed with status 3: none is started again"
+    assert concluded == Conclude(3)
+
+
+def test_who_asks_to_begin_again_waits_for_others_no_longer_than_that():
+    policy, (first, second) = made(patience=12.0)
+    policy.handle(Ended(first, ASKS_TO_RESTART), 1.0)
+    assert policy.handle(Elapsed(), 13.0) == [Kill(second, 15)]
+    starts = policy.handle(Ended(second, -15), 13.1)
+    assert [start.plan.generation for start in starts] == [1, 1]
 
 
 def test_one_that_fails_by_itself_ends_the_job():
