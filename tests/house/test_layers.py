@@ -92,8 +92,9 @@ INSIDE = {
         "variables": ("operations", "session"),
         "queues": ("operations",),
         "summaries": ("session",),
+        "contrib": ("operations",),
         "training": ("variables", "queues"),
-        ".": ("operations/nn", "operations/sparse", "summaries", "training"),
+        ".": ("operations/nn", "operations/sparse", "summaries", "training", "contrib"),
     },
     "contrib": {
         "amp": (),

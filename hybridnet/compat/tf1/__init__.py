@@ -9,12 +9,14 @@ may import from those above it:
     variables   variables, their scopes, their first values
     queues      queues, and the threads that fill them
     summaries   values of a run for TensorBoard
+    contrib     sums over devices
     training    optimizers, learning rates, checkpoints, watched sessions
 """
 
 from __future__ import annotations
 
 from . import app as app
+from . import contrib as contrib
 from . import dtypes as dtypes
 from . import errors as errors
 from . import initializers as initializers
