@@ -296,7 +296,6 @@ def test_sums_of_float16_are_rounded_once():
     assert nd.sum(x).asscalar() == 3000
     assert nd.mean(x).asscalar() == 1
     assert nd.norm(x * 300).asscalar() == np.float16(300 * 3000**0.5)
-    assert x.as_np_ndarray().cumsum().asnumpy()[-1] == 3000
     np.testing.assert_allclose(nd.softmax(x).asnumpy().astype("float64").sum(), 1, rtol=1e-2)
     bias = nd.zeros((1,), dtype="float16")
     bias.attach_grad()

@@ -1,4 +1,4 @@
-"""Sums of float16: added up in float32 and rounded once, as XLA has it.
+"""Sums of float16: added up in float32 and rounded once, as XLA has it (but running sums).
 
 NumPy rounds after each element, so that the sum of 3,000 ones is 2048.
 """
