@@ -610,6 +610,7 @@ class WorkerMachine(Machine):
             self._post(SCHEDULER, Left())
             self._out.append(Done(self._leaving))
             self._leaving = None
+            self._close("", "")  # all its calls were complete
         self._calls.clear()
         self._early.clear()
         for request in list(self._requests.values()):

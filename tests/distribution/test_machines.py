@@ -16,6 +16,7 @@ from hybridnet.kvstore.protocol.words import (
     Begin,
     Broke,
     CallInit,
+    CallLeave,
     CallPull,
     CallPush,
     Commit,
@@ -203,6 +204,13 @@ def test_a_dead_worker_is_named():
     assert "worker 1 on host host is gone (killed)" in raised.sentence
     later = worker.handle(CallPush(3, "w", "two"), 0.0)
     assert [type(one) for one in later] == [Raise]
+
+
+def test_a_death_while_a_worker_leaves_does_not_keep_it():
+    worker = a_worker()
+    worker.handle(CallLeave(2), 0.0)
+    newer = view(2, None, state(W0), state(W1, 1, "gone"), state(S0))
+    assert arrive(worker, SCHEDULER, Peers(newer))[-2:] == [Done(2), Finish()]
 
 
 def test_a_worker_that_was_replaced_ends():

@@ -358,6 +358,8 @@ class World:
                 self._hand(process, call)
             if process.script.raised and not process.finished:
                 process.finished = True
+                gone = Gone(process.peer, process.generation, "exited with status 1", False)
+                self.at(self.now + 0.1, self._report, gone)
                 self._end_worker(process.peer.rank, process)
 
     def _finish(self, process: Process, action: Finish) -> None:
