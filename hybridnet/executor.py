@@ -193,6 +193,7 @@ class Executor:
         self._prepared: PreparedCall | None = None
         self._attempts = Attempts()
         self._merges = config.eliminate_common_expr()
+        self._draws_always = _draws_always(symbol.graph)
         self._programs.inference(self._types)  # raises now where the arrays do not fit
 
     # -- results -----------------------------------------------------------------------------
@@ -241,12 +242,17 @@ class Executor:
         for name, value in kwargs.items():
             self._feed(name, value)
         self._kept = None
-        run = self._run(is_train)
+        # What is drawn outside training, too, is kept for backward, which draws nothing anew.
+        keeps = self._draws_always and not is_train and bool(self._wanted)
+        if keeps:
+            run = self._programs.training(self._types, self._wanted, False)
+        else:
+            run = self._run(is_train)
         prepared = None if is_train or recorder.thread.segments else self._prepared
         if prepared is not None and prepared([], run.scalars) is not None:
             return self._outputs
         values, made = self._compute(run)
-        if is_train and self._wanted:
+        if (is_train and self._wanted) or keeps:
             self._kept = run, self._operands(run, values, made)
         for number, value in zip(run.writes, made[run.num_heads : run.num_results], strict=True):
             if number in self._sparse:
@@ -262,7 +268,7 @@ class Executor:
             places = self._where.contexts(run)
             for number, name in enumerate(names, self._programs.num_outputs):
                 callback(name, NDArray.from_value(made[number], places[number]))
-        if not is_train:
+        if not is_train and not keeps:
             recorder.mark()  # a unit of work: what is predicted starts now
             if self._prepared is None and self._attempts.left and self._attempts.is_due():
                 self._prepared = self._prepare(run)
@@ -316,7 +322,7 @@ class Executor:
         self._kept = kept if kept is not None and kept[0].draws else None
         if kept is None:
             run = self._programs.training(self._types, self._wanted, is_train)
-            if run.draws and (is_train or _draws_always(self._symbol.graph)):
+            if run.draws and (is_train or self._draws_always):
                 raise MXNetError(_DRAWS_ANEW)
             kept = run, self._operands(run, *self._compute(run))
         run, operands = kept

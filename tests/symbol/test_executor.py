@@ -716,3 +716,13 @@ def test_gradients_of_what_has_none_may_have_any_shape():
     executor.forward(is_train=True)
     with pytest.raises(mx.base.MXNetError, match="must have its shape"):
         executor.backward(nd.ones((2, 1)))
+
+
+def test_what_is_always_drawn_is_kept_for_a_backward_outside_training():
+    executor = sym.Dropout(sym.var("x"), p=0.5, mode="always").simple_bind(CPU, x=(64,))
+    executor.arg_dict["x"][:] = 1
+    for is_train in (True, False):
+        made = executor.forward(is_train=is_train)[0].asnumpy()
+        assert set(made) == {0, 2}
+        executor.backward([nd.ones((64,))], is_train=is_train)
+        np.testing.assert_array_equal(executor.grad_dict["x"].asnumpy(), made)
