@@ -163,6 +163,23 @@ def test_shapes_that_other_frameworks_compute_while_they_run(tmp_path):
     np.testing.assert_array_equal(got.asnumpy(), data.reshape(5, 12))
 
 
+def test_an_open_size_that_grows_on_its_way(tmp_path):
+    """Heads of attention join the batch: (3, n, 4) becomes (3, 2 n, 2)."""
+    node = onnx_package.helper.make_node
+    nodes = [
+        node("Shape", ["x"], ["batch"], start=1, end=2),
+        node("Mul", ["batch", "two"], ["rows"]),
+        node("Concat", ["three", "rows", "two"], ["new"], axis=0),
+        node("Reshape", ["x", "new"], ["y"]),
+    ]
+    weights = {"two": np.array([2]), "three": np.array([3])}
+    path = model_of(nodes, {"x": (3, "n", 4)}, ["y"], 15, tmp_path, **weights)
+    symbol, _, _ = hn.onnx.import_model(path)
+    data = np.random.default_rng(0).normal(size=(3, 5, 4)).astype("float32")
+    (got,) = symbol.eval(x=nd.array(data))
+    np.testing.assert_array_equal(got.asnumpy(), data.reshape(3, 10, 2))
+
+
 def test_models_of_older_operators(tmp_path):
     node = onnx_package.helper.make_node
     nodes = [

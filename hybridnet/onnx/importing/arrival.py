@@ -153,13 +153,17 @@ class Arrival:
             return None
         return float(self.constant(index).reshape(()))
 
-    def vector(self, index: int) -> Sizes:
-        """Returns a known vector of whole numbers, None where one depends on an open size."""
+    def pairs(self, index: int) -> list[tuple[int, int]]:
+        """Returns a vector of whole numbers, for both of the sizes in the place of open ones."""
         value = self._held(index)
         if not isinstance(value, ConstantValue):
             self.fail(f"input {index} must follow from shapes and weights", "simplify the model")
         pairs = zip(value.first.reshape(-1), value.second.reshape(-1), strict=True)
-        return tuple(int(a) if a == b else None for a, b in pairs)
+        return [(int(a), int(b)) for a, b in pairs]
+
+    def vector(self, index: int) -> Sizes:
+        """Returns a known vector of whole numbers, None where one depends on an open size."""
+        return tuple(a if a == b else None for a, b in self.pairs(index))
 
     def numbers(self, index: int, attr: str) -> list[int] | None:
         """Returns whole numbers that older models have as an attribute, and newer as an input."""

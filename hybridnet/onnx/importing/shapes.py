@@ -18,17 +18,16 @@ __all__: list[str] = []
 _FAR: Final = 2**31 - 2
 
 
-def _reshaped(arrival: Arrival, data: Symbol, wanted: Sequence[int | None]) -> Symbol:
-    """Reshapes to sizes, of which those that are None follow from open sizes."""
-    before = arrival.sizes(data)
+def _reshaped(arrival: Arrival, wanted: Sequence[tuple[int, int]]) -> Symbol:
+    """Reshapes to sizes, given for both of the sizes in the place of open ones."""
+    data, types = arrival.symbol(0), arrival.types(0)
+    before = list(zip(types[0].shape, types[1].shape, strict=True))
     codes: list[int] = []
-    for place, size in enumerate(wanted):
-        if size is not None:
-            codes.append(size)
-        elif place < len(before) and before[place] is None and wanted[:place] == before[:place]:
-            codes.append(0)
-        else:
-            codes.append(-1)
+    for place, pair in enumerate(wanted):
+        if pair[0] == pair[1]:
+            codes.append(pair[0])
+        else:  # the size at this place, or whatever is left
+            codes.append(0 if place < len(before) and before[place] == pair else -1)
     if codes.count(-1) > 1:
         arrival.fail("several sizes of its result are left open", "fix all but one of them")
     if not codes:
@@ -38,12 +37,11 @@ def _reshaped(arrival: Arrival, data: Symbol, wanted: Sequence[int | None]) -> S
 
 @arrives("Reshape")
 def _reshape(arrival: Arrival) -> Symbol:
-    wanted = arrival.attrs.get("shape")
-    if wanted is None:
-        wanted = arrival.vector(1)
-    if arrival.attrs.get("allowzero") and 0 in wanted:
+    given = arrival.attrs.get("shape")
+    wanted = arrival.pairs(1) if given is None else [(int(size), int(size)) for size in given]
+    if arrival.attrs.get("allowzero") and (0, 0) in wanted:
         arrival.fail("its result has no elements", "leave it out")
-    return _reshaped(arrival, arrival.symbol(0), tuple(wanted))
+    return _reshaped(arrival, wanted)
 
 
 @arrives("Flatten")
