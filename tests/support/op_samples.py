@@ -145,6 +145,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     "Concat": [sample(_CUBE, _CUBE[:, :2] * 2, dim=1), sample(_X, _Y, dim=-2)],
     "stack": [sample(_X, _Y, axis=-1)],
     "tile": [sample(_X, reps=(2, 1, 2)), sample(_CUBE, reps=(2,))],
+    "_npi_tile": [sample(_X, reps=(2, 1, 2)), sample(_CUBE, reps=(2,))],
     "repeat": [sample(_X, repeats=2), sample(_X, repeats=3, axis=-1)],
     "Pad": [
         sample(_X, mode=mode, pad_width=(0, 1, 2, 1), constant_value=0.5)
