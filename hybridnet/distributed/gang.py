@@ -418,6 +418,17 @@ def _unhook() -> None:
     distributed.global_state.client = None
 
 
+def _forget() -> None:
+    """In a forked child: it is no process of the gang, and says nothing to the others."""
+    if _Process.gang is not None:
+        _Process.gang = None
+        _unhook()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
 def _say_why() -> None:
     if _Process.gang is not None:
         _Process.gang.say_why()
