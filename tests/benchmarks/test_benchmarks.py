@@ -59,7 +59,7 @@ def test_first_weights_and_shapes_fit_the_gluon_block(load: Any, work: str) -> N
     network = load("works.catalog").NETWORKS[work]()
     net = network.block(hn)
     net.initialize()
-    net(hn.nd.array(network.batch()[0]))
+    net(hn.nd.array(network.batches()[0][0]))
     learned = [one for one in net.collect_params().values() if one.grad_req != "null"]
     assert [one.shape for one in learned] == list(network.shapes.values())
 

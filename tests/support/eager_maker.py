@@ -35,7 +35,7 @@ _WIDE = 60.0  # numbers beyond it are squeezed before they are used again
 #: Mistakes of a user; `eager_programs` makes them.
 BAD = [
     "add", "reshape", "axis", "index", "dot", "concat", "assign", "iadd", "dtype", "keyword",
-    "not_recorded", "used_up", "recorded_write", "head_shape", "item", "other_context",
+    "not_recorded", "used_up", "recorded_write", "head_shape", "item",
 ]  # fmt: skip
 
 
