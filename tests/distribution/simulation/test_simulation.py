@@ -8,14 +8,14 @@ from distribution.simulation.planted import BUGS
 from helpers import thorough
 
 #: In how many schedules a planted bug must have been found.
-SOON = 10_000
+SOON = 15_000
 #: Bugs that need a rare schedule -> the seed at which the short form begins to look.
 BEGIN = {
     "what replaced processes say counts": 1_000,
     "a standby is ready before it has everything": 1_600,
     "a round without a worker is not scaled": 3_000,
     "an old copy undoes a newer one": 3_900,
-    "a standby follows a primary that was replaced": 6_800,
+    "a standby follows a primary that was replaced": 14_000,
 }
 
 
