@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from hybridnet import tape
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.ops.core.call import Call, Types
 from hybridnet.ops.core.operator import OpCall, Operator
 from hybridnet.runtime.record import generator, recorder
-from hybridnet.runtime.record.host_task import failed, push_task
+from hybridnet.runtime.record.host_task import failed, in_host_memory, push_task
 from hybridnet.runtime.segments.segment import Value
 
 from ._host import AbstractArray
@@ -116,12 +114,13 @@ def looked_at(call: OpCall, inputs: Sequence[Any], outputs: list[Any]) -> list[A
     count = len(outputs)
 
     def task(*arrays: Any) -> Sequence[Any]:
-        hosts = [np.asarray(array) for array in arrays]
+        hosts = [in_host_memory(array) for array in arrays]
         look(hosts[count:], hosts[:count])
         return arrays[:count]
 
     reads = [x.read() for x in (*outputs, *inputs)]
-    made = push_task(task, reads, tuple(x.type for x in outputs), name=call.name)
+    types = tuple(x.type for x in outputs)
+    made = push_task(task, reads, types, name=call.name, as_they_are=True)
     if recorder.is_naive():
         recorder.wait(made[0])
     return [type(x).from_value(value, x.context) for x, value in zip(outputs, made, strict=True)]

@@ -25,7 +25,14 @@ from . import recorder
 from .failures import fail
 from .waiting import ready_array, settled
 
-__all__ = ["awaited", "awaited_ends", "failed", "push_async_task", "push_task"]
+__all__ = [
+    "awaited",
+    "awaited_ends",
+    "failed",
+    "in_host_memory",
+    "push_async_task",
+    "push_task",
+]
 
 #: The type of what stands for a task's having run.
 _NOTHING: Final = tensor_type((0,), np.dtype(np.bool_))
@@ -91,6 +98,7 @@ def push_task(
     priority: int = 0,
     lane: str = "copy",
     name: str | None = None,
+    as_they_are: bool = False,
 ) -> list[Value]:
     """Pushes ``fn(*arrays) -> arrays`` to the engine.
 
@@ -103,6 +111,8 @@ def push_task(
         priority: higher first among the tasks that are ready.
         lane: the engine's pool that runs it.
         name: for traces and messages.
+        as_they_are: `fn` gets and may return a `HostArray` where JAX has not begun, which is not
+            begun for it then.
 
     Returns:
         The Values it will make. If it fails, they carry its error, which is raised where one of
@@ -114,7 +124,7 @@ def push_task(
     task = _HostTask(reads, types, name, engine.caller_origin(1))
 
     def run() -> None:
-        arrays = task.arrays()
+        arrays = task.arrays(settled if as_they_are else ready_array)
         if arrays is None:
             return
         try:
@@ -168,7 +178,7 @@ def push_async_task(
             complete()
             return
         try:
-            fn(done, *map(_in_host_memory, arrays))
+            fn(done, *map(in_host_memory, arrays))
         except Exception as error:
             done(error)
 
@@ -249,5 +259,6 @@ class _HostTask:
             raise caught
 
 
-def _in_host_memory(array: Any) -> np.ndarray[Any, Any]:
+def in_host_memory(array: Any) -> np.ndarray[Any, Any]:
+    """Returns an array of JAX, or a `HostArray`, as one of NumPy."""
     return array.numpy if isinstance(array, HostArray) else np.asarray(array)
