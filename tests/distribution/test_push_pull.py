@@ -136,6 +136,8 @@ def test_what_does_not_fit_is_refused_at_the_call(run):
 
 
 def test_statistics_count(run):
+    initialized(run.both, "counted", np.zeros(3, np.float32))
+    each(run.both, lambda store, done: store.push("counted", np.ones(3, np.float32), done=done))
     found = run.both[0].statistics()
     assert found["parts_pushed"] > 0
     assert found["refused"] == 0

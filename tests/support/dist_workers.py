@@ -94,12 +94,14 @@ def count(store: RemoteStore, rounds: int) -> dict[str, object]:
 
 def main() -> int:
     what, *rest = sys.argv[1:]
-    store = RemoteStore(Cluster.from_environment())
+    store = None
     try:
+        store = RemoteStore(Cluster.from_environment())
         found = {"sync": sync, "count": count}[what](store, *map(int, rest))
     except Exception as error:
         print(json.dumps({"error": type(error).__name__, "sentence": str(error)}), flush=True)
-        store.close(barrier=False, timeout=1.0)
+        if store is not None:
+            store.close(barrier=False, timeout=1.0)
         return 1
     store.close()
     print(json.dumps(found), flush=True)
