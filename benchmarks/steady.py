@@ -1,7 +1,7 @@
 """A training loop step by step: how long until it is as fast as it gets, and whether it stays so.
 
     python benchmarks/steady.py --mxnet-python PYTHON    # that has mxnet==1.9.1 numpy==1.23.5
-    python benchmarks/steady.py --works lenet --busy 2   # beside two processes that count
+    python benchmarks/steady.py --works lenet --load "2 busy processes"    # as busy.py has them
 
 Eager gluon loops on batches in turn whose losses are read at each step, the same lines for both
 libraries, each in a process of its own: hybridnet with an empty cache folder, then with the folder
@@ -20,16 +20,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 
+from busy import IDLE, LOADS, load
 from works.lenet import LeNet
 from works.resnet import ResNet18
 from works.training import Network, gluon_step
 
 WORKS: dict[str, type[Network]] = {"lenet": LeNet, "resnet18": ResNet18}
-_COUNT = "while True: pass"
 
 
 def run(python: str, library: str, work: str, steps: int, folder: str) -> list[float]:
@@ -57,24 +55,12 @@ def loop(library: str, work: str, steps: int) -> list[float]:
     return [after - before for before, after in pairwise(times)]
 
 
-@contextmanager
-def beside(processes: int) -> Iterator[None]:
-    """So many processes that count."""
-    started = [subprocess.Popen([sys.executable, "-c", _COUNT]) for _ in range(processes)]
-    try:
-        yield
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-
-
 def main() -> None:
     """Runs the loops, and prints a row for each."""
     parser = argparse.ArgumentParser(description="Training loops, step by step.")
     parser.add_argument("--works", nargs="+", choices=WORKS, default=list(WORKS))
     parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--busy", type=int, default=0, help="processes that count beside the loop")
+    parser.add_argument("--load", default=IDLE, choices=LOADS, help="beside the loop, see busy.py")
     parser.add_argument("--mxnet-python", help="an interpreter that has MXNet")
     parser.add_argument("--all", action="store_true", help="print the milliseconds of each step")
     parser.add_argument("--child", help=argparse.SUPPRESS)
@@ -85,7 +71,7 @@ def main() -> None:
     print("| work | library | first | slowest of 4 to 20 | median from 20 on | 95th / median |")
     print("| --- | --- | --- | --- | --- | --- |")
     for work in arguments.works:
-        with tempfile.TemporaryDirectory() as folder, beside(arguments.busy):
+        with tempfile.TemporaryDirectory() as folder, load(arguments.load):
             contestants = [
                 ("hybridnet", sys.executable, "hybridnet"),
                 ("hybridnet, second process", sys.executable, "hybridnet"),

@@ -50,12 +50,12 @@ class Updates(ABC):
     is its arguments, and an object has no state of its own that changes.
     """
 
-    @abstractmethod
     def states(self, part: PartOf) -> Sequence[tuple[tuple[int, ...], np.dtype[Any]]]:
-        """Returns shape and dtype of each state array of a part; () if it needs none.
+        """Returns shape and dtype of each state array of a part; by default it needs none.
 
         Of a row-sparse table, the first axis of each state must be the rows of the part.
         """
+        return ()
 
     def begin(self, part: PartOf, value: Array, states: Sequence[Array]) -> None:  # noqa: B027
         """Fills the states of a part that has just got them; they are zeros. By default, nothing.
@@ -96,10 +96,6 @@ class Assign(Updates):
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         _only(parameters, "assign")
 
-    def states(self, part: PartOf) -> Sequence[tuple[tuple[int, ...], np.dtype[Any]]]:
-        """None."""
-        return ()
-
     def update(
         self,
         part: PartOf,
@@ -120,10 +116,6 @@ class Sum(Updates):
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         _only(parameters, "sum", "rescale_grad")
         self._scale = float(parameters.get("rescale_grad", 1.0))
-
-    def states(self, part: PartOf) -> Sequence[tuple[tuple[int, ...], np.dtype[Any]]]:
-        """None."""
-        return ()
 
     def update(
         self,

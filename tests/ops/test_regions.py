@@ -120,3 +120,15 @@ def test_turned_regions_are_pixels_again_without_a_turn():
     np.testing.assert_allclose(made.asnumpy()[0, 0], [[2.5, 3.5], [6.5, 7.5]])
     with pytest.raises(ShapeError, match=r"\(regions, 6\)"):
         nd.contrib.RROIAlign(data, nd.zeros((1, 5)), pooled_size=2, spatial_scale=1.0)
+
+
+@pytest.mark.parametrize("half", [2e6, 1e30, np.inf])
+def test_a_region_that_dwarfs_its_map_has_next_to_nothing_of_it(half):
+    """Its average is the sum of the map over all that the region covers, which is nothing."""
+    data = nd.ones((1, 1, 4, 4)) * 5
+    straight = nd.array([[0, 2 - half, 2 - half, 2 + half, 2 + half]])
+    turned = nd.array([[0, 2, 2, 2 * half, 2 * half, 30]])
+    made = nd.contrib.ROIAlign(data, straight, pooled_size=(1, 1), spatial_scale=1.0)
+    np.testing.assert_allclose(made.asnumpy(), np.zeros((1, 1, 1, 1)), atol=1e-9)
+    made = nd.contrib.RROIAlign(data, turned, pooled_size=(1, 1), spatial_scale=1.0)
+    np.testing.assert_allclose(made.asnumpy(), np.zeros((1, 1, 1, 1)), atol=1e-9)

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from hybridnet.base.attrs import Shape
 from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.host.namespace import at, jnp, lax
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.call import Backward
 from ..core.checks import wide
 from ..core.registry import get, operator
+from ._samples import averages, counted, spread_back
 from .roi import grid_of, require_regions
 
 __all__: list[str] = []
-
-
-# Of a part of a region along an axis, on maps that have fewer pixels.
-_MOST_SAMPLES: Final = 256
-# A part of so many pixels, or of infinitely many, has its samples outside of any map.
-_ENDLESS: Final = 2.0**20
 
 
 class _Regions(NamedTuple):
@@ -54,12 +50,7 @@ def _regions(
     for low, high, count, size in zip(start, stop, pooled, data[2:], strict=True):
         length = high - low if aligned else jnp.maximum(high - low, 1)
         part.append(length / count)
-        wanted = jnp.maximum(jnp.ceil(length / count), 0)
-        # A part much larger than the map is no region of it: infinite ones had no end.
-        most = max(2 * size, _MOST_SAMPLES)
-        adaptive = jnp.where(wanted < most, wanted, jnp.where(wanted < _ENDLESS, most, 1))
-        adaptive = adaptive.astype("int32")
-        samples.append(jnp.full(len(rois), ratio, "int32") if ratio > 0 else adaptive)
+        samples.append(counted(length, count, size, ratio))
     number = image.astype("int32")
     there = (number >= 0) & (number < data[0])
     return _Regions(number, there, start, (part[0], part[1]), (samples[0], samples[1]))
@@ -85,14 +76,12 @@ def _on_axis(regions: _Regions, axis: int, count: int, sample: Any, size: int) -
 def _each_sample(
     regions: _Regions, pooled: tuple[int, int], size: tuple[int, int], visit: Any, state: Any
 ) -> Any:
-    """Visits the pixels around the samples of all parts at once, one after the other.
+    """Visits the pixels around the samples of all parts at once, one neighbor after the other.
 
     Args:
         pooled: rows and columns of parts.
         size: height and width of the feature map.
-        visit: (state, pixels, weights) -> state, where pixels are rows of the feature map as
-            (images * height * width, channels), and weights what they count for: one of the four
-            neighbors of a sample, both (regions, rows, columns).
+        visit: see `Visits`, like `state`.
         state: at the start.
     """
     height, width = size
@@ -179,7 +168,6 @@ def roi_align(
         parts with `position_sensitive`.
     """
     dtype, pooled = wide(data.dtype), grid_of(pooled_size)
-    _, channels, height, width = data.shape
     places = rois.astype(dtype)
     if not data.size or not rois.size:  # there is nothing to sample, or for nothing
         (made,) = _align_type(
@@ -187,17 +175,8 @@ def roi_align(
         )
         return jnp.zeros(made.shape, data.dtype)
     regions = _regions(places, data.shape, pooled, spatial_scale, sample_ratio, aligned)
-    # Channels last, so that a pixel is one run of memory.
-    pixels = jnp.moveaxis(data, 1, 3).reshape(-1, channels).astype(dtype)
-    total = _each_sample(
-        regions,
-        pooled,
-        (height, width),
-        lambda total, pixel, weight: (
-            total + jnp.take(pixels, pixel, axis=0, mode="clip") * weight[..., None]
-        ),
-        jnp.zeros((rois.shape[0], *pooled, channels), dtype),
-    )
+    visits = partial(_each_sample, regions, pooled, data.shape[2:])
+    total = averages(data, visits, (rois.shape[0], *pooled))
     if position_sensitive:
         parted = total.reshape(*total.shape[:3], -1, *pooled)
         return jnp.einsum("rijcij->rcij", parted).astype(data.dtype)
@@ -239,7 +218,7 @@ def backward_roi_align(
         aligned: see there.
     """
     dtype, pooled = wide(data.dtype), grid_of(pooled_size)
-    batch, channels, height, width = data.shape
+    channels = data.shape[1]
     places = rois.astype(dtype)
     if not data.size or not rois.size:
         return jnp.zeros(data.shape, data.dtype)
@@ -251,14 +230,5 @@ def backward_roi_align(
             * jnp.eye(pooled[1], dtype=dtype)[:, None, None, :]
         )
         spread = (spread[..., None, None] * own).reshape(*spread.shape[:3], channels)
-    total = _each_sample(
-        regions,
-        pooled,
-        (height, width),
-        lambda total, pixel, weight: at(total)[pixel].add(
-            spread * weight[..., None], mode="promise_in_bounds"
-        ),
-        jnp.zeros((batch * height * width, channels), dtype),
-    )
-    shaped = total.reshape(batch, height, width, channels)
-    return jnp.moveaxis(shaped, 3, 1).astype(data.dtype)
+    visits = partial(_each_sample, regions, pooled, data.shape[2:])
+    return spread_back(spread, visits, data)

@@ -7,25 +7,24 @@ Ma et al., "Arbitrary-Oriented Scene Text Detection via Rotation Proposals", 201
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hybridnet.base.attrs import Shape
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.host.namespace import at, jnp, lax
+from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.call import Backward
 from ..core.checks import require_one_dtype, wide
 from ..core.registry import get, operator
+from ._samples import averages, counted, spread_back
 from .resize import require_images
 from .roi import grid_of
 
 __all__: list[str] = []
-
-# Of a part of a region along an axis, on maps that have fewer pixels.
-_MOST_SAMPLES: Final = 256
 
 
 class _Turned(NamedTuple):
@@ -48,13 +47,10 @@ def _regions(
 ) -> _Turned:
     image, x, y, width, height, angle = rois.T
     size = (jnp.maximum(height * scale, 1), jnp.maximum(width * scale, 1))
-    samples = []
-    for length, count, pixels in zip(size, pooled, data[2:], strict=True):
-        wanted = jnp.ceil(length / count)
-        # A part much larger than the map is no region of it: infinite ones had no end.
-        most = max(2 * pixels, _MOST_SAMPLES)
-        adaptive = jnp.where(wanted < most, wanted, most).astype("int32")
-        samples.append(jnp.full(len(rois), ratio, "int32") if ratio > 0 else adaptive)
+    samples = [
+        counted(length, count, pixels, ratio)
+        for length, count, pixels in zip(size, pooled, data[2:], strict=True)
+    ]
     number, radians = image.astype("int32"), angle * (np.pi / 180)
     return _Turned(
         number,
@@ -90,14 +86,12 @@ def _each_sample(
     visit: Callable[[Any, Any, Any], Any],
     state: Any,
 ) -> Any:
-    """Visits the pixels around the samples of all parts at once, one after the other.
+    """Visits the pixels around the samples of all parts at once, one neighbor after the other.
 
     Args:
         pooled: rows and columns of parts.
         size: height and width of the feature map.
-        visit: (state, pixels, weights) -> state, where pixels are rows of the feature map as
-            (images * height * width, channels), and weights what they count for: one of the four
-            neighbors of a sample, both (regions, rows, columns).
+        visit: see `Visits`, like `state`.
         state: at the start.
     """
     height, width = size
@@ -175,21 +169,11 @@ def rroi_align(
         (regions, channels, rows, columns).
     """
     dtype, pooled = wide(data.dtype), grid_of(pooled_size)
-    _, channels, height, width = data.shape
     if not data.size or not rois.size:  # there is nothing to sample, or for nothing
-        return jnp.zeros((rois.shape[0], channels, *pooled), data.dtype)
+        return jnp.zeros((rois.shape[0], data.shape[1], *pooled), data.dtype)
     regions = _regions(rois.astype(dtype), data.shape, pooled, spatial_scale, sampling_ratio)
-    # Channels last, so that a pixel is one run of memory.
-    pixels = jnp.moveaxis(data, 1, 3).reshape(-1, channels).astype(dtype)
-    total = _each_sample(
-        regions,
-        pooled,
-        (height, width),
-        lambda total, pixel, weight: (
-            total + jnp.take(pixels, pixel, axis=0, mode="clip") * weight[..., None]
-        ),
-        jnp.zeros((rois.shape[0], *pooled, channels), dtype),
-    )
+    visits = partial(_each_sample, regions, pooled, data.shape[2:])
+    total = averages(data, visits, (rois.shape[0], *pooled))
     return jnp.moveaxis(total, 3, 1).astype(data.dtype)
 
 
@@ -224,19 +208,8 @@ def backward_rroi_align(
         sampling_ratio: see there.
     """
     dtype, pooled = wide(data.dtype), grid_of(pooled_size)
-    batch, channels, height, width = data.shape
     if not data.size or not rois.size:
         return jnp.zeros(data.shape, data.dtype)
     regions = _regions(rois.astype(dtype), data.shape, pooled, spatial_scale, sampling_ratio)
-    spread = jnp.moveaxis(grad.astype(dtype), 1, 3)
-    total = _each_sample(
-        regions,
-        pooled,
-        (height, width),
-        lambda total, pixel, weight: at(total)[pixel].add(
-            spread * weight[..., None], mode="promise_in_bounds"
-        ),
-        jnp.zeros((batch * height * width, channels), dtype),
-    )
-    shaped = total.reshape(batch, height, width, channels)
-    return jnp.moveaxis(shaped, 3, 1).astype(data.dtype)
+    visits = partial(_each_sample, regions, pooled, data.shape[2:])
+    return spread_back(jnp.moveaxis(grad.astype(dtype), 1, 3), visits, data)
