@@ -45,8 +45,8 @@ WORKERS = 2
 def work_ours() -> None:
     import numpy as np
 
-    from hybridnet.kvstore.completion import Completion
-    from hybridnet.kvstore.remote_store import RemoteStore
+    from hybridnet.kvstore.drivers.completion import Completion
+    from hybridnet.kvstore.drivers.remote_store import RemoteStore
 
     store = RemoteStore(Cluster.from_environment())
     store.configure("assign", {})

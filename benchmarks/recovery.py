@@ -30,10 +30,10 @@ from pathlib import Path
 import numpy as np
 
 from hybridnet.kvstore.cluster import Cluster
-from hybridnet.kvstore.completion import Completion
-from hybridnet.kvstore.remote_store import RemoteStore
-from hybridnet.kvstore.scheduler_driver import Reporter
-from hybridnet.kvstore.updates import PartOf, Sgd
+from hybridnet.kvstore.drivers.completion import Completion
+from hybridnet.kvstore.drivers.remote_store import RemoteStore
+from hybridnet.kvstore.drivers.scheduler_driver import Reporter
+from hybridnet.kvstore.storage.updates import PartOf, Sgd
 
 FLOATS, WORKERS = 1_000_000, 2
 SETTINGS = {"learning_rate": 0.01, "momentum": 0.9}

@@ -5,8 +5,8 @@ DMLC_PS_ROOT_URI and so on. The process ends when the scheduler says Stop, with 
 0; when it must not go on, with 3 and a sentence on stderr.
 
 `--import MODULE` (and HYBRIDNET_DIST_IMPORT, names with commas between them) imports modules that
-register optimizers with `hybridnet.kvstore.updates.register_updates`. They are imported when the
-first optimizer is asked for that is not known, so that a server without one loads no JAX.
+register optimizers with `hybridnet.kvstore.storage.updates.register_updates`. They are imported
+when the first optimizer is asked for that is not known, so that a server without one loads no JAX.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from types import FrameType
 from typing import Final
 
 from hybridnet.kvstore.cluster import Cluster
-from hybridnet.kvstore.driver import Driver
+from hybridnet.kvstore.drivers.driver import Driver
+from hybridnet.kvstore.drivers.scheduler_driver import SchedulerDriver
+from hybridnet.kvstore.drivers.server_driver import server_driver
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.protocol.words import SCHEDULER
-from hybridnet.kvstore.scheduler_driver import SchedulerDriver
-from hybridnet.kvstore.server_driver import server_driver
-from hybridnet.kvstore.zmq_transport import ZmqTransport
+from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
 
 __all__ = ["FAILED", "main", "serve"]
 

@@ -12,7 +12,7 @@ from typing import Final, final
 from hybridnet.base.errors import MXNetError
 from hybridnet.kvstore import Kind
 from hybridnet.kvstore.cluster import Cluster
-from hybridnet.kvstore.remote_store import RemoteStore
+from hybridnet.kvstore.drivers.remote_store import RemoteStore
 
 from .failures import translated
 

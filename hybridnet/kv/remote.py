@@ -25,7 +25,7 @@ from hybridnet.base.dtype import BFLOAT16
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.kvstore import Init, Key, Kind, Pull, Push, StoreState
-from hybridnet.kvstore.remote_store import Completion, Done, RemoteStore
+from hybridnet.kvstore.drivers.remote_store import Completion, Done, RemoteStore
 from hybridnet.ndarray import NDArray, zeros
 from hybridnet.ndarray.copies import aligned
 from hybridnet.ndarray.sparse import RowSparseNDArray

@@ -24,7 +24,7 @@ import numpy as np
 from hybridnet import random
 from hybridnet.base.context import cpu
 from hybridnet.kvstore import KVStoreError
-from hybridnet.kvstore.updates import Array, PartOf, Updates, register_updates
+from hybridnet.kvstore.storage.updates import Array, PartOf, Updates, register_updates
 from hybridnet.ndarray import NDArray, array
 from hybridnet.optimizer import Optimizer, optimizer_from_json
 

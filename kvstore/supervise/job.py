@@ -13,7 +13,7 @@ from hybridnet.kvstore.run_token import TOKEN
 
 __all__ = ["FRONT_END", "Job", "ProcessPlan", "become_server", "serving_command"]
 
-#: The module that servers import for hybridnet's optimizers; see `hybridnet.kvstore.updates`.
+#: The module that servers import for hybridnet's optimizers; see `kvstore/storage/updates.py`.
 FRONT_END: Final = "hybridnet.kv.server_updates"
 _SERVE: Final = "hybridnet.kvstore.serve"
 #: What serving processes are told: they compute little, and leave the accelerators to workers.

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from hybridnet.kvstore.cluster import Cluster
-from hybridnet.kvstore.scheduler_driver import Reporter
+from hybridnet.kvstore.drivers.scheduler_driver import Reporter
 from hybridnet.kvstore.supervise.policy import Ended, reason
 
 __all__ = ["reporting"]

@@ -13,10 +13,10 @@ from dist_run import started
 from helpers import thorough
 
 from hybridnet.kvstore import KVStoreError
-from hybridnet.kvstore.plans import split_address
-from hybridnet.kvstore.remote_store import RemoteStore
+from hybridnet.kvstore.drivers.plans import split_address
+from hybridnet.kvstore.drivers.remote_store import RemoteStore
 from hybridnet.kvstore.run_token import RunToken
-from hybridnet.kvstore.zmq_transport import ZmqTransport
+from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
 
 
 def server_address(store):
@@ -114,7 +114,7 @@ def test_without_pyzmq_the_cure_is_named(tmp_path):
     (tmp_path / "zmq.py").write_text("raise ImportError('no')")
     script = """
         from hybridnet.kvstore.cluster import Cluster
-        from hybridnet.kvstore.remote_store import RemoteStore
+        from hybridnet.kvstore.drivers.remote_store import RemoteStore
         try:
             RemoteStore(Cluster(port=1))
         except ImportError as error:

@@ -17,7 +17,7 @@ import pytest
 from dist_run import started
 from helpers import thorough
 
-from hybridnet.kvstore.completion import Completion
+from hybridnet.kvstore.drivers.completion import Completion
 from hybridnet.kvstore.errors import DeadNodeError
 
 #: The larger key is on both servers, in several parts.

@@ -7,7 +7,7 @@ import pytest
 from dist_run import started
 
 from hybridnet.kvstore import KVStoreError
-from hybridnet.kvstore.completion import Completion
+from hybridnet.kvstore.drivers.completion import Completion
 
 
 def each(stores, act):

@@ -9,7 +9,7 @@ import hybridnet as hn
 from hybridnet import nd, optimizer
 from hybridnet.kv.server_updates import PREFIX
 from hybridnet.kvstore import KVStoreError
-from hybridnet.kvstore.updates import PartOf, find_updates
+from hybridnet.kvstore.storage.updates import PartOf, find_updates
 from hybridnet.lr_scheduler import FactorScheduler
 from hybridnet.optimizer import Optimizer, optimizer_to_json
 

@@ -6,9 +6,9 @@ import pytest
 from hybridnet.kvstore import KVStoreError
 from hybridnet.kvstore.mapped_file import MappedFile, make_folder
 from hybridnet.kvstore.protocol.words import KeySpec, Part, PartRecord
-from hybridnet.kvstore.slots import Slots, TornFileError
-from hybridnet.kvstore.stored_parts import PartStore, open_parts
-from hybridnet.kvstore.updates import Assign, Sgd, Sum, Updates
+from hybridnet.kvstore.storage.slots import Slots, TornFileError
+from hybridnet.kvstore.storage.stored_parts import PartStore, open_parts
+from hybridnet.kvstore.storage.updates import Assign, Sgd, Sum, Updates
 
 FLOAT = np.dtype(np.float32)
 SPEC = KeySpec(10, 0, 4, "float32", (2, 5))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hybridnet.kvstore.sums import DenseSum, RowSum
+from hybridnet.kvstore.storage.sums import DenseSum, RowSum
 
 
 def test_dense_sums_are_those_of_the_order():

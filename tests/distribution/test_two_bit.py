@@ -5,7 +5,7 @@ import pytest
 from places import ORACLE
 
 from hybridnet.kvstore import KVStoreError
-from hybridnet.kvstore.two_bit import compressed_size, dequantize, quantize
+from hybridnet.kvstore.storage.two_bit import compressed_size, dequantize, quantize
 
 ANSWERS = np.load(ORACLE / "two_bit.npz")
 NAMES = sorted({name.split("/")[0] for name in ANSWERS.files})

@@ -12,10 +12,10 @@ from helpers import thorough
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybridnet.kvstore import wire
-from hybridnet.kvstore.json_words import check_depth, read_word, write_word
 from hybridnet.kvstore.protocol import words as w
-from hybridnet.kvstore.wire import Payload, WireError, decode, encode, split
+from hybridnet.kvstore.transport import wire
+from hybridnet.kvstore.transport.json_words import check_depth, read_word, write_word
+from hybridnet.kvstore.transport.wire import Payload, WireError, decode, encode, split
 
 MESSAGES = typing.get_args(w.Message)
 #: Fields that are in the header, and so have fewer bits or no sign.

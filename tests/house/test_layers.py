@@ -123,7 +123,21 @@ INSIDE = {
         ".": ("sampler", "threads", "workers"),
     },
     "gluon/data/vision": {"transforms": (), ".": ("transforms",)},
-    "kvstore": {"protocol": (), "supervise": (".",), ".": ("protocol",)},
+    "kvstore": {
+        # What all of it speaks of, and the settings and the secret that come with the process.
+        "errors": (),
+        "messages": (),
+        "mapped_file": ("errors",),
+        "run_token": ("errors",),
+        "cluster": ("errors", "run_token"),
+        "protocol": (),
+        "transport": ("protocol", "cluster", "mapped_file"),
+        "storage": ("messages", "transport"),
+        "drivers": ("storage",),
+        "supervise": ("drivers",),
+        ".": ("drivers",),
+    },
+    "kvstore/protocol": {"words": (), ".": ("words",)},
     "ndarray": {"sparse": (".",), ".": ()},
     "onnx": {
         "draft": (),
@@ -258,9 +272,9 @@ LATE = {
     "hybridnet/runtime/programs/compiling.py: jax._src.stages": "private to JAX; may be missing",
     "hybridnet/runtime/programs/compiling.py: jax._src.interpreters.pxla": "private to JAX",
     "hybridnet/test_utils/distributions.py: scipy.special.chdtrc": "may be missing; one check",
-    "kvstore/zmq_library.py: zmq": "an extra",
-    "kvstore/zmq_library.py: zmq.utils.monitor": "an extra",
-    "kvstore/zmq_library.py: zmq.utils.z85": "an extra",
+    "kvstore/transport/zmq_library.py: zmq": "an extra",
+    "kvstore/transport/zmq_library.py: zmq.utils.monitor": "an extra",
+    "kvstore/transport/zmq_library.py: zmq.utils.z85": "an extra",
     "hybridnet/tracing/autograph/calls.py: hybridnet.tracing.autograph.transpile": (
         "brings in the library that converts"
     ),

@@ -22,9 +22,9 @@ from typing import Any
 from places import ROOT
 
 from hybridnet.kvstore.cluster import Cluster
-from hybridnet.kvstore.remote_store import RemoteStore
+from hybridnet.kvstore.drivers.remote_store import RemoteStore
+from hybridnet.kvstore.drivers.scheduler_driver import Reporter
 from hybridnet.kvstore.run_token import RunToken
-from hybridnet.kvstore.scheduler_driver import Reporter
 
 __all__ = ["Run", "free_port", "started"]
 

@@ -16,9 +16,9 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.kvstore.json_words import WireError
 from hybridnet.kvstore.mapped_file import MappedFile
 from hybridnet.kvstore.protocol.words import PartId, Peer
+from hybridnet.kvstore.transport.json_words import WireError
 
 __all__ = ["LEAST", "FileCache", "OutLane", "Span", "lane_path", "server_folder", "value_path"]
 

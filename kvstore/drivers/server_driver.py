@@ -13,12 +13,10 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet.kvstore.cluster import Cluster
-from hybridnet.kvstore.driver import Driver
+from hybridnet.kvstore.drivers.driver import Driver
+from hybridnet.kvstore.drivers.plans import identity_of, memory_id, plan_of, split_address
 from hybridnet.kvstore.errors import KVStoreError
-from hybridnet.kvstore.json_words import read_word, write_word
 from hybridnet.kvstore.mapped_file import make_folder
-from hybridnet.kvstore.mapped_lane import LEAST, Span, server_folder
-from hybridnet.kvstore.plans import identity_of, memory_id, plan_of, split_address
 from hybridnet.kvstore.protocol.server import ServerMachine
 from hybridnet.kvstore.protocol.words import (
     Adopt,
@@ -44,11 +42,13 @@ from hybridnet.kvstore.protocol.words import (
     ServerMemory,
     StoreSettings,
 )
-from hybridnet.kvstore.pushed import Given, PartChecks
-from hybridnet.kvstore.stored_parts import PartStore, open_parts
-from hybridnet.kvstore.transport import Transport
-from hybridnet.kvstore.updates import Array, Assign, Updates, find_updates
-from hybridnet.kvstore.wire import Buffer, Payload, WireError
+from hybridnet.kvstore.storage.pushed import Given, PartChecks
+from hybridnet.kvstore.storage.stored_parts import PartStore, open_parts
+from hybridnet.kvstore.storage.updates import Array, Assign, Updates, find_updates
+from hybridnet.kvstore.transport.interface import Transport
+from hybridnet.kvstore.transport.json_words import read_word, write_word
+from hybridnet.kvstore.transport.mapped_lane import LEAST, Span, server_folder
+from hybridnet.kvstore.transport.wire import Buffer, Payload, WireError
 
 __all__ = ["ServerDriver", "server_driver"]
 

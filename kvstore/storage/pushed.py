@@ -14,7 +14,6 @@ from typing import Any, Final, TypeVar, final
 
 import numpy as np
 
-from hybridnet.kvstore.mapped_lane import FileCache, Span, lane_path
 from hybridnet.kvstore.protocol.words import (
     Copy,
     InitPart,
@@ -25,10 +24,11 @@ from hybridnet.kvstore.protocol.words import (
     PullPart,
     PushPart,
 )
-from hybridnet.kvstore.slots import ArrayLayout
-from hybridnet.kvstore.two_bit import compressed_size, dequantize
-from hybridnet.kvstore.updates import Array
-from hybridnet.kvstore.wire import LARGEST_FRAME, Payload, WireError
+from hybridnet.kvstore.storage.slots import ArrayLayout
+from hybridnet.kvstore.storage.two_bit import compressed_size, dequantize
+from hybridnet.kvstore.storage.updates import Array
+from hybridnet.kvstore.transport.mapped_lane import FileCache, Span, lane_path
+from hybridnet.kvstore.transport.wire import LARGEST_FRAME, Payload, WireError
 
 __all__ = ["DTYPES", "Given", "PartChecks", "Rows", "shape_of"]
 

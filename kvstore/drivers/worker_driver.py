@@ -9,17 +9,9 @@ from typing import Any, final
 import numpy as np
 
 from hybridnet.kvstore.cluster import Cluster
-from hybridnet.kvstore.driver import Driver
+from hybridnet.kvstore.drivers.driver import Driver
+from hybridnet.kvstore.drivers.plans import identity_of, memory_id, plan_of, split_address
 from hybridnet.kvstore.errors import DeadNodeError, KVStoreError
-from hybridnet.kvstore.mapped_lane import (
-    LEAST,
-    FileCache,
-    OutLane,
-    Span,
-    server_folder,
-    value_path,
-)
-from hybridnet.kvstore.plans import identity_of, memory_id, plan_of, split_address
 from hybridnet.kvstore.protocol.words import (
     Applied,
     Arrived,
@@ -39,10 +31,18 @@ from hybridnet.kvstore.protocol.words import (
     View,
 )
 from hybridnet.kvstore.protocol.worker import WorkerMachine
-from hybridnet.kvstore.transport import Transport
-from hybridnet.kvstore.two_bit import quantize
-from hybridnet.kvstore.updates import Array
-from hybridnet.kvstore.wire import Buffer, Payload, WireError
+from hybridnet.kvstore.storage.two_bit import quantize
+from hybridnet.kvstore.storage.updates import Array
+from hybridnet.kvstore.transport.interface import Transport
+from hybridnet.kvstore.transport.mapped_lane import (
+    LEAST,
+    FileCache,
+    OutLane,
+    Span,
+    server_folder,
+    value_path,
+)
+from hybridnet.kvstore.transport.wire import Buffer, Payload, WireError
 
 __all__ = ["Callback", "Outgoing", "Waiting", "WorkerDriver"]
 

@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from hybridnet.kvstore.json_words import WireError, read_word, write_word
 from hybridnet.kvstore.protocol import words as w
+from hybridnet.kvstore.transport.json_words import WireError, read_word, write_word
 
 __all__ = [
     "LARGEST_FRAME",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, final
 
 from hybridnet.kvstore.cluster import Cluster
-from hybridnet.kvstore.driver import Driver
-from hybridnet.kvstore.plans import identity_of, plan_of
+from hybridnet.kvstore.drivers.driver import Driver
+from hybridnet.kvstore.drivers.plans import identity_of, plan_of
 from hybridnet.kvstore.protocol.scheduler import SchedulerMachine
 from hybridnet.kvstore.protocol.words import SCHEDULER, Gone, Message, Peer, Role, Stop
-from hybridnet.kvstore.transport import Transport
-from hybridnet.kvstore.wire import encode
-from hybridnet.kvstore.zmq_transport import ZmqTransport
+from hybridnet.kvstore.transport.interface import Transport
+from hybridnet.kvstore.transport.wire import encode
+from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
 
 __all__ = ["Reporter", "SchedulerDriver"]
 

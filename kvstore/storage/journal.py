@@ -19,7 +19,7 @@ import numpy as np
 
 from hybridnet.kvstore.mapped_file import MappedFile
 from hybridnet.kvstore.protocol.words import PartRecord
-from hybridnet.kvstore.records import body_size, pack_body, unpack_body
+from hybridnet.kvstore.storage.records import body_size, pack_body, unpack_body
 
 __all__ = ["Journal", "JournalEntry"]
 

@@ -14,12 +14,12 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet.kvstore.errors import KVStoreError
-from hybridnet.kvstore.journal import Journal, JournalEntry
 from hybridnet.kvstore.protocol.words import KeySpec, Name, Part, PartRecord, StoredPart
-from hybridnet.kvstore.pushed import shape_of
-from hybridnet.kvstore.slots import ArrayLayout, Slots
-from hybridnet.kvstore.sums import DenseSum, RowSum
-from hybridnet.kvstore.updates import Array, PartOf, Updates
+from hybridnet.kvstore.storage.journal import Journal, JournalEntry
+from hybridnet.kvstore.storage.pushed import shape_of
+from hybridnet.kvstore.storage.slots import ArrayLayout, Slots
+from hybridnet.kvstore.storage.sums import DenseSum, RowSum
+from hybridnet.kvstore.storage.updates import Array, PartOf, Updates
 
 __all__ = ["PartStore", "open_parts"]
 

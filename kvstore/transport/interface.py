@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hybridnet.kvstore.protocol.words import Peer
-from hybridnet.kvstore.wire import Buffer
+from hybridnet.kvstore.transport.wire import Buffer
 
 __all__ = ["Connected", "Disconnected", "Heard", "Rejected", "Report", "Transport"]
 

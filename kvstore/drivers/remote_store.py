@@ -29,10 +29,11 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet.kvstore.cluster import Cluster
-from hybridnet.kvstore.completion import Completion
+from hybridnet.kvstore.drivers.completion import Completion
+from hybridnet.kvstore.drivers.plans import plan_of
+from hybridnet.kvstore.drivers.worker_driver import Callback, Outgoing, Waiting, WorkerDriver
 from hybridnet.kvstore.errors import DeadNodeError, KVStoreError
 from hybridnet.kvstore.messages import Key
-from hybridnet.kvstore.plans import plan_of
 from hybridnet.kvstore.protocol.parts import parts_of
 from hybridnet.kvstore.protocol.words import (
     SCHEDULER,
@@ -47,11 +48,10 @@ from hybridnet.kvstore.protocol.words import (
     KeySpec,
     StoreSettings,
 )
-from hybridnet.kvstore.pushed import DTYPES
-from hybridnet.kvstore.transport import Transport
-from hybridnet.kvstore.updates import Array
-from hybridnet.kvstore.worker_driver import Callback, Outgoing, Waiting, WorkerDriver
-from hybridnet.kvstore.zmq_transport import ZmqTransport
+from hybridnet.kvstore.storage.pushed import DTYPES
+from hybridnet.kvstore.storage.updates import Array
+from hybridnet.kvstore.transport.interface import Transport
+from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
 
 __all__ = ["Completion", "Done", "RemoteStore"]
 
@@ -255,7 +255,7 @@ class RemoteStore:
         """Tells all servers what to do with gradients. Rank 0's counts; of others it is ignored.
 
         Args:
-            optimizer: a name in `hybridnet.kvstore.updates`: "assign" (as MXNet without an
+            optimizer: a name in `hybridnet.kvstore.storage.updates`: "assign" (as MXNet without an
                 optimizer), "sum", or one that a module of the servers registers.
             parameters: JSON: numbers, strings, lists, dicts, None.
             consistency: "sync" or "async".

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any, Final
 
-from hybridnet.kvstore.plans import split_address
+from hybridnet.kvstore.drivers.plans import split_address
 from hybridnet.kvstore.protocol.machine import Machine
 from hybridnet.kvstore.protocol.words import (
     SCHEDULER,
@@ -40,8 +40,15 @@ from hybridnet.kvstore.protocol.words import (
     Wake,
     Welcome,
 )
-from hybridnet.kvstore.transport import Connected, Disconnected, Heard, Rejected, Report, Transport
-from hybridnet.kvstore.wire import Buffer, Payload, WireError, decode, encode, split
+from hybridnet.kvstore.transport.interface import (
+    Connected,
+    Disconnected,
+    Heard,
+    Rejected,
+    Report,
+    Transport,
+)
+from hybridnet.kvstore.transport.wire import Buffer, Payload, WireError, decode, encode, split
 
 __all__ = ["Driver"]
 

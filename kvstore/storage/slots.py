@@ -25,7 +25,7 @@ import numpy as np
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.mapped_file import MappedFile
 from hybridnet.kvstore.protocol.words import PartRecord
-from hybridnet.kvstore.records import Records, record_size
+from hybridnet.kvstore.storage.records import Records, record_size
 
 __all__ = ["ArrayLayout", "Slots", "TornFileError"]
 

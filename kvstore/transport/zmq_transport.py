@@ -17,12 +17,12 @@ import socket
 from collections.abc import Sequence
 from typing import Any, Final, final
 
-from hybridnet.kvstore.admission import Admission, Door
 from hybridnet.kvstore.cluster import is_loopback
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.protocol.words import Peer
 from hybridnet.kvstore.run_token import RunToken
-from hybridnet.kvstore.transport import (
+from hybridnet.kvstore.transport.admission import Admission, Door
+from hybridnet.kvstore.transport.interface import (
     Connected,
     Disconnected,
     Heard,
@@ -30,8 +30,8 @@ from hybridnet.kvstore.transport import (
     Report,
     Transport,
 )
-from hybridnet.kvstore.wire import LARGEST_FRAME, MOST_TOGETHER, SMALL, Buffer
-from hybridnet.kvstore.zmq_library import load_zmq
+from hybridnet.kvstore.transport.wire import LARGEST_FRAME, MOST_TOGETHER, SMALL, Buffer
+from hybridnet.kvstore.transport.zmq_library import load_zmq
 
 __all__ = ["ZmqTransport"]
 

@@ -1,0 +1,138 @@
+"""Messages with the scheduler: who is there, what the store is set to, barriers, the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .run import Peer, StoreSettings, View
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """Any process to the scheduler, again and again until there is a `Welcome`.
+
+    Attributes:
+        name: a text of its own for every process: it is how the answer to a process without a rank
+            finds it, and how a repeated Hello is known.
+        peer: its role, and the rank that it was given, or -1.
+        generation: of this process.
+        address: where it listens.
+        host: its host's name.
+        view: the newest it knows; a scheduler that was restarted learns from it.
+        fresh: a server: its disk held nothing.
+        barriers: a worker: how often it has come to each barrier.
+    """
+
+    name: str
+    peer: Peer
+    generation: int
+    address: str = ""
+    host: str = ""
+    view: View | None = None
+    fresh: bool = False
+    barriers: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """Scheduler to a process, once all have said Hello.
+
+    Attributes:
+        name: as in its Hello.
+        peer: with the rank it has from now on.
+        view: the newest.
+    """
+
+    name: str
+    peer: Peer
+    view: View
+
+
+@dataclass(frozen=True, slots=True)
+class WhoAreYou:
+    """Scheduler to a peer that it does not know, having been restarted: say Hello."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """Scheduler to all: the newest view."""
+
+    view: View
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A peer to the scheduler: it goes by the view of this number now (a server: durably)."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Supervisor to scheduler: a process has ended.
+
+    Attributes:
+        peer: which.
+        generation: of the process that ended.
+        reason: e.g. "killed by signal 9".
+        returns: another generation is being started.
+    """
+
+    peer: Peer
+    generation: int
+    reason: str
+    returns: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Configure:
+    """Worker to scheduler: have all servers take pushes like this from now on.
+
+    Only worker 0's have settings. The other workers ask for the answer.
+    """
+
+    number: int
+    settings: StoreSettings | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """Scheduler to worker: settings of this number are in force at all servers."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """Worker to scheduler: it has come to this barrier for the count-th time."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class BarrierDone:
+    """Scheduler to worker: all have come to it that often."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class StandbyReady:
+    """Primary to scheduler: the standby has everything of this shard."""
+
+    shard: int
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Worker to scheduler: it has finished; scheduler to worker: good bye."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Scheduler or supervisor to all: the run is over."""
+
+    reason: str = ""

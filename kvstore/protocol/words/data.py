@@ -1,0 +1,258 @@
+"""Messages between workers and servers, and between a primary and its standby."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .run import Code, KeySpec, Name, Part, PartId, PartRecord
+
+# -- workers and servers ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Worker to server, at its start: older processes of this rank count no more."""
+
+    ticket: int
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Server to worker.
+
+    Attributes:
+        ticket: of the Join.
+        high: the highest number of a push of this rank that any of its parts has had.
+        below: whether a part stands at exactly one less; where `high` is 0, whether it has parts.
+    """
+
+    ticket: int
+    high: int
+    below: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InitPart:
+    """Worker to server: make a part. Only worker 0 gives a value; others wait for it.
+
+    Attributes:
+        ticket: for the answer.
+        part: the whole part, by which the server knows it from now on.
+        name: what users call the key.
+        spec: the key's.
+        payload: the key's value, or None.
+    """
+
+    ticket: int
+    part: Part
+    name: Name
+    spec: KeySpec
+    payload: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Initialized:
+    """Server to worker: the part is there (it may have been before).
+
+    Attributes:
+        ticket: of the InitPart.
+        part: which.
+        number: of the last push of this rank that is in its value.
+    """
+
+    ticket: int
+    part: PartId
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class PushPart:
+    """Worker to server: take this into the part.
+
+    Attributes:
+        ticket: for the answer.
+        part: which.
+        number: this rank's how-manieth push of this part.
+        payload: what to add.
+        rows: ids of rows that `payload` holds; None: all of the part.
+        wants_value: the answer is to bring the value; not where there are `rows`, which are pulled.
+        receipt: `Kept` is to be answered at once.
+        priority: higher is more urgent.
+    """
+
+    ticket: int
+    part: PartId
+    number: int
+    payload: Any
+    rows: Any = None
+    wants_value: bool = False
+    receipt: bool = False
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AskPart:
+    """Worker to server: what has become of this push?
+
+    The answer is `Applied`, `Kept` or `Missing`; it saves sending a payload again for nothing.
+    """
+
+    ticket: int
+    part: PartId
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Server to worker: the push is here, in memory; a killed server forgets it."""
+
+    ticket: int
+    part: PartId
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Server to worker: the push is not here, send it (again)."""
+
+    ticket: int
+    part: PartId
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """Server to worker: the push is in the value, and that is committed.
+
+    Attributes:
+        ticket: of the PushPart or AskPart.
+        part: which.
+        number: of this rank's last push that is in the value: the push's or, where rounds have
+            closed without this worker, a higher one.
+        payload: the value, if wanted.
+    """
+
+    ticket: int
+    part: PartId
+    number: int
+    payload: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class PullPart:
+    """Worker to server: send the part's value.
+
+    Attributes:
+        ticket: for the answer.
+        part: which.
+        least: the number of this rank's push that must be in it.
+        rows: ids of rows; None: all.
+        priority: higher is more urgent.
+    """
+
+    ticket: int
+    part: PartId
+    least: int
+    rows: Any = None
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PartValue:
+    """Server to worker.
+
+    Attributes:
+        ticket: of the PullPart.
+        part: which.
+        round: how many updates are in the value.
+        payload: the value, or the rows asked for.
+        rows: as in the PullPart.
+    """
+
+    ticket: int
+    part: PartId
+    round: int
+    payload: Any
+    rows: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Worker to server: do something that drivers know, as "snapshot" with a name as its body."""
+
+    ticket: int
+    name: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandDone:
+    """Server to worker, with what the command returned."""
+
+    ticket: int
+    body: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Any to any: the answer to a ticket, or (ticket 0) to all that the process does."""
+
+    ticket: int
+    code: Code
+    sentence: str
+
+
+# -- primary and standby ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Primary to standby: make this commit, too.
+
+    Attributes:
+        part: which.
+        name: of the key.
+        spec: the key's.
+        since: of the `ShardPlace`; what is older is refused.
+        record: as it is after the commit.
+        full: `payload` is the value with the updater's states; else the merged sum of one commit.
+        payload: see `full`.
+        rows: of the merged sum, if it has rows.
+        scale: as in `Commit`.
+        settings: the number of the settings that the commit was made by.
+    """
+
+    part: Part
+    name: Name
+    spec: KeySpec
+    since: int
+    record: PartRecord
+    full: bool
+    payload: Any
+    rows: Any = None
+    scale: tuple[int, int] = (1, 1)
+    settings: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AskCopy:
+    """Primary to standby: what do you have of this part? `Copied` is the answer."""
+
+    part: PartId
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """Standby to primary.
+
+    Attributes:
+        part: which.
+        since: of the Copy.
+        round: the standby's now; -1: it has none of this `ShardPlace`, and needs a full copy.
+    """
+
+    part: PartId
+    since: int
+    round: int

@@ -1,0 +1,183 @@
+"""What happens to a machine, as its driver hands it in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .messages import Message
+from .run import KeySpec, Name, PartId, PartRecord, Peer, StoreSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A message has come.
+
+    Attributes:
+        source: the sender, from the header; the transport has made sure of it.
+        generation: the sender's.
+        run: the sender's.
+        message: what came.
+    """
+
+    source: Peer
+    generation: int
+    run: int
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has passed: see `Wake`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeerLost:
+    """The transport has no connection to a peer any more, or hears nothing over it.
+
+    Attributes:
+        peer: which.
+        reason: in words.
+        generation: of the process it was connected to; 0: not known.
+    """
+
+    peer: Peer
+    reason: str = "not heard of"
+    generation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PeerUp:
+    """The transport has a connection to a peer, the first or again."""
+
+    peer: Peer
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """A server's driver could not commit or install a part; the disk is as `record` says."""
+
+    part: PartId
+    record: PartRecord | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """A server's driver has carried out `Execute`.
+
+    Attributes:
+        worker: as in the action.
+        ticket: as in the action.
+        body: what the command returned, or why it failed.
+        failed: it did.
+    """
+
+    worker: Peer
+    ticket: int
+    body: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallConfigure:
+    """Users of all workers: settings are to be in force. Worker 0's count."""
+
+    call: int
+    settings: StoreSettings
+
+
+@dataclass(frozen=True, slots=True)
+class CallInit:
+    """Users of all workers, keys in the same order everywhere. Worker 0's value counts.
+
+    Attributes:
+        call: for the answer.
+        name: what users call the key.
+        spec: what it holds.
+        payload: its value; other workers' drivers may give None.
+    """
+
+    call: int
+    name: Name
+    spec: KeySpec
+    payload: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallPush:
+    """A user: add this.
+
+    Attributes:
+        call: for the answer.
+        name: the key.
+        payload: a whole key, or rows of it.
+        rows: ids of these rows, each once.
+        priority: higher is more urgent.
+        wants_value: deliver the value after it, too, as a pull would.
+    """
+
+    call: int
+    name: Name
+    payload: Any
+    rows: Any = None
+    priority: int = 0
+    wants_value: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallPull:
+    """A user: deliver the value, with all pushes that came before this call.
+
+    Attributes:
+        call: for the answer.
+        name: the key.
+        rows: ids of the rows to deliver; None: all.
+        priority: higher is more urgent.
+    """
+
+    call: int
+    name: Name
+    rows: Any = None
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CallBarrier:
+    """A user: wait until all workers have made as many such calls."""
+
+    call: int
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallCommand:
+    """A user: have all servers carry out a command; their answers are delivered."""
+
+    call: int
+    name: str
+    body: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallLeave:
+    """A user: no call follows; leave when all are done."""
+
+    call: int
+
+
+Incoming = (
+    Arrived
+    | Tick
+    | PeerLost
+    | PeerUp
+    | Broke
+    | Executed
+    | CallConfigure
+    | CallInit
+    | CallPush
+    | CallPull
+    | CallBarrier
+    | CallCommand
+    | CallLeave
+)

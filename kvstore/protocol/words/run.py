@@ -1,0 +1,277 @@
+"""What a run is: its processes, settings, keys and parts, and who answers for them now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal, NamedTuple
+
+Role = Literal["worker", "server", "scheduler", "supervisor"]
+#: What users call a key.
+Name = int | str
+#: A key's number and the part's index in it.
+PartId = tuple[int, int]
+#: Why something is refused: "stale", the sender's rank has a newer process; "lost", a server has no
+#: longer what it had acknowledged; "dead", a peer is gone for good; "left", a peer has finished;
+#: "wrong", the request is; "broke", the updater or a command failed.
+Code = Literal["stale", "lost", "dead", "left", "wrong", "broke"]
+
+
+class Peer(NamedTuple):
+    """Whom a message is for or from; rank -1 is a process that has not been given one yet."""
+
+    role: Role
+    rank: int
+
+
+SCHEDULER = Peer("scheduler", 0)
+
+
+class Content(Enum):
+    """What the driver of a server puts into a message: see the module's docstring."""
+
+    STORED = "stored"
+    MERGED = "merged"
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long the machines wait, in seconds.
+
+    Attributes:
+        ask: until a message without an answer is sent again; `growth` times longer each time, at
+            most `longest`.
+        growth: see `ask`.
+        longest: see `ask`.
+        promote: a lost server's standby takes over after this.
+        dead: a lost peer is declared dead after this.
+        deadline: a call that needs a peer fails this long after the peer was lost, whatever the
+            scheduler says or does not say.
+    """
+
+    ask: float = 1.0
+    growth: float = 1.5
+    longest: float = 8.0
+    promote: float = 2.0
+    dead: float = 8.0
+    deadline: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """What all processes of a run know from their start.
+
+    Attributes:
+        run: a random number, unsigned, 64 bits: what comes from other runs is dropped.
+        workers: how many workers there are.
+        shards: into how many shares the parts are divided: the servers that users ask for.
+        standby: every shard has a second server that follows it. Needs two servers: with one shard
+            there is one server process more, see `servers`.
+        on_loss: what a worker that is gone means for the others: all their calls fail, or rounds
+            close without it.
+        window: how many pushes of parts may be on their way to servers at once, for P3; 0: any.
+        big: keys of at least this many elements are spread over all shards.
+        part_bytes: the most bytes of a part.
+        part_items: the most elements of a part where it is not 0 (P3's slices).
+        patience: see there.
+    """
+
+    run: int
+    workers: int
+    shards: int
+    standby: bool = False
+    on_loss: Literal["fail", "shrink"] = "fail"
+    window: int = 0
+    big: int = 1_000_000
+    part_bytes: int = 1 << 20
+    part_items: int = 0
+    patience: Patience = Patience()
+
+    @property
+    def servers(self) -> int:
+        """How many processes with the role of a server there are."""
+        return max(self.shards, 2) if self.standby else self.shards
+
+
+@dataclass(frozen=True, slots=True)
+class KeySpec:
+    """What a key holds.
+
+    Attributes:
+        size: elements.
+        rows: into how many rows they are divided, if pushes and pulls may be of single rows; 0 for
+            a dense key.
+        item: bytes of an element.
+        dtype: for the drivers.
+        shape: for the drivers.
+    """
+
+    size: int
+    rows: int = 0
+    item: int = 4
+    dtype: str = "float32"
+    shape: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A slice of a key: its elements, or its rows where it has rows, from `first` up to `last`."""
+
+    key: int
+    index: int
+    shard: int
+    first: int
+    last: int
+
+    @property
+    def id(self) -> PartId:
+        """The key's number and the index."""
+        return (self.key, self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class PartRecord:
+    """What a server has committed of a part.
+
+    Attributes:
+        round: how many updates its value has had; `index_update_count` of an optimizer.
+        pushes: for every rank the number of its last push that is in the value, or that came too
+            late to be.
+        since: at a standby, of the `ShardPlace` under which it came here; else 0.
+    """
+
+    round: int
+    pushes: tuple[int, ...]
+    since: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessIdentity:
+    """Which process this is.
+
+    Attributes:
+        name: a text of its own for every process.
+        peer: its role, and the rank that its supervisor gave it, or -1.
+        generation: of this process, from 1: the supervisor's count of its attempts.
+        address: where it listens; text for the drivers.
+        host: its host's name.
+    """
+
+    name: str
+    peer: Peer
+    generation: int = 1
+    address: str = ""
+    host: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPart:
+    """A part as a server's disk holds it."""
+
+    part: Part
+    name: Name
+    spec: KeySpec
+    record: PartRecord
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """How servers take pushes.
+
+    Attributes:
+        number: grows with each `CallConfigure` of a run; the highest counts.
+        consistency: a round waits for a push of every worker, or each push is an update.
+        optimizer: text for the drivers (a name and parameters in JSON); empty: the sum of a round
+            becomes the value.
+        staleness: in "async", a pull of a worker whose own pushes of a part are more than this
+            ahead of the slowest worker's waits; None: none does.
+        codec: text for the drivers.
+    """
+
+    number: int
+    consistency: Literal["sync", "async"] = "sync"
+    optimizer: str = ""
+    staleness: int | None = None
+    codec: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardPlace:
+    """Who answers for a shard.
+
+    Attributes:
+        primary: the rank of the server that does; if that one is gone, nobody does.
+        standby: the rank of the one that follows it; None: nobody does.
+        ready: the standby has all that the primary acknowledged.
+        since: the number of the view in which these two came together.
+        lost: the primary has lost what it had acknowledged, and nobody else has it.
+    """
+
+    primary: int
+    standby: int | None = None
+    ready: bool = False
+    since: int = 0
+    lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PeerState:
+    """What the scheduler knows of a peer.
+
+    Attributes:
+        peer: which.
+        generation: of its newest process.
+        address: where it listens; text for the drivers.
+        host: its host's name, for sentences and for what is on the same one.
+        state: "lost" may come back; "gone" is declared dead; "left" has finished.
+        reason: why it is lost or gone, e.g. "killed by signal 9".
+    """
+
+    peer: Peer
+    generation: int
+    address: str
+    host: str
+    state: Literal["up", "lost", "gone", "left"]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """All that the scheduler tells the others; a higher number replaces a lower one.
+
+    Attributes:
+        number: the scheduler's generation × 2³² + a count.
+        peers: workers and servers.
+        places: one for each shard.
+        settings: the newest; None: as in a new `StoreSettings`.
+    """
+
+    number: int
+    peers: tuple[PeerState, ...] = ()
+    places: tuple[ShardPlace, ...] = ()
+    settings: StoreSettings | None = None
+
+    def find(self, peer: Peer) -> PeerState | None:
+        """What is known of a peer."""
+        return next((one for one in self.peers if one.peer == peer), None)
+
+    def members(self) -> frozenset[int]:
+        """The ranks of the workers whose pushes are waited for."""
+        return frozenset(
+            one.peer.rank
+            for one in self.peers
+            if one.peer.role == "worker" and one.state in ("up", "lost")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ServerMemory:
+    """What a server's disk holds beside its parts.
+
+    Attributes:
+        view: the newest that it has known (its `settings` and `places` matter).
+        generations: for every rank of a worker the highest seen; lower ones are refused.
+    """
+
+    view: View | None = None
+    generations: tuple[int, ...] = ()

@@ -1,0 +1,1 @@
+"""Messages between processes: their bytes, who may connect, and ZeroMQ that carries them."""
