@@ -32,7 +32,7 @@ from hybridnet.ops.core.operator import OpCall
 from hybridnet.passes.pipeline import PIPELINE
 from hybridnet.runtime.executor.partitioned import PartitionedCall
 from hybridnet.runtime.executor.placed import OnOneDevice, OnSeveralDevices
-from hybridnet.runtime.graphs.allocation import planned_bytes
+from hybridnet.runtime.graphs.allocation import planned
 from hybridnet.runtime.graphs.graph_programs import GraphPrograms, Run
 from hybridnet.runtime.record import generator, recorder
 from hybridnet.runtime.record.prepared import Attempts, PreparedCall
@@ -606,7 +606,7 @@ class Executor:
         text = to_text(ready.graph, infer_types(ready.graph, types))
         run = self._run(bool(self._wanted))
         types = (*self._types, STATE) if run.draws else self._types
-        return f"{text}\nTotal {planned_bytes(run, types, 'both') >> 20} MB allocated"
+        return f"{text}\nTotal {planned(run, types, 'both').plan.num_bytes >> 20} MB allocated"
 
     def get_optimized_symbol(self) -> Any:
         """Returns the symbol as the passes leave it for these arrays, in training.

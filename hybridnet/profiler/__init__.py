@@ -7,7 +7,9 @@
     print(hn.profiler.dumps())
     hn.profiler.dump()
 
-or, for one block, ``with hn.profiler.profile("trace.json"): train()``.
+or, for one block, ``with hn.profiler.profile("trace.json"): train()``. ``hn.profiler.timeline()``
+is a picture of the same in a page of its own: a notebook shows it, ``.save("timeline.html")``
+writes it.
 
 Recorded are the engine's tasks, launches of programs, compilations, and waits for values, each with
 the line of the user's code that asked for it, and a program with the lines that it was recorded at.
@@ -30,6 +32,7 @@ from .control import resume as resume
 from .control import set_config as set_config
 from .control import set_kvstore_handle as set_kvstore_handle
 from .control import set_state as set_state
+from .control import timeline as timeline
 from .marks import Counter as Counter
 from .marks import Domain as Domain
 from .marks import Event as Event
@@ -55,4 +58,5 @@ __all__ = [
     "set_config",
     "set_kvstore_handle",
     "set_state",
+    "timeline",
 ]

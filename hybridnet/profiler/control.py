@@ -11,10 +11,12 @@ from typing import Any, Final
 
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.files import atomic_write
+from hybridnet.base.html_page import HtmlPage
 
 from .spans import Span, chrome_trace
 from .state import profiler
 from .sums import COLUMNS, statistics, table
+from .timeline import timeline_page
 
 __all__ = [
     "dump",
@@ -26,6 +28,7 @@ __all__ = [
     "set_config",
     "set_kvstore_handle",
     "set_state",
+    "timeline",
 ]
 
 #: MXNet's other settings. All kinds of events are always recorded, and written only by `dump`, or
@@ -185,6 +188,15 @@ def _check_process(function: str, profile_process: str) -> None:
 def events() -> list[Span]:
     """Returns the recorded spans, by start; where there is too much, the last 524,288 events."""
     return profiler.events()
+
+
+def timeline() -> HtmlPage:
+    """Returns what was recorded as a picture: a row for each thread, a bar for each event.
+
+    Notebooks show it, ``.save("timeline.html")`` writes it as one file that any browser opens,
+    without a network. The 5,000 longest events are shown; the trace of `dump` has all.
+    """
+    return timeline_page(profiler.events())
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from . import linalg as linalg
 from . import random as random
 from . import sparse as sparse
 from ._lower import lower_control
-from ._memory import MemoryEstimate, estimate_memory
+from ._memory import MemoryEstimate, estimate_memory, plan_memory
 from .create import *  # noqa: F403
 from .create import __all__ as _create_names
 from .custom import Custom
@@ -50,6 +50,7 @@ __all__ = [
     "linalg",
     "lower_control",
     "optimize",
+    "plan_memory",
     "random",
     "sparse",
     "while_loop",

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 from hybridnet.base.context import current_context
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.base.tensor_type import tensor_type
+from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.transform import STATE
 from hybridnet.ops.core.call import Types
 from hybridnet.passes.memory import STRATEGIES
-from hybridnet.runtime.graphs.allocation import allocation_of, planned_bytes
+from hybridnet.runtime.graphs.allocation import PlannedGraph, allocation_of, planned
 from hybridnet.runtime.graphs.graph_programs import GraphPrograms, Run
 
 from ._bind import all_types, requests_of
@@ -21,7 +21,7 @@ from ._bind import all_types, requests_of
 if TYPE_CHECKING:
     from .symbol import Symbol
 
-__all__ = ["MemoryEstimate", "estimate_memory"]
+__all__ = ["MemoryEstimate", "estimate_memory", "plan_memory"]
 
 _XLA: Final = "xla"
 
@@ -97,18 +97,8 @@ def estimate_memory(
             f"{what}: strategy must be {', '.join(map(repr, STRATEGIES))} or {_XLA!r}, got "
             f"{strategy!r}"
         )
-    requests = requests_of(what, symbol.list_arguments(), grad_req)
-    known = all_types(what, symbol, kwargs, type_dict or {})
-    by_name = {name: tensor_type(*value) for name, value in known.items()}
-    names = symbol.list_inputs()
-    types = tuple(by_name[name] for name in names)
-    wanted = tuple(
-        number
-        for number, name in enumerate(names)
-        if is_train and requests.get(name, "null") != "null" and is_float(types[number].dtype)
-    )
-    programs = GraphPrograms(symbol.graph, symbol.name or "group")
-    run = programs.training(types, wanted) if is_train else programs.inference(types)
+    programs, run, by_name, wanted = _prepared(what, symbol, is_train, type_dict, grad_req, kwargs)
+    types = tuple(by_name[name] for name in symbol.list_inputs())
     auxiliary = sum(by_name[name].nbytes for name in symbol.list_auxiliary_states())
     return MemoryEstimate(
         strategy=strategy,
@@ -121,6 +111,53 @@ def estimate_memory(
     )
 
 
+def plan_memory(
+    symbol: Symbol,
+    is_train: bool = False,
+    strategy: str = "both",
+    type_dict: Mapping[str, Any] | None = None,
+    grad_req: Any = "write",
+    **kwargs: Any,
+) -> PlannedGraph:
+    """Returns the plan that `estimate_memory` counts the internal results of.
+
+    Args:
+        symbol: the network.
+        is_train, strategy, type_dict, grad_req, kwargs: see there; there is no plan of 'xla'.
+
+    Raises:
+        ParameterError: there is no such strategy.
+        MXNetError: the shapes do not tell all others, or contradict one another.
+    """
+    _, run, by_name, _ = _prepared("plan_memory", symbol, is_train, type_dict, grad_req, kwargs)
+    types = tuple(by_name[name] for name in symbol.list_inputs())
+    return planned(run, (*types, STATE) if run.draws else types, strategy)
+
+
+def _prepared(
+    what: str,
+    symbol: Symbol,
+    is_train: bool,
+    type_dict: Mapping[str, Any] | None,
+    grad_req: Any,
+    shapes: Mapping[str, Any],
+) -> tuple[GraphPrograms, Run, dict[str, TensorType], tuple[int, ...]]:
+    """Returns programs, a run, the types of inputs by name, and which inputs get gradients."""
+    requests = requests_of(what, symbol.list_arguments(), grad_req)
+    known = all_types(what, symbol, shapes, type_dict or {})
+    by_name = {name: tensor_type(*value) for name, value in known.items()}
+    names = symbol.list_inputs()
+    types = tuple(by_name[name] for name in names)
+    wanted = tuple(
+        number
+        for number, name in enumerate(names)
+        if is_train and requests.get(name, "null") != "null" and is_float(types[number].dtype)
+    )
+    programs = GraphPrograms(symbol.graph, symbol.name or "group")
+    run = programs.training(types, wanted) if is_train else programs.inference(types)
+    return programs, run, by_name, wanted
+
+
 def _internal(run: Run, types: Types, strategy: str) -> int:
     types = (*types, STATE) if run.draws else types
     call = run.call
@@ -131,4 +168,4 @@ def _internal(run: Run, types: Types, strategy: str) -> int:
                 "symbol runs on the host; take 'both'"
             )
         return allocation_of(run, types, current_context()).temporary
-    return planned_bytes(run, types, strategy)
+    return planned(run, types, strategy).plan.num_bytes

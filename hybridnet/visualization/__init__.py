@@ -5,14 +5,26 @@
     hn.viz.draw_network(symbol, shape={"data": (1, 1, 28, 28)})                   # Matplotlib only
     hn.viz.plot_passes(symbol, data=(1, 1, 28, 28))   # a picture after each pass that changed it
     hn.viz.plot_partitions(executor)                  # what each device does, with Send and Recv
+    hn.viz.fold_network(symbol).save("net.html")      # a page whose parts fold and unfold
+    hn.viz.plot_memory(symbol, data=(1, 1, 28, 28))   # where each result lies, and how long
 
 The packages for it come with the viz extra: ``pip install 'hybridnet[viz]'``.
 """
 
 from .drawing import draw_network as draw_network
+from .folding import fold_network as fold_network
+from .memory import plot_memory as plot_memory
 from .network import plot_network as plot_network
 from .network import print_summary as print_summary
 from .stages import plot_partitions as plot_partitions
 from .stages import plot_passes as plot_passes
 
-__all__ = ["draw_network", "plot_network", "plot_partitions", "plot_passes", "print_summary"]
+__all__ = [
+    "draw_network",
+    "fold_network",
+    "plot_memory",
+    "plot_network",
+    "plot_partitions",
+    "plot_passes",
+    "print_summary",
+]

@@ -20,6 +20,7 @@ __all__ = [
     "FAMILIES",
     "Layer",
     "Link",
+    "family_of",
     "import_extra",
     "layers_of",
     "layers_of_nodes",
@@ -126,13 +127,18 @@ class Layer:
     @property
     def family(self) -> str:
         """The row of `FAMILIES` it is in."""
-        found = (name for name, (_, operators) in FAMILIES.items() if self.operator in operators)
-        return next(found, "arithmetic")
+        return family_of(self.operator)
 
     @property
     def color(self) -> str:
         """The color of its box."""
         return FAMILIES[self.family][0]
+
+
+def family_of(operator: str) -> str:
+    """Returns the row of `FAMILIES` that an operator is in."""
+    found = (name for name, (_, operators) in FAMILIES.items() if operator in operators)
+    return next(found, "arithmetic")
 
 
 def layers_of(

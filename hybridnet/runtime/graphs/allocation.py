@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from hybridnet.base.context import Context
 from hybridnet.graph.evaluate import infer_types
-from hybridnet.graph.node import Graph
+from hybridnet.graph.node import Graph, Node
 from hybridnet.graph.split import joined
 from hybridnet.ops.core.call import Types
-from hybridnet.passes.memory import plan_memory
+from hybridnet.passes.memory import MemoryPlan, plan_memory
 
 from ..programs.compiling import compile_code
 from ..segments.code import Code, Instruction
 from .graph_programs import Run
 
-__all__ = ["Allocation", "allocation_of", "planned_bytes"]
+__all__ = ["Allocation", "PlannedGraph", "allocation_of", "planned"]
 
 
 class Allocation(NamedTuple):
@@ -30,6 +31,20 @@ class Allocation(NamedTuple):
     arguments: int
     outputs: int
     temporary: int
+
+
+class PlannedGraph(NamedTuple):
+    """A graph and where its results lie.
+
+    Attributes:
+        graph: its nodes run in their order, in training backward's after forward's.
+        types: of its nodes.
+        plan: where their results lie.
+    """
+
+    graph: Graph
+    types: Mapping[Node, Types]
+    plan: MemoryPlan
 
 
 def allocation_of(run: Run, input_types: Types, ctx: Context) -> Allocation:
@@ -62,8 +77,8 @@ def allocation_of(run: Run, input_types: Types, ctx: Context) -> Allocation:
     )
 
 
-def planned_bytes(run: Run, input_types: Types, strategy: str) -> int:
-    """Returns the bytes of what a run, in training with its gradient, computes on the way.
+def planned(run: Run, input_types: Types, strategy: str) -> PlannedGraph:
+    """Plans the memory of what a run, in training with its gradient, computes on the way.
 
     The types are those of the graph's inputs and the random state, where one is taken.
 
@@ -80,4 +95,5 @@ def planned_bytes(run: Run, input_types: Types, strategy: str) -> int:
         heads, grads = graph.outputs[: run.num_results], graph.outputs[run.num_results :]
         graph = Graph(graph.inputs, (*heads, *reversed(grads)))
         types = (*types, *(call.output_types[i] for i in call.split.given))
-    return plan_memory(graph, infer_types(graph, types), strategy).num_bytes
+    of_nodes = infer_types(graph, types)
+    return PlannedGraph(graph, of_nodes, plan_memory(graph, of_nodes, strategy))

@@ -13,7 +13,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, final
+from time import perf_counter_ns
+from typing import Any, Final, NamedTuple, final
 
 from hybridnet import engine
 from hybridnet.base import config
@@ -22,6 +23,7 @@ from ..segments.code import Code
 from . import events
 
 __all__ = [
+    "Happening",
     "Launch",
     "Lines",
     "Watching",
@@ -41,6 +43,13 @@ Lines = dict[int, engine.Origin | None]
 _KEPT: Final = 16
 
 
+class Happening(NamedTuple):
+    """What happened in a launch: the kind of event (see `events`), and the seconds it took."""
+
+    kind: str
+    seconds: float
+
+
 @final
 class Launch:
     """One launch of a segment.
@@ -51,12 +60,16 @@ class Launch:
         lines: where these were recorded; empty when nobody listened.
         origin: what made it run; None when nobody listened.
         how: how it ran; empty when nobody listened.
+        seconds: how long the launch took; None when nobody listened.
+        events: what happened in it, in order of its end; empty when nobody listened.
     """
 
     # No __slots__: most launches keep the defaults, and one is made for each.
     lines: Mapping[int, engine.Origin | None] = {}
     origin: engine.Origin | None = None
     how = ""
+    seconds: float | None = None
+    events: Sequence[Happening] = ()
 
     def __init__(self, code: Code, scalars: list[Any]) -> None:
         self.code = code
@@ -70,7 +83,7 @@ launches: Final[deque[Launch]] = deque(maxlen=_KEPT)
 class _Happening(threading.local):
     """The note of the launch that this thread is in; None outside."""
 
-    events: list[str] | None = None
+    events: list[Happening] | None = None
 
 
 class _Listeners:
@@ -129,7 +142,7 @@ def collecting(collect: Callable[[Launch], None]) -> Iterator[None]:
 
 def _on_event(kind: str, what: Code | str, start: int, end: int) -> None:
     if _thread.events is not None:
-        _thread.events.append(kind)
+        _thread.events.append(Happening(kind, (end - start) / 1e9))
 
 
 # -- launches --------------------------------------------------------------------------------------
@@ -142,12 +155,13 @@ class Watching:
     `lines` are where its instructions were recorded; `compiled`, whether it had a program before.
     """
 
-    __slots__ = ("_compiled", "_launch", "_outer")
+    __slots__ = ("_begun", "_compiled", "_launch", "_outer")
 
     def __init__(self, launch: Launch, lines: Lines, compiled: bool) -> None:
         self._launch = launch
         self._compiled = compiled
-        self._outer: list[str] | None = None
+        self._outer: list[Happening] | None = None
+        self._begun = 0
         launch.lines = lines
         launch.origin = engine.caller_origin(2)
 
@@ -155,11 +169,14 @@ class Watching:
         for collect in tuple(listeners.collectors):
             collect(self._launch)
         self._outer, _thread.events = _thread.events, []
+        self._begun = perf_counter_ns()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         happened, _thread.events = _thread.events, self._outer
+        self._launch.seconds = (perf_counter_ns() - self._begun) / 1e9
+        self._launch.events = happened or ()
         if kind is None:
-            self._launch.how = _how(self._compiled, happened or ())
+            self._launch.how = _how(self._compiled, [event.kind for event in happened or ()])
         elif issubclass(kind, Exception):
             self._launch.how = "failed"
 

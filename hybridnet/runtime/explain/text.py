@@ -23,20 +23,21 @@ from itertools import groupby
 from typing import Final, TextIO, final
 
 from hybridnet.base.errors import ParameterError
-from hybridnet.graph.node import Edge, Graph, Node, variable
+from hybridnet.graph.node import Node
 from hybridnet.graph.text import to_text
-from hybridnet.ops.core.call import Types
 
-from .observe import journal
-from .observe.journal import Launch
-from .programs.cache import cache
-from .programs.compiling import result_types
-from .record import recorder
+from ..observe import journal
+from ..observe.journal import Launch
+from ..record import recorder
+from .reading import graph_of, head_of, history_of, operators, times
+from .table import table_of
 
 __all__ = ["Explanation", "Launch", "explain", "explaining", "text_of"]
 
 # Launches that an `Explanation` keeps; the oldest go first.
 _COLLECTED: Final = 4096
+# Those that a notebook shows as tables.
+_SHOWN: Final = 50
 _NO_LINES: Final = (
     "# The lines are not known: nobody listened when this was recorded. Run it in\n"
     "# `with hn.runtime.explaining():`, or set HYBRIDNET_EXPLAIN=1.\n"
@@ -84,6 +85,13 @@ class Explanation:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table for each launch, the first 50 of them."""
+        tables = [table_of(launch) for launch in list(self)[:_SHOWN]]
+        if len(self) > _SHOWN:
+            tables.append(f"<p>... and {len(self) - _SHOWN} more launches</p>")
+        return "\n".join(tables) or "<p>Nothing was launched.</p>"
+
 
 @contextmanager
 def explaining() -> Iterator[Explanation]:
@@ -95,6 +103,8 @@ def explaining() -> Iterator[Explanation]:
         with hn.runtime.explaining() as explanation:
             train_step()
         print(explanation)
+
+    A notebook shows `explanation` as tables, with times and memory.
 
     Errors of what is recorded here name the line, too, wherever they are raised.
 
@@ -117,7 +127,7 @@ def _text(launches: Sequence[Launch]) -> str:
     texts = []
     for text, same in groupby(map(text_of, launches)):
         more = len(list(same)) - 1
-        texts.append(text + (f"# and the same {_times(more)} more\n" if more else ""))
+        texts.append(text + (f"# and the same {times(more)} more\n" if more else ""))
     if not launches:
         texts.append("# Nothing was launched.\n")
     if launches and not any(launch.lines for launch in launches):
@@ -126,14 +136,14 @@ def _text(launches: Sequence[Launch]) -> str:
         len(segment.instructions) for segment in recorder.thread.segments.values() if segment.open
     )
     if waiting:
-        texts.append(f"# Recorded and not launched yet: {_operators(waiting)}.\n")
+        texts.append(f"# Recorded and not launched yet: {operators(waiting)}.\n")
     return "\n".join(texts).rstrip("\n")
 
 
 def text_of(launch: Launch) -> str:
     """Returns a launch as text: what ran and how often, and its graph with lines."""
     code = launch.code
-    graph, order, types = _graph_of(launch)
+    graph, order, types = graph_of(launch)
     needed = set(graph.nodes)
     outputs = {edge.node for edge in graph.outputs}
     donated = {graph.inputs[slot] for slot in code.donated}
@@ -149,51 +159,5 @@ def text_of(launch: Launch) -> str:
         note = ", ".join(word for word in words if word)
         if note:
             notes[node] = note
-    head = [f"# {_operators(len(order))} on {code.ctx}"]
-    if launch.how:
-        head[0] += f": {launch.how}"
-    by = journal.ranges([launch.origin])
-    if by:
-        head[0] += f"; launched at {by}"
-    head.append(f"# this structure: {_history(launch)}")
-    return "\n".join(head) + "\n" + to_text(graph, types, order=order, notes=notes)
-
-
-def _history(launch: Launch) -> str:
-    state = cache.state(launch.code)
-    if state is None:
-        return "dropped from the program cache"
-    if state.compiled:
-        return f"its program ran {_times(state.runs)}"
-    return f"no program yet, launched {_times(state.launches)}"
-
-
-def _graph_of(launch: Launch) -> tuple[Graph, list[Node], dict[Node, Types]]:
-    """Returns a launch as a graph, its nodes but the inputs as recorded, and the types of all."""
-    code = launch.code
-    inputs = [variable(f"input{slot}") for slot in range(len(code.input_types))]
-    types: dict[Node, Types] = {
-        node: (kind,) for node, kind in zip(inputs, code.input_types, strict=True)
-    }
-    of_results = result_types(code)
-    order: list[Node] = []
-    results: list[Edge] = []
-    position = 0
-    for call, operands in code.instructions:
-        scalars = tuple(launch.scalars[position : position + call.num_scalars])
-        position += call.num_scalars
-        edges = tuple(results[i] if i >= 0 else Edge(inputs[~i], 0) for i in operands)
-        node = Node(call, edges, call.name, scalars)
-        first = len(results)
-        results.extend(Edge(node, index) for index in range(call.num_outputs))
-        types[node] = tuple(of_results[first : len(results)])
-        order.append(node)
-    return Graph(tuple(inputs), tuple(results[i] for i in code.outputs)), order, types
-
-
-def _operators(count: int) -> str:
-    return f"{count} operator{'s' * (count != 1)}"
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+    head = f"# {head_of(launch)}\n# this structure: {history_of(launch)}\n"
+    return head + to_text(graph, types, order=order, notes=notes)

@@ -1,0 +1,65 @@
+"""A launch as a graph that can be shown, and in words how often its structure ran."""
+
+from __future__ import annotations
+
+from hybridnet.graph.node import Edge, Graph, Node, variable
+from hybridnet.ops.core.call import Types
+
+from ..observe import journal
+from ..observe.journal import Launch
+from ..programs.cache import cache
+from ..programs.compiling import result_types
+
+__all__ = ["graph_of", "head_of", "history_of", "operators", "times"]
+
+
+def head_of(launch: Launch) -> str:
+    """Returns in words what was launched, how it ran, and at which line."""
+    head = f"{operators(len(launch.code.instructions))} on {launch.code.ctx}"
+    if launch.how:
+        head += f": {launch.how}"
+    by = journal.ranges([launch.origin])
+    return f"{head}; launched at {by}" if by else head
+
+
+def history_of(launch: Launch) -> str:
+    """Returns in words how often a launch's structure ran."""
+    state = cache.state(launch.code)
+    if state is None:
+        return "dropped from the program cache"
+    if state.compiled:
+        return f"its program ran {times(state.runs)}"
+    return f"no program yet, launched {times(state.launches)}"
+
+
+def graph_of(launch: Launch) -> tuple[Graph, list[Node], dict[Node, Types]]:
+    """Returns a launch as a graph, its nodes but the inputs as recorded, and the types of all."""
+    code = launch.code
+    inputs = [variable(f"input{slot}") for slot in range(len(code.input_types))]
+    types: dict[Node, Types] = {
+        node: (kind,) for node, kind in zip(inputs, code.input_types, strict=True)
+    }
+    of_results = result_types(code)
+    order: list[Node] = []
+    results: list[Edge] = []
+    position = 0
+    for call, operands in code.instructions:
+        scalars = tuple(launch.scalars[position : position + call.num_scalars])
+        position += call.num_scalars
+        edges = tuple(results[i] if i >= 0 else Edge(inputs[~i], 0) for i in operands)
+        node = Node(call, edges, call.name, scalars)
+        first = len(results)
+        results.extend(Edge(node, index) for index in range(call.num_outputs))
+        types[node] = tuple(of_results[first : len(results)])
+        order.append(node)
+    return Graph(tuple(inputs), tuple(results[i] for i in code.outputs)), order, types
+
+
+def operators(count: int) -> str:
+    """Returns a number of operators in words."""
+    return f"{count} operator{'s' * (count != 1)}"
+
+
+def times(count: int) -> str:
+    """Returns how often in words."""
+    return "once" if count == 1 else f"{count} times"
