@@ -13,7 +13,8 @@ from hybridnet.symbol import Symbol
 
 __all__ = ["print_summary"]
 
-_RULE = 79
+# Characters of the columns; that of names is wider where one is longer.
+_NAME, _SHAPE, _SIZE = 40, 27, 12
 
 
 def print_summary(block: Any, inputs: Sequence[Any]) -> None:
@@ -41,16 +42,18 @@ def print_summary(block: Any, inputs: Sequence[Any]) -> None:
 
     with _hooked(block, note), autograd.pause():
         block(*inputs)
-    print(f"{'block':<40}{'output shape':<27}{'parameters':>12}")
-    print("=" * _RULE)
+    wide = max((_NAME, *(len(name) + 2 for name, _, _ in rows)))
+    rule = "=" * (wide + _SHAPE + _SIZE)
+    print(f"{'block':<{wide}}{'output shape':<{_SHAPE}}{'parameters':>{_SIZE}}")
+    print(rule)
     for name, shapes, size in rows:
-        print(f"{name:<40}{shapes:<27}{size:>12,}")
-    print("=" * _RULE)
+        print(f"{name:<{wide}}{shapes:<{_SHAPE}}{size:>{_SIZE},}")
+    print(rule)
     params = list(dict.fromkeys(block.collect_params().values()))
     total = sum(p.data().size for p in params)
     learned = sum(p.data().size for p in params if p.grad_req != "null")
-    print(f"{'parameters in all':<67}{total:>12,}")
-    print(f"{'of these learned':<67}{learned:>12,}")
+    print(f"{'parameters in all':<{wide + _SHAPE}}{total:>{_SIZE},}")
+    print(f"{'of these learned':<{wide + _SHAPE}}{learned:>{_SIZE},}")
 
 
 @contextmanager

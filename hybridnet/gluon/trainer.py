@@ -85,6 +85,22 @@ class Trainer:
         self._loaded_states: bytes | None = None
         for param in self._params:
             param._set_trainer(self)
+        if _is_distributed(kvstore) and kvstore.resumes:
+            self._take_over(kvstore)
+
+    def _take_over(self, store: Any) -> None:
+        """Gives parameters the values that servers have, in place of a worker that was lost.
+
+        Others have them since their first step; here the first gradient would be that of the
+        initial values. Where the workers update, or a shape is not known yet, it is.
+        """
+        if self._given_update is False or not config.update_on_kvstore():
+            return
+        for number, param in self._learned():
+            if param.stype == "default" and not param.is_deferred:
+                store.init(number, param.list_values()[0])
+                store.pull(number, param.list_data(), priority=-number)
+                self._stored[number] = param.times_set
 
     def _make_optimizer(self, given: Any, arguments: dict[str, Any]) -> Any:
         by_number = dict(enumerate(self._params))

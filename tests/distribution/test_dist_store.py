@@ -328,6 +328,34 @@ def test_a_killed_worker_goes_on_where_it_was_and_a_killed_scheduler_costs_nothi
     assert run.has_left_nothing()
 
 
+def test_a_trainer_in_place_of_a_killed_worker_begins_with_the_weights_of_the_servers(tmp_path):
+    """Its first gradient is one of these, and not of the values that parameters begin with."""
+    path = script(
+        tmp_path,
+        """
+    from hybridnet import autograd, gluon, kv, nd
+    store = kv.create("dist_sync")
+    weight = gluon.Parameter("weight", shape=(1,))
+    weight.initialize(hn.init.Constant(64.0))
+    trainer = gluon.Trainer([weight], "sgd", {"learning_rate": 0.5}, kvstore=store)
+    for step in range(store.resumes, 4):
+        with autograd.record():
+            loss = weight.data() ** 2 / 2
+        loss.backward()
+        trainer.step(store.num_workers)  # half of it is left each time
+        assert weight.data().asscalar() == 64 / 2 ** (step + 1), (step, weight.data().asscalar())
+        if step == 1 and store.rank == 1 and os.environ["DMLC_NUM_ATTEMPT"] == "0":
+            os.kill(os.getpid(), 9)
+    store._barrier()
+    say("weight", weight.data().asscalar(), os.environ["DMLC_NUM_ATTEMPT"])
+    """,
+    )
+    running = popen(path, "-n", 2, "-s", 1, environ=Run().environ)
+    out, error = running.communicate(timeout=60)
+    assert running.returncode == 0, error
+    assert sorted(out.splitlines()) == ["weight 4.0 0", "weight 4.0 1"], error
+
+
 def child_of(launcher, role):
     """Returns the process of a role among the children of a launcher."""
     for one in Path("/proc").glob("[0-9]*"):
