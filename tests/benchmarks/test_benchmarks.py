@@ -263,3 +263,36 @@ def test_networks_compute_the_same_with_passes_and_without(load: Any) -> None:
     assert answers[0].shape == (2, 10)
     for one in answers[1:]:
         np.testing.assert_allclose(np.asarray(one), answers[0], rtol=2e-5, atol=1e-6)
+
+
+def test_the_figure_of_memory_is_drawn_and_both_is_the_least(
+    load: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paper = load("paper_memory")
+    found = paper.figures(["AlexNet"], 2)
+    for row in found.values():
+        assert row["both"] <= min(row["inplace"], row["co-share"]) < row["naive"]
+    assert found["AlexNet", "prediction"]["both"] < found["AlexNet", "training"]["both"]
+    paper.show(found)
+    assert capsys.readouterr().out.count("AlexNet") == 2
+    paper.draw(found, 2, str(tmp_path / "memory.png"))
+    assert (tmp_path / "memory.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_networks_of_the_figure_of_speed_compute_the_same_in_pytorch(
+    load: Any, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    paper, networks = load("works.paper"), load("networks")
+    x = networks._normalized(networks.sym.var("data"), 4, 7, 4, 3)
+    x = networks.sym.LRN(networks._pool(x, 3, 2), alpha=1e-2, knorm=2, nsize=5)
+    x = networks._inception(x, 4, (4, 4), (4, 4), "avg", 4)
+    x = networks._bottleneck(networks._inception(x, 0, (4, 4), (4, 4), "max", 0), 4, 2, True)
+    path = str(tmp_path / "network.json")
+    networks._dense(networks._pool(x, 3, 2)).save(path)
+    (predict, train), (other, train_other) = (
+        paper.side(one, path, 2) for one in ("hybridnet", "torch")
+    )
+    np.testing.assert_allclose(predict(), other(), rtol=1e-3, atol=1e-6)
+    train()
+    train_other()
