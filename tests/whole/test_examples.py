@@ -1,48 +1,63 @@
-"""The programs in examples/ run, and what they say is so."""
+"""The scripts of examples/ do what they say. Run in full where HYBRIDNET_TEST_NIGHTLY is set."""
 
+from __future__ import annotations
+
+import os
 import re
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 from places import ROOT
 
+EXAMPLES = ROOT / "examples"
+#: Script -> options that make it small, what is looked for in each line, and what its last value
+#: must be below (or, where negative, above the negative of).
+RUNS = {
+    "image_classification": ("--images 400 --epochs 2", r"accuracy ([\d.]+)", None),
+    "word_language_model": ("--sentences 400 --hidden 32 --epochs 3", r"perplexity ([\d.]+)", 6),
+    "dcgan": ("--images 200 --epochs 1 --width 4", r"generator ([\d.]+)", None),
+    "recommender": ("--count 6000 --users 60 --films 40", r"RMSE ([\d.]+)", 0.8),
+    "sparse_linear": ("--rows 600", r"accuracy ([\d.]+)", -0.75),
+    "bucketing": ("--sentences 600 --epochs 8", r"perplexity ([\d.]+)", 2),
+    "distributed_training": ("--kvstore local --steps 40", r"accuracy ([\d.]+)", -0.6),
+}
+nightly = pytest.mark.skipif(
+    not os.environ.get("HYBRIDNET_TEST_NIGHTLY"), reason="nightly: set HYBRIDNET_TEST_NIGHTLY"
+)
 
-@pytest.mark.slow
-def test_vgg_has_the_same_losses_in_four_spellings(monkeypatch):
-    done = subprocess.run(
-        [sys.executable, ROOT / "examples/vgg19.py", "--width", "0.04", "--steps", "3"],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=240,
-    )
-    assert not done.stderr
-    rows = done.stdout.splitlines()[1:]
-    assert [row.split()[0] for row in rows] == ["eager", "gluon", "symbol", "tf1"]
-    losses = np.array([[float(x) for x in re.findall(r"\d+\.\d{5}", row)] for row in rows])
-    digits = [row.split()[-8:] for row in rows]
-    assert losses.shape == (4, 3)
-    np.testing.assert_allclose(losses, losses[[0] * 4], rtol=1e-3)
-    assert digits == digits[:1] * 4
 
-    # The first of them is a forward pass, which NumPy does, too.
-    monkeypatch.syspath_prepend(ROOT / "examples")
-    import vgg19
+def run(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=250, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
-    run = vgg19.prepare(0.04, 3, 32, 0.03, None)
-    x, labels = run.batches[0]
-    for name, _, pools in run.convolutions:
-        padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
-        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
-        x = np.einsum("nchwij,ocij->nohw", windows, run.weights[f"{name}_weight"])
-        x = np.maximum(x + run.weights[f"{name}_bias"][:, None, None], 0)
-        if pools:
-            x = x.reshape(*x.shape[:2], x.shape[2] // 2, 2, -1, 2).max(axis=(3, 5))
-    x = x.reshape(len(x), -1)
-    for name, _, has_relu in run.denses:
-        x = x @ run.weights[f"{name}_weight"].T + run.weights[f"{name}_bias"]
-        x = np.maximum(x, 0) if has_relu else x
-    logs = x - np.log(np.exp(x).sum(axis=1, keepdims=True))
-    assert losses[0, 0] == pytest.approx(-logs[range(len(x)), labels].mean(), rel=1e-4)
+
+def test_every_example_is_run():
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*RUNS, "vgg19"}
+
+
+@nightly
+@pytest.mark.parametrize("name", RUNS)
+def test_an_example_trains(name):
+    options, pattern, bound = RUNS[name]
+    out = run([sys.executable, str(EXAMPLES / f"{name}.py"), *options.split()])
+    *_, last = map(float, re.findall(pattern, out))
+    if bound is not None:
+        assert last < bound if bound > 0 else last > -bound, out
+
+
+@nightly
+def test_two_workers_train_together():
+    script = str(EXAMPLES / "distributed_training.py")
+    command = [sys.executable, "-m", "hybridnet", "launch", "-n", "2", "-s", "1"]
+    out = run([*command, sys.executable, script, "--steps", "40"])
+    assert {line.split(",")[0] for line in out.splitlines()} >= {"worker 0", "worker 1"}
+    (right,) = map(float, re.findall(r"accuracy ([\d.]+)", out))
+    assert right > 0.6
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_an_example_says_what_it_does(name):
+    text = (EXAMPLES / f"{name}.py").read_text()
+    assert f"examples/{name}.py" in text.split('"""')[1]
