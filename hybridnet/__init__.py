@@ -30,6 +30,7 @@ _MODULES: Final = {
     "base": "hybridnet.base",
     "callback": "hybridnet.callback",
     "checkpoint": "hybridnet.checkpoint",
+    "cluster": "hybridnet.cluster",
     "context": "hybridnet.context",
     "contrib": "hybridnet.contrib",
     "distributed": "hybridnet.distributed",
@@ -119,6 +120,7 @@ if TYPE_CHECKING:
     from . import autograd as autograd
     from . import callback as callback
     from . import checkpoint as checkpoint
+    from . import cluster as cluster
     from . import context as context
     from . import contrib as contrib
     from . import distributed as distributed

@@ -22,6 +22,8 @@ __all__ = [
     "FLOAT64",
     "INT32",
     "INT64",
+    "TRAVELLING",
+    "TRAVELLING_CODE",
     "as_dtype",
     "is_float",
     "is_integer",
@@ -49,6 +51,11 @@ DTYPE_OF_CODE: Final[dict[int, np.dtype[Any]]] = {
     12: BFLOAT16,
 }
 CODE_OF: Final[dict[np.dtype[Any], int]] = {dtype: code for code, dtype in DTYPE_OF_CODE.items()}
+#: Likewise for what goes between processes: states of random generators, too.
+TRAVELLING: Final[dict[int, np.dtype[Any]]] = {**DTYPE_OF_CODE, 32: np.dtype(np.uint32)}
+TRAVELLING_CODE: Final[dict[np.dtype[Any], int]] = {
+    dtype: code for code, dtype in TRAVELLING.items()
+}
 
 _FLOATS: Final = frozenset({FLOAT16, BFLOAT16, FLOAT32, FLOAT64})
 _KNOWN: Final[dict[Any, np.dtype[Any]]] = {

@@ -38,10 +38,12 @@ from .held import asking, resolve_held
 
 __all__ = [
     "LateCalls",
+    "Ready",
     "Request",
     "RunStep",
     "SessionProgram",
     "make_program",
+    "make_ready",
     "make_step",
     "register_late_calls",
     "unwritten",
@@ -192,6 +194,58 @@ def make_step(request: Request) -> RunStep:
     )
 
 
+class Ready(NamedTuple):
+    """A step for some types of its inputs, before it is placed.
+
+    Attributes:
+        graph: from the inputs in `reads` (and the random state) to the outputs, then the new values
+            of what is written (and the new random state).
+        types: of its inputs.
+        reads: the step's inputs that it reads, by number.
+        draws: whether the random state is its last input, and output.
+        writes: the variables that it gives new values.
+        num_heads: how many outputs were asked for.
+    """
+
+    graph: Graph
+    types: tuple[TensorType, ...]
+    reads: tuple[int, ...]
+    draws: bool
+    writes: tuple[Node, ...]
+    num_heads: int
+
+
+def make_ready(
+    step: RunStep,
+    type_of: Callable[[Node], TensorType],
+    expected: Callable[[Node], TensorType],
+    values: Mapping[Node, np.ndarray[Any, Any]],
+    is_held: Callable[[Node], bool],
+) -> Ready:
+    """Resolves and prepares a step; the arguments are those of `make_program`.
+
+    Raises:
+        ShapeError, DTypeError, GraphError: a node does not fit; the message names it and its line.
+    """
+    graph = resolve_held(step.graph, is_held) if step.asks else step.graph
+    graph = _late.resolve(graph, (expected(node) for node in graph.inputs), values)
+    ready = prepare(graph, step.request.train)
+    inputs, state = graph.inputs, ready.graph.inputs[len(graph.inputs) :]
+    needed = set(ready.graph.nodes)
+    reads = tuple(number for number, node in enumerate(inputs) if node in needed)
+    types = (*(type_of(inputs[number]) for number in reads), *[STATE] * ready.draws)
+    made = _late.expanded(
+        Graph(
+            (*(inputs[number] for number in reads), *state),
+            ready.graph.outputs,
+            ready.graph.targets,
+        ),
+        types,
+    )
+    writes = tuple(inputs[number] for number in ready.writes if number < len(inputs))
+    return Ready(made, types, reads, ready.draws, writes, ready.num_heads)
+
+
 def make_program(
     step: RunStep,
     type_of: Callable[[Node], TensorType],
@@ -215,22 +269,8 @@ def make_program(
     Raises:
         ShapeError, DTypeError, GraphError: a node does not fit; the message names it and its line.
     """
-    graph = resolve_held(step.graph, held.__contains__) if step.asks else step.graph
-    graph = _late.resolve(graph, (expected(node) for node in graph.inputs), values)
-    ready = prepare(graph, step.request.train)
-    inputs, state = graph.inputs, ready.graph.inputs[len(graph.inputs) :]
-    needed = set(ready.graph.nodes)
-    reads = tuple(number for number, node in enumerate(inputs) if node in needed)
-    types = (*(type_of(inputs[number]) for number in reads), *[STATE] * ready.draws)
-    made = _late.expanded(
-        Graph(
-            (*(inputs[number] for number in reads), *state),
-            ready.graph.outputs,
-            ready.graph.targets,
-        ),
-        types,
-    )
-    writes = tuple(inputs[number] for number in ready.writes if number < len(inputs))
+    ready = make_ready(step, type_of, expected, values, held.__contains__)
+    made, types, reads, writes = ready.graph, ready.types, ready.reads, ready.writes
     where = _placed(made, held, home, soft)
     count = len(made.outputs)
     parts = None
@@ -241,7 +281,8 @@ def make_program(
         placed = on_devices(made, where.devices)
         call, scalars = GraphCall(with_open_scalars(placed), types, _NAME), structure_of(made)[1]
         contexts = tuple(where.contexts[where.devices[node]] for node in made.inputs)
-        wanted = [None] * ready.num_heads + [_home_of(node, held, where.home) for node in writes]
+        wanted: list[Context | None] = [None] * ready.num_heads
+        wanted += [_home_of(node, held, where.home) for node in writes]
         wanted += [where.home] * ready.draws
         parts = PartitionedCall(call, contexts, wanted, where.home)
         results = parts.contexts

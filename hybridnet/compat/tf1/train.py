@@ -34,3 +34,4 @@ from .training.rates import piecewise_constant_decay as piecewise_constant_decay
 from .training.rates import polynomial_decay as polynomial_decay
 from .training.run_hook import *  # noqa: F403
 from .training.saver import *  # noqa: F403
+from .training.server import Server as Server

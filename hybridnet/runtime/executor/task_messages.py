@@ -15,7 +15,7 @@ from typing import Any, final
 
 import numpy as np
 
-from hybridnet.base.dtype import CODE_OF, DTYPE_OF_CODE
+from hybridnet.base.dtype import TRAVELLING, TRAVELLING_CODE
 from hybridnet.base.errors import DTypeError, FormatError
 
 from .rendezvous import Key
@@ -29,7 +29,7 @@ class TravellingTensor:
     """A tensor as bytes.
 
     Attributes:
-        dtype: its code in MXNet's files.
+        dtype: its code in `TRAVELLING`.
         shape: the dimensions.
         payload: the elements in C order, as this machine has them.
     """
@@ -46,7 +46,7 @@ class TravellingTensor:
             DTypeError: its dtype is none that travels.
         """
         host = np.ascontiguousarray(array)
-        code = CODE_OF.get(host.dtype)
+        code = TRAVELLING_CODE.get(host.dtype)
         if code is None:
             raise DTypeError(f"a tensor of dtype {host.dtype} cannot go to another task")
         # A dtype that came later has no letter for `memoryview`.
@@ -58,7 +58,7 @@ class TravellingTensor:
         Raises:
             FormatError: there is no such dtype, or the payload has not the bytes of that shape.
         """
-        dtype = DTYPE_OF_CODE.get(self.dtype)
+        dtype = TRAVELLING.get(self.dtype)
         if dtype is None or any(extent < 0 for extent in self.shape):
             raise FormatError(f"a tensor with dtype code {self.dtype} and shape {self.shape}")
         wanted, got = math.prod(self.shape) * dtype.itemsize, len(self.payload)

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn, final
 
+from hybridnet import cluster
 from hybridnet.base.context import current_context, gpu
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.cluster import ClusterRunner
 from hybridnet.graph.node import Edge, Node
 from hybridnet.ndarray import NDArray, array
 from hybridnet.runtime.devices.device import list_devices
@@ -20,7 +22,14 @@ from hybridnet.session.session import fetched
 from hybridnet.session.step import LateCalls, Request, register_late_calls
 
 from .. import dtypes
-from ..errors import FailedPreconditionError, InvalidArgumentError, OpError
+from ..errors import (
+    AbortedError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OpError,
+    UnavailableError,
+)
 from ..graph.gradient_call import expanded
 from ..graph.graph import Graph, default_sessions, get_default_graph
 from ..graph.graph_def import GraphDef
@@ -43,6 +52,11 @@ __all__ = [
 
 register_late_calls(LateCalls(needed_values, resolve, expanded))
 
+_CLUSTER_ERRORS: Final = {
+    cluster.UnavailableError: UnavailableError,
+    cluster.AbortedError: AbortedError,
+    cluster.LateError: DeadlineExceededError,
+}
 #: Class -> (what to fetch for a value and how to put it together, what to feed for it).
 _CONVERSIONS: Final[dict[type, tuple[Callable[..., Any], Callable[..., Any] | None]]] = {}
 
@@ -79,14 +93,16 @@ class _BaseSession:
         self._target = target
         self._config = config
         self._closed = False
-        self._runner = Runner(
-            gpu(0) if num_devices("gpu") else current_context(),
-            self._graph.constants,
-            self._expected,
-            self._missing,
-            self._graph.seed,
-            bool(getattr(config, "allow_soft_placement", False)),
-        )
+        soft = bool(getattr(config, "allow_soft_placement", False))
+        rest = (self._graph.constants, self._expected, self._missing, self._graph.seed, soft)
+        self._runner: Runner | ClusterRunner
+        if target:
+            try:
+                self._runner = ClusterRunner(target, *rest, _timeout(config))
+            except MXNetError as error:
+                _raise(error)
+        else:
+            self._runner = Runner(gpu(0) if num_devices("gpu") else current_context(), *rest)
         self._staged = StagedRunner(self._runner)
 
     # -- what it is --------------------------------------------------------------------------
@@ -103,7 +119,7 @@ class _BaseSession:
 
     @property
     def sess_str(self) -> str:
-        """Where it runs: ''."""
+        """The address of the task that it begins with; '' is this process."""
         return self._target
 
     @property
@@ -112,11 +128,12 @@ class _BaseSession:
         return self._runner.variables
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """Returns the devices of this process."""
-        return [
-            DeviceAttributes(device_text(one.name), one.context.device_type.upper())
-            for one in list_devices()
-        ]
+        """Returns the devices of this process; of a cluster those of its tasks."""
+        if isinstance(self._runner, ClusterRunner):
+            names = self._runner.devices()
+        else:
+            names = [one.name for one in list_devices()]
+        return [DeviceAttributes(device_text(one), (one.type or "").upper()) for one in names]
 
     def as_default(self) -> Any:
         """A block in which this is the default session; it stays open after it."""
@@ -320,8 +337,17 @@ class _BaseSession:
         self._runner.set({tensor.edge.node: host})
 
 
+def _timeout(config: Any) -> float | None:
+    """Returns the seconds that a step may take by the options of a session."""
+    found = getattr(config, "operation_timeout_in_ms", None)
+    return found / 1000 if isinstance(found, (int, float)) and found > 0 else None
+
+
 def _raise(error: MXNetError) -> NoReturn:
     """Raises an error of a run as TensorFlow's kind of it."""
+    for kind, ours in _CLUSTER_ERRORS.items():
+        if isinstance(error, kind):
+            raise ours(None, None, str(error)) from error
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OpError):
@@ -345,7 +371,8 @@ class Session(_BaseSession):
             print(sess.run(loss, feed_dict={x: images}))
 
     Args:
-        target: without meaning here: it runs in this process.
+        target: the address of a task of a cluster (`tf.train.Server.target`), whose variables
+            and devices are used; '': it runs in this process.
         graph: what it runs; default the default graph.
         config: a `ConfigProto`, or None.
     """

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from hybridnet.base.errors import MXNetError
+from hybridnet.cluster import ClusterRunner
 from hybridnet.graph.node import Edge, Graph, Moves, Node
 from hybridnet.ndarray import NDArray
 from hybridnet.session.metadata import Trace
@@ -52,7 +53,7 @@ class StagedRunner:
         runner: runs the stages.
     """
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: Runner | ClusterRunner) -> None:
         self._runner = runner
         self._stages: WeakKeyDictionary[RunStep, Stages | None] = WeakKeyDictionary()
 

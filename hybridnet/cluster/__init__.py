@@ -1,0 +1,18 @@
+"""Tasks of a cluster: processes that each run their part of a graph, and keep its variables.
+
+`ClusterTask` is the process's end; `ClusterRunner` cuts a graph into one part for each device of
+each task, and has the tasks run them.
+"""
+
+from .errors import AbortedError, ClusterError, LateError, UnavailableError
+from .master import ClusterRunner
+from .task import ClusterTask
+
+__all__ = [
+    "AbortedError",
+    "ClusterError",
+    "ClusterRunner",
+    "ClusterTask",
+    "LateError",
+    "UnavailableError",
+]

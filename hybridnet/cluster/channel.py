@@ -1,0 +1,180 @@
+"""The thread of a process that speaks to other tasks, over the parameter server's transport."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final, final
+
+from hybridnet.base.errors import MXNetError
+from hybridnet.kvstore.cluster import is_loopback
+from hybridnet.kvstore.errors import KVStoreError
+from hybridnet.kvstore.protocol.words import Peer
+from hybridnet.kvstore.run_token import RunToken
+from hybridnet.kvstore.transport.interface import Connected, Disconnected, Heard, Rejected, Report
+from hybridnet.kvstore.transport.wire import Buffer
+from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
+
+__all__ = ["Channel", "split_address"]
+
+#: Seconds between two ticks, and that the thread may take to end.
+_TICK: Final = 1.0
+_END: Final = 5.0
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Returns host and port of ``host:port``, ``grpc://host:port`` too.
+
+    Raises:
+        MXNetError: it is not of that form.
+    """
+    host, _, port = address.removeprefix("grpc://").rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65535:
+        raise MXNetError(f"cluster: an address must be 'host:port', got {address!r}")
+    return host, int(port)
+
+
+def _endpoint(address: str) -> str:
+    host, port = split_address(address)
+    return f"tcp://{'127.0.0.1' if is_loopback(host) else host}:{port}"
+
+
+@final
+class Channel:
+    """Sends and receives the messages of a process; others are known by name.
+
+    Args:
+        address: where it listens, ``host:port``; None: nowhere.
+        hear: is called with the frames of each message and a function that gives who sent it a
+            name, in the thread of the channel.
+        changed: is called with a name, and why the connection is gone, or None: it is there.
+        tick: is called once a second.
+
+    Attributes:
+        port: where it listens.
+
+    Raises:
+        MXNetError: the address is taken, or there is no token for other machines.
+    """
+
+    def __init__(
+        self,
+        address: str | None,
+        hear: Callable[[Sequence[Buffer], Callable[[str], None]], None],
+        changed: Callable[[str, str | None], None],
+        tick: Callable[[], None],
+    ) -> None:
+        self._hear, self._changed, self._tick = hear, changed, tick
+        self._todo: deque[Callable[[ZmqTransport], None]] = deque()
+        self._peers: dict[str, Peer] = {}
+        self._names: dict[Peer, str] = {}
+        self._linked: set[str] = set()
+        self._lock = threading.RLock()
+        self._closed = False
+        self._transport: ZmqTransport | None = None
+        self._error: Exception | None = None
+        self.port = 0
+        begun = threading.Event()
+        self._thread = threading.Thread(
+            target=self._loop, args=(address, begun), name="hybridnet-cluster", daemon=True
+        )
+        self._thread.start()
+        begun.wait()
+        if self._error is not None:
+            raise MXNetError(f"cluster: {self._error}") from self._error
+
+    def link(self, name: str, address: str) -> None:
+        """Opens the way to a process, once."""
+        with self._lock:
+            if name in self._linked:
+                return
+            self._linked.add(name)
+            peer = self._peer(name)
+        where = _endpoint(address)
+        self._do(lambda transport: transport.connect(peer, where))
+
+    def send(self, name: str, frames: Sequence[Buffer]) -> None:
+        """Sends a message to a process that is linked, or has sent one; from any thread."""
+        peer = self._peer(name)
+
+        def send(transport: ZmqTransport) -> None:
+            transport.send(peer, frames)  # False: it is gone, which is told by itself
+
+        self._do(send)
+
+    def close(self) -> None:
+        """Ends the thread, and closes everything."""
+        self._closed = True
+        if self._transport is not None:
+            self._transport.wake()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(_END)
+
+    def _do(self, what: Callable[[ZmqTransport], None]) -> None:
+        self._todo.append(what)
+        if self._transport is not None and threading.current_thread() is not self._thread:
+            self._transport.wake()
+
+    def _peer(self, name: str) -> Peer:
+        with self._lock:
+            if name not in self._peers:
+                peer = self._peers[name] = Peer("worker", len(self._peers))
+                self._names[peer] = name
+            return self._peers[name]
+
+    def _loop(self, address: str | None, begun: threading.Event) -> None:
+        try:
+            transport = self._transport = _opened(address)
+        except (KVStoreError, MXNetError, ImportError) as error:
+            self._error = error
+            return
+        finally:
+            self.port = _port(self._transport)
+            begun.set()
+        due = time.monotonic() + _TICK
+        while not self._closed:
+            while self._todo:
+                self._todo.popleft()(transport)
+            for report in transport.receive(max(0.0, due - time.monotonic())):
+                self._note(transport, report)
+            if time.monotonic() >= due:
+                due = time.monotonic() + _TICK
+                self._tick()
+        while self._todo:
+            self._todo.popleft()(transport)
+        transport.close(linger=0.5)
+
+    def _note(self, transport: ZmqTransport, report: Report) -> None:
+        match report:
+            case Heard(route, frames, peer):
+
+                def named(name: str) -> None:
+                    if peer is None and route:
+                        transport.bind(self._peer(name), route)
+
+                self._hear(frames, named)
+            case Connected(peer):
+                self._changed(self._names[peer], None)
+            case Disconnected(peer):
+                self._changed(self._names[peer], "the connection is gone")
+            case Rejected(peer, reason):
+                self._changed(self._names[peer], reason)
+
+
+def _opened(address: str | None) -> ZmqTransport:
+    token = RunToken.from_environment(os.environ)
+    if address is None:
+        return ZmqTransport(token=token, encrypt=token is not None)
+    host, port = split_address(address)
+    local = is_loopback(host)
+    where = "127.0.0.1" if local else "0.0.0.0"
+    return ZmqTransport(host=where, port=port, token=token, encrypt=token is not None)
+
+
+def _port(transport: ZmqTransport | None) -> int:
+    """Returns the port on which a transport listens; 0 where it does not."""
+    address = "" if transport is None else transport.address
+    return int(address.rpartition(":")[2]) if address else 0

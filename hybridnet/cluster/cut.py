@@ -1,0 +1,135 @@
+"""From a graph to the parts of the tasks, as they travel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from hybridnet.base.device_name import DEVICE, DeviceName
+from hybridnet.base.errors import GraphError
+from hybridnet.graph.node import Graph, Node
+from hybridnet.graph.subgraph import ControlCall
+from hybridnet.ops.core.call import Types
+from hybridnet.passes.cost import upward_ranks
+from hybridnet.passes.lower_control import lower_control
+from hybridnet.passes.part_json import ReadPart, write_part
+from hybridnet.passes.partition import DevicePart, partition
+from hybridnet.passes.place import DeviceSite, asked_for, place
+from hybridnet.session.step import Ready
+
+__all__ = ["TaskPart", "cut", "task_of", "wishes_in"]
+
+
+class TaskPart(NamedTuple):
+    """The part of one task.
+
+    Attributes:
+        words: what it is told of the graph.
+        inputs: which of the graph's inputs it takes, by number.
+        writes: the variables that it gives new values.
+    """
+
+    words: dict[str, Any]
+    inputs: tuple[int, ...]
+    writes: tuple[Node, ...]
+
+
+def task_of(device: str) -> str:
+    """Returns the task of a device, both in full."""
+    return device.rpartition("/device:")[0]
+
+
+def wishes_in(graph: Graph) -> list[DeviceName]:
+    """Returns the devices that nodes of a graph name, and those inside loops and branches."""
+    found = dict.fromkeys(asked_for(graph))
+    for node in graph.nodes:
+        for part in node.call.parts if isinstance(node.call, ControlCall) else ():
+            found.update(dict.fromkeys(wishes_in(part.graph)))
+    return list(found)
+
+
+def cut(
+    ready: Ready,
+    sites: Sequence[DeviceSite],
+    home: str,
+    variables: Mapping[Node, str],
+    soft: bool,
+    own: str | None,
+) -> dict[str, TaskPart]:
+    """Places a graph and cuts it.
+
+    Args:
+        ready: the graph.
+        sites: the devices of the tasks that take part.
+        home: the device where nodes run that nothing is said of.
+        variables: which inputs and written nodes are variables, and on which device.
+        soft: whether nodes that cannot be on their device are put on another.
+        own: the task of this process, whose part does not travel.
+
+    Returns:
+        For each task that has something to do, its part.
+
+    Raises:
+        GraphError: a node names a device that is not there, or cannot go to another process.
+    """
+    graph = ready.graph
+    fixed = {node: variables[node] for node in graph.inputs if node in variables}
+    devices = dict(place(graph, sites, default=home, fixed=fixed, soft=soft).devices)
+    names = [site.name for site in sites]
+
+    def inside(node: Node, other: str) -> str:
+        given = node.attrs.get(DEVICE)
+        if given is None:
+            return other
+        wish = DeviceName.parse(given)
+        if wish.covers(DeviceName.parse(other)):
+            return other
+        found = next((str(name) for name in names if wish.covers(name)), None)
+        if found is None:
+            raise GraphError(f"node {node.title} asks for the unknown device {given}")
+        return found
+
+    travels = any(
+        isinstance(node.call, ControlCall) and task_of(devices[node]) != own for node in graph.nodes
+    )
+    lowered = lower_control(graph, devices, ready.types, inside, everything=travels)
+    wanted: list[str | None] = [None] * ready.num_heads
+    wanted += [variables[node] for node in ready.writes]
+    wanted += [home] * ready.draws
+    found = partition(lowered.graph, lowered.devices, lowered.types, wanted, lowered.scopes)
+    ranks = upward_ranks(lowered.graph, lowered.types, lambda node: 0.0, lambda kind: 0.0)
+    owners = {name: task_of(name) for name in found.parts}
+    made: dict[str, TaskPart] = {}
+    for task in dict.fromkeys(owners.values()):
+        parts = [part for name, part in found.parts.items() if owners[name] == task]
+        inputs = sorted(number for part in parts for number in part.inputs)
+        results = sorted(number for part in parts for number in part.results)
+        first = ready.num_heads
+        written = [n for n in results if first <= n < first + len(ready.writes)]
+        writes = tuple(ready.writes[number - first] for number in written)
+        types = ready.types
+        words: dict[str, Any] = {
+            "kind": "register",
+            "owners": owners,
+            "outputs": len(graph.outputs),
+            "parts": [
+                _kept(part, types, ranks) if task == own else write_part(part, types, ranks)
+                for part in parts
+            ],
+            "reads": [[n, graph.inputs[n].name] for n in inputs if graph.inputs[n] in variables],
+            "writes": [[n, ready.writes[n - first].name] for n in written],
+            "heads": [number for number in results if number not in written],
+        }
+        made[task] = TaskPart(words, tuple(inputs), writes)
+    return made
+
+
+def _kept(part: DevicePart, types: Types, ranks: Mapping[Node, float]) -> ReadPart:
+    """Returns a part of this process's as one that was read."""
+    own = {node: ranks[whole] for node, whole in part.originals.items()}
+    return ReadPart(
+        replace(part, originals={node: node for node in own}),
+        {number: types[number] for number in part.inputs},
+        own,
+    )

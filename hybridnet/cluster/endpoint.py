@@ -1,0 +1,192 @@
+"""A process's end: requests and their answers, and who takes what kind of message."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, Final, final
+
+from hybridnet.base.errors import MXNetError
+from hybridnet.kvstore.transport.wire import Buffer
+from hybridnet.runtime.executor.task_messages import Message, TaskTransport, TravellingTensor
+
+from .channel import Channel
+from .errors import AbortedError, StaleError, UnavailableError
+from .packets import Packet, pack, read_message, unpack, write_message
+
+__all__ = ["Endpoint", "refusal"]
+
+_log: Final = logging.getLogger("hybridnet.cluster")
+#: What errors are called in messages.
+_ERRORS: Final[Mapping[str, type[MXNetError]]] = {
+    "aborted": AbortedError,
+    "unavailable": UnavailableError,
+    "stale": StaleError,
+}
+#: Takes a message: the sender and what it says.
+Handler = Callable[[str, Packet], None]
+
+
+@final
+class Endpoint(TaskTransport):
+    """Speaks for a process, by its name.
+
+    Args:
+        name: of its task; of a client that is none, None.
+        address: where it listens; None: nowhere.
+        addresses: of the tasks, by name.
+    """
+
+    def __init__(self, name: str | None, address: str | None, addresses: Mapping[str, str]) -> None:
+        self._name = name or f"/client:{secrets.token_hex(8)}"
+        self.addresses = dict(addresses)
+        self.handlers: dict[str, Handler] = {}
+        self.lost: list[Callable[[str], None]] = []
+        self.ticks: list[Callable[[], None]] = []
+        self._down: dict[str, str] = {}
+        self._pending: dict[int, tuple[str, Future[Packet]]] = {}
+        self._numbers = itertools.count(1)
+        self._lock = threading.RLock()
+        self._told: Callable[[str, Message], None] | None = None
+        self._channel = Channel(address, self._hear, self._changed, self._tick)
+        self.port = self._channel.port
+
+    @property
+    def task(self) -> str:
+        """The name of the process."""
+        return self._name
+
+    def close(self) -> None:
+        """Ends it; who waits for an answer gets an error."""
+        self._channel.close()
+        self._fail(None, "this process has closed its end")
+
+    # -- sending -----------------------------------------------------------------------------
+
+    def tell(self, to: str, packet: Packet) -> None:
+        """Sends a message that has no answer."""
+        words = {**packet.words, "from": self._name}
+        if to == self._name:
+            self._take(to, Packet(words, packet.tensors))
+            return
+        if to in self.addresses:
+            self._channel.link(to, self.addresses[to])
+        self._channel.send(to, pack(Packet(words, packet.tensors)))
+
+    def request(self, to: str, packet: Packet, patient: bool = False) -> Future[Packet]:
+        """Sends a message, and returns what its answer will be.
+
+        Args:
+            to: a task.
+            packet: the message.
+            patient: whether to wait for a task that is not there.
+        """
+        made: Future[Packet] = Future()
+        with self._lock:
+            why = None if patient else self._down.get(to)
+            number = next(self._numbers)
+            if why is None:
+                self._pending[number] = (to, made)
+        if why is not None:
+            made.set_exception(UnavailableError(self._gone(to, why)))
+        else:
+            self.tell(to, Packet({**packet.words, "request": number}, packet.tensors))
+        return made
+
+    def answer(
+        self, to: str, asked: Packet, words: Mapping[str, Any],
+        tensors: Sequence[TravellingTensor] = (),
+    ) -> None:  # fmt: skip
+        """Answers a request."""
+        number = asked.words.get("request")
+        self.tell(to, Packet({**words, "kind": "reply", "reply": number}, tensors))
+
+    def send(self, task: str, message: Message) -> None:
+        """See `TaskTransport.send`."""
+        self.tell(task, write_message(message))
+
+    def listen(self, hear: Callable[[str, Message], None]) -> None:
+        """See `TaskTransport.listen`."""
+        self._told = hear
+
+    # -- hearing -----------------------------------------------------------------------------
+
+    def _hear(self, frames: Sequence[Buffer], named: Callable[[str], None]) -> None:
+        try:
+            packet = unpack(frames)
+            sender = packet.words.get("from")
+            if not isinstance(sender, str):
+                return
+            named(sender)
+            self._take(sender, packet)
+        except MXNetError as error:
+            _log.warning("a message was dropped: %s", error)
+        except Exception:  # the thread must go on for the others
+            _log.exception("a message could not be taken")
+
+    def _take(self, sender: str, packet: Packet) -> None:
+        message = read_message(packet)
+        if message is not None:
+            if self._told is not None:
+                self._told(sender, message)
+            return
+        kind = packet.words.get("kind")
+        if kind == "reply":
+            self._reply(packet)
+            return
+        handler = self.handlers.get(str(kind))
+        if handler is None:
+            self.answer(sender, packet, {"error": f"{self._name} knows no {str(kind)[:40]!r}"})
+            return
+        try:
+            handler(sender, packet)
+        except Exception as error:
+            self.answer(sender, packet, refusal(error))
+
+    def _reply(self, packet: Packet) -> None:
+        with self._lock:
+            found = self._pending.pop(packet.words.get("reply", 0), None)
+        if found is None:
+            return
+        text = packet.words.get("error")
+        if text is None:
+            found[1].set_result(packet)
+        else:
+            kind = _ERRORS.get(str(packet.words.get("code")), MXNetError)
+            found[1].set_exception(kind(str(text)))
+
+    def _changed(self, name: str, why: str | None) -> None:
+        if why is None:
+            with self._lock:
+                self._down.pop(name, None)
+            return
+        with self._lock:
+            self._down[name] = why
+        self._fail(name, why)
+        for one in self.lost:
+            one(name)
+
+    def _fail(self, name: str | None, why: str) -> None:
+        with self._lock:
+            numbers = [n for n, (to, _) in self._pending.items() if name in (None, to)]
+            failed = [self._pending.pop(number) for number in numbers]
+        for to, future in failed:
+            future.set_exception(UnavailableError(self._gone(to, why)))
+
+    def _gone(self, task: str, why: str) -> str:
+        where = self.addresses.get(task, "")
+        return f"task {task}{f' at {where}' if where else ''} is not available: {why}"
+
+    def _tick(self) -> None:
+        for one in self.ticks:
+            one()
+
+
+def refusal(error: BaseException) -> dict[str, str]:
+    """Returns an error as the answer to a request."""
+    code = next((code for code, kind in _ERRORS.items() if isinstance(error, kind)), "failed")
+    return {"error": str(error) or repr(error), "code": code}

@@ -1,0 +1,27 @@
+"""What goes wrong between tasks; each names the task."""
+
+from __future__ import annotations
+
+from hybridnet.base.errors import MXNetError
+
+__all__ = ["AbortedError", "ClusterError", "LateError", "StaleError", "UnavailableError"]
+
+
+class ClusterError(MXNetError):
+    """A step over several tasks did not end as it should."""
+
+
+class UnavailableError(ClusterError):
+    """A task has died, or cannot be reached."""
+
+
+class AbortedError(ClusterError):
+    """A task came back without what it held."""
+
+
+class LateError(ClusterError):
+    """A step did not end in the time that it was given."""
+
+
+class StaleError(ClusterError):
+    """A task holds variables of other types than the part was cut for, or none."""

@@ -1,0 +1,151 @@
+"""The tasks that a client speaks to: their devices, their generations, and what they answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from typing import Any, Final, NamedTuple, final
+
+from hybridnet.base.device_name import DeviceName
+from hybridnet.base.errors import FormatError, MXNetError
+from hybridnet.passes.place import DeviceSite
+from hybridnet.runtime.executor.task_messages import TravellingTensor
+
+from .endpoint import Endpoint
+from .errors import LateError, UnavailableError
+from .packets import Packet
+from .task import task_at, task_name
+
+__all__ = ["Member", "Members", "waited"]
+
+#: Seconds that a task may take to answer first: it may still be about to start.
+_PATIENCE: Final = 60.0
+#: The target's name until it has told it.
+_TARGET: Final = "/target"
+
+
+class Member(NamedTuple):
+    """A task.
+
+    Attributes:
+        name: in full.
+        generation: of the process.
+        sites: its devices; GPUs first.
+    """
+
+    name: str
+    generation: int
+    sites: tuple[DeviceSite, ...]
+
+
+@final
+class Members:
+    """The tasks of a cluster, as one client knows them.
+
+    Args:
+        target: the address of a task, whose process may be this one.
+
+    Attributes:
+        home: the name of that task.
+        own: likewise, if it is in this process; else None.
+    """
+
+    def __init__(self, target: str) -> None:
+        local = task_at(target)
+        self.own = None if local is None else local.name
+        address = target.removeprefix("grpc://")
+        self.endpoint = local.endpoint if local else Endpoint(None, None, {_TARGET: address})
+        self._found: dict[str, Member] = {}
+        words = self._ask(local.name if local else _TARGET, address)
+        self.home = str(words["task"])
+        self._note(self.home, words)
+        self.addresses = {
+            task_name(str(job), int(number)): str(where)
+            for job, tasks in words["cluster"].items()
+            for number, where in tasks
+        }
+        if self.own is None:
+            self.endpoint.addresses.update(self.addresses)
+
+    def close(self) -> None:
+        """Ends what is the client's alone."""
+        if self.own is None:
+            self.endpoint.close()
+
+    def member(self, name: str) -> Member:
+        """Returns a task, which is asked when it is needed first.
+
+        Raises:
+            UnavailableError: it does not answer.
+        """
+        if name not in self._found:
+            self._note(name, self._ask(name, self.addresses[name]))
+        return self._found[name]
+
+    def taking_part(self, wishes: Sequence[DeviceName]) -> list[Member]:
+        """Returns the tasks with devices of some names; that of the target is always one."""
+        names = [self.home]
+        for wish in wishes:
+            if wish.job is None and wish.replica is None and wish.task is None:
+                continue
+            wanted = DeviceName(wish.job, wish.replica, wish.task)
+            able = [one for one in self.addresses if wanted.covers(DeviceName.parse(one))]
+            if self.home not in able:
+                names += able[:1]
+        return [self.member(name) for name in dict.fromkeys(names)]
+
+    def request(
+        self, task: str, words: Mapping[str, Any], tensors: Sequence[TravellingTensor] = ()
+    ) -> Future[Packet]:
+        """Asks a task, which must be the process that it was."""
+        generation = self.member(task).generation
+        packet = Packet({**words, "generation": generation}, tensors)
+        return self.endpoint.request(task, packet)
+
+    def tell(self, task: str, words: Mapping[str, Any]) -> None:
+        """Tells a task something."""
+        self.endpoint.tell(task, Packet(words))
+
+    def _ask(self, name: str, address: str) -> Mapping[str, Any]:
+        asked = self.endpoint.request(name, Packet({"kind": "devices"}), patient=True)
+        try:
+            return waited(asked, _PATIENCE).words
+        except LateError:
+            raise UnavailableError(
+                f"task {name} at {address} is not available: it has not answered for "
+                f"{_PATIENCE:g} s; is it started, with the same cluster and token?"
+            ) from None
+
+    def _note(self, name: str, words: Mapping[str, Any]) -> None:
+        if words.get("task") != name or type(words.get("generation")) is not int:
+            raise UnavailableError(f"at the address of {name} there is {words.get('task')}")
+        base = DeviceName.parse(name)
+        sites = [
+            DeviceSite(DeviceName(base.job, base.replica, base.task, str(kind), int(index)))
+            for kind, index in words["devices"]
+        ]
+        if not sites:
+            raise FormatError(f"task {name} has no devices")
+        sites.sort(key=lambda site: site.name.type == "cpu")
+        self._found[name] = Member(name, words["generation"], tuple(sites))
+
+
+def waited(
+    future: Future[Packet], timeout: float | None, late: Callable[[], MXNetError] | None = None
+) -> Packet:
+    """Returns an answer; a Ctrl-C comes through while it waits.
+
+    Raises:
+        LateError: it did not come in time.
+        MXNetError: it is an error.
+    """
+    end = None if timeout is None else time.monotonic() + timeout
+    while True:
+        left = 3600.0 if end is None else max(0.0, end - time.monotonic())
+        try:
+            return future.result(left)
+        except NotYet:
+            if end is not None and time.monotonic() >= end:
+                raise (late() if late else LateError("there was no answer in time")) from None

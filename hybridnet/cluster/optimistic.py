@@ -1,0 +1,91 @@
+"""Steps that change variables without locking them: what came for a part is kept until it commits.
+
+A part reads its variables when it begins. Where another step has changed them by the time at which
+it ends, it runs once more on their values of then, with what it has received: so no update is lost,
+and no task waits for another while a variable is locked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, final
+
+from hybridnet.runtime.executor.rendezvous import (
+    Callback,
+    Key,
+    LocalRendezvous,
+    Received,
+    Rendezvous,
+)
+
+__all__ = ["NotingRendezvous", "RepeatedRendezvous"]
+
+
+@final
+class NotingRendezvous(Rendezvous):
+    """Another one, of which is noted what comes from elsewhere.
+
+    Args:
+        around: that one.
+        devices: this task's; what they send each other is not noted.
+
+    Attributes:
+        came: what has come, by key.
+    """
+
+    def __init__(self, around: Rendezvous, devices: frozenset[str]) -> None:
+        self._around = around
+        self._devices = devices
+        self.came: dict[Key, Received] = {}
+
+    def send(self, key: Key, value: Any, dead: bool = False) -> None:
+        """See `Rendezvous.send`."""
+        self._around.send(key, value, dead)
+
+    def receive_async(self, key: Key, callback: Callback) -> None:
+        """See `Rendezvous.receive_async`."""
+        if key.source in self._devices:
+            self._around.receive_async(key, callback)
+            return
+
+        def take(made: Received) -> None:
+            self.came[key] = made
+            callback(made)
+
+        self._around.receive_async(key, take)
+
+    def abort(self, error: BaseException) -> None:
+        """See `Rendezvous.abort`."""
+        self._around.abort(error)
+
+
+@final
+class RepeatedRendezvous(Rendezvous):
+    """Gives again what has come; what goes elsewhere was sent already.
+
+    Args:
+        came: what has come.
+        devices: this task's.
+    """
+
+    def __init__(self, came: Mapping[Key, Received], devices: frozenset[str]) -> None:
+        self._came = came
+        self._devices = devices
+        self._here = LocalRendezvous()
+
+    def send(self, key: Key, value: Any, dead: bool = False) -> None:
+        """See `Rendezvous.send`."""
+        if key.destination in self._devices:
+            self._here.send(key, value, dead)
+
+    def receive_async(self, key: Key, callback: Callback) -> None:
+        """See `Rendezvous.receive_async`."""
+        found = self._came.get(key)
+        if found is None:
+            self._here.receive_async(key, callback)
+        else:
+            callback(found)
+
+    def abort(self, error: BaseException) -> None:
+        """See `Rendezvous.abort`."""
+        self._here.abort(error)

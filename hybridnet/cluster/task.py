@@ -1,0 +1,312 @@
+"""`ClusterTask`: a process of a cluster: it keeps variables, and runs its part of graphs."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+
+from hybridnet.base.errors import FormatError, MXNetError, OpError
+from hybridnet.base.host_array import HostArray
+from hybridnet.runtime.devices.device import find_device, list_devices
+from hybridnet.runtime.executor.device_run import GraphRun
+from hybridnet.runtime.executor.remote_rendezvous import StepExchange
+from hybridnet.runtime.executor.rendezvous import Rendezvous
+from hybridnet.runtime.executor.task_messages import TravellingTensor
+
+from .channel import split_address
+from .endpoint import Endpoint, refusal
+from .errors import AbortedError, ClusterError, StaleError
+from .optimistic import NotingRendezvous, RepeatedRendezvous
+from .packets import Packet
+from .registered import Registered, read_registered
+
+__all__ = ["ClusterTask", "task_at", "task_name"]
+
+_log: Final = logging.getLogger("hybridnet.cluster")
+#: Threads that run parts; those of more steps wait.
+_THREADS: Final = 16
+#: Parts of graphs that are remembered at most; the oldest give way.
+_GRAPHS: Final = 4096
+
+#: The tasks of this process, by their address.
+_here: Final[dict[str, ClusterTask]] = {}
+
+
+def task_name(job: str, number: int) -> str:
+    """Returns the name of a task."""
+    return f"/job:{job}/replica:0/task:{number}"
+
+
+def task_at(target: str) -> ClusterTask | None:
+    """Returns the task of this process that an address is of; None if there is none."""
+    return _here.get(target.removeprefix("grpc://"))
+
+
+@dataclass(eq=False, slots=True)
+class _Step:
+    """A step that is under way on this task."""
+
+    number: int
+    client: str
+    asked: Packet
+    graph: Registered
+    held: Mapping[str, Any]
+    feeds: dict[int, Any]
+    rendezvous: Rendezvous
+
+
+@final
+class ClusterTask:
+    """A process of a cluster.
+
+    Args:
+        jobs: the addresses of all tasks, by job and number.
+        job: its job.
+        number: its number there.
+
+    Attributes:
+        name: ``/job:ps/replica:0/task:0``.
+        address: ``host:port``.
+        generation: tells it from a process that had its place before.
+
+    Raises:
+        MXNetError: it is not one of the cluster, or its address is taken.
+    """
+
+    def __init__(self, jobs: Mapping[str, Mapping[int, str]], job: str, number: int) -> None:
+        if number not in jobs.get(job, {}):
+            raise MXNetError(f"cluster: there is no task {number} of job {job!r} in {dict(jobs)}")
+        self.name = task_name(job, number)
+        self.generation = secrets.randbits(60) + 1
+        self.jobs = {one: dict(tasks) for one, tasks in jobs.items()}
+        given = jobs[job][number]
+        addresses = {
+            task_name(one, n): where for one, tasks in jobs.items() for n, where in tasks.items()
+        }
+        self.endpoint = Endpoint(self.name, given, addresses)
+        self.address = f"{split_address(given)[0]}:{self.endpoint.port}"
+        self.jobs[job][number] = self.endpoint.addresses[self.name] = self.address
+        self._held: Mapping[str, Any] = {}
+        self._graphs: dict[int, Registered] = {}
+        self._steps: dict[int, _Step] = {}
+        self._numbers = itertools.count(1)
+        self._lock = threading.RLock()
+        self._pool = ThreadPoolExecutor(_THREADS, "hybridnet-task")
+        self._ended = threading.Event()
+        self._exchange = StepExchange(self.endpoint)
+        self.endpoint.ticks.append(self._exchange.resend)
+        self.endpoint.lost.append(self._lose)
+        self.endpoint.handlers.update(
+            devices=self._tell_devices, types=self._tell_types, register=self._register,
+            run=self._run, end=self._end, fetch=self._fetch, assign=self._assign,
+        )  # fmt: skip
+        _here[self.address] = self
+
+    def join(self) -> None:
+        """Waits until the task is closed, or for Ctrl-C."""
+        while not self._ended.wait(3600):
+            pass
+
+    def close(self) -> None:
+        """Ends it: nobody reaches it any more, and its variables are gone."""
+        _here.pop(self.address, None)
+        self._ended.set()
+        self.endpoint.close()
+        self._pool.shutdown(wait=False)
+        self._held = {}
+
+    # -- what it tells -----------------------------------------------------------------------
+
+    def _tell_devices(self, sender: str, asked: Packet) -> None:
+        devices = [[one.context.device_type, one.context.device_id] for one in list_devices()]
+        words = {
+            "task": self.name, "generation": self.generation, "devices": devices,
+            "cluster": {job: list(tasks.items()) for job, tasks in self.jobs.items()},
+        }  # fmt: skip
+        self.endpoint.answer(sender, asked, words)
+
+    def _tell_types(self, sender: str, asked: Packet) -> None:
+        self._check(asked)
+        held = self._held
+        found = {}
+        for name in asked.words.get("names", ()):
+            value = held.get(name)
+            if value is not None:
+                found[name] = [list(value.shape), np.dtype(value.dtype).name]
+        self.endpoint.answer(sender, asked, {"types": found})
+
+    def _fetch(self, sender: str, asked: Packet) -> None:
+        self._check(asked)
+        held = self._held
+        names = [name for name in asked.words.get("names", ()) if name in held]
+        tensors = [TravellingTensor.of(_host(held[name])) for name in names]
+        self.endpoint.answer(sender, asked, {"names": names}, tensors)
+
+    def _assign(self, sender: str, asked: Packet) -> None:
+        self._check(asked)
+        device = find_device("")
+        names = asked.words.get("names", ())
+        pairs = zip(names, asked.tensors, strict=True)
+        new = {str(name): device.receive(one.array()) for name, one in pairs}
+        with self._lock:
+            self._held = {**self._held, **new}
+        self.endpoint.answer(sender, asked, {})
+
+    def _register(self, sender: str, asked: Packet) -> None:
+        self._pool.submit(self._answering, sender, asked, self._registered)
+
+    def _registered(self, asked: Packet) -> dict[str, Any]:
+        self._check(asked)
+        made = read_registered(asked.words, self.name)
+        with self._lock:
+            number = next(self._numbers)
+            self._graphs[number] = made
+            while len(self._graphs) > _GRAPHS:
+                del self._graphs[next(iter(self._graphs))]
+        return {"graph": number}
+
+    def _answering(
+        self, sender: str, asked: Packet, work: Callable[[Packet], dict[str, Any]]
+    ) -> None:
+        try:
+            words = work(asked)
+        except Exception as error:
+            words = dict(refusal(error))
+        self.endpoint.answer(sender, asked, words)
+
+    def _check(self, asked: Packet) -> None:
+        expected = asked.words.get("generation")
+        if expected is not None and expected != self.generation:
+            raise AbortedError(
+                f"task {self.name} was started anew; the variables of {self.name} are gone: "
+                "restore a checkpoint, or initialize them, in a new session"
+            )
+
+    # -- steps -------------------------------------------------------------------------------
+
+    def _run(self, sender: str, asked: Packet) -> None:
+        self._check(asked)
+        words = asked.words
+        number, graph = words.get("step"), self._graphs.get(words.get("graph", 0))
+        if graph is None:
+            raise StaleError(f"task {self.name} has no such graph")
+        if type(number) is not int or number in self._steps:
+            raise FormatError("a step has a number of its own")
+        held = self._held
+        feeds = dict(zip(words.get("feeds", ()), (one.array() for one in asked.tensors)))  # noqa: B905
+        for place, name in graph.reads.items():
+            value = held.get(name)
+            kind = graph.input_types[place]
+            if value is None or tuple(value.shape) != kind.shape or value.dtype != kind.dtype:
+                raise StaleError(f"variable {name!r} of task {self.name} is not as it was: {kind}")
+        meeting: Rendezvous = self._exchange.begin(number, graph.owners)
+        if graph.writes:
+            meeting = NotingRendezvous(meeting, graph.devices)
+        step = _Step(number, sender, asked, graph, held, feeds, meeting)
+        self._steps[number] = step
+        self._pool.submit(self._start, step)
+
+    def _start(self, step: _Step) -> None:
+        try:
+            run = self._begun(step, step.held, step.rendezvous)
+        except Exception as error:
+            step.rendezvous.abort(OpError(str(error)))
+            self._refuse(step, error)
+            return
+
+        def finish() -> None:
+            self._pool.submit(self._finish, step, run)
+
+        run.when_ended(finish)
+
+    def _begun(self, step: _Step, held: Mapping[str, Any], meeting: Rendezvous) -> GraphRun:
+        """Starts the run of a step's parts, with variables as they are held."""
+        graph = step.graph
+        given: list[Any] = [None] * (max(graph.places, default=-1) + 1)
+        for number, plan in graph.places.items():
+            if number in graph.reads:
+                given[number] = held[graph.reads[number]]
+            elif number in step.feeds:
+                given[number] = plan.device.receive(step.feeds[number])
+            else:
+                raise FormatError(f"input {number} was not given")
+        run = GraphRun(graph.plans, meeting, {}, graph.num_outputs, None)
+        run.start(given)
+        return run
+
+    def _finish(self, step: _Step, run: GraphRun) -> None:
+        try:
+            outputs = self._committed(step, _made(run, step.graph))
+            heads = [number for number in step.graph.heads if outputs[number] is not None]
+            tensors = [TravellingTensor.of(_host(outputs[number])) for number in heads]
+        except Exception as error:
+            step.rendezvous.abort(error)
+            self._refuse(step, error)
+            return
+        self.endpoint.answer(step.client, step.asked, {"heads": heads}, tensors)
+
+    def _committed(self, step: _Step, outputs: Sequence[Any]) -> Sequence[Any]:
+        """Gives variables their new values; see `optimistic`."""
+        graph = step.graph
+        if not graph.writes:
+            return outputs
+        both = set(graph.reads.values()) & set(graph.writes.values())
+        assert isinstance(step.rendezvous, NotingRendezvous)
+        with self._lock:
+            held = self._held
+            if any(held.get(name) is not step.held[name] for name in both):
+                again = RepeatedRendezvous(step.rendezvous.came, graph.devices)
+                ended = threading.Event()
+                run = self._begun(step, held, again)
+                run.when_ended(ended.set)
+                ended.wait()
+                outputs = _made(run, graph)
+            new = {name: outputs[number] for number, name in graph.writes.items()}
+            self._held = {**held, **new}
+        return outputs
+
+    def _refuse(self, step: _Step, error: BaseException) -> None:
+        self.endpoint.answer(step.client, step.asked, refusal(error))
+
+    def _end(self, sender: str, asked: Packet) -> None:
+        step = self._steps.pop(asked.words.get("step", 0), None)
+        if step is not None:
+            why = asked.words.get("why")
+            if why is not None:
+                step.rendezvous.abort(ClusterError(str(why)))
+            self._exchange.end(step.number)
+
+    def _lose(self, name: str) -> None:
+        """Ends the steps of a client that is gone."""
+        for step in [one for one in self._steps.values() if one.client == name]:
+            _log.info("step %d ends: its client %s is gone", step.number, name)
+            step.rendezvous.abort(ClusterError(f"the client {name} is gone"))
+            self._steps.pop(step.number, None)
+            self._exchange.end(step.number)
+
+
+def _made(run: GraphRun, graph: Registered) -> Sequence[Any]:
+    """Returns the outputs of a run that has ended, computed.
+
+    Raises:
+        MXNetError: it failed.
+    """
+    if run.error is not None:
+        raise run.error
+    for number in graph.writes:
+        value = run.outputs[number]
+        if hasattr(value, "block_until_ready"):
+            value.block_until_ready()
+    return run.outputs
+
+
+def _host(value: Any) -> np.ndarray[Any, Any]:
+    return value.numpy if type(value) is HostArray else np.asarray(value)

@@ -1,0 +1,219 @@
+"""Sessions whose graphs run on several tasks: in this process, and in processes of their own."""
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hybridnet.compat.tf1 as tf
+
+pytest.importorskip("zmq")
+HERE = Path(__file__).parent
+
+
+def address():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return f"localhost:{one.getsockname()[1]}"
+
+
+@contextmanager
+def started(spec, job, number=0):
+    """A task in a process of its own, which listens."""
+    command = [sys.executable, str(HERE / "task_process.py"), json.dumps(spec), job, str(number)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline().strip() == "started"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+@contextmanager
+def served(spec, job, number=0):
+    """A task in this process."""
+    server = tf.train.Server(spec, job, number)
+    try:
+        yield server
+    finally:
+        server._task.close()
+
+
+def on_tasks(ps=1, workers=1):
+    return {"ps": [address() for _ in range(ps)], "worker": [address() for _ in range(workers)]}
+
+
+def linear(spec):
+    with tf.device(tf.train.replica_device_setter(cluster=spec)):
+        w = tf.Variable(np.ones((3, 2), np.float32), name="w")
+        x = tf.placeholder(tf.float32, [None, 3], name="x")
+        y = tf.matmul(x, w)
+        train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(y))
+    return w, x, y, train
+
+
+def test_variables_of_a_server_in_another_process_outlive_a_client_until_it_is_killed():
+    spec = on_tasks()
+    rows = np.arange(6, dtype=np.float32).reshape(2, 3)
+    want = 1 - 0.1 * rows.sum(0)[:, None].repeat(2, 1)
+    with tf.Graph().as_default(), served(spec, "worker") as server:
+        w, x, y, train = linear(spec)
+        with started(spec, "ps") as process:
+            with tf.Session(server.target) as sess:
+                with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized"):
+                    sess.run(y, {x: rows})
+                sess.run(tf.global_variables_initializer())
+                np.testing.assert_allclose(sess.run(y, {x: rows}), rows @ np.ones((3, 2)))
+                sess.run(train, {x: rows})
+            sess = tf.Session(server.target)
+            np.testing.assert_allclose(sess.run(w), want, rtol=1e-6)
+            np.testing.assert_allclose(sess.value_of(w).asnumpy(), want, rtol=1e-6)
+            process.kill()
+            process.wait()
+            with pytest.raises(tf.errors.UnavailableError, match=r"/job:ps/replica:0/task:0"):
+                for _ in range(100):  # the first ones may still be on their way to it
+                    sess.run(y, {x: rows})
+        with started(spec, "ps"):
+            anew = tf.Session(server.target)
+            anew.run(tf.global_variables_initializer())
+            np.testing.assert_allclose(anew.run(w), np.ones((3, 2)))
+            with pytest.raises((tf.errors.AbortedError, tf.errors.UnavailableError)) as found:
+                sess.run(y, {x: rows})
+            if isinstance(found.value, tf.errors.AbortedError):
+                assert "are gone: restore a checkpoint" in str(found.value)
+            anew.close()
+        sess.close()
+
+
+def test_no_update_of_two_clients_is_lost():
+    spec = on_tasks(ps=1, workers=2)
+    with tf.Graph().as_default(), served(spec, "ps"):
+        with tf.device(tf.train.replica_device_setter(cluster=spec)):
+            count = tf.Variable(0.0, name="count")
+            moved = tf.sin(tf.ones([50, 50]))
+            add = count.assign_add(tf.reduce_sum(moved) * 0 + 1)
+        init = tf.global_variables_initializer()
+        with served(spec, "worker", 0) as one, served(spec, "worker", 1) as two:
+            with tf.Session(one.target) as sess:
+                sess.run(init)
+            graph = tf.get_default_graph()
+            seen = []
+
+            def work(target):
+                with tf.Session(target, graph=graph) as sess:
+                    seen.extend(float(sess.run(add)) for _ in range(20))
+
+            threads = [threading.Thread(target=work, args=(s.target,)) for s in (one, two)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert sorted(seen) == [float(n + 1) for n in range(40)]
+
+
+def test_a_loop_over_two_tasks():
+    spec = on_tasks()
+    with tf.Graph().as_default(), served(spec, "ps"), served(spec, "worker") as server:
+        with tf.device("/job:worker/task:0"):
+            x = tf.placeholder(tf.float32, [3])
+
+            def body(i, h):
+                with tf.device("/job:ps/task:0"):
+                    h = tf.tanh(h)
+                return i + 1, h * 1.5
+
+            _, last = tf.while_loop(lambda i, h: i < 4, body, [tf.constant(0), x])
+        host = np.array([0.1, -0.4, 0.8], np.float32)
+        with tf.Session(server.target) as sess:
+            made = sess.run(last, {x: host})
+        with tf.Session() as alone:
+            want = alone.run(last, {x: host})
+        np.testing.assert_allclose(made, want, rtol=1e-6)
+
+
+def test_a_loop_of_the_worker_is_trained_with_variables_of_a_server():
+    spec = on_tasks()
+    with tf.Graph().as_default(), served(spec, "ps"), served(spec, "worker") as server:
+        with tf.device(tf.train.replica_device_setter(cluster=spec)):
+            w = tf.Variable(0.5)
+            x = tf.placeholder(tf.float32, [3])
+            _, last = tf.while_loop(
+                lambda i, h: i < 4, lambda i, h: (i + 1, tf.tanh(h * w)), [tf.constant(0), x]
+            )
+            (slope,) = tf.gradients(last, [w])
+        host = np.array([0.1, -0.4, 0.8], np.float32)
+        with tf.Session(server.target) as sess:
+            sess.run(w.initializer)
+            found = sess.run(slope, {x: host})
+    a, b, step = np.float64(0.5), host.astype(np.float64), 1e-6
+
+    def total(weight):
+        h = b
+        for _ in range(4):
+            h = np.tanh(h * weight)
+        return h.sum()
+
+    np.testing.assert_allclose(found, (total(a + step) - total(a - step)) / 2 / step, rtol=1e-4)
+
+
+def test_a_failure_on_one_task_names_the_node_and_the_next_step_runs():
+    spec = on_tasks()
+    with tf.Graph().as_default(), served(spec, "ps"), served(spec, "worker") as server:
+        with tf.device("/job:ps/task:0"):
+            w = tf.Variable(np.ones(2, np.float32))
+        with tf.device("/job:nowhere/task:0"):
+            lost = w + 1.0
+        with tf.device("/job:worker/task:0"):
+            fine = w * 2.0
+        with tf.Session(server.target) as sess:
+            sess.run(w.initializer)
+            with pytest.raises(tf.errors.InvalidArgumentError, match="unknown device /job:nowhere"):
+                sess.run(lost)
+            np.testing.assert_allclose(sess.run(fine), [2, 2])
+            names = [one.name for one in sess.list_devices()]
+            assert any("/job:ps/" in one for one in names)
+
+
+def test_a_large_tensor_goes_from_task_to_task():
+    spec = on_tasks()
+    host = np.random.default_rng(0).normal(size=(5 << 20)).astype(np.float32)  # 20 MB
+    with tf.Graph().as_default(), served(spec, "ps"), served(spec, "worker") as server:
+        with tf.device("/job:worker/task:0"):
+            x = tf.placeholder(tf.float32, [5 << 20])
+        with tf.device("/job:ps/task:0"):
+            y = x + 1.0
+        with tf.Session(server.target) as sess:
+            np.testing.assert_allclose(sess.run(y, {x: host}), host + 1)
+
+
+def test_a_server_of_its_own_draws_random_numbers_and_saves(tmp_path):
+    server = tf.train.Server.create_local_server()
+    try:
+        with tf.Graph().as_default():
+            v = tf.Variable(tf.random_normal([4]), name="v")
+            saver = tf.train.Saver()
+            with tf.Session(server.target) as sess:
+                sess.run(tf.global_variables_initializer())
+                first = sess.run(v)
+                path = saver.save(sess, str(tmp_path / "model"))
+                sess.run(v.initializer)
+                assert not np.array_equal(sess.run(v), first)
+                saver.restore(sess, path)
+                np.testing.assert_array_equal(sess.run(v), first)
+    finally:
+        server._task.close()
+
+
+def test_what_is_no_task_of_the_cluster_is_refused():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Task 3 was not defined"):
+        tf.train.Server({"worker": ["localhost:0"]}, "worker", 3)
+    with pytest.raises(tf.errors.UnknownError, match="token"):
+        tf.train.Server({"worker": ["somewhere.example:0"]})
