@@ -318,7 +318,10 @@ class _BaseSession:
             tf.errors.FailedPreconditionError: it has none yet.
         """
         node = variable.op.node
-        found = self._runner.variables.get(node)
+        try:
+            found = self._runner.variables.get(node)
+        except MXNetError as error:
+            _raise(error)
         if found is None:
             raise self._missing(node)
         return found
@@ -334,7 +337,10 @@ class _BaseSession:
         host = as_fed(tensor, value)
         if not isinstance(host, NDArray):
             host = array(host, self._runner.ctx, host.dtype)
-        self._runner.set({tensor.edge.node: host})
+        try:
+            self._runner.set({tensor.edge.node: host})
+        except MXNetError as error:
+            _raise(error)
 
 
 def _timeout(config: Any) -> float | None:

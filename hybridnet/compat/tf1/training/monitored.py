@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
-from ..errors import OutOfRangeError
+from ..errors import AbortedError, DeadlineExceededError, OutOfRangeError, UnavailableError
 from ..graph.control import group
 from ..graph.graph import GraphKeys, get_default_graph
 from ..queues.coordinator import Coordinator
@@ -15,6 +17,7 @@ from ..variables.lists import (
     global_variables_initializer,
     local_variables_initializer,
 )
+from ..variables.uninitialized import report_uninitialized_variables
 from .hooks import CheckpointSaverHook, StepCounterHook
 from .run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from .saver import Saver, latest_checkpoint
@@ -25,7 +28,16 @@ __all__ = [
     "MonitoredTrainingSession",
     "Scaffold",
     "SingularMonitoredSession",
+    "WorkerSessionCreator",
 ]
+
+_log: Final = logging.getLogger("hybridnet.cluster")
+#: What a monitored session goes on after: a task died, or was started anew.
+_LOST: Final = (AbortedError, UnavailableError)
+#: Seconds after which it does not try any more.
+_GIVE_UP: Final = 7200.0
+#: Seconds between two looks whether the chief has initialized the variables.
+_LOOK: Final = 0.2
 
 #: How often checkpoints are saved unless told otherwise, in seconds.
 _SAVE_SECS: Final = 600
@@ -106,7 +118,7 @@ class ChiefSessionCreator:
 
     Args:
         scaffold: with what.
-        master: without meaning here.
+        master: their target.
         config: of the sessions.
         checkpoint_dir: the folder of the checkpoints.
         checkpoint_filename_with_path: or the checkpoint to restore.
@@ -121,6 +133,7 @@ class ChiefSessionCreator:
         checkpoint_filename_with_path: Any = None,
     ) -> None:
         self._scaffold = scaffold or Scaffold()
+        self._master = master
         self._config = config
         self._folder = checkpoint_dir
         self._path = checkpoint_filename_with_path
@@ -128,7 +141,7 @@ class ChiefSessionCreator:
     def create_session(self) -> Session:
         """Makes a session."""
         scaffold = self._scaffold.finalize()
-        session = Session(config=self._config)
+        session = Session(self._master, config=self._config)
         path = self._path
         if path is None and self._folder is not None:
             path = latest_checkpoint(self._folder)
@@ -142,8 +155,58 @@ class ChiefSessionCreator:
         return session
 
 
+@final
+class WorkerSessionCreator:
+    """Makes sessions of workers that are not the chief, which wait until that has initialized all.
+
+    Args:
+        scaffold: with what.
+        master: their target.
+        config: of the sessions.
+        max_wait_secs: how long they wait.
+    """
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        max_wait_secs: float = 1800,
+    ) -> None:
+        self._scaffold = scaffold or Scaffold()
+        self._master = master
+        self._config = config
+        self._wait = max_wait_secs
+        self._left: Any = None
+
+    def create_session(self) -> Session:
+        """Makes a session.
+
+        Raises:
+            tf.errors.DeadlineExceededError: variables have no value after `max_wait_secs`.
+        """
+        if self._left is None:
+            self._left = report_uninitialized_variables(global_variables())
+        scaffold = self._scaffold.finalize()
+        end = time.monotonic() + self._wait
+        session = Session(self._master, config=self._config)
+        while len(left := session.run(self._left)):
+            if time.monotonic() > end:
+                names = ", ".join(name.decode() for name in left[:5])
+                session.close()
+                raise DeadlineExceededError(
+                    None, None, f"variables have no value after {self._wait:g} s: {names}"
+                )
+            time.sleep(_LOOK)
+        session.run(scaffold.local_init_op)
+        return session
+
+
 class _Monitored:
     """What both kinds of monitored sessions do."""
+
+    #: Seconds for which a session is made anew after a task was lost; 0: it is not.
+    _patience = 0.0
 
     def __init__(self, creator: Any, hooks: Sequence[SessionRunHook] | None) -> None:
         self._hooks = list(hooks or ())
@@ -151,10 +214,27 @@ class _Monitored:
         self._coordinator = Coordinator(clean_stop_exception_types=(OutOfRangeError, StopIteration))
         for one in self._hooks:
             one.begin()
-        self._session: Any = (creator or ChiefSessionCreator()).create_session()
+        self._creator = creator or ChiefSessionCreator()
+        self._session: Any = None
         self._stops = False
-        for one in self._hooks:
-            one.after_create_session(self._session, self._coordinator)
+        self._create()
+
+    def _create(self) -> None:
+        """Makes the session; while tasks are away, again."""
+        end = time.monotonic() + self._patience
+        while True:
+            try:
+                session = self._session = self._creator.create_session()
+                for one in self._hooks:
+                    one.after_create_session(session, self._coordinator)
+                return
+            except _LOST as error:
+                if time.monotonic() > end:
+                    raise
+                _log.warning("the session could not be made, and is tried again: %s", error)
+                if self._session is not None:
+                    self._session.close()
+                time.sleep(_LOOK)
 
     @property
     def graph(self) -> Any:
@@ -166,10 +246,24 @@ class _Monitored:
     ) -> Any:
         """Runs what is asked for, and what the hooks ask for; see `Session.run`.
 
+        Where a task was lost, the session is made anew, with what the last checkpoint held, and
+        it is run again.
+
         Raises:
             RuntimeError: it is closed, or a hook feeds what is fed already.
         """
-        self._check_open()
+        while True:
+            self._check_open()
+            try:
+                return self._run(fetches, feed_dict, options, run_metadata)
+            except _LOST as error:
+                if not self._patience:
+                    raise
+                _log.warning("the session is made anew: %s", error)
+                self._session.close()
+                self._create()
+
+    def _run(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict, options), self._session)
         asked: dict[Any, Any] = {}
         feeds = dict(feed_dict or {})
@@ -269,6 +363,8 @@ class MonitoredSession(_Monitored):
         stop_grace_period_secs: without meaning here.
     """
 
+    _patience = _GIVE_UP
+
     def __init__(
         self,
         session_creator: Any = None,
@@ -331,19 +427,20 @@ def MonitoredTrainingSession(
     """Returns a session for a training loop: it restores, saves and counts steps.
 
     Args:
-        master: without meaning here.
-        is_chief: whether this process initializes and saves; it does.
+        master: its target: '' for this process, or that of a `Server`. Where a task is lost, the
+            session is made anew and goes on from the last checkpoint.
+        is_chief: whether this process initializes and saves; others wait until it has.
         checkpoint_dir: where checkpoints are restored from and saved to; None for neither.
         scaffold: with what it is made.
         hooks: what happens around runs.
-        chief_only_hooks: likewise.
+        chief_only_hooks: likewise, in the chief only.
         save_checkpoint_secs: how many seconds lie between checkpoints; default 600.
         save_summaries_steps: without meaning here.
         save_summaries_secs: without meaning here.
         config: of the session.
         stop_grace_period_secs: without meaning here.
         log_step_count_steps: how often steps a second are logged; None for never.
-        max_wait_secs: without meaning here.
+        max_wait_secs: how long to wait for the chief.
         save_checkpoint_steps: or how many steps.
         summary_dir: without meaning here.
     """
@@ -353,6 +450,9 @@ def MonitoredTrainingSession(
     secs = None if secs is _DEFAULT else secs
     steps = None if steps is _DEFAULT else steps
     scaffold = scaffold or Scaffold()
+    if not is_chief:
+        waits = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
+        return MonitoredSession(waits, hooks, stop_grace_period_secs)
     listed = [*(hooks or ()), *(chief_only_hooks or ())]
     if checkpoint_dir is not None:
         if log_step_count_steps:
