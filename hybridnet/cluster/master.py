@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
@@ -280,13 +281,13 @@ class ClusterRunner:
     def _answers(self, asked: Mapping[str, Future[Packet]]) -> list[Packet]:
         """Waits for all; the first error ends it."""
         waiting = set(asked.values())
-        ended = 0.0
+        end = None if self.timeout is None else time.monotonic() + self.timeout
         while waiting:
-            left = 3600.0 if self.timeout is None else self.timeout - ended
+            left = 3600.0 if end is None else max(0.0, end - time.monotonic())
             done, waiting = wait(waiting, left, "FIRST_COMPLETED")
             for one in done:
                 one.result()
-            if not done and self.timeout is not None:
+            if not done and end is not None:
                 late = [task for task, one in asked.items() if not one.done()]
                 raise LateError(f"{', '.join(late)} did not end the step in {self.timeout:g} s")
         return [one.result() for one in asked.values()]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, final
 
+from hybridnet.base.errors import OpError
 from hybridnet.runtime.executor.rendezvous import (
     Callback,
     Key,
@@ -81,8 +82,11 @@ class RepeatedRendezvous(Rendezvous):
     def receive_async(self, key: Key, callback: Callback) -> None:
         """See `Rendezvous.receive_async`."""
         found = self._came.get(key)
-        if found is None:
+        if found is None and key.source in self._devices:
             self._here.receive_async(key, callback)
+        elif found is None:  # with other values a loop takes other turns
+            why = f"variables changed while the step ran, and it needs {key} now; run it again"
+            callback(Received(error=OpError(why)))
         else:
             callback(found)
 

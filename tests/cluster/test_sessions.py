@@ -1,5 +1,6 @@
 """Sessions whose graphs run on several tasks: in this process, and in processes of their own."""
 
+import signal
 import threading
 
 import numpy as np
@@ -177,3 +178,26 @@ def test_what_is_no_task_of_the_cluster_is_refused():
         tf.train.Server({"worker": ["localhost:0"]}, "worker", 3)
     with pytest.raises(tf.errors.UnknownError, match="token"):
         tf.train.Server({"worker": ["somewhere.example:0"]})
+
+
+def test_a_client_that_is_no_task_runs_on_two_processes_and_waits_no_longer_than_it_is_told():
+    spec = on_tasks(ps=1, workers=1)
+    with tf.Graph().as_default(), started(spec, "ps") as ps, started(spec, "worker"):
+        with tf.device("/job:ps/task:0"):
+            w = tf.Variable([2.0, 3.0])
+        with tf.device("/job:worker/task:0"):
+            x = tf.placeholder(tf.float32, [2])
+            y = tf.reduce_sum(w * x)
+        config = tf.ConfigProto(operation_timeout_in_ms=60_000)
+        with tf.Session("grpc://" + spec["worker"][0], config=config) as sess:
+            sess.run(w.initializer)
+            assert sess.run(y, {x: [10.0, 100.0]}) == 320
+            assert sess.run(y + tf.py_func(lambda a: a * 2, [y], tf.float32), {x: [1, 1]}) == 15
+            ps.send_signal(signal.SIGSTOP)
+            sess._runner.timeout = 0.2
+            with pytest.raises(tf.errors.DeadlineExceededError, match="did not end the step"):
+                sess.run(y, {x: [10.0, 100.0]})
+            sess._runner.timeout = None
+            with pytest.raises(tf.errors.UnavailableError, match=r"/job:ps/replica:0/task:0"):
+                sess.run(y, {x: [10.0, 100.0]})
+            ps.send_signal(signal.SIGCONT)
