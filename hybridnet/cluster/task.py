@@ -212,7 +212,7 @@ class ClusterTask:
             meeting = NotingRendezvous(meeting, graph.devices)
         step = _Step(number, sender, asked, graph, held, feeds, meeting)
         self._steps[number] = step
-        self._pool.submit(self._start, step)
+        self._start(step)  # what takes long in it are tasks of the engine
 
     def _start(self, step: _Step) -> None:
         try:
@@ -223,7 +223,10 @@ class ClusterTask:
             return
 
         def finish() -> None:
-            self._pool.submit(self._finish, step, run)
+            if self._may_wait(step, run):
+                self._pool.submit(self._finish, step, run)
+            else:
+                self._finish(step, run)
 
         run.when_ended(finish)
 
@@ -252,6 +255,13 @@ class ClusterTask:
             self._refuse(step, error)
             return
         self.endpoint.answer(step.client, step.asked, {"heads": heads}, tensors)
+
+    def _may_wait(self, step: _Step, run: GraphRun) -> bool:
+        """Whether a run's results are still being computed, or it may have to be repeated."""
+        held, writes = self._held, step.graph.writes.values()
+        if any(name in step.held and held.get(name) is not step.held[name] for name in writes):
+            return True
+        return not all(value.is_ready() for value in run.outputs if hasattr(value, "is_ready"))
 
     def _committed(self, step: _Step, outputs: Sequence[Any]) -> Sequence[Any]:
         """Gives variables their new values; see `optimistic`."""
