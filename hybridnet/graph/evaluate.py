@@ -67,17 +67,23 @@ def evaluate_on_host(
         NoHostForm: only JAX can compute them.
     """
     values: dict[Node, Sequence[Any]] = {
-        node: (np.asarray(value),) for node, value in zip(graph.inputs, inputs, strict=True)
+        node: (value if type(value) is np.ndarray else np.asarray(value),)
+        for node, value in zip(graph.inputs, inputs, strict=True)
     }
+    # Loops run this once a turn, for operators that take microseconds: no more than needed is done.
     for node in graph.nodes:
-        if node.call is None:
+        call = node.call
+        if call is None:
             continue
         operands = [values[edge.node][edge.index] for edge in node.inputs]
-        own = [
+        own = node.scalars and [
             scalars[scalar] if type(scalar) is HostScalar else np.float64(scalar)
             for scalar in node.scalars
         ]
-        made = [np.asarray(array) for array in node.call.evaluate(operands, own)]
+        made = [
+            array if type(array) is np.ndarray else np.asarray(array)
+            for array in call.evaluate(operands, own)
+        ]
         for array, kind in zip(made, types[node], strict=True):
             if array.shape != kind.shape or array.dtype != kind.dtype:
                 raise NoHostForm(f"{array.dtype}{array.shape} instead of {kind}")

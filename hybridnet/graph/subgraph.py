@@ -95,16 +95,17 @@ class Subgraph:
 
     def _types_for(self, inputs: Sequence[Any]) -> Mapping[Node, Types]:
         """Returns the types of all nodes for these arrays; remembers a few."""
-        types = tuple([tensor_type(array.shape, array.dtype) for array in inputs])
-        found = self._types.get(types)
+        key = tuple([(array.shape, array.dtype) for array in inputs])
+        found = self._types.get(key)
         if found is None:
             if len(self._types) >= _FEW:
                 self._types.clear()
-            found = self._types[types] = infer_types(self.graph, types)
+            types = [tensor_type(shape, dtype) for shape, dtype in key]
+            found = self._types[key] = infer_types(self.graph, types)
         return found
 
     @cached_property
-    def _types(self) -> dict[Types, Mapping[Node, Types]]:
+    def _types(self) -> dict[tuple[Any, ...], Mapping[Node, Types]]:
         return {}
 
     @cached_property

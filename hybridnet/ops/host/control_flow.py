@@ -83,9 +83,12 @@ def _scan(
         raise NoHostForm("lax.scan over nothing")
     found = []
     alone = not leaves(rows)
+    flat = isinstance(rows, list) and all(isinstance(x, np.ndarray) for x in rows)
     for number in reversed(range(count)) if reverse else range(count):
         before = leaves(state) if alone else []
-        state, result = step(state, mapped(lambda x: x[number], rows))  # noqa: B023, used at once
+        take = operator.itemgetter(number)
+        row = [x[number] for x in rows] if flat else mapped(take, rows)
+        state, result = step(state, row)
         found.append(result)
         # Without rows, what comes of the same state is the same: a loop that has ended early.
         after = leaves(state) if alone else []
