@@ -25,7 +25,9 @@ from hybridnet.base import config
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.files import OwnFolder, atomic_write, read_own
 from hybridnet.base.lazy import hashlib, jax, metadata, subprocess, tempfile
-from hybridnet.base.processor import environment, num_threads, processor
+from hybridnet.base.processor import processor
+
+from . import onednn_library
 
 __all__ = ["COMPUTE", "PACK", "PREFIX", "clear", "compute", "load", "name", "pack", "state"]
 
@@ -34,8 +36,6 @@ COMPUTE: Final = "hybridnet_onednn_compute"
 PACK: Final = "hybridnet_onednn_pack"
 PREFIX: Final = b"hybridnet_onednn_"
 
-# oneDNN's packages: one holds the library, the other the headers.
-_LIBRARY: Final = "onednn-cpu-gomp"
 _HEADERS: Final = "onednn-devel-cpu-gomp"
 _SOURCE: Final = Path(__file__).with_name("onednn.cc")
 _INCLUDED: Final = tuple(map(Path(__file__).with_name, ("lstm.h", "parallel.h", "winograd.h")))
@@ -44,8 +44,6 @@ _COMPILERS: Final = ("c++", "g++", "clang++")
 _PATIENCE: Final = 300
 # Milliseconds in which Python does not see Ctrl-C.
 _STEP: Final = 100
-# How often a thread of OpenMP looks whether the others are done before it sleeps: some 20 us.
-_SPIN_COUNT: Final = "1000"
 
 _log: Final = logging.getLogger("hybridnet.native")
 _lock: Final = threading.Lock()
@@ -65,22 +63,13 @@ class _Unusable(Exception):
 
 @cache
 def _package() -> _Package | None:
+    library = onednn_library.find()
     try:
-        library = _file_of(_LIBRARY, "libdnnl.so.3")
-        header = _file_of(_HEADERS, "dnnl.hpp")
-        version = metadata.version(_LIBRARY)
+        header = onednn_library.file_of(_HEADERS, "dnnl.hpp")
+        version = metadata.version(onednn_library.DISTRIBUTION)
     except (metadata.PackageNotFoundError, FileNotFoundError):
         return None
-    return _Package(version, library, header.parent)
-
-
-def _file_of(distribution: str, name: str) -> Path:
-    for file in metadata.files(distribution) or ():
-        if file.name == name:
-            found = Path(str(file.locate())).resolve()
-            if found.exists():
-                return found
-    raise FileNotFoundError(name)
+    return None if library is None else _Package(version, library, header.parent)
 
 
 def name() -> str | None:
@@ -129,15 +118,8 @@ def _load() -> Any:
     package = _package()
     if package is None:
         raise _Unusable("its files are gone")
-    # The environment is read when libgomp is loaded. By itself it has a thread that waits for the
-    # others spin for milliseconds, which takes the processor from those that it waits for wherever
-    # the machine has other work, too: a step of LeNet beside two busy processes takes 70 ms then,
-    # and 25 so. Alone it is no slower.
-    wanted = {"OMP_NUM_THREADS": str(num_threads())}
-    if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
-        wanted["GOMP_SPINCOUNT"] = _SPIN_COUNT
     try:
-        with environment(**wanted):
+        with onednn_library.settings():
             library = _open(package)
         library.HybridnetPackedBytes.restype = ctypes.c_int64
         library.HybridnetPackedBytes.argtypes = [ctypes.POINTER(ctypes.c_int64), ctypes.c_int64]

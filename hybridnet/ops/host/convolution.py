@@ -3,16 +3,20 @@
 A window's element (i, j), taken over all windows, is a strided part of the input; its product with
 the kernel's element (i, j), a matrix from channels to filters, is one summand of the result. Few
 channels make narrow matrices: then the parts are put side by side first (im2col), and there is one
-product.
+product. What is large is computed by oneDNN instead, where that is installed.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, Final, final
 
 import numpy as np
+
+from hybridnet.native import convolutions
+from hybridnet.native.convolutions import ConvolutionSpec
 
 from .namespace import NoHostForm
 
@@ -21,6 +25,8 @@ __all__ = ["Convolution"]
 Array = np.ndarray[Any, Any]
 # Channels from which on each element of the kernel has a product of its own.
 _WIDE: Final = 16
+# Multiplications from which on a kernel of oneDNN is worth its call.
+_LEAST: Final = 500_000
 
 
 @final
@@ -66,22 +72,56 @@ class Convolution:
         self._dilation = rhs_dilation or [1] * len(axes)
         self._pads = [(0, 0), *padding, (0, 0)]
         self._groups = feature_group_count
-        self._x = np.pad(x.transpose(self._order), self._pads)  # (N, *spatial, C)
-        self._w = np.ascontiguousarray(w.transpose(self._kernel_order))  # (*kernel, I, O)
-        self._kernel = self._w.shape[:-2]
-        sizes = zip(self._x.shape[1:-1], self._kernel, self._strides, self._dilation, strict=True)
+        self._data = x.transpose(self._order)  # (N, *spatial, C)
+        self._weights = w.transpose(self._kernel_order)  # (*kernel, I, O)
+        self._kernel = self._weights.shape[:-2]
+        padded = [n + sum(pads) for n, pads in zip(self._data.shape, self._pads, strict=True)]
+        sizes = zip(padded[1:-1], self._kernel, self._strides, self._dilation, strict=True)
         self._out = [(size - (k - 1) * d - 1) // s + 1 for size, k, s, d in sizes]
         if min(self._out, default=1) < 1:
             raise NoHostForm("conv_general_dilated without windows")
+        self._spec = self._find_spec()
+
+    @cached_property
+    def _x(self) -> Array:
+        return np.pad(self._data, self._pads)
+
+    @cached_property
+    def _w(self) -> Array:
+        return np.ascontiguousarray(self._weights)
+
+    def _find_spec(self) -> ConvolutionSpec | None:
+        """Describes it for oneDNN; None where that would not have it, or not be faster."""
+        before, after = zip(*self._pads[1:-1], strict=True) if self._kernel else ((), ())
+        work = self._data.shape[0] * math.prod(self._out) * self._weights.size
+        if self._data.dtype != np.float32 or self._weights.dtype != np.float32:
+            return None
+        if work < _LEAST or not self._kernel or min(*before, *after) < 0:
+            return None
+        shape = (self._data.shape[0], *self._out, self._weights.shape[-1])
+        steps = tuple(self._strides), tuple(self._dilation)
+        return ConvolutionSpec(
+            self._data.shape, shape, self._kernel, *steps, before, after, self._groups
+        )
+
+    @property
+    def _filters_first(self) -> Array:
+        """The weights as (O, I, *kernel)."""
+        axes = len(self._kernel)
+        return self._weights.transpose(axes + 1, axes, *range(axes))
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the result."""
-        sizes = (self._x.shape[0], *self._out, self._w.shape[-1])
+        sizes = (self._data.shape[0], *self._out, self._weights.shape[-1])
         return tuple([sizes[axis] for axis in self._result_order])
 
     def __call__(self) -> Array:
         """Returns the result."""
+        if self._spec is not None:
+            found = convolutions.forward(self._spec, self._data, self._filters_first)
+            if found is not None:
+                return found.transpose(self._result_order).astype(self._dtype, copy=False)
         filters = self._w.shape[-1]
         rows = self._x.shape[0] * math.prod(self._out)
         if self._groups == 1 and self._x.shape[-1] < _WIDE:
@@ -98,6 +138,11 @@ class Convolution:
 
     def pull_x(self, grad: Array) -> Array:
         """Returns the gradient of the input from that of the result."""
+        if self._spec is not None:
+            spread = self._channels_last(grad)
+            found = convolutions.data_gradient(self._spec, self._filters_first, spread)
+            if found is not None:
+                return found.transpose(np.argsort(self._order)).astype(self._dtype, copy=False)
         rows = self._rows_of(grad)
         made = np.zeros_like(self._x)
         for tap, place in self._places():
@@ -111,6 +156,13 @@ class Convolution:
 
     def pull_w(self, grad: Array) -> Array:
         """Returns the gradient of the kernel from that of the result."""
+        if self._spec is not None:
+            spread = self._channels_last(grad)
+            found = convolutions.weight_gradient(self._spec, self._data, spread)
+            if found is not None:
+                axes = range(2, found.ndim)
+                whole = found.transpose(*axes, 1, 0).transpose(np.argsort(self._kernel_order))
+                return np.ascontiguousarray(whole.astype(self._dtype, copy=False))
         rows = self._rows_of(grad)
         made = np.empty_like(self._w)
         for tap, part in self._parts():
@@ -124,8 +176,12 @@ class Convolution:
         return np.ascontiguousarray(whole.astype(self._dtype, copy=False))
 
     def _rows_of(self, grad: Array) -> Array:
-        rows = grad.transpose(np.argsort(self._result_order)).reshape(-1, self._w.shape[-1])
-        return rows.astype(self._w.dtype, copy=False)
+        return self._channels_last(grad).reshape(-1, self._weights.shape[-1])
+
+    def _channels_last(self, grad: Array) -> Array:
+        """The gradient of the result as (N, *spatial, O)."""
+        turned = grad.transpose(np.argsort(self._result_order))
+        return turned.astype(self._weights.dtype, copy=False)
 
     def _places(self) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
         """Yields each element of the kernel, and where the input meets it."""

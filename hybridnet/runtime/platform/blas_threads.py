@@ -1,6 +1,6 @@
-"""With how many threads NumPy multiplies matrices: OpenBLAS has a number of its own.
+"""How many threads NumPy multiplies matrices with, and oneDNN convolves with at once.
 
-Its threads wait for each other in turns. Where something else holds a processor (a compilation,
+Their threads wait for each other in turns. Where something else holds a processor (a compilation,
 other processes), a product on all processors takes as long as that holds it: a step of LeNet by
 NumPy beside four busy processes takes 2,700 ms with two threads, and 250 with one. So it has as
 many threads as there are processors left.
@@ -18,6 +18,7 @@ from typing import Any, Final, final
 
 from hybridnet.base.lazy import threadpoolctl
 from hybridnet.base.processor import idle_seconds, num_threads
+from hybridnet.native import convolutions
 
 __all__ = ["keep_to_limit", "leave_one", "others"]
 
@@ -60,6 +61,7 @@ class _Threads:
         if numbers != self._made:  # somebody else has set them
             self._without = numbers
         most = min(self._limits, default=max(self._without, default=1))
+        convolutions.use_threads(most)
         self._made = [min(each, most) for each in self._without]
         for library, number in zip(libraries, self._made, strict=True):
             library.set_num_threads(number)
