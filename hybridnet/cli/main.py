@@ -11,6 +11,7 @@ import hybridnet
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.interrupts import defer_interrupts
 
+from .completion import add_completion
 from .convert import add_convert
 from .im2rec import add_im2rec
 from .launch import add_launch
@@ -25,10 +26,32 @@ _USAGE: Final = 2
 #: The status that shells report for a program ended by Ctrl-C.
 _INTERRUPTED: Final = 130
 
+_EXAMPLES: Final = """\
+for example:
+  hybridnet train                                 LeNet on digits that come with it, in three ways
+  hybridnet train --data train.rec --epochs 20    a network of the model zoo on your images
+  hybridnet im2rec train images --list            a list of the images in a folder, and then
+  hybridnet im2rec train images                   the record file of it
+  hybridnet run train.py --epochs 3               a script of MXNet's, as it is
+  hybridnet launch -n 2 -s 1 python train.py      two workers and a server that adds up
+  hybridnet convert --help                        models of Caffe and ONNX
+  hybridnet info                                  what is installed, and which devices there are
+
+In Python:
+  import hybridnet as mx
+  a = mx.nd.ones((2, 3)); print(a * 2 + 1)        arrays; mx.gluon has layers, mx.sym graphs
+  mx.runtime.explain()                            what ran just now, as a program
+
+`hybridnet COMMAND --help` says all of a command; README.md is where to begin.
+"""
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="hybridnet", description="A hybrid imperative and symbolic deep-learning framework."
+        prog="hybridnet",
+        description="A hybrid imperative and symbolic deep-learning framework, with MXNet's names.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"hybridnet {hybridnet.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -63,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     add_im2rec(commands)
     add_convert(commands)
     add_launch(commands)
+    add_completion(commands, parser)
     return parser
 
 
