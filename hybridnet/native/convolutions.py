@@ -161,7 +161,8 @@ def _numbers(values: Sequence[int]) -> Any:
 _lock: Final = threading.Lock()
 # By what they compute, and with how many threads.
 _kernels: Final[OrderedDict[tuple[str, ConvolutionSpec, int], _Kernel | None]] = OrderedDict()
-_threads = num_threads()
+# With how many threads they compute; 0: as many as there may be.
+_threads = 0
 _library: _Library | None = None
 _state: list[str] = []  # "open" or "closed", once somebody has asked
 
@@ -202,11 +203,13 @@ _WEIGHT_GRADIENT: Final = "gradient of the weights"
 
 
 def _run(kind: str, spec: ConvolutionSpec, arrays: dict[int, Array]) -> Array | None:
+    if _state == ["closed"]:  # in a forked child another thread may have the lock for good
+        return None
     with _lock:
         if not _usable():
             return None
         assert _library is not None
-        threads = _threads
+        threads = _threads or num_threads()
         # The number belongs to this thread. What else calls oneDNN here makes the same of a
         # description as other threads do: the order of packed weights goes by the number.
         _library.file.omp_set_num_threads(threads)
