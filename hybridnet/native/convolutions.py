@@ -163,8 +163,8 @@ _lock: Final = threading.Lock()
 _kernels: Final[OrderedDict[tuple[str, ConvolutionSpec, int], _Kernel | None]] = OrderedDict()
 # With how many threads they compute; 0: as many as there may be.
 _threads = 0
-_library: _Library | None = None
-_state: list[str] = []  # "open" or "closed", once somebody has asked
+_library: _Library | None = None  # once somebody has asked
+_closed = False  # nobody may ask any more
 
 
 def _usable() -> bool:
@@ -172,21 +172,22 @@ def _usable() -> bool:
     global _library
     if not config.onednn():
         return False
-    if not _state:
-        _state.append("closed")
+    if _library is None and not _closed:
         file = onednn_library.load()
-        if file is not None:
-            _library = _Library(file)
-            _state[0] = "open"
-            atexit.register(_close)
-            if hasattr(os, "register_at_fork"):
-                # A child has none of the threads that would compute.
-                os.register_at_fork(after_in_child=_leave)
-    return _state[0] == "open"
+        if file is None:
+            _leave()
+            return False
+        _library = _Library(file)
+        atexit.register(_close)
+        if hasattr(os, "register_at_fork"):
+            # A child has none of the threads that would compute.
+            os.register_at_fork(after_in_child=_leave)
+    return not _closed
 
 
 def _leave() -> None:
-    _state[0] = "closed"
+    global _closed
+    _closed = True
 
 
 def _close() -> None:
@@ -203,7 +204,7 @@ _WEIGHT_GRADIENT: Final = "gradient of the weights"
 
 
 def _run(kind: str, spec: ConvolutionSpec, arrays: dict[int, Array]) -> Array | None:
-    if _state == ["closed"]:  # in a forked child another thread may have the lock for good
+    if _closed:  # in a forked child another thread may have the lock for good
         return None
     with _lock:
         if not _usable():
@@ -333,12 +334,12 @@ class _Kernel:
         turned = _aligned(self._own_size)
         self._at(self._given, arrays[self._weights])
         self._at(memories[self._weights], turned)
-        turn = [self._given, memories[self._weights]]
-        if self._result == _DIFF_WEIGHTS:
+        own = memories[self._weights]
+        if self._weights == self._result:
             library.execute(self._primitives[0], memories)
-            turn.reverse()
-        library.execute(self._primitives[1], {_SRC: turn[0], _DST: turn[1]})
-        if self._result != _DIFF_WEIGHTS:
+            library.execute(self._primitives[1], {_SRC: own, _DST: self._given})
+        else:
+            library.execute(self._primitives[1], {_SRC: self._given, _DST: own})
             library.execute(self._primitives[0], memories)
         return result
 

@@ -118,10 +118,16 @@ class Convolution:
 
     def __call__(self) -> Array:
         """Returns the result."""
+        made = None
         if self._spec is not None:
-            found = convolutions.forward(self._spec, self._data, self._filters_first)
-            if found is not None:
-                return found.transpose(self._result_order).astype(self._dtype, copy=False)
+            made = convolutions.forward(self._spec, self._data, self._filters_first)
+        if made is None:
+            made = self._products()
+        result: Array = made.transpose(self._result_order)
+        return result.astype(self._dtype, copy=False)
+
+    def _products(self) -> Array:
+        """The result by NumPy's products, (N, *spatial, O)."""
         filters = self._w.shape[-1]
         rows = self._x.shape[0] * math.prod(self._out)
         if self._groups == 1 and self._x.shape[-1] < _WIDE:
@@ -132,18 +138,20 @@ class Convolution:
             made = np.zeros((rows, filters), self._x.dtype)
             for tap, part in self._parts():
                 made += self._product(part, self._w[tap])
-        shaped = made.reshape(self._x.shape[0], *self._out, filters)
-        result: Array = shaped.transpose(self._result_order)
-        return result.astype(self._dtype, copy=False)
+        return made.reshape(self._x.shape[0], *self._out, filters)
 
     def pull_x(self, grad: Array) -> Array:
         """Returns the gradient of the input from that of the result."""
+        last = self._channels_last(grad)
+        made = None
         if self._spec is not None:
-            spread = self._channels_last(grad)
-            found = convolutions.data_gradient(self._spec, self._filters_first, spread)
-            if found is not None:
-                return found.transpose(np.argsort(self._order)).astype(self._dtype, copy=False)
-        rows = self._rows_of(grad)
+            made = convolutions.data_gradient(self._spec, self._filters_first, last)
+        if made is None:
+            made = self._pulled_x(last.reshape(-1, last.shape[-1]))
+        return made.transpose(np.argsort(self._order)).astype(self._dtype, copy=False)
+
+    def _pulled_x(self, rows: Array) -> Array:
+        """The gradient of the input by NumPy's products, (N, *spatial, C)."""
         made = np.zeros_like(self._x)
         for tap, place in self._places():
             back = self._product(rows, self._transposed(self._w[tap]))
@@ -151,19 +159,24 @@ class Convolution:
         inner = [
             slice(before, made.shape[i] - after) for i, (before, after) in enumerate(self._pads)
         ]
-        whole = made[tuple(inner)].transpose(np.argsort(self._order))
-        return whole.astype(self._dtype, copy=False)
+        return made[tuple(inner)]
 
     def pull_w(self, grad: Array) -> Array:
         """Returns the gradient of the kernel from that of the result."""
+        last = self._channels_last(grad)
+        made = None
         if self._spec is not None:
-            spread = self._channels_last(grad)
-            found = convolutions.weight_gradient(self._spec, self._data, spread)
-            if found is not None:
-                axes = range(2, found.ndim)
-                whole = found.transpose(*axes, 1, 0).transpose(np.argsort(self._kernel_order))
-                return np.ascontiguousarray(whole.astype(self._dtype, copy=False))
-        rows = self._rows_of(grad)
+            made = convolutions.weight_gradient(self._spec, self._data, last)
+        if made is None:
+            made = self._pulled_w(last.reshape(-1, last.shape[-1]))
+        else:
+            made = made.transpose(*range(2, made.ndim), 1, 0)
+        # (In the order of the weights, which the optimizer adds it to.)
+        whole = made.transpose(np.argsort(self._kernel_order))
+        return np.ascontiguousarray(whole.astype(self._dtype, copy=False))
+
+    def _pulled_w(self, rows: Array) -> Array:
+        """The gradient of the kernel by NumPy's products, (*kernel, I, O)."""
         made = np.empty_like(self._w)
         for tap, part in self._parts():
             if self._groups == 1:
@@ -171,12 +184,7 @@ class Convolution:
             else:
                 products = self._in_groups(part).mT @ self._in_groups(rows)  # (groups, I, O/groups)
                 made[tap] = np.moveaxis(products, 0, 1).reshape(made[tap].shape)
-        # (In the order of the weights, which the optimizer adds it to.)
-        whole = made.transpose(np.argsort(self._kernel_order))
-        return np.ascontiguousarray(whole.astype(self._dtype, copy=False))
-
-    def _rows_of(self, grad: Array) -> Array:
-        return self._channels_last(grad).reshape(-1, self._weights.shape[-1])
+        return made
 
     def _channels_last(self, grad: Array) -> Array:
         """The gradient of the result as (N, *spatial, O)."""
