@@ -4,7 +4,7 @@ Host arrays: what is timed is the parameter server. Each round pushes new values
 the contestants run one after another in the same minute, in turns, and the median of all rounds of
 both workers counts. Everything is on one machine and loopback: it says nothing of real networks.
 
-    python benchmarks/push_pull.py --mxnet-python PYTHON [--turns 3] [--only NAME ...]
+    python benchmarks/push_pull.py --mxnet-python PYTHON [--turns 3] [--only NAME ...] [--rounds N]
 
 hybridnet has two ways on one host: through mapped files (the default) and by messages only, as
 between machines.
@@ -24,7 +24,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from hybridnet.kvstore.cluster import Cluster
@@ -176,6 +177,16 @@ def processes(
         shutil.rmtree(Cluster(port=port).state_folder, ignore_errors=True)
 
 
+def outputs(workers: Sequence[subprocess.Popen[str]], seconds: float) -> list[str]:
+    """Returns what each of the processes prints, read from all of them at once.
+
+    The times of thousands of rounds are more than a pipe holds, and workers wait for each other
+    at their end: one that nobody reads would keep the others from ending.
+    """
+    with ThreadPoolExecutor(len(workers)) as pool:
+        return list(pool.map(lambda one: one.communicate(timeout=seconds)[0], workers))
+
+
 Found = dict[str, dict[str, list[float]]]
 
 
@@ -187,8 +198,7 @@ def run(command: list[str], serve: list[str], more: dict[str, str]) -> Found:
         port = probe.getsockname()[1]
     found: Found = {name: {"times": [], "used": [0.0, 0.0]} for name in WORK}
     with processes(port, command, serve, more) as workers:
-        for one in workers:
-            out, _ = one.communicate(timeout=300)
+        for out in outputs(workers, 300):
             for name, one_found in json.loads(out.splitlines()[-1]).items():
                 found[name]["times"] += one_found["times"]
                 pairs = zip(found[name]["used"], one_found["used"], strict=True)
@@ -201,10 +211,13 @@ def main() -> int:
     parser.add_argument("--mxnet-python", help="an interpreter that has MXNet 1.9.1")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--only", nargs="*", metavar="NAME", help=f"any of {', '.join(WORK)}")
+    parser.add_argument("--rounds", type=int, help="how many of each work; by default its own")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     for name in set(WORK) - set(given.only or WORK):
         del WORK[name]
+    for name, (keys, floats, rounds) in list(WORK.items()):
+        WORK[name] = (keys, floats, given.rounds or rounds)
     if given.worker:
         WORK.clear()
         WORK.update(json.loads(os.environ["PUSH_PULL_WORK"]))

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -296,3 +297,21 @@ def test_the_networks_of_the_figure_of_speed_compute_the_same_in_pytorch(
     np.testing.assert_allclose(predict(), other(), rtol=1e-3, atol=1e-6)
     train()
     train_other()
+
+
+def test_workers_that_wait_for_each_other_are_read_at_once(load: Any, tmp_path: Path) -> None:
+    """The second prints more than a pipe holds, and the first does not end before it has."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    programs = [f"open({str(gate)!r}).read()", f"print('x' * (1 << 20)); open({str(gate)!r}, 'w')"]
+    workers = [
+        subprocess.Popen([sys.executable, "-c", one], stdout=subprocess.PIPE, text=True)
+        for one in programs
+    ]
+    try:
+        found = load("push_pull").outputs(workers, 20)
+    finally:
+        for one in workers:
+            one.kill()
+            one.wait()
+    assert list(map(len, found)) == [0, (1 << 20) + 1]
