@@ -13,7 +13,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.base.errors import FormatError, MXNetError, OpError
+from hybridnet.base.errors import FormatError, MXNetError
 from hybridnet.base.host_array import HostArray
 from hybridnet.runtime.devices.device import find_device, list_devices
 from hybridnet.runtime.executor.device_run import GraphRun
@@ -123,6 +123,14 @@ class ClusterTask:
         self._pool.shutdown(wait=False)
         self._held = {}
 
+    def _later(self, work: Callable[..., None], *args: Any) -> None:
+        """Has a thread of the pool do something; a task that is closed does nothing any more."""
+        try:
+            self._pool.submit(work, *args)
+        except RuntimeError:
+            if not self._ended.is_set():
+                raise
+
     # -- what it tells -----------------------------------------------------------------------
 
     def _tell_devices(self, sender: str, asked: Packet) -> None:
@@ -151,6 +159,9 @@ class ClusterTask:
         self.endpoint.answer(sender, asked, {"names": names}, tensors)
 
     def _assign(self, sender: str, asked: Packet) -> None:
+        self._later(self._answering, sender, asked, self._assigned)
+
+    def _assigned(self, asked: Packet) -> dict[str, Any]:
         self._check(asked)
         device = find_device("")
         names = asked.words.get("names", ())
@@ -158,10 +169,10 @@ class ClusterTask:
         new = {str(name): device.receive(one.array()) for name, one in pairs}
         with self._lock:
             self._held = {**self._held, **new}
-        self.endpoint.answer(sender, asked, {})
+        return {}
 
     def _register(self, sender: str, asked: Packet) -> None:
-        self._pool.submit(self._answering, sender, asked, self._registered)
+        self._later(self._answering, sender, asked, self._registered)
 
     def _registered(self, asked: Packet) -> dict[str, Any]:
         self._check(asked)
@@ -216,27 +227,19 @@ class ClusterTask:
 
     def _start(self, step: _Step) -> None:
         try:
-            run = self._begun(step, step.held, step.rendezvous)
+            run = self._begun(step, step.rendezvous)
         except Exception as error:
-            step.rendezvous.abort(OpError(str(error)))
-            self._refuse(step, error)
+            self._fail(step, error)
             return
+        run.when_ended(lambda: self._take_end(step, run))
 
-        def finish() -> None:
-            if self._may_wait(step, run):
-                self._pool.submit(self._finish, step, run)
-            else:
-                self._finish(step, run)
-
-        run.when_ended(finish)
-
-    def _begun(self, step: _Step, held: Mapping[str, Any], meeting: Rendezvous) -> GraphRun:
-        """Starts the run of a step's parts, with variables as they are held."""
+    def _begun(self, step: _Step, meeting: Rendezvous) -> GraphRun:
+        """Starts the run of a step's parts, with the variables that it holds."""
         graph = step.graph
         given: list[Any] = [None] * (max(graph.places, default=-1) + 1)
         for number, plan in graph.places.items():
             if number in graph.reads:
-                given[number] = held[graph.reads[number]]
+                given[number] = step.held[graph.reads[number]]
             elif number in step.feeds:
                 given[number] = plan.device.receive(step.feeds[number])
             else:
@@ -245,43 +248,78 @@ class ClusterTask:
         run.start(given)
         return run
 
-    def _finish(self, step: _Step, run: GraphRun) -> None:
+    def _take_end(self, step: _Step, run: GraphRun) -> None:
+        """Answers at once where there is nothing to wait for; else a thread of the pool does.
+
+        It is called by the thread that did the run's last work, whose queue stands still meanwhile:
+        the repeat of a run would wait for that very thread.
+        """
+        if run.error is not None or not _is_computed(run) or not self._lock.acquire(blocking=False):
+            self._later(self._finish, step, run)
+            return
         try:
-            outputs = self._committed(step, _made(run, step.graph))
+            is_written = self._write(step, run.outputs)
+        finally:
+            self._lock.release()
+        if is_written:
+            self._answer(step, run.outputs)
+        else:
+            self._later(self._finish, step, run)
+
+    def _finish(self, step: _Step, run: GraphRun) -> None:
+        """Waits for a run's results, and repeats it where it has to be."""
+        try:
+            outputs = _made(run, step.graph)
+            with self._lock:
+                if not self._write(step, outputs):
+                    outputs = self._repeated(step)
+        except Exception as error:
+            self._fail(step, error)
+            return
+        self._answer(step, outputs)
+
+    def _answer(self, step: _Step, outputs: Sequence[Any]) -> None:
+        try:
             heads = [number for number in step.graph.heads if outputs[number] is not None]
             tensors = [TravellingTensor.of(_host(outputs[number])) for number in heads]
         except Exception as error:
-            step.rendezvous.abort(error)
-            self._refuse(step, error)
+            self._fail(step, error)
             return
         self.endpoint.answer(step.client, step.asked, {"heads": heads}, tensors)
 
-    def _may_wait(self, step: _Step, run: GraphRun) -> bool:
-        """Whether a run's results are still being computed, or it may have to be repeated."""
-        held, writes = self._held, step.graph.writes.values()
-        if any(name in step.held and held.get(name) is not step.held[name] for name in writes):
-            return True
-        return not all(value.is_ready() for value in run.outputs if hasattr(value, "is_ready"))
+    def _write(self, step: _Step, outputs: Sequence[Any]) -> bool:
+        """Gives variables their new values, unless another step has changed them meanwhile.
 
-    def _committed(self, step: _Step, outputs: Sequence[Any]) -> Sequence[Any]:
-        """Gives variables their new values; see `optimistic`."""
+        The lock is held.
+        """
         graph = step.graph
-        if not graph.writes:
-            return outputs
         both = set(graph.reads.values()) & set(graph.writes.values())
-        assert isinstance(step.rendezvous, NotingRendezvous)
-        with self._lock:
-            held = self._held
-            if any(held.get(name) is not step.held[name] for name in both):
-                again = RepeatedRendezvous(step.rendezvous.came, graph.devices)
-                ended = threading.Event()
-                run = self._begun(step, held, again)
-                run.when_ended(ended.set)
-                ended.wait()
-                outputs = _made(run, graph)
+        if any(self._held.get(name) is not step.held[name] for name in both):
+            return False
+        if graph.writes:
             new = {name: outputs[number] for number, name in graph.writes.items()}
-            self._held = {**held, **new}
+            self._held = {**self._held, **new}
+        return True
+
+    def _repeated(self, step: _Step) -> Sequence[Any]:
+        """Runs a step once more on the variables' values of now; see `optimistic`.
+
+        The lock is held, so that nobody changes them again.
+        """
+        assert isinstance(step.rendezvous, NotingRendezvous)
+        step.held = self._held
+        ended = threading.Event()
+        again = RepeatedRendezvous(step.rendezvous.came, step.graph.devices)
+        run = self._begun(step, again)
+        run.when_ended(ended.set)
+        ended.wait()
+        outputs = _made(run, step.graph)
+        self._write(step, outputs)
         return outputs
+
+    def _fail(self, step: _Step, error: BaseException) -> None:
+        step.rendezvous.abort(error)
+        self._refuse(step, error)
 
     def _refuse(self, step: _Step, error: BaseException) -> None:
         self.endpoint.answer(step.client, step.asked, refusal(error))
@@ -316,6 +354,11 @@ def _made(run: GraphRun, graph: Registered) -> Sequence[Any]:
         if hasattr(value, "block_until_ready"):
             value.block_until_ready()
     return run.outputs
+
+
+def _is_computed(run: GraphRun) -> bool:
+    """Whether nothing is left of it that XLA still computes."""
+    return all(value.is_ready() for value in run.outputs if hasattr(value, "is_ready"))
 
 
 def _host(value: Any) -> np.ndarray[Any, Any]:

@@ -1,6 +1,7 @@
 """Sessions whose graphs run on several tasks: in this process, and in processes of their own."""
 
 import signal
+import sys
 import threading
 
 import numpy as np
@@ -54,6 +55,16 @@ def test_variables_of_a_server_in_another_process_outlive_a_client_until_it_is_k
         sess.close()
 
 
+@pytest.fixture
+def switching():
+    """Threads take turns so often that steps overtake each other anywhere."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("switching")
 def test_no_update_of_two_clients_is_lost():
     spec = on_tasks(ps=1, workers=2)
     with tf.Graph().as_default(), served(spec, "ps"):
