@@ -4,12 +4,14 @@ updater = optimizer.get_updater(optimizer.create("sgd", learning_rate=0.1, momen
 updater(0, weight.grad, weight)
 """
 
+from . import contrib as contrib
 from .adam import FTML, Adam, Adamax, Nadam
 from .adaptive import AdaDelta, AdaGrad, Ftrl, RMSProp
 from .json_form import optimizer_from_json, optimizer_to_json
+from .large_batch import LBSGD
 from .layerwise import LAMB, LARS
 from .optimizer import Optimizer, Step, create, register
-from .sgd import DCASGD, NAG, SGD, SGLD, Signum, Test
+from .sgd import DCASGD, NAG, SGD, SGLD, Signum, Test, ccSGD
 from .updater import Updater, get_updater
 
 __all__ = [
@@ -17,6 +19,7 @@ __all__ = [
     "FTML",
     "LAMB",
     "LARS",
+    "LBSGD",
     "NAG",
     "SGD",
     "SGLD",
@@ -32,6 +35,8 @@ __all__ = [
     "Step",
     "Test",
     "Updater",
+    "ccSGD",
+    "contrib",
     "create",
     "get_updater",
     "optimizer_from_json",

@@ -36,7 +36,8 @@ def optimizer_to_json(optimizer: Optimizer) -> dict[str, Any]:
             lists and dicts of these.
 
     Raises:
-        ParameterError: its class is not registered, or it has other attributes.
+        ParameterError: its class is not registered, it has other attributes, or servers cannot
+            make its updates.
     """
     name = type(optimizer).__name__.lower()
     if Optimizer.opt_registry.get(name) is not type(optimizer):
@@ -45,6 +46,7 @@ def optimizer_to_json(optimizer: Optimizer) -> dict[str, Any]:
             "registered class; decorate it with @optimizer.register, in a module that the servers "
             "import, too (hybridnet launch --import MODULE)"
         )
+    optimizer.check_servers()
     attributes = {k: v for k, v in vars(optimizer).items() if k not in _APART}
     scheduler = optimizer.lr_scheduler
     return {

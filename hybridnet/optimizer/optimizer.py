@@ -433,11 +433,24 @@ class Optimizer:
         numbers = {name: float(getattr(self, name)) for name in names}
         return {**numbers, "clip_gradient": self._clip_parameter()}
 
+    def check_servers(self) -> None:
+        """Raises an error if parameter servers cannot make this optimizer's updates.
+
+        They keep the states of weights, and nothing else that updates leave behind.
+
+        Raises:
+            ParameterError: they cannot.
+        """
+
     # -- copies ------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         # The parameters belong to whoever trains; they are given anew to a restored optimizer.
         return {**self.__dict__, "param_dict": {}, "_rescale_trace": None}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Becomes the optimizer whose ``__getstate__`` gave this state."""
+        self.__dict__.update(state, param_dict={}, _rescale_trace=None)
 
 
 _register = registry.get_register_func(Optimizer, "optimizer")

@@ -11,7 +11,7 @@ from hybridnet.ndarray import NDArray
 from .adaptive import clipped, times
 from .optimizer import Index, ListOptimizer, MomentumOptimizer, Optimizer, register, zeros_like
 
-__all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Signum", "Test"]
+__all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Signum", "Test", "ccSGD"]
 
 
 @register
@@ -74,6 +74,11 @@ class SGD(MomentumOptimizer):
         else:
             arrays = [x for each in zip(weights, grads, states, strict=True) for x in each]
             nd.multi_sgd_mom_update(*arrays, momentum=float(self.momentum), **shared)
+
+
+@register
+class ccSGD(SGD):
+    """`SGD` by the name that it had before MXNet 0.9."""
 
 
 @register

@@ -24,11 +24,13 @@ def sent(made):
 
 
 def steps(made, count=3):
-    weight = nd.array(np.linspace(-1, 1, 6, dtype=np.float32))
+    shape = (2, 3) if isinstance(made, optimizer.contrib.GroupAdaGrad) else (6,)
+    weight = nd.array(np.linspace(-1, 1, 6, dtype=np.float32)).reshape(shape)
     update = optimizer.get_updater(made)
     for number in range(count):
         hn.random.seed(number)
-        update(3, nd.array(np.linspace(0.5, -0.25, 6, dtype=np.float32) * (number + 1)), weight)
+        grad = np.linspace(0.5, -0.25, 6, dtype=np.float32) * (number + 1)
+        update(3, nd.array(grad).reshape(shape), weight)
     return weight.asnumpy()
 
 
@@ -38,7 +40,7 @@ def test_every_optimizer_computes_the_same_there(name):
         optimizer.create(
             name,
             learning_rate=0.1,
-            wd=0.01,
+            wd=0.0 if name == "groupadagrad" else 0.01,  # which has none
             rescale_grad=0.5,
             clip_gradient=0.3,
             lr_scheduler=FactorScheduler(2, 0.5, base_lr=0.1),
@@ -97,6 +99,9 @@ def test_users_optimizers_and_schedulers():
 
 
 def test_what_cannot_be_sent():
+    with pytest.raises(ParameterError, match="LBSGD on parameter servers requires batch_scale=1"):
+        optimizer_to_json(optimizer.LBSGD(batch_scale=2))
+
     class Unknown(Optimizer):
         pass
 

@@ -24,7 +24,7 @@ WEIGHTS = [np.array(one, np.float32) for one in ANSWERS["inputs"]["weights"]]
 GRADS = [[np.array(one, np.float32) for one in step] for step in ANSWERS["inputs"]["grads"]]
 ALL = (
     *("sgd", "nag", "adam", "adagrad", "adadelta", "rmsprop", "ftrl", "signum", "test", "adamax"),
-    *("nadam", "ftml", "dcasgd", "sgld", "lamb", "lars"),
+    *("nadam", "ftml", "dcasgd", "sgld", "lamb", "lars", "lbsgd", "ccsgd"),
 )
 WITH_STATE = [
     ("sgd", {"momentum": 0.9}),
@@ -66,8 +66,16 @@ def arrays(values: Sequence[Any], dtype: str = "float32") -> list[nd.NDArray]:
     return [nd.array(one, dtype=dtype) for one in values]
 
 
+def shaped(case: dict[str, Any], values: Sequence[Any]) -> list[nd.NDArray]:
+    """Returns weights or gradients as a case wants them."""
+    made_arrays = arrays(values, case.get("dtype", "float32"))
+    shapes = case.get("shapes", [one.shape for one in made_arrays])
+    return [one.reshape(shape) for one, shape in zip(made_arrays, shapes, strict=True)]
+
+
 def assert_answer(case: dict[str, Any], weights: Sequence[nd.NDArray]) -> None:
     for got, wanted in zip(weights, case["result"], strict=True):
+        wanted = np.reshape(wanted, got.shape)
         if case.get("dtype") == "float16":
             # Both round a float32 to float16 once; one unit in the last place either way.
             np.testing.assert_allclose(got.asnumpy(), wanted, rtol=1e-3)
@@ -84,10 +92,9 @@ def assert_count(case: dict[str, Any], opt: optimizer.Optimizer) -> None:
 def test_ten_steps_end_where_mxnets_do(case: dict[str, Any]) -> None:
     opt = made(case)
     updater = optimizer.get_updater(opt)
-    dtype = case.get("dtype", "float32")
-    weights = arrays(WEIGHTS, dtype)
+    weights = shaped(case, WEIGHTS)
     for step in GRADS:
-        for index, grad in enumerate(arrays(step, dtype)):
+        for index, grad in enumerate(shaped(case, step)):
             updater(index, grad, weights[index])
     assert_answer(case, weights)
     assert_count(case, opt)
@@ -97,8 +104,7 @@ def test_ten_steps_end_where_mxnets_do(case: dict[str, Any]) -> None:
 def test_a_traced_step_on_lists_ends_there_too(case: dict[str, Any]) -> None:
     opt = made(case)
     updater = optimizer.get_updater(opt)
-    dtype = case.get("dtype", "float32")
-    weights = arrays(WEIGHTS, dtype)
+    weights = shaped(case, WEIGHTS)
 
     @function
     def step(first: Any, second: Any) -> Any:
@@ -106,7 +112,7 @@ def test_a_traced_step_on_lists_ends_there_too(case: dict[str, Any]) -> None:
         return first.sum()
 
     for grads in GRADS:
-        step(*arrays(grads, dtype))
+        step(*shaped(case, grads))
     assert step.cache_info().traces == 1
     assert_answer(case, weights)
     assert_count(case, opt)
@@ -562,3 +568,39 @@ def test_the_gradient_loop_of_a_line_fit() -> None:
         loss.backward()
         updater(0, slope.grad, slope)
     assert slope.asscalar() == pytest.approx(3, abs=0.02)
+
+
+def test_lbsgd_keeps_a_momentum_and_for_low_precision_a_copy() -> None:
+    weight = nd.ones((2,), dtype="float16")
+    opt = optimizer.LBSGD(momentum=0.9, multi_precision=True)
+    momentum, master = opt.create_state(0, weight)
+    assert momentum.dtype == master.dtype == np.float32
+    opt.update(0, weight, nd.ones((2,), dtype="float16").astype("float32"), (momentum, master))
+    np.testing.assert_allclose(master.asnumpy(), 0.99, rtol=1e-6)
+    assert optimizer.LBSGD().create_state(0, weight.astype("float32")) is None
+    with pytest.raises(ParameterError, match=r"batch_scale must be 1 or more, got 0"):
+        optimizer.LBSGD(batch_scale=0)
+
+
+def test_group_adagrad_updates_the_rows_of_a_sparse_gradient() -> None:
+    opt = optimizer.contrib.GroupAdaGrad(learning_rate=0.5, eps=0.1, rescale_grad=0.5)
+    weight, grad = np.ones((3, 2), np.float32), np.float32([[1.0, 3.0]])
+    given = nd.array(weight)
+    state = opt.create_state(0, given)
+    assert state.shape == (3, 1)
+    opt.update(0, given, nd.sparse.row_sparse_array((grad, [1]), shape=(3, 2)), state)
+    g = grad * 0.5
+    weight[1] -= (0.5 * g / np.sqrt((g**2).mean() + 0.1))[0]
+    np.testing.assert_allclose(given.asnumpy(), weight, rtol=1e-6)
+    with pytest.raises(AssertionError, match=r"must be a matrix.*got shape \(3,\)"):
+        opt.create_state(0, nd.ones((3,)))
+    opt.wd = 0.1
+    with pytest.raises(AssertionError, match=r"must have no weight decay, got 0\.1"):
+        opt.update(0, given, given, state)
+
+
+def test_a_pickled_optimizer_goes_on_without_the_parameters() -> None:
+    opt = optimizer.SGD(momentum=0.9, learning_rate=0.3, param_dict={0: object()})
+    opt._update_count(0)
+    again = pickle.loads(pickle.dumps(opt))
+    assert (again.learning_rate, again.num_update, again.param_dict) == (0.3, 1, {})

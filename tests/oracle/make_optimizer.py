@@ -23,6 +23,7 @@ SHAPES = ((2, 3), (4,))
 STEPS = 10
 COMMON = {"learning_rate": 0.1, "wd": 0.05, "rescale_grad": 0.5, "clip_gradient": 0.6}
 NO_DECAY = {**COMMON, "wd": 0.0}
+LARGE = {"batch_scale": 3, "warmup_epochs": 2, "updates_per_epoch": 4}
 NAMES = {0: "fc_weight", 1: "fc_bias"}
 
 # Name, settings, and what else is to be done: see `run_optimizer`.
@@ -81,6 +82,23 @@ OPTIMIZERS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         "lars",
         {"momentum": 0.9, "eta": 0.1, "learning_rate": 0.1, "momentum_correction": False},
         {"scheduler": ["FactorScheduler", {"step": 3, "factor": 0.5, "base_lr": 0.1}]},
+    ),
+    ("ccsgd", {**COMMON, "momentum": 0.9}, {}),
+    ("groupadagrad", {**NO_DECAY, "eps": 0.1}, {"shapes": [[2, 3], [4, 1]]}),
+    ("lbsgd", COMMON, {}),
+    ("lbsgd", {**COMMON, "momentum": 0.9, **LARGE}, {}),
+    ("lbsgd", {**COMMON, **LARGE, "warmup_strategy": "power2"}, {}),
+    ("lbsgd", {**COMMON, **LARGE, "warmup_strategy": "sqrt", "begin_epoch": 1}, {}),
+    ("lbsgd", {"momentum": 0.5, "batch_scale": 2, "warmup_strategy": "lars", "wd": 0.1}, {}),
+    (
+        "lbsgd",
+        {**COMMON, "momentum": 0.9, **LARGE, "multi_precision": True},
+        {"dtype": "float16"},
+    ),
+    (
+        "lbsgd",
+        {"momentum": 0.5, "batch_scale": 2, "warmup_epochs": 0},
+        {"scheduler": ["FactorScheduler", {"step": 3, "factor": 0.5}]},
     ),
 ]
 
@@ -172,10 +190,14 @@ def run_optimizer(
         optimizer.set_wd_mult(extra["wd_mult"])
     updater = mx.optimizer.get_updater(optimizer)
     dtype = extra.get("dtype", "float32")
-    weights = [mx.nd.array(one, dtype=dtype) for one in inputs["weights"]]
+    shapes = extra.get("shapes", SHAPES)
+    weights = [
+        mx.nd.array(one, dtype=dtype).reshape(shape)
+        for one, shape in zip(inputs["weights"], shapes, strict=True)
+    ]
     for step in inputs["grads"]:
         for index, grad in enumerate(step):
-            updater(index, mx.nd.array(grad, dtype=dtype), weights[index])
+            updater(index, mx.nd.array(grad, dtype=dtype).reshape(shapes[index]), weights[index])
     return {
         "name": name,
         "settings": settings,

@@ -41,7 +41,6 @@ PLACES: Final[dict[str, str]] = {
     "numpy.io": "numpy",
     "numpy.stride_tricks": "numpy",
     "numpy_extension.utils": "numpy_extension",
-    "optimizer.contrib": "optimizer",
     "symbol._internal": "symbol",
     "symbol.numpy_extension": "numpy_extension",
     "symbol.op": "symbol",
