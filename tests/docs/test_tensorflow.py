@@ -16,8 +16,8 @@ PAGE = ROOT / "docs" / "tensorflow.md"
 _ROW = re.compile(r"^\| `(tf[.\w]*)` \| (.*) \|$", re.M)
 #: The namespaces of TensorFlow's that the package has.
 _SPACES = (
-    "app", "errors", "initializers", "linalg", "logging", "losses", "math", "nest", "nn", "random",
-    "sparse", "summary", "train",
+    "app", "errors", "flags", "initializers", "linalg", "logging", "losses", "math", "nest", "nn",
+    "random", "sparse", "summary", "train",
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from . import app as app
 from . import contrib as contrib
 from . import dtypes as dtypes
 from . import errors as errors
+from . import flags as flags
 from . import initializers as initializers
 from . import linalg as linalg
 from . import logging as logging
