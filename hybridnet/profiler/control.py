@@ -10,12 +10,11 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.base.files import atomic_write
 from hybridnet.base.html_page import HtmlPage
 
-from .spans import Span, chrome_trace
+from .spans import Span
 from .state import profiler
-from .sums import COLUMNS, statistics, table
+from .sums import COLUMNS, table
 from .timeline import timeline_page
 
 __all__ = [
@@ -31,12 +30,12 @@ __all__ = [
     "timeline",
 ]
 
+_KNOWN: Final = frozenset({"continuous_dump", "filename", "profile_memory", "wait_for_programs"})
 #: MXNet's other settings. All kinds of events are always recorded, and written only by `dump`, or
 #: as the process ends.
 _ACCEPTED: Final = frozenset(
     {
         "aggregate_stats",
-        "continuous_dump",
         "dump_period",
         "profile_all",
         "profile_api",
@@ -54,24 +53,28 @@ def set_config(**kwargs: Any) -> None:
     """Sets up the profiler.
 
     Args:
-        **kwargs: filename, where `dump` writes (default profile.json). MXNet's others
+        **kwargs: filename, where `dump` writes (default profile.json). continuous_dump, whether
+            each `dump` adds what is new to that file (default False: it writes all anew); nothing
+            is written in between. profile_memory (or profile_all), whether the memory in use is
+            noted at each launch. wait_for_programs, whether each launch waits for its program, so
+            that the trace has the times of devices (default False). MXNet's others
             (profile_imperative, aggregate_stats, ...) are accepted: all kinds of events are
-            recorded, and `dumps` can always sum them up. profile_memory (or profile_all), whether
-            the memory in use is noted at each launch. wait_for_programs, whether each launch waits
-            for its program, so that the trace has the times of devices (default False).
+            recorded, and `dumps` can always sum them up.
 
     Raises:
         ParameterError: there is no such setting.
     """
     filename = kwargs.pop("filename", None)
     waits = kwargs.pop("wait_for_programs", None)
+    continuous = kwargs.pop("continuous_dump", None)
     memory = kwargs.pop("profile_memory", kwargs.get("profile_all"))
     unknown = sorted(set(kwargs) - _ACCEPTED)
     if unknown:
-        known = ", ".join(sorted({"filename", "profile_memory", "wait_for_programs", *_ACCEPTED}))
+        known = ", ".join(sorted(_KNOWN | _ACCEPTED))
         raise ParameterError(f"set_config: has no {', '.join(unknown)}; known are {known}")
-    if filename is not None:
-        profiler.filename = filename
+    if filename is not None or continuous is not None:
+        grows = profiler.growing is not None if continuous is None else bool(continuous)
+        profiler.set_file(profiler.filename if filename is None else filename, grows)
     if memory is not None:
         profiler.notes_memory = bool(memory)
     if waits is not None:
@@ -113,7 +116,8 @@ def resume(profile_process: str = "worker") -> None:
 def dump(finished: bool = True, profile_process: str = "worker") -> None:
     """Writes what was recorded to the file of `set_config`, as Chrome trace JSON.
 
-    Open it in https://ui.perfetto.dev or chrome://tracing. The file appears whole or not at all.
+    Open it in https://ui.perfetto.dev or chrome://tracing. The file appears whole or not at all;
+    with continuous_dump the next dumps add to it, until one has finished.
 
     Args:
         finished: end recording; the next run starts anew.
@@ -127,9 +131,7 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
         profiler.set_running(False)
         profiler.finished = True
     profiler.due = False
-    text = json.dumps(chrome_trace(profiler.events()), allow_nan=False)
-    with atomic_write(profiler.filename) as file:
-        file.write(text.encode())
+    profiler.dump()
 
 
 def dumps(
@@ -150,10 +152,10 @@ def dumps(
         raise ParameterError(f"dumps: format must be 'table' or 'json', got {format!r}")
     if sort_by not in COLUMNS:
         raise ParameterError(f"dumps: sort_by must be one of {', '.join(COLUMNS)}, got {sort_by!r}")
-    sums = statistics(profiler.events(), sort_by, ascending)
+    sums = profiler.sums.statistics(sort_by, ascending)
     text = json.dumps(sums, indent=2) if format == "json" else table(sums)
     if reset:
-        profiler.records.clear()
+        profiler.clear()
     return text
 
 

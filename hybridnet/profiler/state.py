@@ -16,6 +16,8 @@ from hybridnet.runtime.record import recorder
 from hybridnet.runtime.segments.code import Code
 
 from .spans import Record, Span, events_of
+from .sums import Sums
+from .trace import TraceFile
 
 __all__ = ["profiler"]
 
@@ -33,6 +35,8 @@ class _Profiler:
     def __init__(self) -> None:
         self.filename: str | os.PathLike[str] = _FILENAME
         self.records: deque[Record] = deque(maxlen=_CAPACITY)
+        self.sums = Sums(_CAPACITY)
+        self.growing: TraceFile | None = None  # the file that each dump adds to, if it is to
         self.origin = 0  # when it first ran: the zero of all times shown
         self.running = self.paused = False
         self.waits = False  # whether launches wait for the end of their programs
@@ -44,12 +48,29 @@ class _Profiler:
     def set_running(self, running: bool) -> None:
         """Starts or ends recording."""
         if running and self.finished:
-            self.records.clear()
+            self.clear()
             self.finished = False
+            if self.growing is not None:
+                self.growing = TraceFile(self.filename, deque(maxlen=_CAPACITY))
         if running and not self.running:
             self.paused = False  # of an earlier run
         self.running = running
         self._listen()
+
+    def clear(self) -> None:
+        """Forgets what was recorded; a file that grows still gets all of it."""
+        self.records.clear()
+        self.sums.clear()
+
+    def set_file(self, filename: str | os.PathLike[str], continuous: bool) -> None:
+        """Says where dumps write, and whether each adds to what those before it have written."""
+        self.filename = filename
+        pending = self.records if self.growing is None else self.growing.pending
+        self.growing = TraceFile(filename, pending.copy()) if continuous else None
+
+    def dump(self) -> None:
+        """Writes what was recorded, or what is new of it."""
+        (self.growing or TraceFile(self.filename, self.records.copy())).add_pending(self.origin)
 
     def set_paused(self, paused: bool) -> None:
         """Records nothing for a while."""
@@ -114,11 +135,18 @@ class _Profiler:
         """Records an event of this thread; times in nanoseconds of `perf_counter_ns`."""
         current = threading.current_thread()
         thread = (current.ident or 0, current.name)
-        self.records.append(Record(kind, name, thread, start, end, facts, origin, operators))
+        record = Record(kind, name, thread, start, end, facts, origin, operators)
+        self.records.append(record)
+        self.sums.pending.append(record)
+        growing = self.growing
+        if growing is not None:
+            growing.pending.append(record)
 
     def reset_after_fork(self) -> None:
         """In a forked child: what was recorded is the parent's to write."""
+        self.growing = None
         self.records.clear()
+        self.sums = Sums(_CAPACITY)
         self.set_running(False)
         self.due = False
 

@@ -6,13 +6,15 @@ of the program's time; one whose result nobody wanted took none.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+import threading
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
+from math import inf
+from typing import Any, Final, final
 
-from .spans import Span
+from .spans import Record
 
-__all__ = ["COLUMNS", "Statistics", "statistics", "table"]
+__all__ = ["COLUMNS", "Statistics", "Sums", "table"]
 
 #: The columns by the names that `dumps` sorts by: the heading and the width of its column.
 COLUMNS: Final = {
@@ -40,62 +42,156 @@ _TITLES: Final = {
 #: Events that run operators, and launches that such events lie within.
 _RUNS: Final = frozenset({"program", "host", "dropped"})
 _STEPS: Final = "steps"
+#: Marks of a moment.
+_UNTIMED: Final = frozenset({"counter", "marker"})
+#: Launches that are remembered: more than one that runs instruction by instruction has.
+_RECENT: Final = 1 << 12
 
-#: Kind or domain -> name -> column -> number.
-Sums = dict[str, dict[str, dict[str, float]]]
-#: "Time", "Memory" -> their sums; and "Unit", theirs.
+#: "Time", "Memory" -> kind or domain -> name -> column -> number; and "Unit", theirs.
 Statistics = dict[str, Any]
 
 
-def statistics(events: Sequence[Span], sort_by: str, ascending: bool) -> Statistics:
-    """Sums up events.
+@final
+class Sums:
+    """Counts and times of what is recorded, kept up to date.
+
+    Each record is summed up once, when `statistics` is asked for the next time, so that asking
+    again and again costs no more than what is new. Records come from many threads: a deque's append
+    is atomic.
 
     Args:
-        events: by start.
-        sort_by: a column's name, see `COLUMNS`.
-        ascending: the smallest first.
-
-    Returns:
-        "Time": of operators, of other kinds of events, and of the user's domains, the number and
-        milliseconds of each name; "Memory": of each device how often that was noted and how much it
-        was, in kilobytes; "Unit": what they are in.
+        capacity: how many records may wait to be summed up; the oldest go first.
     """
-    times: dict[str, dict[str, list[float]]] = {}
-    memory: dict[str, list[float]] = {}
-    for event in events:
-        if event.kind == "memory":
-            memory.setdefault(event.name, []).append(event.facts["value"])
-            continue
-        kind = {"custom": _CUSTOM, "user": event.facts.get("domain", "event")}.get(event.kind)
-        kind = event.kind if kind is None else kind
-        if kind in ("counter", "marker", "host", "dropped"):
-            continue
-        times.setdefault(kind, {}).setdefault(event.name, []).append(event.duration / 1e3)
-    for kind, name, duration in _operators(events):
-        times.setdefault(kind, {}).setdefault(name, []).append(duration / 1e3)
-    columns = [heading for heading, _ in COLUMNS.values()]
-    kinds = sorted(times, key=lambda kind: list(_TITLES).index(kind) if kind in _TITLES else 99)
-    stored = {"Device Storage": _rows(memory, [c for c in columns if c != "Total"])}
-    order = COLUMNS[sort_by][0], ascending
-    return {
-        "Time": {kind: _sorted(_rows(times[kind], columns), *order) for kind in kinds},
-        "Memory": {kind: _sorted(rows, *order) for kind, rows in stored.items() if rows},
-        "Unit": {"Time": "ms", "Memory": "kB"},
-    }
 
+    def __init__(self, capacity: int) -> None:
+        self.pending: deque[Record] = deque(maxlen=capacity)
+        self._lock = threading.Lock()
+        self._times: dict[str, dict[str, _Sum]] = {}
+        self._memory: dict[str, _Sum] = {}
+        self._launches: deque[Record] = deque(maxlen=_RECENT)
+        self._until = 0  # when the last of those launches began
 
-def _rows(found: Mapping[str, Sequence[float]], columns: Iterable[str]) -> Any:
-    rows = {}
-    for name, values in found.items():
-        row = {
-            "Count": len(values),
-            "Total": sum(values),
-            "Min": min(values),
-            "Max": max(values),
-            "Avg": sum(values) / len(values),
+    def clear(self) -> None:
+        """Forgets everything."""
+        with self._lock:
+            self.pending.clear()
+            self._times.clear()
+            self._memory.clear()
+            self._launches.clear()
+
+    def statistics(self, sort_by: str, ascending: bool) -> Statistics:
+        """Returns the sums so far.
+
+        Args:
+            sort_by: a column's name, see `COLUMNS`.
+            ascending: the smallest first.
+
+        Returns:
+            "Time": of operators, of other kinds of events, and of the user's domains, the number
+            and milliseconds of each name; "Memory": of each device how often that was noted and how
+            much it was, in kilobytes; "Unit": what they are in.
+        """
+        with self._lock:
+            self._sum_up()
+            columns = [heading for heading, _ in COLUMNS.values()]
+            known = list(_TITLES)
+            kinds = sorted(self._times, key=lambda kind: known.index(kind) if kind in known else 99)
+            times = {kind: _rows(self._times[kind], columns) for kind in kinds}
+            memory = _rows(self._memory, [column for column in columns if column != "Total"])
+        order = COLUMNS[sort_by][0], ascending
+        return {
+            "Time": {kind: _sorted(rows, *order) for kind, rows in times.items()},
+            "Memory": {"Device Storage": _sorted(memory, *order)} if memory else {},
+            "Unit": {"Time": "ms", "Memory": "kB"},
         }
-        rows[name] = {column: row[column] for column in columns}
-    return rows
+
+    def _sum_up(self) -> None:
+        records = [self.pending.popleft() for _ in range(len(self.pending))]
+        records = [record for record in records if record.kind not in _UNTIMED]
+        records.sort(key=lambda record: (record.start, -record.end))
+        for record in records:
+            if record.kind == "memory":
+                self._memory.setdefault(record.name, _Sum()).add(record.facts["value"])
+            elif record.kind not in ("host", "dropped"):
+                kind = {"custom": _CUSTOM, "user": record.facts.get("domain", "event")}
+                self._add(kind.get(record.kind, record.kind), record.name, _milliseconds(record))
+        for group, name, time in self._operators(records):
+            self._add(group, name, time)
+        launches = [record for record in records if record.kind in _RUNS]
+        if launches:
+            self._until = max(self._until, launches[-1].start)
+            self._launches += launches
+
+    def _add(self, kind: str, name: str, time: float) -> None:
+        self._times.setdefault(kind, {}).setdefault(name, _Sum()).add(time)
+
+    def _operators(self, records: Iterable[Record]) -> Iterator[tuple[str, str, float]]:
+        """Yields a kind, a name and milliseconds for each operator that was called.
+
+        A launch instruction by instruction is a record of "steps" with those of what ran within it.
+        """
+        within: dict[Any, tuple[Record, Counter[str]]] = {}  # of each thread, and what has not run
+        for record in records:
+            around = within.get(record.thread)
+            if around is not None and record.start >= around[0].end:
+                yield from _left(*within.pop(record.thread))
+                around = None
+            if record.kind == _STEPS:
+                within[record.thread] = record, self._not_summed_up(record)
+            elif record.kind in _RUNS and record.operators:
+                share = _milliseconds(record) / len(record.operators)
+                for name in record.operators:
+                    if around is not None:
+                        around[1][name] -= 1
+                    yield *_named(record, name), share
+        for steps, counts in within.values():
+            yield from _left(steps, counts)
+
+    def _not_summed_up(self, steps: Record) -> Counter[str]:
+        """Counts the operators of a launch, without those summed up before it had ended."""
+        counts = Counter(steps.operators)
+        if steps.start <= self._until:
+            for record in self._launches:
+                if record.thread == steps.thread and record.start >= steps.start:
+                    counts.subtract(record.operators)
+        return counts
+
+
+@final
+class _Sum:
+    """What is known of some numbers: how many, how much together, the least and the greatest."""
+
+    __slots__ = ("count", "greatest", "least", "total")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.total = 0.0
+        self.least = inf
+        self.greatest = -inf
+
+    def add(self, number: float) -> None:
+        self.count += 1
+        self.total += number
+        self.least = min(self.least, number)
+        self.greatest = max(self.greatest, number)
+
+    def columns(self) -> dict[str, float]:
+        return {
+            "Count": self.count,
+            "Total": self.total,
+            "Min": self.least,
+            "Max": self.greatest,
+            "Avg": self.total / self.count,
+        }
+
+
+def _milliseconds(record: Record) -> float:
+    return (record.end - record.start) / 1e6
+
+
+def _rows(sums: Mapping[str, _Sum], columns: Iterable[str]) -> dict[str, dict[str, float]]:
+    rows = {name: one.columns() for name, one in sums.items()}
+    return {name: {column: row[column] for column in columns} for name, row in rows.items()}
 
 
 def _sorted(rows: dict[str, dict[str, float]], column: str, ascending: bool) -> Any:
@@ -104,36 +200,13 @@ def _sorted(rows: dict[str, dict[str, float]], column: str, ascending: bool) -> 
     return dict(sorted(rows.items(), key=lambda row: row[1][column], reverse=not ascending))
 
 
-def _operators(events: Sequence[Span]) -> Iterator[tuple[str, str, float]]:
-    """Yields a kind, a name and a duration for each operator that was called.
-
-    A launch instruction by instruction is a span of "steps" with those of what ran within it.
-    """
-    within: dict[str, tuple[Span, Counter[str]]] = {}  # of each row, and what has not run yet
-    for event in events:
-        around = within.get(event.row)
-        if around is not None and event.start >= around[0].start + around[0].duration:
-            yield from _left(*within.pop(event.row))
-            around = None
-        if event.kind == _STEPS:
-            within[event.row] = event, Counter(event.operators)
-        elif event.kind in _RUNS and event.operators:
-            share = event.duration / len(event.operators)
-            for name in event.operators:
-                if around is not None:
-                    around[1][name] -= 1
-                yield *_named(event, name), share
-    for steps, counts in within.values():
-        yield from _left(steps, counts)
-
-
-def _left(steps: Span, counts: Counter[str]) -> Iterator[tuple[str, str, float]]:
+def _left(steps: Record, counts: Counter[str]) -> Iterator[tuple[str, str, float]]:
     for name in counts.elements():
         yield *_named(steps, name), 0.0
 
 
-def _named(event: Span, name: str) -> tuple[str, str]:
-    inside = event.facts.get("inside")
+def _named(record: Record, name: str) -> tuple[str, str]:
+    inside = record.facts.get("inside")
     return (_CUSTOM, f"{inside}::{name}") if inside else (_OPERATORS, name)
 
 

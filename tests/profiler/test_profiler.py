@@ -18,6 +18,7 @@ import hybridnet as hn
 from hybridnet import engine, nd, profiler, sym
 from hybridnet.base.errors import ParameterError
 from hybridnet.profiler.spans import Record, events_of
+from hybridnet.profiler.sums import Sums
 from hybridnet.runtime.observe import events
 from hybridnet.runtime.programs.cache import cache
 
@@ -33,7 +34,7 @@ def quiet(tmp_path, monkeypatch):
     yield
     profiler.resume()
     profiler.set_state("stop")
-    profiler.set_config(filename="profile.json")
+    profiler.set_config(filename="profile.json", continuous_dump=False)
     profiler.dumps(reset=True)
 
 
@@ -364,6 +365,52 @@ def test_runs_add_up_and_pauses_leave_out():
     assert [one.name for one in of_kind("wait")][-1] == "float32[7]"
 
 
+def test_dumps_of_a_continuous_trace_add_to_its_file(tmp_path):
+    path = tmp_path / "a.json"
+
+    def traced() -> list[dict[str, Any]]:
+        return json.loads(path.read_text())["traceEvents"]
+
+    def marks() -> list[str]:
+        return [one["name"] for one in traced() if one["ph"] == "i"]
+
+    domain = profiler.Domain("d")
+    profiler.set_config(filename=str(path), continuous_dump=True)
+    profiler.set_state("run")
+    for number in range(3):
+        domain.new_marker(f"m{number}").mark()
+        profiler.dumps(reset=True)  # of no consequence to the file
+        before = path.read_bytes() if number else b""
+        profiler.dump(finished=False)
+        assert marks() == [f"m{i}" for i in range(number + 1)]
+        assert path.read_bytes().startswith(before[:-4])
+    named = [one["args"]["name"] for one in traced() if one["name"].endswith("s_name")]
+    assert named == ["hybridnet"]
+    size = path.stat().st_size
+    profiler.dump(finished=False)  # of nothing
+    assert path.stat().st_size == size
+    path.unlink()
+    domain.new_marker("late").mark()
+    profiler.dump()
+    assert marks() == ["late"]
+    profiler.set_state("run")
+    domain.new_marker("anew").mark()
+    profiler.dump()
+    assert marks() == ["anew"]
+
+
+def test_records_that_could_not_be_written_wait_for_the_next_dump(tmp_path):
+    profiler.set_config(filename=str(tmp_path / "later" / "a.json"), continuous_dump=True)
+    profiler.set_state("run")
+    profiler.Domain("d").new_marker("m").mark()
+    with pytest.raises(FileNotFoundError):
+        profiler.dump(finished=False)
+    (tmp_path / "later").mkdir()
+    profiler.dump()
+    events = json.loads((tmp_path / "later" / "a.json").read_text())["traceEvents"]
+    assert [one["name"] for one in events if one["ph"] == "i"] == ["m"]
+
+
 def test_an_unwritable_file_leaves_nothing(tmp_path):
     profiler.set_config(filename=str(tmp_path / "missing" / "trace.json"))
     with pytest.raises(FileNotFoundError):
@@ -390,6 +437,28 @@ def test_tables_sum_up():
     row = next(line for line in lines if line.startswith("float32[2]"))
     assert row.split()[:2] == ["float32[2]", "3"]
     assert profiler.events() == []
+
+
+@pytest.mark.parametrize("asked_after", [(4,), (1, 4), (2, 3, 4), (1, 2, 3, 4)])
+def test_each_record_is_summed_up_once_however_often_sums_are_asked_for(asked_after):
+    """A launch instruction by instruction, of which one ran by itself; the other two did not."""
+    thread, sums = (1, "main"), Sums(10)
+    records = [
+        Record("host", "exp", thread, 20_000_000, 30_000_000, {}, None, ("exp",)),
+        Record("user", "epoch", thread, 0, 5_000_000, {"domain": "d"}),
+        Record(
+            "steps", "exp, log + 1 more", thread, 10_000_000, 50_000_000, {}, None, ("exp",) * 3
+        ),
+        Record("host", "exp", thread, 60_000_000, 65_000_000, {}, None, ("exp",)),
+    ]
+    for number, record in enumerate(records, start=1):
+        sums.pending.append(record)
+        if number in asked_after:
+            found = sums.statistics("count", False)["Time"]
+            assert not sums.pending
+    assert found["operator"]["exp"] == {"Count": 4, "Total": 15, "Min": 0, "Max": 10, "Avg": 3.75}
+    assert found["d"]["epoch"] == {"Count": 1, "Total": 5, "Min": 5, "Max": 5, "Avg": 5}
+    assert found["steps"]["exp, log + 1 more"]["Total"] == 40
 
 
 def test_operators_are_counted_as_they_are_called():

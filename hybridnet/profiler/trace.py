@@ -1,0 +1,149 @@
+"""Events in Chrome's Trace Event Format, which Perfetto reads, and the file that holds them."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, final
+
+from hybridnet.base.files import atomic_write
+
+from .spans import Record, Rows, Span, events_of
+
+__all__ = ["TraceFile"]
+
+# How far a marker's line reaches, as the format has it: through all, one process, or one row.
+_SIGNS: Final = {"global": "g", "process": "p"}
+_HEAD: Final = b'{"displayTimeUnit": "ms", "traceEvents": [\n'
+_TAIL: Final = b"\n]}\n"
+
+
+@final
+class TraceFile:
+    """A file with a trace, to which records can be added.
+
+    Args:
+        path: of the file.
+        pending: records that `add_pending` is to write; any thread may append others.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], pending: deque[Record]) -> None:
+        self.path = path
+        self.pending = pending
+        self._lock = threading.Lock()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._rows, self._trace = Rows(), _Trace()
+        self._size = -1  # of the file as it was left
+
+    def add_pending(self, origin: int) -> None:
+        """Writes the records that wait to be.
+
+        A file that is not there as it was left begins anew, and appears whole or not at all.
+
+        Args:
+            origin: the zero of the events' times, in nanoseconds.
+
+        Raises:
+            OSError: the file cannot be written; the records wait on.
+        """
+        with self._lock:
+            records = [self.pending.popleft() for _ in range(len(self.pending))]
+            try:
+                self._write(records, origin)
+            except OSError:
+                self.pending.extendleft(reversed(records))
+                raise
+
+    def _write(self, records: Sequence[Record], origin: int) -> None:
+        goes_on = self._is_as_it_was_left()
+        if not goes_on:
+            self._begin()
+        events = self._trace.add(events_of(records, origin, self._rows))
+        text = json.dumps(events, allow_nan=False)[1:-1].encode()
+        if not goes_on:
+            with atomic_write(self.path) as file:
+                file.write(_HEAD + text + _TAIL)
+            self._size = len(_HEAD + text + _TAIL)
+        elif text:
+            with open(self.path, "r+b") as file:
+                file.seek(-len(_TAIL), os.SEEK_END)
+                file.write(b",\n" + text + _TAIL)
+                self._size = file.tell()
+
+    def _is_as_it_was_left(self) -> bool:
+        try:
+            return os.path.getsize(self.path) == self._size
+        except OSError:
+            return False
+
+
+@final
+class _Trace:
+    """Makes events of the format of spans, and names the rows when they first occur.
+
+    These are complete events ("X"), the user's counters ("C") and markers ("i"), and names of rows.
+    What devices did is in a group of rows for each device (a process, in the format's words): a
+    row for each thread that had it do something.
+    """
+
+    def __init__(self) -> None:
+        self._host = os.getpid()
+        self._processes: dict[str, int] = {}
+        self._numbers: dict[str, int] = {}
+        self._used: set[tuple[int, int]] = set()
+        self._told = -1  # how many processes beside the host have been named
+
+    def add(self, events: Iterable[Span]) -> list[dict[str, Any]]:
+        """Returns the events of the format."""
+        spans, names = [], []
+        for span in events:
+            if span.kind == "dropped":
+                continue
+            process = self._host
+            if span.kind == "device":
+                new = self._host + 1 + len(self._processes)
+                process = self._processes.setdefault(span.facts["device"], new)
+            row = self._numbers.setdefault(span.row, len(self._numbers))
+            if (process, row) not in self._used:
+                self._used.add((process, row))
+                names += _labels("thread", span.row, row, {"pid": process, "tid": row})
+            spans.append(_event(span, {"pid": process, "tid": row}))
+        if len(self._processes) > self._told:
+            names[:0] = self._named_processes()
+            self._told = len(self._processes)
+        return names + spans
+
+    def _named_processes(self) -> Iterator[dict[str, Any]]:
+        """Yields all processes' names; where they stand may change when another one comes."""
+        devices = {self._processes[name]: name for name in sorted(self._processes)}
+        for order, (process, name) in enumerate(({self._host: "hybridnet"} | devices).items()):
+            yield from _labels("process", name, order, {"pid": process})
+
+
+def _event(span: Span, place: Mapping[str, int]) -> dict[str, Any]:
+    event = {
+        "ph": "X",
+        "name": span.name,
+        "cat": span.facts.get("domain", span.kind),
+        "ts": span.start,
+        **place,
+        "args": span.facts,
+    }
+    if span.kind in ("counter", "memory"):
+        event |= {"ph": "C", "args": {span.name: span.facts["value"]}}
+    elif span.kind == "marker":
+        event |= {"ph": "i", "s": _SIGNS.get(span.facts["scope"], "t")}
+    else:
+        event["dur"] = span.duration
+    return event
+
+
+def _labels(what: str, name: str, order: int, place: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Returns the events that name a process or thread, and say where it stands."""
+    values = {f"{what}_name": {"name": name}, f"{what}_sort_index": {"sort_index": order}}
+    return [{"ph": "M", "name": key, **place, "args": value} for key, value in values.items()]
