@@ -1,7 +1,6 @@
 """`ClusterRunner`: runs a session's requests on the tasks of a cluster.
 
-What `hybridnet.session.runner.Runner` is in one process. The variables are the tasks', by name: all
-clients see the same ones, and they stay when a client goes.
+What `hybridnet.session.runner.Runner` is in one process.
 """
 
 from __future__ import annotations
@@ -10,32 +9,40 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
+from functools import lru_cache
 from typing import Any, Final, final
 
 import numpy as np
 
 from hybridnet.base.context import Context, cpu
 from hybridnet.base.device_name import DeviceName
-from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Node
 from hybridnet.ndarray import NDArray, array
 from hybridnet.ops.random.state import initial_state
-from hybridnet.passes.place import wish_of
 from hybridnet.runtime.executor.task_messages import TravellingTensor
-from hybridnet.session.step import Ready, Request, RunStep, make_ready, make_step, unwritten
+from hybridnet.session.step import (
+    Ready,
+    Request,
+    RunStep,
+    TypeOf,
+    made_for_types,
+    make_ready,
+    make_step,
+)
 
-from .cut import TaskPart, cut, task_of, wishes_in
+from .cut import TaskPart, cut, wishes_in
 from .errors import LateError, StaleError
 from .members import Members, waited
 from .packets import Packet
+from .variables import ClusterVariables
 
 __all__ = ["ClusterRunner"]
 
-#: Requests that are remembered; the least recently used give way.
+#: Requests and their programs that are remembered; the least recently used give way.
 _LIMIT: Final = 256
 #: How often a step is cut anew where variables changed their types meanwhile.
 _AGAIN: Final = 3
@@ -63,6 +70,10 @@ class ClusterRunner:
         soft: whether nodes that cannot be on their device are put on another.
         timeout: seconds that a step may take; None: any.
 
+    Attributes:
+        variables: of the tasks, as far as this client knows of them.
+        step: returns the step of a `Request`, which is made once.
+
     Raises:
         UnavailableError: the target does not answer.
     """
@@ -86,44 +97,19 @@ class ClusterRunner:
         self._members = Members(target)
         number = secrets.randbits(31) if seed is None else seed
         self._state: np.ndarray[Any, Any] = np.array(initial_state(number))
-        self._known: dict[Node, TensorType] = {}
-        self._homes: dict[Node, str] = {}
-        self._steps: OrderedDict[Request, RunStep] = OrderedDict()
-        self._programs: dict[Any, _Program] = {}
+        self.variables: Final = ClusterVariables(self._members, self.ctx, timeout)
+        self.step: Final[Callable[[Request], RunStep]] = lru_cache(_LIMIT)(make_step)
+        self._programs: OrderedDict[Any, _Program] = OrderedDict()
         self._first_step = secrets.randbits(31) << 31
-        self._lock = threading.RLock()
-
-    # -- variables ---------------------------------------------------------------------------
-
-    @property
-    def variables(self) -> Mapping[Node, NDArray]:
-        """The values of the variables that this client knows of, which are fetched one by one."""
-        return _Variables(self, self._known)
-
-    def value_of(self, node: Node) -> NDArray | None:
-        """Returns the value of a variable, or None."""
-        task = task_of(self._home_of(node))
-        found = waited(
-            self._members.request(task, {"kind": "fetch", "names": [node.name]}), self.timeout
-        )
-        if not found.tensors:
-            return None
-        host = found.tensors[0].array()
-        return array(host, self.ctx, host.dtype)
+        self._lock = threading.Lock()
 
     def set(self, values: Mapping[Node, NDArray]) -> None:
         """Gives variables values."""
-        for node, value in values.items():
-            words = {"kind": "assign", "names": [node.name]}
-            tensor = TravellingTensor.of(value.asnumpy())
-            task = task_of(self._home_of(node))
-            waited(self._members.request(task, words, [tensor]), self.timeout)
-            self._known[node] = tensor_type(value.shape, np.dtype(value.dtype))
+        self.variables.set(values)
 
     def clear(self) -> None:
         """Leaves the cluster; the variables stay."""
         self._programs.clear()
-        self._steps.clear()
         self._members.close()
 
     def devices(self) -> list[DeviceName]:
@@ -132,17 +118,6 @@ class ClusterRunner:
         return [site.name for one in names for site in self._members.member(one).sites]
 
     # -- runs --------------------------------------------------------------------------------
-
-    def step(self, request: Request) -> RunStep:
-        """See `Runner.step`."""
-        with self._lock:
-            found = self._steps.get(request)
-            if found is None:
-                found = self._steps[request] = make_step(request)
-                while len(self._steps) > _LIMIT:
-                    self._steps.popitem(last=False)
-            self._steps.move_to_end(request)
-            return found
 
     def run_step(self, step: RunStep, feeds: Sequence[Any], trace: Any = None) -> list[NDArray]:
         """Runs a request on the tasks that it needs; see `Runner.run`.
@@ -160,8 +135,7 @@ class ClusterRunner:
             try:
                 return self._ran(program, step, values)
             except StaleError:
-                for node in step.graph.inputs:
-                    self._known.pop(node, None)
+                self.variables.forget(step.graph.inputs)
                 program.graphs.clear()
                 if turn == _AGAIN - 1:
                     raise
@@ -172,54 +146,44 @@ class ClusterRunner:
         inputs = step.graph.inputs
         count = len(inputs) - len(feeds)
         found = dict(zip(inputs[count:], feeds, strict=True))
-        unknown: dict[str, list[Node]] = {}
+        unknown = []
         for node in inputs[:count]:
             constant = self._constants.get(node)
             if constant is not None:
                 found[node] = constant
-            elif node not in self._known:
-                unknown.setdefault(task_of(self._home_of(node)), []).append(node)
-        for task, nodes in unknown.items():
-            words = {"kind": "types", "names": [node.name for node in nodes]}
-            types = waited(self._members.request(task, words), self.timeout).words["types"]
-            for node in nodes:
-                if node.name in types:
-                    shape, dtype = types[node.name]
-                    self._known[node] = tensor_type(tuple(shape), as_dtype(dtype))
+            elif node not in self.variables.types:
+                unknown.append(node)
+        self.variables.learn(unknown)
         return found
-
-    def _home_of(self, node: Node) -> str:
-        """Returns the device of a variable."""
-        if node not in self._homes:
-            wish = wish_of(node, {})
-            sites = [one for m in self._members.taking_part([wish]) for one in m.sites]
-            covered = [str(site.name) for site in sites if wish.covers(site.name)]
-            self._homes[node] = covered[0] if covered else str(sites[0].name)
-        return self._homes[node]
 
     def _program(self, step: RunStep, given: Mapping[Node, Any]) -> _Program:
         inputs = step.graph.inputs
         types = {
             node: tensor_type(given[node].shape, given[node].dtype)
             if node in given
-            else self._known.get(node)
+            else self.variables.types.get(node)
             for node in inputs
         }
         hosts = {}
         for number in step.values:
             node = inputs[number]
             value = given.get(node)
-            if value is None and node in self._known:
-                fetched = self.value_of(node)
+            if value is None and node in self.variables.types:
+                fetched = self.variables.get(node)
                 value = None if fetched is None else fetched.asnumpy()
             if value is not None:
                 hosts[node] = value
         key = (step, *types.values(), *(value.tobytes() for value in hosts.values()))
-        found = self._programs.get(key)
-        if found is None:
-            found = self._programs[key] = self._made(step, types, hosts, given)
+        with self._lock:
+            found = self._programs.get(key)
+            if found is not None:
+                self._programs.move_to_end(key)
+                return found
+        made = self._made(step, types, hosts, given)
+        with self._lock:
+            found = self._programs.setdefault(key, made)
             while len(self._programs) > _LIMIT:
-                del self._programs[next(iter(self._programs))]
+                self._programs.popitem(last=False)
         return found
 
     def _made(
@@ -229,24 +193,14 @@ class ClusterRunner:
         hosts: Mapping[Node, Any],
         given: Mapping[Node, Any],
     ) -> _Program:
-        def type_of(node: Node) -> TensorType:
-            kind = types[node]
-            if kind is None:
-                raise self._missing(node)
-            return kind
+        def make(type_of: TypeOf, expected: TypeOf) -> Ready:
+            is_held = self.variables.types.__contains__
+            return make_ready(step, type_of, expected, hosts, is_held)
 
-        def expected(node: Node) -> TensorType:
-            return types[node] or self._expected(node) or tensor_type((), np.dtype("float32"))
-
-        try:
-            ready = make_ready(step, type_of, expected, hosts, self._known.__contains__)
-        except MXNetError:
-            for node in unwritten(step):
-                type_of(node)
-            raise
+        ready = made_for_types(step, types, self._expected, self._missing, make)
         inputs = ready.graph.inputs[: len(ready.reads)]
         held = [node for node in inputs if node not in given]
-        variables = {node: self._home_of(node) for node in (*held, *ready.writes)}
+        variables = {node: self.variables.home_of(node) for node in (*held, *ready.writes)}
         wishes = [*wishes_in(ready.graph), *map(DeviceName.parse, variables.values())]
         sites = [site for one in self._members.taking_part(wishes) for site in one.sites]
         parts = cut(ready, sites, str(sites[0].name), variables, self._soft, self._members.own)
@@ -307,24 +261,3 @@ class ClusterRunner:
         asked = {task: self._members.request(task, part.words) for task, part in left.items()}
         for task, one in asked.items():
             program.graphs[task] = waited(one, self.timeout).words["graph"]
-
-
-@final
-class _Variables(Mapping[Node, NDArray]):
-    """The values of a client's variables."""
-
-    def __init__(self, runner: ClusterRunner, known: Mapping[Node, TensorType]) -> None:
-        self._runner = runner
-        self._known = known
-
-    def __getitem__(self, node: Node) -> NDArray:
-        found = self._runner.value_of(node)
-        if found is None:
-            raise KeyError(node)
-        return found
-
-    def __iter__(self) -> Iterator[Node]:
-        return iter(tuple(self._known))
-
-    def __len__(self) -> int:
-        return len(self._known)

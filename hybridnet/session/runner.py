@@ -9,9 +9,10 @@ Memory is the price: the old values live until the new ones are there.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
+from functools import lru_cache
 from typing import Any, Final, final
 
 import numpy as np
@@ -29,7 +30,15 @@ from hybridnet.runtime.record.prepared import PreparedCall
 from hybridnet.runtime.segments.segment import Value
 
 from .metadata import Trace
-from .step import Request, RunStep, SessionProgram, make_program, make_step, unwritten
+from .step import (
+    Request,
+    RunStep,
+    SessionProgram,
+    TypeOf,
+    made_for_types,
+    make_program,
+    make_step,
+)
 
 __all__ = ["Runner"]
 
@@ -54,6 +63,9 @@ class Runner:
         missing: the error for a node that has no value.
         seed: where its random numbers begin; None: they are the context's generator's.
         soft: whether nodes that cannot be on their device are put on another.
+
+    Attributes:
+        step: returns the step of a `Request`, which is made once.
     """
 
     def __init__(
@@ -75,7 +87,7 @@ class Runner:
         self._random: NDArray | None = None
         if seed is not None:
             self._random = NDArray.from_value(put(np.array(initial_state(seed)), ctx), ctx)
-        self._steps: OrderedDict[Request, RunStep] = OrderedDict()
+        self.step: Final = lru_cache(_LIMIT)(make_step)
         self._under_way: deque[Value] = deque()
         self._lock: Final = threading.RLock()
 
@@ -95,7 +107,7 @@ class Runner:
         """Forgets all values and programs."""
         with self._lock:
             self._held = {}
-            self._steps.clear()
+            self.step.cache_clear()
             self._kept.clear()
 
     # -- runs --------------------------------------------------------------------------------
@@ -128,20 +140,6 @@ class Runner:
             )
         with self._lock if step.exclusive else nullcontext():
             return self._run(step, feeds, trace)
-
-    def step(self, request: Request) -> RunStep:
-        """Returns the step of a request, which is made once."""
-        found = self._steps.get(request)
-        if found is None:
-            found = make_step(request)
-            with self._lock:
-                self._steps[request] = found
-                while len(self._steps) > _LIMIT:
-                    self._steps.popitem(last=False)
-        else:
-            with suppress(KeyError):  # another thread may have made way
-                self._steps.move_to_end(request)
-        return found
 
     def _run(self, step: RunStep, feeds: Sequence[Any], trace: Trace | None) -> list[NDArray]:
         held = self._held
@@ -181,25 +179,13 @@ class Runner:
             key = (types, *(array.tobytes() for array in values.values()))
         found = step.programs.get(key)
         if found is None:
-            known = dict(zip(step.graph.inputs, types, strict=True))
-
-            def type_of(node: Node) -> TensorType:
-                kind = known[node]
-                if kind is None:
-                    raise self._missing(node)
-                return kind
-
-            def expected(node: Node) -> TensorType:
-                return known[node] or self._expected(node) or tensor_type((), np.dtype("float32"))
-
             places = {node: value.context for node, value in held.items()}
-            try:
-                made = make_program(step, type_of, expected, values, places, self.ctx, self._soft)
-            except MXNetError:
-                # Types of missing values were guessed: if one was, that is what is wrong.
-                for node in unwritten(step):
-                    type_of(node)
-                raise
+
+            def make(type_of: TypeOf, expected: TypeOf) -> SessionProgram:
+                return make_program(step, type_of, expected, values, places, self.ctx, self._soft)
+
+            known = dict(zip(step.graph.inputs, types, strict=True))
+            made = made_for_types(step, known, self._expected, self._missing, make)
             if len(step.programs) >= _LIMIT:
                 step.programs.clear()
             found = step.programs.setdefault(key, made)

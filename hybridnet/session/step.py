@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
 from hybridnet.base.context import Context
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import MXNetError
-from hybridnet.base.tensor_type import TensorType
+from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Edge, Graph, Node, topological
 from hybridnet.graph.structure import structure_of, with_open_scalars
@@ -42,13 +42,17 @@ __all__ = [
     "Request",
     "RunStep",
     "SessionProgram",
+    "TypeOf",
+    "made_for_types",
     "make_program",
     "make_ready",
     "make_step",
     "register_late_calls",
-    "unwritten",
 ]
 
+T = TypeVar("T")
+#: Gives the type of an input.
+TypeOf = Callable[[Node], TensorType]
 #: The name of a run, in messages and traces.
 _NAME: Final = "session"
 
@@ -215,10 +219,49 @@ class Ready(NamedTuple):
     num_heads: int
 
 
+def made_for_types(
+    step: RunStep,
+    types: Mapping[Node, TensorType | None],
+    guess: Callable[[Node], TensorType | None],
+    missing: Callable[[Node], MXNetError],
+    make: Callable[[TypeOf, TypeOf], T],
+) -> T:
+    """Makes something of a step for the types of its inputs, of which some have no value.
+
+    Args:
+        step: what is to run.
+        types: of the inputs; None where there is no value.
+        guess: the type that an input's value would have, where that is known.
+        missing: the error for an input that has no value.
+        make: from what gives an input's type, and raises where there is none, and what gives the
+            type that an input has or would have.
+
+    Raises:
+        MXNetError: a value is missing, or `make` raises.
+    """
+
+    def type_of(node: Node) -> TensorType:
+        kind = types[node]
+        if kind is None:
+            raise missing(node)
+        return kind
+
+    def expected(node: Node) -> TensorType:
+        return types[node] or guess(node) or tensor_type((), np.dtype("float32"))
+
+    try:
+        return make(type_of, expected)
+    except MXNetError:
+        # Types of missing values were guessed: if one was, that is what is wrong.
+        for node in _unwritten(step):
+            type_of(node)
+        raise
+
+
 def make_ready(
     step: RunStep,
-    type_of: Callable[[Node], TensorType],
-    expected: Callable[[Node], TensorType],
+    type_of: TypeOf,
+    expected: TypeOf,
     values: Mapping[Node, np.ndarray[Any, Any]],
     is_held: Callable[[Node], bool],
 ) -> Ready:
@@ -248,8 +291,8 @@ def make_ready(
 
 def make_program(
     step: RunStep,
-    type_of: Callable[[Node], TensorType],
-    expected: Callable[[Node], TensorType],
+    type_of: TypeOf,
+    expected: TypeOf,
     values: Mapping[Node, np.ndarray[Any, Any]],
     held: Mapping[Node, Context],
     home: Context,
@@ -300,7 +343,7 @@ def make_program(
     )
 
 
-def unwritten(step: RunStep) -> list[Node]:
+def _unwritten(step: RunStep) -> list[Node]:
     """Returns the inputs that must have values, since nothing in the step gives them one."""
     written = {
         node.inputs[position].node

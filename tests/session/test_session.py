@@ -7,6 +7,7 @@ import weakref
 
 import numpy as np
 import pytest
+from noted_steps import noted_steps
 
 import hybridnet as hn
 from hybridnet.graph.node import Edge, Graph, Node
@@ -186,11 +187,12 @@ def test_a_second_run_compiles_nothing_and_prunes_nothing():
     x, w, _y, z = network()
     session = hn.Session()
     session.set({w: np.eye(2, dtype="float32")})
+    steps = noted_steps(session._runner)
     session.run(z, {x: np.ones((1, 2), "float32")})
-    (step,) = session._runner._steps.values()
+    (step,) = steps
     (program,) = step.programs.values()
     session.run(z, {x: np.zeros((1, 2), "float32")})
-    assert list(session._runner._steps.values()) == [step]
+    assert steps == [step, step]
     assert list(step.programs.values()) == [program]
     session.run(z, {x: np.zeros((3, 2), "float32")})
     assert len(step.programs) == 2
@@ -201,8 +203,7 @@ def heated(runner, request, feeds):
     for _ in range(8):
         outputs = runner.run(request, feeds)
         hn.nd.waitall()
-    (step,) = runner._steps.values()
-    (program,) = step.programs.values()
+    (program,) = runner.step(request).programs.values()
     assert program.prepared is not None
     return [one.asnumpy() for one in outputs]
 

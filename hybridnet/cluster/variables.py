@@ -1,0 +1,98 @@
+"""`ClusterVariables`: the variables of a cluster's tasks, as one client knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, final
+
+import numpy as np
+
+from hybridnet.base.context import Context
+from hybridnet.base.dtype import as_dtype
+from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.graph.node import Node
+from hybridnet.ndarray import NDArray, array
+from hybridnet.passes.place import wish_of
+from hybridnet.runtime.executor.task_messages import TravellingTensor
+
+from .cut import task_of
+from .members import Members, waited
+from .packets import Packet
+
+__all__ = ["ClusterVariables"]
+
+
+@final
+class ClusterVariables(Mapping[Node, NDArray]):
+    """The variables that a client has met, with their values, which are fetched one by one.
+
+    They are the tasks', by name: all clients see the same ones, and they stay when a client goes.
+
+    Args:
+        members: the tasks.
+        ctx: where values that are fetched are put.
+        timeout: seconds that a task may take to answer; None: any.
+
+    Attributes:
+        types: of those that have a value, as far as this client knows: another may have changed it.
+    """
+
+    def __init__(self, members: Members, ctx: Context, timeout: float | None) -> None:
+        self._members = members
+        self._ctx = ctx
+        self._timeout = timeout
+        self._homes: dict[Node, str] = {}
+        self.types: dict[Node, TensorType] = {}
+
+    def __getitem__(self, node: Node) -> NDArray:
+        found = self._asked(node, {"kind": "fetch", "names": [node.name]})
+        if not found.tensors:
+            raise KeyError(node)
+        host = found.tensors[0].array()
+        return array(host, self._ctx, host.dtype)
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(tuple(self.types))
+
+    def __len__(self) -> int:
+        return len(self.types)
+
+    def set(self, values: Mapping[Node, NDArray]) -> None:
+        """Gives variables values."""
+        for node, value in values.items():
+            tensor = TravellingTensor.of(value.asnumpy())
+            self._asked(node, {"kind": "assign", "names": [node.name]}, [tensor])
+            self.types[node] = tensor_type(value.shape, np.dtype(value.dtype))
+
+    def learn(self, nodes: Iterable[Node]) -> None:
+        """Asks the tasks for the types of variables; one that has no value has no type after."""
+        by_task: dict[str, list[Node]] = {}
+        for node in nodes:
+            by_task.setdefault(task_of(self.home_of(node)), []).append(node)
+        for task, group in by_task.items():
+            words = {"kind": "types", "names": [node.name for node in group]}
+            types = waited(self._members.request(task, words), self._timeout).words["types"]
+            for node in group:
+                if node.name in types:
+                    shape, dtype = types[node.name]
+                    self.types[node] = tensor_type(tuple(shape), as_dtype(dtype))
+
+    def forget(self, nodes: Iterable[Node]) -> None:
+        """Forgets the types of variables, so that they are asked for again."""
+        for node in nodes:
+            self.types.pop(node, None)
+
+    def home_of(self, node: Node) -> str:
+        """Returns the device of a variable."""
+        if node not in self._homes:
+            wish = wish_of(node, {})
+            sites = [one for m in self._members.taking_part([wish]) for one in m.sites]
+            covered = [str(site.name) for site in sites if wish.covers(site.name)]
+            self._homes[node] = covered[0] if covered else str(sites[0].name)
+        return self._homes[node]
+
+    def _asked(
+        self, node: Node, words: Mapping[str, Any], tensors: Iterable[TravellingTensor] = ()
+    ) -> Packet:
+        task = task_of(self.home_of(node))
+        return waited(self._members.request(task, words, list(tensors)), self._timeout)
