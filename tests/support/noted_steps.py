@@ -1,13 +1,15 @@
-"""The steps that a session's runner runs."""
+"""The steps that sessions make."""
+
+from hybridnet.session import runner
 
 
-def noted_steps(runner):
-    """Returns a list to which a runner's steps are added, from now on, as it runs them."""
-    steps, step_of = [], runner.step
+def noted_steps(monkeypatch):
+    """Returns a list to which each step is added that a session makes; for sessions made later."""
+    steps, make_step = [], runner.make_step
 
     def noted(request):
-        steps.append(step_of(request))
+        steps.append(make_step(request))
         return steps[-1]
 
-    runner.step = noted
+    monkeypatch.setattr(runner, "make_step", noted)
     return steps
