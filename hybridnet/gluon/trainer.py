@@ -96,6 +96,7 @@ class Trainer:
         """
         if self._given_update is False or not config.update_on_kvstore():
             return
+        store.expect_optimizer(self._optimizer)
         for number, param in self._learned():
             if param.stype == "default" and not param.is_deferred:
                 store.init(number, param.list_values()[0])

@@ -75,6 +75,13 @@ class Backend(ABC):
     def set_optimizer(self, optimizer: Any) -> None:
         """See `KVStore.set_optimizer`."""
 
+    def expect_optimizer(self, optimizer: Any) -> None:  # noqa: B027
+        """Says for which optimizer the next keys are made, before it is set. By default, nothing.
+
+        Args:
+            optimizer: what servers keep a value in depends on it.
+        """
+
     @abstractmethod
     def set_compression(self, parameters: Mapping[str, Any]) -> None:
         """See `KVStore.set_gradient_compression`."""

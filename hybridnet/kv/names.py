@@ -11,14 +11,20 @@ __all__ = ["index_of", "name_of"]
 _MARK: Final = "\x1f"  # a character that no user's key has
 
 
-def name_of(key: Key, store: int) -> Key:
+def name_of(key: Key, store: int, again: int = 0) -> Key:
     """Returns the name on the servers of a key of a process's n-th store.
 
     Those of the first store are the keys themselves, as almost all programs have one only.
+
+    Args:
+        key: what users call it.
+        store: n.
+        again: how often its value was given a new place before.
     """
-    if store == 0:
+    if store == again == 0:
         return key
-    return f"{store}{_MARK}{'i' if isinstance(key, int) else 's'}{key}"
+    place = f"{store}.{again}" if again else str(store)
+    return f"{place}{_MARK}{'i' if isinstance(key, int) else 's'}{key}"
 
 
 def index_of(name: Key) -> Key:

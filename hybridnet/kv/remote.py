@@ -38,7 +38,7 @@ from hybridnet.runtime.segments.segment import Value
 from .actions import ArrayActions, Updater
 from .backend import Backend
 from .failures import as_error, translated
-from .names import name_of
+from .names import index_of, name_of
 from .server_updates import PREFIX
 
 __all__ = ["RemoteBackend"]
@@ -58,15 +58,17 @@ class _Key:
     Args:
         name: what the servers call it.
         kind: the type of its value here.
-        is_rows: whether it is a table of rows.
+        is_rows: whether the servers have it as a table of rows.
     """
 
-    __slots__ = ("is_rows", "kind", "mine", "name", "order", "pushed", "there")
+    __slots__ = ("again", "is_rows", "kind", "mine", "name", "order", "pushed", "there")
 
     def __init__(self, name: Key, kind: TensorType, is_rows: bool) -> None:
         self.name = name
         self.kind = kind
         self.is_rows = is_rows
+        #: how often it was given a new place on the servers.
+        self.again = 0
         #: the type of its value on the servers, which know NumPy's own dtypes only.
         dtype = np.dtype(np.float32) if kind.dtype == BFLOAT16 else kind.dtype
         self.there = tensor_type(kind.shape, dtype)
@@ -107,6 +109,8 @@ class RemoteBackend(Backend):
         self._optimizer: Any = None
         self._sent: tuple[Any, ...] = ()
         self._scale = 1.0
+        #: whether new keys are to be on one server each, and not in parts.
+        self._keeps_whole = False
         self._configuration: tuple[str, Mapping[str, Any]] = ("assign", {})
         self._compression: Mapping[str, Any] | None = None
         self._configure()
@@ -133,7 +137,33 @@ class RemoteBackend(Backend):
         """Has the servers update by an optimizer, which is sent by name and numbers."""
         self._actions.updater = None
         self._optimizer = optimizer
+        self.expect_optimizer(optimizer)
+        if self._keeps_whole:
+            self._make_whole()
         self._send_optimizer()
+
+    def expect_optimizer(self, optimizer: Any) -> None:
+        """See `Backend.expect_optimizer`."""
+        self._keeps_whole = not optimizer.elementwise
+
+    def _make_whole(self) -> None:
+        """Gives the keys that the servers have in parts a place as wholes.
+
+        Programs that set the optimizer before they make their keys need it not.
+        """
+        cut = [one for one in self._keys.values() if one.is_rows or self.remote.is_cut(one.name)]
+        if not cut:
+            return
+        self.barrier()
+        for known in cut:
+            value = np.zeros(known.there.shape, known.there.dtype)
+            with translated():
+                if self.rank == 0:  # whose value counts
+                    self.remote.pull(known.name, value)
+                known.again += 1
+                known.name = name_of(index_of(known.name), self._number, known.again)
+                self.remote.init(known.name, value, is_whole=True)
+            known.is_rows = False
 
     def set_compression(self, parameters: Mapping[str, Any]) -> None:
         """Has pushes be compressed."""
@@ -184,13 +214,14 @@ class RemoteBackend(Backend):
         with translated():
             for key, value in values.items():
                 self._state.handle(Init(key))
-                is_rows = value.stype == "row_sparse"
+                whole = self._keeps_whole
+                is_rows = value.stype == "row_sparse" and not whole
                 name = name_of(key, self._number)
                 known = self._keys[key] = _Key(name, value.type, is_rows)
-                host = value.tostype("default").asnumpy() if is_rows else value.asnumpy()
+                host = value.asnumpy()
                 waits.append(Completion())
                 there = np.ascontiguousarray(host, known.there.dtype)
-                self.remote.init(name, there, is_rows=is_rows, done=waits[-1])
+                self.remote.init(name, there, is_rows=is_rows, is_whole=whole, done=waits[-1])
             for one in waits:
                 one.wait()
 

@@ -126,7 +126,9 @@ def _numbers(optimizer: Optimizer) -> list[float]:
 
 
 def _shape(part: PartOf) -> tuple[int, ...]:
-    """Returns the shape of a part: flat, or some of a table's rows."""
+    """Returns the shape of a part: its key's, flat, or some of a table's rows."""
+    if part.is_whole:
+        return part.shape
     count = part.stop - part.start
     return (count, *part.shape[1:]) if part.is_rows else (count,)
 

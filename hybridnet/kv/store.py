@@ -261,6 +261,10 @@ class KVStore(KVStoreBase):
         """
         self._backend.set_optimizer(optimizer)
 
+    def expect_optimizer(self, optimizer: Any) -> None:
+        """Says for which optimizer the next keys are made, where it will be set only later."""
+        self._backend.expect_optimizer(optimizer)
+
     def save_optimizer_states(
         self, fname: str | os.PathLike[str], dump_optimizer: bool = False
     ) -> None:

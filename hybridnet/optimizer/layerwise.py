@@ -33,6 +33,7 @@ class LAMB(ListOptimizer):
             float32 copies, which MXNet's own operators leave as they were.
     """
 
+    elementwise = False  # norms are those of whole weights
     num_states = 2  # the running means of the gradient and its square
 
     def __init__(
@@ -88,6 +89,7 @@ class LARS(MomentumOptimizer):
         kwargs: see `Optimizer`.
     """
 
+    elementwise = False
     running = ("last_lr", "cur_lr")
     by_name = True
 

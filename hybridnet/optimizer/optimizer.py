@@ -93,6 +93,8 @@ class Optimizer:
             counts; parameter servers keep them with the states.
         draws: whether an update draws random numbers.
         by_name: whether an update depends on the names of weights.
+        elementwise: whether the update of an element depends on that element alone, so that
+            parameter servers may divide a large weight; others they keep whole.
 
     Raises:
         ParameterError: `param_idx2name` is no dict.
@@ -102,6 +104,7 @@ class Optimizer:
     running: ClassVar[tuple[str, ...]] = ()
     draws: ClassVar[bool] = False
     by_name: ClassVar[bool] = False
+    elementwise: ClassVar[bool] = False
 
     #: The registered classes by lower-case name.
     opt_registry: ClassVar[dict[str, type[Optimizer]]] = {}
@@ -468,6 +471,7 @@ class ListOptimizer(Optimizer):
     """
 
     aggregate_num = 4
+    elementwise = True
     num_states: int = 0
 
     def create_state(self, index: Index, weight: NDArray) -> Any:

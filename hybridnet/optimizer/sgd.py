@@ -219,6 +219,7 @@ class Test(Optimizer):
         kwargs: see `Optimizer`.
     """
 
+    elementwise = True
     # What pytest asks of classes whose name begins with Test.
     __test__ = False
 

@@ -277,14 +277,17 @@ class RemoteStore:
         self._call(lambda call: CallConfigure(call, settings), Waiting(done), wait)
 
     def init(
-        self, key: Key, value: Array, *, is_rows: bool = False, done: Done | None = None
-    ) -> None:
+        self, key: Key, value: Array, *, is_rows: bool = False, is_whole: bool = False,
+        done: Done | None = None,
+    ) -> None:  # fmt: skip
         """Makes a key with its first value. All ranks call it; rank 0's value counts.
 
         Args:
             key: text or int.
             value: any shape; float32, float64, float16, or an integer type. It is copied.
             is_rows: whether this is a row-sparse table: pushed and pulled by rows.
+            is_whole: whether one server is to have all of it, for an optimizer whose update of an
+                element depends on the others.
             done: called when it is there; None: this call waits for that.
 
         Raises:
@@ -300,7 +303,7 @@ class RemoteStore:
             raise KVStoreError(f"init requires rows for key {key!r}, got shape {value.shape}")
         spec = KeySpec(
             value.size, value.shape[0] if is_rows else 0, value.itemsize, value.dtype.name,
-            value.shape,
+            value.shape, is_whole,
         )  # fmt: skip
         own = np.array(value, order="C") if self.rank == 0 else value
         self._keys[key] = _Key(spec)
@@ -479,6 +482,10 @@ class RemoteStore:
         self._transport.wake()
         if threading.current_thread() is not self._thread:
             self._thread.join(self._cluster.deadline)
+
+    def is_cut(self, key: Key) -> bool:
+        """Whether a key is in several parts, each of which is updated on its own."""
+        return len(parts_of(0, key, self._known("is_cut", key), self._plan)) > 1
 
     # -- checks ----------------------------------------------------------------------------------
 

@@ -126,7 +126,7 @@ class ServerDriver(Driver):
         if rows is not None:
             wanted = rows.numbers
             values = store.value[wanted - store.first]
-            return Payload((_bytes(values),)), _bytes(wanted), False
+            return Payload.of(_bytes(values)), _bytes(wanted), False
         value = store.value
         path = store.path
         if path is not None and not copy and value.nbytes >= LEAST and self._is_near(post.to):
@@ -134,15 +134,15 @@ class ServerDriver(Driver):
             return Payload((span.pack(),), lane=store.serial), None, True
         # Two commits later the memory is another value's; by then every worker of a synchronous
         # store has had this one, as it has pushed twice since.
-        return Payload((_bytes(value),)), None, copy
+        return Payload.of(_bytes(value)), None, copy
 
     def _copy_of(
         self, store: PartStore, content: Content
     ) -> tuple[Payload | None, Buffer | None, bool]:
         if content is Content.STORED:
-            return Payload(tuple(_bytes(one) for one in store.all_arrays)), None, True
+            return Payload.of(*map(_bytes, store.all_arrays)), None, True
         rows, total = store.merged()
-        return Payload((_bytes(total),)), None if rows is None else _bytes(rows), True
+        return Payload.of(_bytes(total)), None if rows is None else _bytes(rows), True
 
     def _is_near(self, peer: Peer) -> bool:
         """Whether a worker sees this server's files."""

@@ -153,7 +153,7 @@ class WorkerDriver(Driver):
 
     def _bytes(self, source: Peer, part: PartId, payload: Payload) -> Array:
         if not payload.lane:
-            return np.frombuffer(payload.frames[0], np.uint8)
+            return np.frombuffer(payload.joined(), np.uint8)
         path = value_path(self._folder, source.rank, part, payload.lane)
         return self._files.view(path, Span.unpack(payload.frames[0]))
 
@@ -176,7 +176,7 @@ class WorkerDriver(Driver):
             if message.payload is None:
                 return None, None, False
             given: Outgoing = message.payload
-            return Payload((_view(given.of(message.part)),)), None, False
+            return Payload.of(_view(given.of(message.part))), None, False
         if isinstance(message, PushPart):
             return self._pushed(message, post.to)
         return None, None, False
@@ -193,7 +193,7 @@ class WorkerDriver(Driver):
         if data.nbytes >= LEAST and self._is_near(to):
             lane, span = self._put(given, part, data)
             return Payload((span.pack(),), codec, lane), rows, True
-        return Payload((_view(data),), codec), rows, False
+        return Payload.of(_view(data), codec=codec), rows, False
 
     def _put(self, given: Outgoing, part: Part, data: Array) -> tuple[int, Span]:
         """Puts values into a mapped file, once: they are sent again from there."""

@@ -6,11 +6,16 @@ because servers can sum the first part while the next is on its way. With `RunPl
 key is cut into small parts that take turns on the shards, and `PushQueue` sends urgent ones first,
 after Jayarajan et al., "Priority-based parameter propagation for distributed DNN training"
 (SysML 2019).
+
+A key that is to stay whole (`KeySpec.is_whole`: an optimizer looks at its norm) is one part, on the
+shard that has the least to hold. To cut it and have the servers exchange partial norms would make a
+commit of one server depend on what the others have, and cost a round trip in every step.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, final
 
@@ -24,7 +29,9 @@ _SPREAD: Final = 9973
 _ROWS_PART: Final = 16
 
 
-def parts_of(number: int, name: Name, spec: KeySpec, plan: RunPlan) -> tuple[Part, ...]:
+def parts_of(
+    number: int, name: Name, spec: KeySpec, plan: RunPlan, loads: Sequence[int] = ()
+) -> tuple[Part, ...]:
     """Divides a key; every worker divides it in the same way.
 
     Args:
@@ -32,6 +39,7 @@ def parts_of(number: int, name: Name, spec: KeySpec, plan: RunPlan) -> tuple[Par
         name: what users call it; integers decide the shard of small keys.
         spec: what it holds.
         plan: how many shards there are, and how large a part may be.
+        loads: how many bytes each shard has already; empty: nothing.
 
     Returns:
         Parts that cover all elements (or rows) in order, without overlap; none is empty but the
@@ -39,6 +47,9 @@ def parts_of(number: int, name: Name, spec: KeySpec, plan: RunPlan) -> tuple[Par
     """
     home = ((name if isinstance(name, int) else number) * _SPREAD) % plan.shards
     items = spec.rows or spec.size
+    if spec.is_whole:
+        lightest = min(range(plan.shards), key=lambda one: loads[one]) if loads else home
+        return (Part(number, 0, lightest, 0, items),)
     limit = _items_of_a_part(spec, plan)
     if plan.part_items and not spec.rows:
         cuts = _cut(0, items, limit)

@@ -94,6 +94,7 @@ class WorkerMachine(Machine):
         self._open = False
         self._early: list[Any] = []
         self._keys: dict[Name, SlicedKey] = {}
+        self._loads = [0] * plan.shards  # bytes of values; every worker counts the same
         self._parts: dict[PartId, Part] = {}
         self._calls: dict[int, OpenCall] = {}
         self._requests: dict[Hashable, Request] = {}
@@ -177,9 +178,12 @@ class WorkerMachine(Machine):
             self._out.append(Raise(event.call, "wrong", what))
             return
         number = len(self._keys)
-        parts = parts_of(number, event.name, event.spec, self.plan)
+        parts = parts_of(number, event.name, event.spec, self.plan, self._loads)
         if not self._begin_call(event, len(parts)):
             return
+        for part in parts:
+            share = (part.last - part.first) / max(1, event.spec.rows or event.spec.size)
+            self._loads[part.shard] += round(share * event.spec.size * event.spec.item)
         slices = tuple(Slice(part) for part in parts)
         self._keys[event.name] = SlicedKey(number, event.spec, slices)
         payload = event.payload if self.me.peer.rank == 0 else None

@@ -6,6 +6,7 @@ has, rows that lie outside of it or come twice, keys that no server could hold.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +29,13 @@ from hybridnet.kvstore.storage.slots import ArrayLayout
 from hybridnet.kvstore.storage.two_bit import compressed_size, dequantize
 from hybridnet.kvstore.storage.updates import Array
 from hybridnet.kvstore.transport.mapped_lane import FileCache, Span, lane_path
-from hybridnet.kvstore.transport.wire import LARGEST_FRAME, Payload, WireError
+from hybridnet.kvstore.transport.wire import (
+    LARGEST_FRAME,
+    LARGEST_PART,
+    Buffer,
+    Payload,
+    WireError,
+)
 
 __all__ = ["DTYPES", "Given", "PartChecks", "Rows", "shape_of"]
 
@@ -88,10 +95,14 @@ class Given:
             WireError: they are others than the layout's.
         """
         sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in layout]
-        found = [one.nbytes for one in self.frames]
-        if sizes != found:
+        found = sum(one.nbytes for one in self.frames)
+        if sum(sizes) != found:
             raise WireError(f"a full copy requires arrays of {sizes} bytes, got {found}")
-        pairs = zip(self.frames, layout, strict=True)
+        frames: Sequence[Buffer] = self.frames
+        if [one.nbytes for one in self.frames] != sizes:  # some came in pieces
+            every, ends = memoryview(b"".join(self.frames)), list(itertools.accumulate(sizes))
+            frames = [every[last - size : last] for last, size in zip(ends, sizes, strict=True)]
+        pairs = zip(frames, layout, strict=True)
         return [np.frombuffer(one, dtype).reshape(shape) for one, (shape, dtype) in pairs]
 
 
@@ -187,11 +198,13 @@ def _check_key(part: Part, spec: KeySpec) -> None:
         raise WireError(f"a key of shape {spec.shape} has not {spec.size} elements")
     if spec.rows and (not spec.shape or spec.shape[0] != spec.rows):
         raise WireError(f"a table of shape {spec.shape} has not {spec.rows} rows")
+    if spec.is_whole and (spec.rows or (part.first, part.last) != (0, items)):
+        raise WireError(f"a key that is to stay whole has one dense part, got {part} of {items}")
     size = math.prod(shape_of(part, spec)) * spec.item
-    if size > LARGEST_FRAME:
-        raise WireError(
-            f"a part may have {LARGEST_FRAME} bytes, got {size}: a row of the table is too large"
-        )
+    largest = LARGEST_PART if spec.is_whole else LARGEST_FRAME
+    if size > largest:
+        what = "the key" if spec.is_whole else "a row of the table"
+        raise WireError(f"a part may have {largest} bytes, got {size}: {what} is too large")
 
 
 def _rows(data: memoryview, part: Part, spec: KeySpec) -> Rows:
@@ -211,7 +224,7 @@ def _given(payload: Payload, part: Part, spec: KeySpec, rows: Rows | None) -> Gi
     if rows is not None:
         shape = (len(rows.numbers), *shape[1:])
     count = math.prod(shape)
-    data = memoryview(payload.frames[0])
+    data = memoryview(payload.joined())
     if payload.codec:
         if spec.dtype != "float32" or spec.rows or data.nbytes != compressed_size(count):
             raise WireError(

@@ -39,7 +39,8 @@ class _What:
         shape = self.spec.shape or (self.spec.size,)
         dtype = np.dtype(self.spec.dtype)
         is_rows = self.spec.rows > 0
-        return PartOf(self.name, shape, dtype, self.part.first, self.part.last, is_rows)
+        whole = self.spec.is_whole
+        return PartOf(self.name, shape, dtype, self.part.first, self.part.last, is_rows, whole)
 
     def layout(self, updates: Updates) -> list[ArrayLayout]:
         value = (shape_of(self.part, self.spec), np.dtype(self.spec.dtype))

@@ -33,6 +33,7 @@ class PartOf:
         start: the first element (of the flat array) or, in a row-sparse table, the first row.
         stop: the one behind the last.
         is_rows: whether the piece is rows of a row-sparse table.
+        is_whole: whether it is all of the key, whatever its size (`KeySpec.is_whole`).
     """
 
     key: Key
@@ -41,6 +42,7 @@ class PartOf:
     start: int
     stop: int
     is_rows: bool = False
+    is_whole: bool = False
 
 
 class Updates(ABC):

@@ -23,6 +23,7 @@ from hybridnet.kvstore.transport.json_words import WireError, read_word, write_w
 __all__ = [
     "LARGEST_FRAME",
     "LARGEST_JSON",
+    "LARGEST_PART",
     "MOST_TOGETHER",
     "SMALL",
     "Buffer",
@@ -48,8 +49,13 @@ SMALL: Final = 16 << 10
 MOST_TOGETHER: Final = 256
 #: Bytes: where messages begin that follow one another in a frame, and so their payloads.
 _ALIGNED: Final = 8
-#: Frames of a message at most: a full copy has one for the value and one for each state.
-_MOST_FRAMES: Final = 16
+#: Bytes of each frame of a part that is larger than a frame may be: what travels fastest.
+_PIECE: Final = 4 << 20
+#: Frames of a message at most: a full copy has one for the value and one for each state, or, of a
+#: part that is whole however large it is, several.
+_MOST_FRAMES: Final = 4096
+#: Bytes of a part at most.
+LARGEST_PART: Final = (_MOST_FRAMES // 8) * _PIECE
 
 _HEADER: Final = struct.Struct("<4sBBHQHBBIIIQiB3xQII")
 assert _HEADER.size == 64
@@ -71,7 +77,7 @@ class Payload:
     """Bytes that travel with a message.
 
     Attributes:
-        frames: the bytes; one frame but for a full copy.
+        frames: the bytes; several frames of a full copy, and of what one cannot hold.
         codec: 0: as they are; 1: 2-bit compression.
         lane: 0: the bytes are in `frames`; else the frame says where they are in a mapped file of
             the sender's with this number (`mapped_lane.py`).
@@ -80,6 +86,22 @@ class Payload:
     frames: tuple[Buffer, ...]
     codec: int = 0
     lane: int = 0
+
+    @classmethod
+    def of(cls, *buffers: Buffer, codec: int = 0) -> Payload:
+        """Returns a payload of these bytes; what is larger than a frame may be is cut."""
+        return cls(tuple(piece for one in buffers for piece in _pieces(one)), codec)
+
+    def joined(self) -> Buffer:
+        """Returns the bytes as one piece."""
+        return self.frames[0] if len(self.frames) == 1 else b"".join(self.frames)
+
+
+def _pieces(buffer: Buffer) -> list[Buffer]:
+    view = memoryview(buffer)
+    if view.nbytes <= LARGEST_FRAME:
+        return [buffer]
+    return [view[first : first + _PIECE] for first in range(0, view.nbytes, _PIECE)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,8 +357,8 @@ def _payload(
         raise WireError(f"a payload of {size} bytes is announced, got {found}")
     if any(one.nbytes > LARGEST_FRAME for one in rest):
         raise WireError(f"a frame may have {LARGEST_FRAME} bytes")
-    if len(rest) > 1 and form.kind not in (w.Copy,):
-        raise WireError(f"a {form.kind.__name__} has a payload of one frame, got {len(rest)}")
+    if len(rest) > 1 and form.kind is not w.Copy and any(one.nbytes > _PIECE for one in rest):
+        raise WireError(f"of a payload of {len(rest)} frames each has {_PIECE} bytes at most")
     if codec > 1 or (lane and len(rest) > 1):
         raise WireError(f"a payload of an unknown codec {codec} or lane {lane}")
     return Payload(tuple(rest), codec, lane)

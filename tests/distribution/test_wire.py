@@ -189,8 +189,8 @@ def test_bounds_are_checked():
     good = [bytes(one) for one in encode(w.Barrier("x", 1), me, 1, 1)]
     with pytest.raises(WireError, match="may have 65536 bytes of JSON"):
         decode([good[0], b" " * 70_000])
-    with pytest.raises(WireError, match="1 to 16 frames"):
-        decode([b""] * 17)
+    with pytest.raises(WireError, match="1 to 4096 frames"):
+        decode([b""] * 4097)
     with pytest.raises(WireError, match="of another version"):
         decode([b"HNKV\2" + good[0][5:], good[1]])
     push = encode(w.PushPart(1, (0, 0), 1, None), me, 1, 1, payload=Payload((b"1234",)))

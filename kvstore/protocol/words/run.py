@@ -104,6 +104,7 @@ class KeySpec:
         item: bytes of an element.
         dtype: for the drivers.
         shape: for the drivers.
+        is_whole: it is one part, however large: what is done with it depends on all of it.
     """
 
     size: int
@@ -111,6 +112,7 @@ class KeySpec:
     item: int = 4
     dtype: str = "float32"
     shape: tuple[int, ...] = ()
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
