@@ -446,10 +446,10 @@ class Trainer:
             file.write(states)
 
     def load_states(self, fname: Any) -> None:
-        """Loads what `save_states` has written, the optimizer's settings too.
+        """Loads what `save_states` has written, here or in MXNet, the optimizer's settings too.
 
         Raises:
-            FormatError: the file is damaged, or was written by MXNet, whose states are pickles.
+            FormatError: the file is damaged.
             OSError: it cannot be read.
         """
         states = read_file(fname)

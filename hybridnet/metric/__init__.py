@@ -10,7 +10,7 @@ from .binary import F1, MCC
 from .classification import Accuracy, CrossEntropy, NegativeLogLikelihood, Perplexity, TopKAccuracy
 from .composite import CompositeEvalMetric, CustomMetric, create, np
 from .confusion import PCC
-from .regression import MAE, MSE, RMSE, Loss, PearsonCorrelation
+from .regression import MAE, MSE, RMSE, Caffe, Loss, PearsonCorrelation, Torch
 
 __all__ = [
     "F1",
@@ -20,6 +20,7 @@ __all__ = [
     "PCC",
     "RMSE",
     "Accuracy",
+    "Caffe",
     "CompositeEvalMetric",
     "CrossEntropy",
     "CustomMetric",
@@ -29,6 +30,7 @@ __all__ = [
     "PearsonCorrelation",
     "Perplexity",
     "TopKAccuracy",
+    "Torch",
     "alias",
     "check_label_shapes",
     "create",

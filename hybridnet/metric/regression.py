@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from hybridnet.base.context import current_context
 from hybridnet.base.defaults import with_defaults
 from hybridnet.base.dtype import as_dtype, is_float, promote
 from hybridnet.base.errors import ShapeError
@@ -13,7 +14,7 @@ from hybridnet.ndarray import NDArray
 
 from .base import EvalMetric, TalliedMetric, alias, operands, pairs, register
 
-__all__ = ["MAE", "MSE", "RMSE", "Loss", "PearsonCorrelation"]
+__all__ = ["MAE", "MSE", "RMSE", "Caffe", "Loss", "PearsonCorrelation", "Torch"]
 
 Names = Sequence[str] | None
 
@@ -35,6 +36,18 @@ class Loss(EvalMetric):
         """Takes in a batch; see `EvalMetric.update`."""
         for pred in operands(preds):
             self._add(_wide(pred).sum(), pred.size, pred.context)
+
+
+@register
+@with_defaults(name="torch")
+class Torch(Loss):
+    """`Loss` under the name that it had for criterions of Torch."""
+
+
+@register
+@with_defaults(name="caffe")
+class Caffe(Loss):
+    """`Loss` under the name that it had for losses of Caffe."""
 
 
 class _ErrorMetric(EvalMetric):
@@ -130,6 +143,41 @@ class PearsonCorrelation(TalliedMetric):
                 continue
             self._tally([term.sum() for term in (x, y, x * x, y * y, x * y)])
             self._add(0.0, label.size, pred.context)
+
+    # -- MXNet's steps -------------------------------------------------------------------------
+
+    def reset_micro(self) -> None:
+        """Resets the sums that 'micro' is computed from; `num_inst` stays."""
+        for tally in (*self._tallies, *self._global_tallies):
+            tally.set(0)
+
+    def update_variance(self, new_values: Any, *aggregate: Any) -> tuple[Any, Any, Any]:
+        """Returns count, mean and sum of squared deviations, once more values have come in.
+
+        Args:
+            new_values: a NumPy vector.
+            aggregate: the count, mean and sum before; all 0 at first.
+        """
+        count, mean, spread = aggregate
+        size = len(new_values)
+        if not size:
+            return count, mean, spread
+        total = count + size
+        own = new_values.mean()
+        apart = own - mean
+        spread += ((new_values - own) ** 2).sum() + apart * apart * count * size / total
+        return total, mean + apart * size / total, spread
+
+    def update_cov(self, label: Any, pred: Any) -> None:
+        """Adds a batch's products of deviations from the present means to the covariance.
+
+        Args:
+            label, pred: NumPy vectors of one length.
+        """
+        count = self.num_inst or 1
+        for tallies in (self._tallies, self._global_tallies):
+            x, y = (tally.read() / count for tally in tallies[:2])
+            tallies[4].add(float(((label - x) * (pred - y)).sum()), current_context())
 
     def _of_sums(self, sums: Sequence[float], count: float) -> float:
         """Returns the correlation from the sums of x, y, x*x, y*y and x*y; nan if there is none."""

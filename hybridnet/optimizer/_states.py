@@ -22,9 +22,10 @@ import numpy as np
 
 from hybridnet.base.dtype import BFLOAT16
 from hybridnet.base.errors import FormatError, ParameterError
+from hybridnet.base.inert_pickle import is_pickle
 from hybridnet.ndarray import NDArray
 
-__all__ = ["decode_value", "dump_states", "encode_value", "load_states"]
+__all__ = ["decode_value", "dump_states", "encode_value", "is_mxnets", "load_states"]
 
 _KEY: Final = "hybridnet_states"
 _DTYPE_OF: Final[dict[str, np.dtype[Any]]] = {
@@ -82,11 +83,6 @@ def load_states(data: bytes, place: Callable[[np.ndarray[Any, Any]], NDArray]) -
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise ParameterError(f"optimizer states must be bytes, got {type(data).__name__}")
     data = bytes(data)
-    if _is_pickle(data):
-        raise FormatError(
-            "optimizer states must be what get_states() of hybridnet returned, got a pickle, as "
-            "MXNet writes; it is not read, because unpickling runs code that the file brings"
-        )
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or size > len(data) - 8:
         raise _damaged(f"a header of {size} bytes must fit", f"{len(data)} bytes in all")
@@ -99,9 +95,10 @@ def load_states(data: bytes, place: Callable[[np.ndarray[Any, Any]], NDArray]) -
     return decode_value(_parse(metadata[_KEY], "the structure"), arrays)
 
 
-def _is_pickle(data: bytes) -> bool:
-    # Every pickle protocol since 2 begins so; in a file of ours JSON begins at byte 8.
-    return len(data) > 8 and data[0] == 0x80 and data[1] in range(2, 6) and data[8:9] != b"{"
+def is_mxnets(data: Any) -> bool:
+    """Whether bytes are a pickle, as MXNet writes states, and none of ours."""
+    # In a file of ours JSON begins at byte 8.
+    return isinstance(data, (bytes, bytearray)) and data[8:9] != b"{" and is_pickle(bytes(data))
 
 
 def _damaged(requirement: str, got: object) -> FormatError:

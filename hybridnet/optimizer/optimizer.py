@@ -25,6 +25,8 @@ from hybridnet.ndarray.blank import zeros_of
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.trace import host_scalars
 
+from .mxnet_states import own_attributes
+
 __all__ = [
     "ListOptimizer",
     "MomentumOptimizer",
@@ -452,8 +454,8 @@ class Optimizer:
         return {**self.__dict__, "param_dict": {}, "_rescale_trace": None}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Becomes the optimizer whose ``__getstate__`` gave this state."""
-        self.__dict__.update(state, param_dict={}, _rescale_trace=None)
+        """Becomes the optimizer whose ``__getstate__`` gave this state, ours or MXNet's."""
+        self.__dict__.update(own_attributes(state), param_dict={}, _rescale_trace=None, _device=0)
 
 
 _register = registry.get_register_func(Optimizer, "optimizer")

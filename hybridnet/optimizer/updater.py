@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Final, final
 
-from hybridnet import lr_scheduler
 from hybridnet.base.context import Context, current_context
-from hybridnet.base.errors import FormatError, MXNetError, ParameterError
-from hybridnet.lr_scheduler import LRScheduler
+from hybridnet.base.errors import FormatError, MXNetError
 from hybridnet.ndarray import NDArray, array
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.trace import init_scope
 
-from ._states import dump_states, load_states
-from .optimizer import Index, Optimizer, create, is_low_precision
+from ._states import dump_states, is_mxnets, load_states
+from .mxnet_states import counts_of, read_mxnet_states
+from .optimizer import Index, Optimizer, is_low_precision
+from .restoring import Assign, assign_all, assign_known, restored_optimizer
 
 __all__ = ["Updater", "get_updater"]
 
@@ -113,12 +112,21 @@ class Updater:
         """Restores what `get_states` returned, the optimizer too if that was put in.
 
         Args:
-            states: from hybridnet's `get_states`. MXNet's are pickles, which are not read, because
-                unpickling runs code that comes with the bytes.
+            states: from `get_states`, of hybridnet or of MXNet 1.x. MXNet's are pickles, of which
+                nothing is run: see `read_mxnet_states`. Without the optimizer MXNet's do not say
+                how often weights have been updated, and the counts stay as they are.
 
         Raises:
-            FormatError: the bytes are damaged, or a pickle.
+            FormatError: the bytes are damaged, or hold something else.
         """
+        if is_mxnets(states):
+            whole = read_mxnet_states(states)
+            settings = whole["optimizer"]
+            if settings is not None and not _are_counts(*counts_of(settings)):
+                raise FormatError("optimizer states: the optimizer's counts are no dicts by index")
+            self._adopt(whole["states"], settings, assign_known)
+            self.optimizer._set_current_context(self.optimizer._device)
+            return
         ctx = current_context()
         whole = load_states(states, lambda host: array(host, ctx, host.dtype))
         try:
@@ -128,13 +136,18 @@ class Updater:
             raise FormatError(f"optimizer states: a part is missing: {error}") from None
         if not isinstance(restored, dict) or not _are_counts(counts, num_update):
             raise FormatError("optimizer states: the states or counts are no dicts by index")
-        optimizer = self.optimizer if settings is None else _restored(self.optimizer, settings)
+        self._adopt(restored, settings, assign_all)
+        optimizer = self.optimizer
         optimizer._all_index_update_counts = counts
         optimizer._set_current_context(optimizer._device)
         optimizer.num_update = num_update
-        self.optimizer = optimizer
-        self.states = restored
-        self.states_synced = dict.fromkeys(restored, False)
+
+    def _adopt(self, states: dict[Index, Any], settings: Any, assign: Assign) -> None:
+        """Takes over states, and an optimizer like the one saved, if there was one."""
+        if settings is not None:
+            self.optimizer = restored_optimizer(self.optimizer, settings, assign)
+        self.states = states
+        self.states_synced = dict.fromkeys(states, False)
 
 
 def get_updater(optimizer: Optimizer) -> Updater:
@@ -142,7 +155,6 @@ def get_updater(optimizer: Optimizer) -> Updater:
     return Updater(optimizer)
 
 
-_SCHEDULERS: Final = {name: getattr(lr_scheduler, name) for name in lr_scheduler.__all__}
 #: Attributes that are saved apart, or belong to whoever trains.
 _APART: Final = ("lr_scheduler", "param_dict", "_rescale_trace")
 
@@ -169,41 +181,3 @@ def _settings(optimizer: Optimizer) -> dict[str, Any]:
         "attributes": attributes,
         "scheduler": None if scheduler is None else [type(scheduler).__name__, vars(scheduler)],
     }
-
-
-def _restored(present: Optimizer, settings: Any) -> Optimizer:
-    """Returns an optimizer like the one saved; one of the same class as the present if possible."""
-    try:
-        name, attributes, saved = (settings[k] for k in ("name", "attributes", "scheduler"))
-        made = copy.copy(present) if type(present).__name__ == name else create(name)
-        _assign(made, attributes)
-        if saved is None:
-            made.lr_scheduler = None
-        else:
-            made.lr_scheduler = _restored_scheduler(present.lr_scheduler, *saved)
-    except (TypeError, KeyError, ValueError, AttributeError) as error:
-        raise FormatError(f"optimizer states: the optimizer cannot be restored: {error}") from error
-    made.param_dict = present.param_dict
-    return made
-
-
-def _restored_scheduler(present: LRScheduler | None, name: str, attributes: Any) -> LRScheduler:
-    if present is not None and type(present).__name__ == name:
-        made = copy.copy(present)
-    elif name in _SCHEDULERS:
-        made = object.__new__(_SCHEDULERS[name])
-        made.__dict__.update(dict.fromkeys(attributes))
-    else:
-        raise ParameterError(
-            f"the scheduler {name!r} is not hybridnet's own; give one to the optimizer first"
-        )
-    _assign(made, attributes)
-    return made
-
-
-def _assign(target: Any, attributes: dict[str, Any]) -> None:
-    """Sets attributes that an object has already; a file cannot bring in others."""
-    unknown = attributes.keys() - vars(target).keys()
-    if unknown:
-        raise ParameterError(f"{type(target).__name__} has no attributes {sorted(unknown)}")
-    vars(target).update(attributes)

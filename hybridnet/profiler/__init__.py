@@ -39,6 +39,9 @@ from .marks import Event as Event
 from .marks import Frame as Frame
 from .marks import Marker as Marker
 from .marks import Task as Task
+from .old_names import dump_profile as dump_profile
+from .old_names import profiler_set_config as profiler_set_config
+from .old_names import profiler_set_state as profiler_set_state
 from .spans import Span as Span
 
 __all__ = [
@@ -50,10 +53,13 @@ __all__ = [
     "Span",
     "Task",
     "dump",
+    "dump_profile",
     "dumps",
     "events",
     "pause",
     "profile",
+    "profiler_set_config",
+    "profiler_set_state",
     "resume",
     "set_config",
     "set_kvstore_handle",

@@ -61,7 +61,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("np", "npx"):  # loaded when first used
-        home = {"np": "hybridnet.symbol.numpy", "npx": "hybridnet.numpy_extension"}[name]
+    if name in ("np", "npx", "numpy"):  # loaded when first used
+        home = "hybridnet.numpy_extension" if name == "npx" else "hybridnet.symbol.numpy"
         return importlib.import_module(home)
     raise missing("sym", name, __all__)

@@ -32,7 +32,7 @@ _REQUESTS = ("write", "add", "null")
 
 
 def bind(
-    symbol: Symbol,
+    self: Symbol,
     /,
     ctx: Contexts,
     args: Any,
@@ -61,12 +61,12 @@ def bind(
         ShapeError, DTypeError: the arrays do not fit; the message names the node.
     """
     check_contexts("bind", ctx, group2ctx)
-    names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
-    _check_names("bind", symbol.list_inputs())
-    given = _by_name(symbol, "args", names, args)
-    states = _by_name(symbol, "aux_states", aux_names, aux_states)
+    names, aux_names = self.list_arguments(), self.list_auxiliary_states()
+    _check_names("bind", self.list_inputs())
+    given = _by_name(self, "args", names, args)
+    states = _by_name(self, "aux_states", aux_names, aux_states)
     held = {**given, **states}
-    graph = symbol.graph
+    graph = self.graph
     places = places_of(
         graph,
         ctx,
@@ -79,7 +79,7 @@ def bind(
     requests = requests_of("bind", names, grad_req)
     grads: dict[str, NDArray | None] = dict.fromkeys(names)
     if args_grad is not None:
-        found = _by_name(symbol, "args_grad", names, args_grad, partial=True)
+        found = _by_name(self, "args_grad", names, args_grad, partial=True)
         _check_contexts("args_grad", found, places)
         grads |= found
     for name, grad in grads.items():
@@ -90,12 +90,12 @@ def bind(
                 f"bind: args_grad[{name!r}] must have the shape {given[name].shape} of its "
                 f"argument, got {grad.shape}"
             )
-    programs = _programs(symbol, places)
-    return Executor(symbol, places.ctx, given, grads, requests, states, programs, places.devices)
+    programs = _programs(self, places)
+    return Executor(self, places.ctx, given, grads, requests, states, programs, places.devices)
 
 
 def simple_bind(
-    symbol: Symbol,
+    self: Symbol,
     /,
     ctx: Contexts,
     grad_req: Any = "write",
@@ -130,12 +130,12 @@ def simple_bind(
         MXNetError: the shapes do not tell all others, or contradict one another.
     """
     check_contexts("simple_bind", ctx, group2ctx)
-    stypes = _storage_types(symbol, stype_dict or {})
-    names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
-    _check_names("simple_bind", symbol.list_inputs())
+    stypes = _storage_types(self, stype_dict or {})
+    names, aux_names = self.list_arguments(), self.list_auxiliary_states()
+    _check_names("simple_bind", self.list_inputs())
     requests = requests_of("simple_bind", names, grad_req)
-    types = all_types("simple_bind", symbol, kwargs, type_dict or {})
-    graph = symbol.graph
+    types = all_types("simple_bind", self, kwargs, type_dict or {})
+    graph = self.graph
     places = places_of(
         graph,
         ctx,
@@ -162,8 +162,8 @@ def simple_bind(
             kept = stype if stype == "row_sparse" else None
             grads[name] = _zeros(shape, args[name].context, dtype, kept)
     aux = {name: _aux_state(name, *types[name], where[name], shared_exec) for name in aux_names}
-    programs = _programs(symbol, places)
-    return Executor(symbol, places.ctx, args, grads, requests, aux, programs, places.devices)
+    programs = _programs(self, places)
+    return Executor(self, places.ctx, args, grads, requests, aux, programs, places.devices)
 
 
 def all_types(

@@ -60,8 +60,9 @@ class Symbol(ArraysOnly, FluentMethods):
     # Keeps NumPy from taking ``numpy_array + symbol`` apart element by element.
     __array_ufunc__: Any = None
 
-    def __init__(self, edges: Sequence[Edge]) -> None:
-        self._edges = tuple(edges)
+    def __init__(self, edges: Sequence[Edge] | None) -> None:
+        # None is what MXNet's pickles of symbols begin with, before `__setstate__`.
+        self._edges = tuple(edges or ())
         # What executors have compiled for this graph, kept for the next ones.
         self._programs: Any = None
 
@@ -277,8 +278,8 @@ class Symbol(ArraysOnly, FluentMethods):
         return {"json": self.tojson(remove_amp_cast=False)}
 
     def __setstate__(self, state: Mapping[str, str]) -> None:
-        """Becomes the symbol whose ``__getstate__`` gave this state."""
-        Symbol.__init__(self, json.loads(state["json"]))
+        """Becomes the symbol whose ``__getstate__`` gave this state, ours or MXNet's."""
+        Symbol.__init__(self, json.loads(state["handle" if "handle" in state else "json"]))
 
     def __reduce__(self) -> Any:
         # Named here: what pickle does by itself depends on its protocol.

@@ -258,6 +258,23 @@ def test_batch_norm_hybridized_moves_its_statistics_each_time() -> None:
         np.testing.assert_allclose(*values, rtol=1e-5)
 
 
+def test_batch_norm_relu_is_the_two_layers() -> None:
+    both, norm = nn.BatchNormReLU(in_channels=3), nn.BatchNorm(in_channels=3)
+    assert both.prefix.startswith("batchnormrelu")
+    x = nd.array(np.random.default_rng(0).normal(1, 2, (4, 3, 2)))
+    found = []
+    for layer in (both, norm):
+        layer.initialize(init=hn.init.Constant(0.5))
+        x.attach_grad()
+        with autograd.record():
+            y = layer(x)
+            y = y if layer is both else nd.relu(y)
+        y.backward(nd.arange(24).reshape((4, 3, 2)))
+        found.append((y, x.grad.copy(), layer.gamma.grad(), layer.running_mean.data()))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("kind", [nn.BatchNorm, nn.Dense, nn.LayerNorm])
 def test_half_precision(kind: type) -> None:
     layer = kind(4) if kind is nn.Dense else kind()

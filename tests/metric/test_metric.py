@@ -383,3 +383,26 @@ def test_composites_are_made_again_of_their_configuration() -> None:
     again = metric.create(json.dumps(composite.get_config()))
     assert again.get_config() == composite.get_config()
     assert metric.create({"metric": "acc", "axis": 0}).axis == 0
+
+
+def test_pearson_goes_by_mxnets_steps_too() -> None:
+    made = metric.PearsonCorrelation(average="micro")
+    first, second = np.array([1.0, 4.0, -2.0]), np.array([0.5, 3.0])
+    seen = made.update_variance(second, *made.update_variance(first, 0, 0, 0))
+    both = np.concatenate([first, second])
+    np.testing.assert_allclose(seen, (5, both.mean(), both.var() * 5))
+    assert made.update_variance(first[:0], *seen) == seen
+    labels, preds = [0.0, 1.0, 3.0], [0.5, 0.25, 2.0]
+    made.update([nd.array(labels)], [nd.array(preds)])
+    once = made.get()[1]
+    made.update_cov(np.array(labels), np.array(preds))  # the products a second time
+    np.testing.assert_allclose(made.get()[1], 2 * once)
+    made.reset_micro()
+    assert np.isnan(made.get()[1])
+
+
+@pytest.mark.parametrize("name", ["torch", "caffe"])
+def test_criterions_of_other_frameworks_are_means(name: str) -> None:
+    made = metric.create(name)
+    made.update(None, [nd.array([1.0, 3.0])])
+    assert made.get() == (name, 2.0)

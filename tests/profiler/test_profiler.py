@@ -571,3 +571,19 @@ def test_a_profile_within_a_run_is_refused():
     profiler.set_state("run")
     with pytest.raises(hn.MXNetError, match="running already"), profiler.profile():
         pass
+
+
+def test_the_old_names_warn_and_work(tmp_path):
+    with pytest.warns(UserWarning, match=r"profiler_set_config is the old name of profiler\.set_c"):
+        profiler.profiler_set_config("all", str(tmp_path / "old.json"))
+    with pytest.warns(UserWarning, match="profiler_set_state is the old name"):
+        profiler.profiler_set_state("run")
+    nd.ones((2,)).asnumpy()
+    with pytest.warns(UserWarning, match="dump_profile is the old name"):
+        profiler.dump_profile()
+    assert json.loads((tmp_path / "old.json").read_text())["traceEvents"]
+    with (
+        pytest.warns(UserWarning, match="old name"),
+        pytest.raises(ParameterError, match="has no profile_some"),
+    ):
+        profiler.profiler_set_config("some")

@@ -20,7 +20,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.base.unsupported import NotSupportedError, missing
 
 from .numpy_names import restore_numpy_names
-from .places import PLACES
+from .places import PLACES, WIDER
 
 __all__ = ["VERSION", "install", "uninstall"]
 
@@ -247,11 +247,21 @@ class _Lookup:
             if self.own is None:
                 raise missing(self.path, name, dir(self.module))
             return self.own(name)
-        except AttributeError:
+        except AttributeError as error:
             elsewhere = PLACES.get(f"{self.path}.{name}")
             if elsewhere is None:
-                raise
+                return self._wider(name, error)
         return importlib.import_module(f"{_OURS}.{elsewhere}")
+
+    def _wider(self, name: str, error: AttributeError) -> Any:
+        """Returns what is in the module of MXNet's name, but in another one here."""
+        place = WIDER.get(self.path)
+        found = None
+        if place is not None and not name.startswith("__"):
+            found = vars(importlib.import_module(f"{_OURS}.{place}")).get(name)
+        if found is None:
+            raise error
+        return found
 
 
 def _explain(path: str) -> str:

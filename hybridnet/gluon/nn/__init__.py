@@ -13,7 +13,7 @@ from .basic import (
     Sequential,
 )
 from .conv import Conv1D, Conv1DTranspose, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose
-from .norm import BatchNorm, GroupNorm, InstanceNorm, LayerNorm
+from .norm import BatchNorm, BatchNormReLU, GroupNorm, InstanceNorm, LayerNorm
 from .pool import (
     AvgPool1D,
     AvgPool2D,
@@ -39,6 +39,7 @@ __all__ = [
     "AvgPool2D",
     "AvgPool3D",
     "BatchNorm",
+    "BatchNormReLU",
     "Block",
     "Conv1D",
     "Conv1DTranspose",

@@ -10,7 +10,7 @@ from ..block import HybridBlock
 from ..parameter import Parameter
 from ._axes import deferred
 
-__all__ = ["BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm"]
+__all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm"]
 
 
 class BatchNorm(HybridBlock):
@@ -79,6 +79,22 @@ class BatchNorm(HybridBlock):
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value}" for name, value in self._kwargs.items())
         return f"{type(self).__name__}({options}, in_channels={self.gamma.shape[0] or None})"
+
+
+class BatchNormReLU(BatchNorm):
+    """`BatchNorm`, then ``max(x, 0)``: one kernel after compilation, as the two layers would be.
+
+    Args: those of `BatchNorm`.
+
+    The output has the shape of the input.
+    """
+
+    def hybrid_forward(
+        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
+    ) -> Any:
+        """Normalizes, and replaces what is negative by 0."""
+        normal = super().hybrid_forward(F, x, gamma, beta, running_mean, running_var)
+        return F.Activation(normal, act_type="relu", name="relu")
 
 
 class _Norm(HybridBlock):

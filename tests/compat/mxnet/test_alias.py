@@ -1,12 +1,15 @@
 """`import mxnet` after `install()`: whose modules these are, and what is said of missing names."""
 
+import base64
 import importlib
 import io
+import json
 import pickle
 import sys
 
 import numpy as np
 import pytest
+from places import ORACLE
 
 import hybridnet as hn
 from hybridnet.base.unsupported import NotSupportedError
@@ -90,6 +93,28 @@ def test_pickles_name_modules_by_either_name(mx):
     renamed = scheduler.replace(b"hybridnet.lr_scheduler", b"mxnet.lr_scheduler")
     assert renamed != scheduler
     assert pickle.load(io.BytesIO(renamed)).step == 3
+
+
+def test_pickles_that_mxnet_made_are_read(mx):
+    found = json.loads((ORACLE / "mxnet_states.json").read_text())["pickles"]
+    made = {name: pickle.loads(base64.b64decode(text)) for name, text in found.items()}
+    assert made["array"].asnumpy().tolist() == [[1, 2], [3, 4]]
+    assert made["rows"].stype == "row_sparse" and made["rows"].asnumpy()[1].tolist() == [1, 2]
+    assert made["symbol"].list_outputs() == ["act_output"]
+    assert (made["optimizer"].lr, made["optimizer"].rescale_grad) == (0.25, 0.5)
+    assert made["optimizer"]._index_update_count == {}
+
+
+def test_modules_of_mxnets_have_what_others_hold_here(mx):
+    from mxnet.ndarray.ndarray import arange, from_numpy
+    from mxnet.numpy.multiarray import tensordot
+    from mxnet.optimizer.optimizer import SGD
+    from mxnet.symbol.symbol import Variable
+
+    assert (arange, from_numpy, tensordot) == (hn.nd.arange, hn.nd.from_numpy, hn.np.tensordot)
+    assert (SGD, Variable) == (hn.optimizer.SGD, hn.sym.Variable)
+    with pytest.raises(ImportError):
+        from mxnet.optimizer.optimizer import nothing  # noqa: F401
 
 
 def test_mxnet_itself_is_not_replaced_behind_its_back(monkeypatch):

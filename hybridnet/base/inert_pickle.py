@@ -1,0 +1,159 @@
+"""Pickles from elsewhere, read without running anything.
+
+A pickle is a program: it names functions and classes, and what it wants called with what. Here
+nothing that it names is imported. Each name stands for an `Inert` class of its own, whose objects
+only remember what they were made with and what state they were given; whoever reads the pickle
+then makes of them what it knows. Only plain containers and bytes are made as they are, and NumPy's
+numbers, which this module decodes.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import re
+from collections import OrderedDict
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from .errors import FormatError
+
+__all__ = ["Inert", "is_pickle", "read_inert"]
+
+#: The codes of element types that NumPy's numbers are read of: booleans, integers, floats.
+_CODES: Final = re.compile(r"[biuf][1248]")
+
+
+class Inert:
+    """An object of a class that was not looked for.
+
+    Attributes:
+        place: the name of its class or function, with its module: ``'mxnet.context.Context'``.
+        arguments: what it was made with.
+        state: what it was given afterwards, often the dict of its attributes; None if nothing.
+    """
+
+    place: ClassVar[str] = ""
+
+    arguments: tuple[Any, ...]
+    state: Any = None
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Inert:
+        """Remembers what it is made with."""
+        made = super().__new__(cls)
+        made.arguments = (*arguments, *named.values())
+        return made
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        pass
+
+    def __setstate__(self, state: Any) -> None:
+        self.state = state
+
+    def __repr__(self) -> str:
+        return f"<{self.place}, not made>"
+
+
+class _Dtype:
+    """A NumPy dtype in a pickle: its code, and the order of the bytes."""
+
+    def __init__(self, code: Any, *_flags: Any) -> None:
+        if isinstance(code, bytes):
+            code = code.decode("latin-1")
+        if not isinstance(code, str) or not _CODES.fullmatch(code):
+            raise pickle.UnpicklingError(f"NumPy's numbers must be plain ones, got dtype {code!r}")
+        self.code, self.order = code, "<"
+
+    def __setstate__(self, state: Any) -> None:
+        if state[1] in (">", b">"):
+            self.order = ">"
+
+
+def _scalar(dtype: Any, data: Any) -> Any:
+    """Returns a NumPy number as Python's."""
+    if isinstance(data, str):  # as Python 2 has written it
+        data = data.encode("latin-1")
+    if not isinstance(dtype, _Dtype) or not isinstance(data, bytes):
+        raise pickle.UnpicklingError("a number of NumPy's must have a dtype and bytes")
+    (value,) = np.frombuffer(data, dtype.order + dtype.code)
+    return value.item()
+
+
+def _bytes(data: Any = b"", encoding: Any = None) -> bytes:
+    """Returns bytes that are given as such or as text, as older protocols do; makes none anew."""
+    if isinstance(data, str) and encoding in ("latin-1", "latin1"):
+        data = data.encode("latin-1")
+    if not isinstance(data, bytes):
+        raise pickle.UnpicklingError(f"bytes must be given as such, got {type(data).__name__}")
+    return data
+
+
+def _object(kind: Any, *_base: Any) -> Inert:
+    """Returns an object as the two oldest protocols make those of plain classes."""
+    if not isinstance(kind, type) or not issubclass(kind, Inert):
+        raise pickle.UnpicklingError(f"an object must be of a class that is named, got {kind!r}")
+    return kind()
+
+
+#: What a pickle may name and have: none of it does anything but hold what it is given.
+_KNOWN: Final[dict[str, Any]] = {
+    "_codecs.encode": _bytes,
+    "collections.OrderedDict": OrderedDict,
+    "copyreg._reconstructor": _object,
+    "copy_reg._reconstructor": _object,
+    "numpy.dtype": _Dtype,
+    "numpy.core.multiarray.scalar": _scalar,
+    "numpy._core.multiarray.scalar": _scalar,
+    **{
+        f"{module}.{name}": kind
+        for module in ("builtins", "__builtin__")
+        for name, kind in (("bytearray", _bytes), ("set", set), ("slice", slice))
+    },
+}
+
+
+class _Reader(pickle.Unpickler):
+    """Gives each name that a pickle brings a class that does nothing."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(io.BytesIO(data), encoding="latin-1")
+        self._classes: dict[str, Any] = {}
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Returns what stands for a name; nothing is imported."""
+        place = f"{module}.{name}"
+        if place in _KNOWN:
+            return _KNOWN[place]
+        if place not in self._classes:
+            self._classes[place] = type(name, (Inert,), {"place": place})
+        return self._classes[place]
+
+    def persistent_load(self, pid: Any) -> Any:
+        """Refuses what lies outside the pickle."""
+        raise pickle.UnpicklingError(f"something outside the bytes, {pid!r}, is not looked for")
+
+
+def is_pickle(data: bytes) -> bool:
+    """Whether bytes begin as a pickle of a container or an object does, of any protocol."""
+    if data[:1] == b"\x80":
+        return len(data) > 1 and data[1] in range(2, pickle.HIGHEST_PROTOCOL + 1)
+    return data[:1] in (b"(", b"c", b"}") and data[-1:] == b"."
+
+
+def read_inert(data: bytes, what: str) -> Any:
+    """Returns what a pickle holds, with an `Inert` for each object that is no plain one.
+
+    Args:
+        data: the pickle.
+        what: is named in errors.
+
+    Raises:
+        FormatError: the bytes are no whole pickle, or hold what is never read.
+    """
+    try:
+        return _Reader(data).load()
+    except Exception as error:  # damaged pickles fail in every way there is
+        raise FormatError(
+            f"{what}: the pickle is damaged or holds what cannot be read, {error}"
+        ) from None
