@@ -113,7 +113,7 @@ _KNOWN: Final[dict[str, Any]] = {
 }
 
 
-class _Reader(pickle.Unpickler):
+class _InertReader(pickle.Unpickler):
     """Gives each name that a pickle brings a class that does nothing."""
 
     def __init__(self, data: bytes) -> None:
@@ -152,7 +152,7 @@ def read_inert(data: bytes, what: str) -> Any:
         FormatError: the bytes are no whole pickle, or hold what is never read.
     """
     try:
-        return _Reader(data).load()
+        return _InertReader(data).load()
     except Exception as error:  # damaged pickles fail in every way there is
         raise FormatError(
             f"{what}: the pickle is damaged or holds what cannot be read, {error}"

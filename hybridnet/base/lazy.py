@@ -8,6 +8,7 @@ file readers and data-loading workers never pay for JAX (about a second) nor sta
 from __future__ import annotations
 
 import importlib
+import logging
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -53,6 +54,7 @@ class _LazyModule(ModuleType):
         package = self.__name__.partition(".")[0]
         if package == "jax":
             import_whole(package)
+            _quieten()
         try:
             module = importlib.import_module(self.__name__)
         except ModuleNotFoundError as error:
@@ -74,6 +76,17 @@ class _LazyModule(ModuleType):
         # are objects that change inside, not attributes that are rebound, so this never goes stale.
         self.__dict__[name] = value
         return value
+
+
+def _quieten() -> None:
+    """Has JAX log warnings and what is worse, unless its level was set.
+
+    Programs set the root logger to DEBUG to see their own steps, which is no wish for a dozen lines
+    of JAX's for each compilation.
+    """
+    logger = logging.getLogger("jax")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.WARNING)
 
 
 def _submodule(module: str, name: str) -> ModuleType | None:
