@@ -10,7 +10,7 @@ from typing import Any
 
 from hybridnet.base.modules import load as _load
 from hybridnet.base.unsupported import missing
-from hybridnet.ops.core.handle import operator_function as _operator_function
+from hybridnet.ops.core.functions import Functions as _Functions
 from hybridnet.ops.core.registry import public_operators as _public_operators
 
 from . import _internal as _internal
@@ -26,6 +26,7 @@ from .create import __all__ as _create_names
 from .custom import Custom
 from .functions import *  # noqa: F403
 from .functions import __all__ as _function_names
+from .functions import array_function as _array_function
 from .ndarray import NDArray
 from .serialize import *  # noqa: F403
 from .serialize import __all__ as _serialize_names
@@ -34,10 +35,11 @@ from .share import __all__ as _share_names
 
 # Names written by hand win over operators of the same name: they take more than arrays.
 _by_hand = {*_create_names, *_function_names, *_whole_names}
-# The others are made when they are first asked for: most programs need a few of the hundreds.
-_operators = {
-    name: operator for name, operator in _public_operators().items() if name not in _by_hand
-}
+_functions = _Functions(
+    globals(),
+    {name: op for name, op in _public_operators().items() if name not in _by_hand},
+    _array_function,
+)
 
 __all__ = [
     "Custom",
@@ -48,21 +50,21 @@ __all__ = [
     "random",
     "sparse",
     *_create_names,
-    *(name for name in _function_names if name != "operator_functions"),
+    *(name for name in _function_names if name != "array_function"),
     *_serialize_names,
     *_share_names,
     *_whole_names,
-    *_operators,
+    *_functions,
 ]
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_operators})
+    return _functions.names()
 
 
 def __getattr__(name: str) -> Any:
-    if name in _operators:
-        made = globals()[name] = _operator_function(_operators[name], NDArray, name)
+    made = _functions.find(name)
+    if made is not None:
         return made
     if name in ("np", "npx", "CachedOp"):  # loaded when first used
         return _load(name)

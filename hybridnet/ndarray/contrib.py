@@ -7,15 +7,16 @@ from typing import Any
 
 from hybridnet.base.context import Context
 from hybridnet.base.unsupported import missing
+from hybridnet.ops.core.functions import Functions as _Functions
+from hybridnet.ops.core.registry import public_operators as _public_operators
 from hybridnet.ops.random.candidates import log_uniform_candidates
 
 from .control_flow import cond, foreach, while_loop
-from .functions import operator_functions as _operator_functions
+from .functions import array_function as _function
 from .ndarray import NDArray
 from .random import uniform as _uniform
 
-_operators = _operator_functions("_contrib_")
-globals().update(_operators)
+_functions = _Functions(globals(), _public_operators("_contrib_"), _function)
 
 __all__ = [
     "cond",
@@ -25,7 +26,7 @@ __all__ = [
     "isnan",
     "rand_zipfian",
     "while_loop",
-    *_operators,
+    *_functions,
 ]
 
 
@@ -66,5 +67,12 @@ def rand_zipfian(
     return log_uniform_candidates(draw, classes, num_sampled, range_max)
 
 
+def __dir__() -> list[str]:
+    return _functions.names()
+
+
 def __getattr__(name: str) -> Any:
-    raise missing("nd.contrib", name, __all__)
+    made = _functions.find(name)
+    if made is None:
+        raise missing("nd.contrib", name, __all__)
+    return made

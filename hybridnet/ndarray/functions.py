@@ -9,12 +9,14 @@ from typing import Any
 
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.handle import Arithmetic, binary, operator_function
+from hybridnet.ops.core.operator import Operator
 from hybridnet.runtime.record import recorder
 
 from .ndarray import NDArray
 
 __all__ = [
     "add",
+    "array_function",
     "cast_storage",
     "divide",
     "equal",
@@ -30,7 +32,6 @@ __all__ = [
     "modulo",
     "multiply",
     "not_equal",
-    "operator_functions",
     "power",
     "subtract",
     "true_divide",
@@ -149,11 +150,11 @@ def waitall() -> None:
     recorder.wait_all()
 
 
-def operator_functions(prefix: str = "") -> dict[str, Any]:
-    """Returns a function, bound to arrays, for each operator of a namespace.
+def array_function(op: Operator, public: str) -> Any:
+    """Makes the function users call: ``nd.exp(x, out=y)``.
 
     Args:
-        prefix: see `hybridnet.ops.core.registry.public_operators`.
+        op: the operator.
+        public: the name it is called by.
     """
-    operators = registry.public_operators(prefix)
-    return {name: operator_function(op, NDArray, name) for name, op in operators.items()}
+    return operator_function(op, NDArray, public)

@@ -7,19 +7,21 @@ from typing import Any, Final
 
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import FLOAT32, as_dtype
+from hybridnet.base.unsupported import missing
 from hybridnet.ops.core import registry
+from hybridnet.ops.core.functions import Functions
+from hybridnet.ops.core.registry import public_operators
 from hybridnet.ops.random.draws import drawing_function as _function
 
-from .functions import operator_functions as _operator_functions
+from .functions import array_function
 from .ndarray import NDArray
 
 # The forms of a distribution that take an array's shape and dtype: ``normal_like``.
-_like = {
-    name: function
-    for name, function in _operator_functions("_random_").items()
-    if name.endswith("_like")
-}
-globals().update(_like)
+_functions = Functions(
+    globals(),
+    {name: op for name, op in public_operators("_random_").items() if name.endswith("_like")},
+    array_function,
+)
 
 __all__ = [
     "exponential",
@@ -33,7 +35,7 @@ __all__ = [
     "randn",
     "shuffle",
     "uniform",
-    *_like,
+    *_functions,
 ]
 
 
@@ -134,3 +136,14 @@ def randint(
 def shuffle(data: NDArray, out: NDArray | None = None) -> Any:
     """Returns the array with its rows (first axis) in random order."""
     return NDArray.apply_operator(registry.get("_shuffle"), (data,), {}, out=out)
+
+
+def __dir__() -> list[str]:
+    return _functions.names()
+
+
+def __getattr__(name: str) -> Any:
+    made = _functions.find(name)
+    if made is None:
+        raise missing("nd.random", name, __all__)
+    return made

@@ -10,6 +10,8 @@ import importlib
 from typing import Any
 
 from hybridnet.base.unsupported import missing
+from hybridnet.ops.core.functions import Functions as _Functions
+from hybridnet.ops.core.registry import public_operators as _public_operators
 
 from . import _internal as _internal
 from . import contrib as contrib
@@ -24,18 +26,18 @@ from .create import __all__ as _create_names
 from .custom import Custom
 from .functions import *  # noqa: F403
 from .functions import __all__ as _function_names
-from .functions import operator_functions as _operator_functions
+from .functions import symbol_function as _symbol_function
 from .optimization import optimize as optimize
 from .structured import case, cond, while_loop
 from .symbol import Group, Symbol
 
 # Names written by hand win over operators of the same name: they take plain numbers too.
-_operators = {
-    name: function
-    for name, function in _operator_functions().items()
-    if name not in _create_names and name not in _function_names
-}
-globals().update(_operators)
+_by_hand = {*_create_names, *_function_names}
+_functions = _Functions(
+    globals(),
+    {name: op for name, op in _public_operators().items() if name not in _by_hand},
+    _symbol_function,
+)
 
 __all__ = [
     "Custom",
@@ -55,12 +57,19 @@ __all__ = [
     "sparse",
     "while_loop",
     *_create_names,
-    *(name for name in _function_names if name != "operator_functions"),
-    *_operators,
+    *(name for name in _function_names if name != "symbol_function"),
+    *_functions,
 ]
 
 
+def __dir__() -> list[str]:
+    return _functions.names()
+
+
 def __getattr__(name: str) -> Any:
+    made = _functions.find(name)
+    if made is not None:
+        return made
     if name in ("np", "npx", "numpy"):  # loaded when first used
         home = "hybridnet.numpy_extension" if name == "npx" else "hybridnet.symbol.numpy"
         return importlib.import_module(home)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from hybridnet.base.unsupported import missing
+from hybridnet.ops.core.functions import Functions as _Functions
+from hybridnet.ops.core.registry import public_operators as _public_operators
 from hybridnet.ops.random.candidates import log_uniform_candidates
 
 from .control_flow import cond, foreach, while_loop
-from .functions import operator_functions as _operator_functions
+from .functions import symbol_function as _function
 from .random import uniform as _uniform
 from .symbol import Symbol
 
-_operators = _operator_functions("_contrib_")
-globals().update(_operators)
+_functions = _Functions(globals(), _public_operators("_contrib_"), _function)
 
-__all__ = ["cond", "foreach", "rand_zipfian", "while_loop", *_operators]
+__all__ = ["cond", "foreach", "rand_zipfian", "while_loop", *_functions]
 
 
 def rand_zipfian(
@@ -25,5 +26,12 @@ def rand_zipfian(
     return log_uniform_candidates(_uniform, true_classes, num_sampled, range_max)
 
 
+def __dir__() -> list[str]:
+    return _functions.names()
+
+
 def __getattr__(name: str) -> Any:
-    raise missing("sym.contrib", name, __all__)
+    made = _functions.find(name)
+    if made is None:
+        raise missing("sym.contrib", name, __all__)
+    return made

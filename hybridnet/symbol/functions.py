@@ -19,10 +19,10 @@ __all__ = [
     "hypot",
     "maximum",
     "minimum",
-    "operator_functions",
     "pow",
     "power",
     "split_v2",
+    "symbol_function",
 ]
 
 
@@ -134,13 +134,3 @@ def symbol_function(op: Operator, public: str) -> Callable[..., Symbol]:
     function.__doc__ = documentation(op)
     function.__signature__ = signature_of(op)  # type: ignore[attr-defined]
     return function
-
-
-def operator_functions(prefix: str = "") -> dict[str, Callable[..., Symbol]]:
-    """Returns a function for each operator of a namespace.
-
-    Args:
-        prefix: see `hybridnet.ops.core.registry.public_operators`.
-    """
-    operators = registry.public_operators(prefix)
-    return {name: symbol_function(op, name) for name, op in operators.items()}

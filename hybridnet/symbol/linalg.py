@@ -5,14 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from hybridnet.base.unsupported import missing
+from hybridnet.ops.core.functions import Functions as _Functions
+from hybridnet.ops.core.registry import public_operators as _public_operators
 
-from .functions import operator_functions as _operator_functions
+from .functions import symbol_function as _function
 
-_operators = _operator_functions("_linalg_")
-globals().update(_operators)
+_functions = _Functions(globals(), _public_operators("_linalg_"), _function)
 
-__all__ = [*_operators]
+__all__ = [*_functions]
+
+
+def __dir__() -> list[str]:
+    return _functions.names()
 
 
 def __getattr__(name: str) -> Any:
-    raise missing("sym.linalg", name, __all__)
+    made = _functions.find(name)
+    if made is None:
+        raise missing("sym.linalg", name, __all__)
+    return made

@@ -7,19 +7,21 @@ from typing import Any, Final
 
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.unsupported import missing
 from hybridnet.ops.core import registry
+from hybridnet.ops.core.functions import Functions
+from hybridnet.ops.core.registry import public_operators
 from hybridnet.ops.random.draws import drawing_function as _function
 
-from .functions import operator_functions as _operator_functions
+from .functions import symbol_function
 from .symbol import Symbol
 
 # The forms of a distribution that take an array's shape and dtype: ``normal_like``.
-_like = {
-    name: function
-    for name, function in _operator_functions("_random_").items()
-    if name.endswith("_like")
-}
-globals().update(_like)
+_functions = Functions(
+    globals(),
+    {name: op for name, op in public_operators("_random_").items() if name.endswith("_like")},
+    symbol_function,
+)
 
 __all__ = [
     "exponential",
@@ -33,7 +35,7 @@ __all__ = [
     "randn",
     "shuffle",
     "uniform",
-    *_like,
+    *_functions,
 ]
 
 
@@ -122,3 +124,14 @@ def randint(low: int, high: int, shape: Any = None, dtype: Any = "int32", **kwar
 def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
     """Returns the rows (first axis) in random order."""
     return Symbol.apply_operator(registry.get("_shuffle"), (data,), {}, **kwargs)
+
+
+def __dir__() -> list[str]:
+    return _functions.names()
+
+
+def __getattr__(name: str) -> Any:
+    made = _functions.find(name)
+    if made is None:
+        raise missing("sym.random", name, __all__)
+    return made

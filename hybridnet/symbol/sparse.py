@@ -9,17 +9,26 @@ from typing import Any
 
 from hybridnet.base.unsupported import missing
 from hybridnet.ops.core import registry
+from hybridnet.ops.core.functions import Functions
 from hybridnet.ops.sparse.names import SPARSE_OPERATORS
 
 from .functions import symbol_function
 
-_operators = {
-    name: symbol_function(registry.get(home), name) for name, home in SPARSE_OPERATORS.items()
-}
-globals().update(_operators)
+_functions = Functions(
+    globals(),
+    {name: registry.get(home) for name, home in SPARSE_OPERATORS.items()},
+    symbol_function,
+)
 
-__all__ = [*_operators]
+__all__ = [*_functions]
+
+
+def __dir__() -> list[str]:
+    return _functions.names()
 
 
 def __getattr__(name: str) -> Any:
-    raise missing("sym.sparse", name, __all__)
+    made = _functions.find(name)
+    if made is None:
+        raise missing("sym.sparse", name, __all__)
+    return made

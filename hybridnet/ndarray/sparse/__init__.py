@@ -11,9 +11,10 @@ from typing import Any
 
 from hybridnet.base.unsupported import missing
 from hybridnet.ops.core import registry
-from hybridnet.ops.core.handle import operator_function
+from hybridnet.ops.core.functions import Functions
 from hybridnet.ops.sparse.names import SPARSE_OPERATORS
 
+from ..functions import array_function
 from ..ndarray import NDArray
 from . import operators as operators
 from . import products as products
@@ -24,11 +25,11 @@ from .creation import __all__ as _creation_names
 from .csr import CSRNDArray
 from .row_sparse import RowSparseNDArray
 
-_operators = {
-    name: operator_function(registry.get(home), NDArray, name)
-    for name, home in SPARSE_OPERATORS.items()
-}
-globals().update(_operators)
+_functions = Functions(
+    globals(),
+    {name: registry.get(home) for name, home in SPARSE_OPERATORS.items()},
+    array_function,
+)
 
 __all__ = [
     "BaseSparseNDArray",
@@ -39,14 +40,14 @@ __all__ = [
     "multiply",
     "subtract",
     *_creation_names,
-    *_operators,
+    *_functions,
 ]
 
 
 def _either(lhs: Any, rhs: Any, elementwise: str, otherwise: Callable[[Any, Any], Any]) -> Any:
     """Applies the elementwise operator to two arrays of one shape, else what Python's does."""
     if isinstance(lhs, NDArray) and isinstance(rhs, NDArray) and lhs.shape == rhs.shape:
-        return _operators[elementwise](lhs, rhs)
+        return NDArray.apply_operator(registry.get(elementwise), (lhs, rhs), {})
     return otherwise(lhs, rhs)
 
 
@@ -76,5 +77,12 @@ def divide(lhs: Any, rhs: Any) -> Any:
     return _either(lhs, rhs, "elemwise_div", operator.truediv)
 
 
+def __dir__() -> list[str]:
+    return _functions.names()
+
+
 def __getattr__(name: str) -> Any:
-    raise missing("nd.sparse", name, __all__)
+    made = _functions.find(name)
+    if made is None:
+        raise missing("nd.sparse", name, __all__)
+    return made
