@@ -37,6 +37,7 @@ _MODULES: Final = {
     "engine": "hybridnet.engine",
     "error": "hybridnet.error",
     "executor": "hybridnet.executor",
+    "executor_manager": "hybridnet.executor_manager",
     "gluon": "hybridnet.gluon",
     "image": "hybridnet.image",
     "img": "hybridnet.image",
@@ -127,6 +128,7 @@ if TYPE_CHECKING:
     from . import engine as engine
     from . import error as error
     from . import executor as executor
+    from . import executor_manager as executor_manager
     from . import gluon as gluon
     from . import image as image
     from . import initializer as initializer

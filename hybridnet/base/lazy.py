@@ -53,8 +53,9 @@ class _LazyModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         package = self.__name__.partition(".")[0]
         if package == "jax":
-            import_whole(package)
             _quieten()
+            import_whole(package)
+            _quieten()  # again: JAX sets what its own configuration says, by default nothing
         try:
             module = importlib.import_module(self.__name__)
         except ModuleNotFoundError as error:

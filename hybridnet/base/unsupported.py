@@ -39,7 +39,6 @@ UNSUPPORTED: Final[dict[str, dict[str, str]]] = {
             "library rtc tvmop"
         ),
         "call PyTorch in hn.py_func; arrays are shared by DLPack": "th torch",
-        "use mx.mod.Module": "executor_manager",
         "there is no C library below": "_api_internal _ctypes _cy3 _ffi api cython space",
         "use callbacks, or a progress bar of your choice": "notebook",
         "docstrings stand at the functions themselves": "ndarray_doc symbol_doc",

@@ -56,7 +56,7 @@ def test_a_logger_writes_one_line_to_a_file_or_in_colour(tmp_path, capsys):
 def test_what_mxnet_has_and_hybridnet_not_says_what_to_use():
     with pytest.raises(NotSupportedError, match="rtc of MXNet .* mx.operator.CustomOp"):
         _ = mx.rtc
-    with pytest.raises(NotSupportedError, match="executor_manager .* use mx.mod.Module"):
-        _ = mx.executor_manager
+    with pytest.raises(NotSupportedError, match="notebook .* use callbacks"):
+        _ = mx.notebook
     with pytest.raises(AttributeError, match="hybridnet has no attribute 'modul'.*module"):
         _ = mx.modul

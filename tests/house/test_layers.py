@@ -63,6 +63,7 @@ BELOW = {
     "monitor": ("ndarray",),
     "module": ("callback", "executor", "io", "metric", "initializer", "kv"),
     "model": ("module",),
+    "executor_manager": ("module",),
     "onnx": ("gluon",),
     "contrib": ("model", "gluon", "compat", "onnx"),
     "profiler": ("runtime",),
