@@ -92,9 +92,9 @@ def _cell(result: Result, name: str) -> str:
     return f"**{text}**" if name == result.best_peer else text
 
 
-def _parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    names = [row.work for row in NETS]
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def _parse(rows: Sequence[Row], about: str) -> argparse.Namespace:
+    names = [row.work for row in rows]
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--works", nargs="+", metavar="WORK", choices=names, help=", ".join(names))
     parser.add_argument(
         *("--contestants", "--only"),
@@ -122,7 +122,7 @@ def _parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         "--profile", nargs="+", metavar="WORK", choices=names, help="show operators instead"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was measured")
-    return parser.parse_args(arguments)
+    return parser.parse_args()
 
 
 def _onednn() -> str:
@@ -132,8 +132,14 @@ def _onednn() -> str:
         return "oneDNN is not installed (pip install 'hybridnet[onednn]')"
 
 
-def main() -> None:
-    options = _parse()
+def main(rows: Sequence[Row], about: str) -> None:
+    """Fills the table of some rows, as the command line asks for it.
+
+    Args:
+        rows: of the table.
+        about: what ``--help`` says of it.
+    """
+    options = _parse(rows, about)
     print(
         f"Python {platform.python_version()} on {platform.machine()}, {os.cpu_count()} CPUs, "
         f"load {os.getloadavg()[0]:.1f}, {_onednn()}"
@@ -148,7 +154,7 @@ def main() -> None:
         return
     rounds = _QUICK if options.quick else options.rounds
     results = []
-    for row in NETS:
+    for row in rows:
         if options.works is None or row.work in options.works:
             print(f"\n== {row.work}: {row.title}", flush=True)
             results.append(measure(row, seats_of(row, options), rounds, options.seconds))
@@ -160,4 +166,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(NETS, (__doc__ or "").splitlines()[0])

@@ -188,3 +188,28 @@ NETS = (
     Row("mlp-small-step", "MLP 64-128-128-10, batch 32", "ms", _STEP, _PRODUCTS),
     Row("mlp-large-step", "MLP 784-512-512-10, batch 128", "ms", _STEP, _PRODUCTS),
 )
+
+#: gluon's own models: five networks of its zoo, and its recurrent layers.
+MODELS = (
+    *(
+        Row(f"zoo-{work}", f"{title} inference, batch 1", "ms", _CALL, _FASTEST, tolerance=1e-3)
+        for work, title in (
+            ("resnet50_v2", "ResNet-50 v2"),
+            ("densenet121", "DenseNet-121"),
+            ("inceptionv3", "Inception v3"),
+            ("mobilenetv2", "MobileNet v2"),
+            ("squeezenet", "SqueezeNet 1.1"),
+        )
+    ),
+    *(
+        Row(
+            f"{work}-layer-step",
+            f"gluon.rnn.{work.upper()}, 2 x 200 units, 35 steps, batch 20",
+            "ms",
+            _STEP,
+            (Target(1.0, BEST_PEER),),
+            tolerance=1e-3,
+        )
+        for work in ("lstm", "gru", "rnn")
+    ),
+)

@@ -15,7 +15,9 @@ from works import (
     nets_keras,
     nets_torch,
     novel,
+    recurrent,
     write,
+    zoo,
 )
 from works.lenet import LeNet
 from works.lstm import LSTM
@@ -91,6 +93,10 @@ def contestants_of(work: str) -> Contestants:
     for table, made in ((INFERENCE, _INFER), (TRAINING, _TRAIN)):
         if work in table:
             return {name: partial(_run, make, table[work]) for name, make in made.items()}
+    if work in zoo.NETWORKS:
+        return zoo.contestants(work)
+    if work in recurrent.LAYERS:
+        return recurrent.contestants(work)
     sized = {
         "chain": (chain.CONTESTANTS, 32),
         "chain-large": (chain.CONTESTANTS, 1000),

@@ -201,7 +201,7 @@ def our_training(net: Net) -> Runner:
     return hybrid(waited(once, wait), lambda: losses(once), least=_LAUNCHES)
 
 
-def _mxnet() -> Any:
+def mxnet_package() -> Any:
     """MXNet with all processors, of which it takes half if nobody says so."""
     os.environ.setdefault("OMP_NUM_THREADS", str(os.cpu_count()))
     import mxnet as mx
@@ -210,17 +210,17 @@ def _mxnet() -> Any:
 
 
 def mxnet_inference(net: Net) -> Runner:
-    run, read = inference(_mxnet(), net)
+    run, read = inference(mxnet_package(), net)
     return plain(each(run), read)
 
 
 def mxnet_optimized_inference(net: Net) -> Runner:
-    run, read = inference(_mxnet(), net, "MKLDNN")
+    run, read = inference(mxnet_package(), net, "MKLDNN")
     return plain(each(run), read)
 
 
 def mxnet_training(net: Net) -> Runner:
-    step, wait, batches = training(_mxnet(), net)
+    step, wait, batches = training(mxnet_package(), net)
 
     def once() -> Array:
         return step(*next(batches)).asnumpy()

@@ -43,7 +43,22 @@ def test_every_row_has_its_contestants(load: Any) -> None:
         peers = set(rows.PEERS) - ({"mxnet optimized"} if "step" in row.work else set())
         assert set(made) == {"hybridnet", "jit", *peers}
         assert {target.against for target in row.targets} <= {*made, rows.BEST_PEER}
+    for row in rows.MODELS:
+        made = catalog.contestants_of(row.work)
+        assert {"hybridnet", "mxnet hybridized"} <= set(made) <= {"hybridnet", *rows.PEERS}
     assert set(rows.EAGER) | set(rows.PEERS) <= set(rows.TITLES)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_recurrent_layers_learn_as_those_of_pytorch(
+    load: Any, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    recurrent = load("works.recurrent")
+    for name, value in (("_UNITS", 5), ("_STEPS", 3), ("_BATCH", 4)):
+        monkeypatch.setattr(recurrent, name, value)
+    ours, theirs = recurrent.ours(kind), recurrent.torch(kind)
+    np.testing.assert_allclose(ours.answer(), theirs.answer(), rtol=1e-5)
 
 
 def test_programs_of_the_worst_case_differ_and_repeat_by_seed(load: Any) -> None:
