@@ -4,7 +4,15 @@
 each task, and has the tasks run them.
 """
 
-from .errors import AbortedError, ClusterError, LateError, UnavailableError
+from .errors import (
+    AbortedError,
+    ClusterError,
+    EndedError,
+    GivenUpError,
+    LateError,
+    UnavailableError,
+    WrongError,
+)
 from .master import ClusterRunner
 from .task import ClusterTask
 
@@ -13,6 +21,9 @@ __all__ = [
     "ClusterError",
     "ClusterRunner",
     "ClusterTask",
+    "EndedError",
+    "GivenUpError",
     "LateError",
     "UnavailableError",
+    "WrongError",
 ]

@@ -15,7 +15,14 @@ from hybridnet.kvstore.transport.wire import Buffer
 from hybridnet.runtime.executor.task_messages import Message, TaskTransport, TravellingTensor
 
 from .channel import Channel
-from .errors import AbortedError, StaleError, UnavailableError
+from .errors import (
+    AbortedError,
+    EndedError,
+    GivenUpError,
+    StaleError,
+    UnavailableError,
+    WrongError,
+)
 from .packets import Packet, pack, read_message, unpack, write_message
 
 __all__ = ["Endpoint", "refusal"]
@@ -26,6 +33,9 @@ _ERRORS: Final[Mapping[str, type[MXNetError]]] = {
     "aborted": AbortedError,
     "unavailable": UnavailableError,
     "stale": StaleError,
+    "ended": EndedError,
+    "given_up": GivenUpError,
+    "wrong": WrongError,
 }
 #: Takes a message: the sender and what it says.
 Handler = Callable[[str, Packet], None]

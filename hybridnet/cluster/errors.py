@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from hybridnet.base.errors import MXNetError
 
-__all__ = ["AbortedError", "ClusterError", "LateError", "StaleError", "UnavailableError"]
+__all__ = [
+    "AbortedError",
+    "ClusterError",
+    "EndedError",
+    "GivenUpError",
+    "LateError",
+    "StaleError",
+    "UnavailableError",
+    "WrongError",
+]
 
 
 class ClusterError(MXNetError):
@@ -25,3 +34,15 @@ class LateError(ClusterError):
 
 class StaleError(ClusterError):
     """A task holds variables of other types than the part was cut for, or none."""
+
+
+class EndedError(ClusterError):
+    """Nothing more will come: a queue is closed and empty."""
+
+
+class GivenUpError(ClusterError):
+    """Something that waited is not waited for any more: a queue or a session was closed."""
+
+
+class WrongError(ClusterError):
+    """Something cannot be asked so: a shape or a name does not fit."""

@@ -38,6 +38,7 @@ from .cut import TaskPart, cut, wishes_in
 from .errors import LateError, StaleError
 from .members import Members, waited
 from .packets import Packet
+from .shared_client import SharedClient
 from .variables import ClusterVariables
 
 __all__ = ["ClusterRunner"]
@@ -72,6 +73,7 @@ class ClusterRunner:
 
     Attributes:
         variables: of the tasks, as far as this client knows of them.
+        shared: asks queues and accumulators of the tasks.
         step: returns the step of a `Request`, which is made once.
 
     Raises:
@@ -98,6 +100,7 @@ class ClusterRunner:
         number = secrets.randbits(31) if seed is None else seed
         self._state: np.ndarray[Any, Any] = np.array(initial_state(number))
         self.variables: Final = ClusterVariables(self._members, self.ctx, timeout)
+        self.shared: Final = SharedClient(self._members, self.variables.home_of)
         self.step: Final[Callable[[Request], RunStep]] = lru_cache(_LIMIT)(make_step)
         self._programs: OrderedDict[Any, _Program] = OrderedDict()
         self._first_step = secrets.randbits(31) << 31

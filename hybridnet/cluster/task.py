@@ -27,6 +27,7 @@ from .errors import AbortedError, ClusterError, StaleError
 from .optimistic import NotingRendezvous, RepeatedRendezvous
 from .packets import Packet
 from .registered import Registered, read_registered
+from .shared_service import SharedService
 
 __all__ = ["ClusterTask", "task_at", "task_name"]
 
@@ -108,6 +109,7 @@ class ClusterTask:
             devices=self._tell_devices, types=self._tell_types, register=self._register,
             run=self._run, end=self._end, fetch=self._fetch, assign=self._assign,
         )  # fmt: skip
+        self._shared = SharedService(self.endpoint, self._check)
         _here[self.address] = self
 
     def join(self) -> None:

@@ -79,6 +79,7 @@ BELOW = {
 #: "tuning", "nn/conv" or "decorator"; "." stands for all files that lie in the package itself and
 #: have no row of their own.
 INSIDE = {
+    "cluster": {"errors": (), "shared": ("errors",), ".": ("shared",)},
     "compat": {"mxnet": (), "tf1": ()},
     "compat/mxnet": {"path": (".",), ".": ()},
     "compat/tf1": {
@@ -95,8 +96,8 @@ INSIDE = {
         "queues": ("operations",),
         "summaries": ("session",),
         "contrib": ("operations",),
-        "training": ("variables", "queues"),
-        ".": ("operations/nn", "operations/sparse", "summaries", "training", "contrib"),
+        "training": ("variables", "queues", "operations/sparse", "summaries"),
+        ".": ("operations/nn", "training", "contrib"),
     },
     "contrib": {
         "amp": (),

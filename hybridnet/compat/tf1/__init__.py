@@ -238,6 +238,7 @@ from .operations.sparse.tensor import (
 from .operations.sparse.tensor import sparse_placeholder as sparse_placeholder
 from .queues.queue import FIFOQueue as FIFOQueue
 from .queues.queue import PaddingFIFOQueue as PaddingFIFOQueue
+from .queues.queue import PriorityQueue as PriorityQueue
 from .queues.queue import QueueBase as QueueBase
 from .queues.queue import RandomShuffleQueue as RandomShuffleQueue
 from .session.config import ConfigProto as ConfigProto
@@ -251,6 +252,9 @@ from .session.session import Session as Session
 from .session.session import get_default_session as get_default_session
 from .summaries.events import Event as Event
 from .summaries.events import Summary as Summary
+from .training.accumulators import ConditionalAccumulator as ConditionalAccumulator
+from .training.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
+from .training.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
 from .training.derivatives import hessians as hessians
 from .variables.initial import constant_initializer as constant_initializer
 from .variables.initial import glorot_normal_initializer as glorot_normal_initializer

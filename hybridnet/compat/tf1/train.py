@@ -35,3 +35,4 @@ from .training.rates import polynomial_decay as polynomial_decay
 from .training.run_hook import *  # noqa: F403
 from .training.saver import *  # noqa: F403
 from .training.server import Server as Server
+from .training.sync_replicas import SyncReplicasOptimizer as SyncReplicasOptimizer

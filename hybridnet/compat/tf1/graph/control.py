@@ -44,7 +44,7 @@ def colocate_with(op: Any, ignore_existing: bool = False) -> Any:
 
 
 def container(container_name: str) -> Any:
-    """A block that means nothing here: a session holds its own variables."""
+    """A block whose queues and accumulators are others than those of equal names outside."""
     return get_default_graph().container(container_name)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.cluster.shared import SharedStore
 from hybridnet.graph.node import Node
 
 from .graph_def import GraphDef, graph_def_of
@@ -65,12 +66,16 @@ class Graph:
         seed: where random numbers of its sessions begin; None: where the process's generator is.
         constants: the values of nodes that stand for large constants (for the inside).
         extras: what other modules keep of the graph, by their names (for the inside).
+        shared: its queues and accumulators, where it runs in this process (for the inside).
+        container_name: of the container block that is open; '' outside.
     """
 
     def __init__(self) -> None:
         self.seed: int | None = None
         self.constants: dict[Node, np.ndarray[Any, Any]] = {}
         self.extras: dict[str, Any] = {}
+        self.shared: Final = SharedStore()
+        self.container_name = ""
         self.scopes = Scopes()
         self.lock: Final = threading.RLock()
         self._ops: dict[str, Operation] = {}
@@ -329,8 +334,12 @@ class Graph:
 
     @contextmanager
     def container(self, container_name: str) -> Iterator[str]:
-        """A block that means nothing here: a session holds its own variables."""
-        yield container_name
+        """A block whose queues and accumulators are others than those of equal names outside."""
+        before, self.container_name = self.container_name, container_name
+        try:
+            yield container_name
+        finally:
+            self.container_name = before
 
     def switch_to_thread_local(self) -> None:
         """Means nothing here: scopes are the graph's."""

@@ -15,6 +15,7 @@ import numpy as np
 from hybridnet.base.errors import GraphError, MXNetError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import tensor_type
+from hybridnet.cluster.shared import SharedUse
 from hybridnet.ops.core.call import Arrays, HostOnlyCall, Scalars, Types
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.host_task import push_task
@@ -37,13 +38,14 @@ class HostCall(HostOnlyCall):
         function: gets NumPy arrays, and returns one for each of `dtypes`.
         dtypes: of what it returns.
         dims: of each result what is known of its shape.
+        use: what it asks of a queue or an accumulator, which a session does in its place.
     """
 
     refusal = "{name}: a Python function cannot be part of a compiled program"
     fault = MXNetError
     on_host = True
     symbolic_rule = False
-    __slots__ = ("_dims", "_dtypes", "function", "title")
+    __slots__ = ("_dims", "_dtypes", "function", "title", "use")
     no_gradient = "it is a Python function"
 
     def __init__(
@@ -52,9 +54,11 @@ class HostCall(HostOnlyCall):
         function: Callable[..., Sequence[Array]],
         dtypes: Sequence[np.dtype[Any]],
         dims: Sequence[Dims] | None = None,
+        use: SharedUse | None = None,
     ) -> None:
         self.title = title
         self.function = function
+        self.use = use
         super().__init__(len(dtypes))
         self._dtypes = tuple(dtypes)
         self._dims = tuple(dims or [None] * len(dtypes))
@@ -87,12 +91,15 @@ class HostCall(HostOnlyCall):
         self._dims = tuple(known)
 
     def compute(self, arrays: Sequence[Array]) -> list[Array]:
-        """Runs the function.
+        """Runs the function; see `checked`."""
+        return self.checked(self.function(*arrays))
+
+    def checked(self, found: Sequence[Array]) -> list[Array]:
+        """Returns what the function returned, as arrays.
 
         Raises:
-            MXNetError: it returned something else than it is known to.
+            MXNetError: it is something else than it is known to return.
         """
-        found = self.function(*arrays)
         made = [np.asarray(one) for one in found]
         if len(made) != len(self._dtypes):
             raise MXNetError(

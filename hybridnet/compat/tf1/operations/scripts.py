@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from hybridnet.cluster.shared import SharedUse
+
 from ..dtypes import as_dtype, int32, int64
 from ..dtypes import bool as bool_
 from ..errors import (
@@ -49,6 +51,7 @@ def host_call(
     dims: Sequence[Dims] | None = None,
     *,
     name: str | None = None,
+    use: SharedUse | None = None,
 ) -> Any:
     """Adds an Operation that is a Python function of arrays.
 
@@ -59,12 +62,13 @@ def host_call(
         dtypes: of the outputs.
         dims: of each output what is known of its shape.
         name: of the Operation.
+        use: what it asks of a queue or an accumulator.
 
     Returns:
         The output; a tuple of them where there are several; the Operation where there is none.
     """
     known = list(dims or [None] * len(dtypes))
-    call = HostCall(kind, function, [one.numpy for one in dtypes], known)
+    call = HostCall(kind, function, [one.numpy for one in dtypes], known, use)
     kinds = [Kind(one.numpy, size) for one, size in zip(dtypes, known, strict=True)]
     return apply_call(kind, call, inputs, name=name, kinds=kinds)
 

@@ -1,30 +1,23 @@
 """Queues: ``tf.FIFOQueue`` and its kin, which hold arrays on the host between runs.
 
-A queue is that of its graph: what is in it is the same in all sessions of the graph.
+A queue is on the task of a cluster that its device says, for all who use its name; in one process
+it is that of its graph: what is in it is the same in all sessions of the graph.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import numpy as np
-
-from ..dtypes import DType, as_dtype, int32
+from ..dtypes import DType, as_dtype, int32, int64
 from ..dtypes import bool as bool_
-from ..errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from ..graph.arguments import known_numbers
-from ..graph.building import apply
 from ..graph.shapes import TensorShape
 from ..graph.tensor import Operation, Tensor
 from ..graph.values import convert_to_tensor
-from ..operations.scripts import host_call
+from ..operations.shared import SharedRef
 
-__all__ = ["FIFOQueue", "PaddingFIFOQueue", "QueueBase", "RandomShuffleQueue"]
-
-Element = list[np.ndarray[Any, Any]]
+__all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue"]
 
 
 class QueueBase:
@@ -37,13 +30,23 @@ class QueueBase:
         shapes: of them; None where they may differ.
         names: of them; elements are dicts then.
         name: of the queue.
+        shared_name: by which other graphs of a cluster know it; default its name.
+        about: what `hybridnet.cluster.shared` makes of it, besides.
 
     Raises:
         ValueError: there are not as many shapes or names as dtypes.
     """
 
     def __init__(
-        self, kind: str, capacity: int, dtypes: Any, shapes: Any, names: Any, name: str
+        self,
+        kind: str,
+        capacity: int,
+        dtypes: Any,
+        shapes: Any,
+        names: Any,
+        name: str,
+        shared_name: str | None,
+        about: Mapping[str, Any],
     ) -> None:
         several = isinstance(dtypes, (list, tuple))
         self._dtypes = [as_dtype(one).base_dtype for one in (dtypes if several else [dtypes])]
@@ -53,11 +56,10 @@ class QueueBase:
             raise ValueError(
                 f"names must have as many entries as dtypes ({len(self._dtypes)}), got {names}"
             )
-        self._capacity = capacity
-        self._ref: Operation = apply(kind, "_no_op", (), name=name)
-        self._held: deque[Element] = deque()
-        self._closed = False
-        self._changed: Final = threading.Condition()
+        sizes = [None if one._dims is None else list(one._dims) for one in self._shapes]
+        kinds = [one.name for one in self._dtypes]
+        whole = {**about, "capacity": int(capacity), "dtypes": kinds, "shapes": sizes}
+        self._ref = SharedRef(kind, whole, shared_name, name)
 
     # -- what it is --------------------------------------------------------------------------
 
@@ -69,7 +71,7 @@ class QueueBase:
     @property
     def queue_ref(self) -> Operation:
         """Its Operation."""
-        return self._ref
+        return self._ref.op
 
     @property
     def dtypes(self) -> list[DType]:
@@ -103,28 +105,16 @@ class QueueBase:
             vals: a tensor for each component; a dict where they have names.
             name: of the Operation.
         """
-        tensors = self._tensors(vals, 0)
-
-        def put(*arrays: Any) -> list[Any]:
-            self._put(list(arrays))
-            return []
-
-        made: Operation = host_call(
-            "QueueEnqueueV2", put, tensors, [], name=name or f"{self.name}_enqueue"
-        )
+        name = name or f"{self.name}_enqueue"
+        made: Operation = self._ref.ask("QueueEnqueueV2", "put", self._tensors(vals, 0), name=name)
         return made
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
         """Returns the Operation that puts an element for each row of the tensors."""
+        name = name or f"{self.name}_EnqueueMany"
         tensors = self._tensors(vals, 1)
-
-        def put(*arrays: Any) -> list[Any]:
-            for row in zip(*arrays, strict=True):
-                self._put([np.asarray(one) for one in row])
-            return []
-
-        made: Operation = host_call(
-            "QueueEnqueueManyV2", put, tensors, [], name=name or f"{self.name}_EnqueueMany"
+        made: Operation = self._ref.ask(
+            "QueueEnqueueManyV2", "put", tensors, words={"many": True}, name=name
         )
         return made
 
@@ -148,22 +138,6 @@ class QueueBase:
             found.append(made)
         return found
 
-    def _put(self, element: Element) -> None:
-        for one, shape in zip(element, self._shapes, strict=True):
-            if not shape.is_compatible_with(one.shape):
-                raise InvalidArgumentError(
-                    None, None, f"Queue '{self.name}': shape {one.shape} must be {shape}"
-                )
-        with self._changed:
-            self._changed.wait_for(lambda: self._closed or not self._is_full())
-            if self._closed:
-                raise CancelledError(None, None, f"Queue '{self.name}' is closed.")
-            self._held.append(element)
-            self._changed.notify_all()
-
-    def _is_full(self) -> bool:
-        return 0 <= self._capacity <= len(self._held)
-
     # -- taking ------------------------------------------------------------------------------
 
     def dequeue(self, name: str | None = None) -> Any:
@@ -173,9 +147,7 @@ class QueueBase:
             OutOfRangeError: the queue is closed and empty.
         """
         dims = [one._dims for one in self._shapes]
-        return self._taken(
-            "QueueDequeueV2", lambda: self._take(1, False)[0], dims, name or f"{self.name}_Dequeue"
-        )
+        return self._taken("QueueDequeueV2", {"count": 1}, dims, name or f"{self.name}_Dequeue")
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
         """Returns the next `n` elements, joined along a new first axis.
@@ -183,14 +155,10 @@ class QueueBase:
         Raises (in a run):
             OutOfRangeError: the queue is closed, and holds fewer.
         """
-        count = self._count(n)
-        dims = [_with_rows(one, count) for one in self._shapes]
-        return self._taken(
-            "QueueDequeueManyV2",
-            lambda: self._joined(self._take(count, False)),
-            dims,
-            name or f"{self.name}_DequeueMany",
-        )
+        count = known_numbers(n)
+        dims = [_with_rows(one, count if isinstance(count, int) else None) for one in self._shapes]
+        words = {"count": n if count is None else count, "many": True}
+        return self._taken("QueueDequeueManyV2", words, dims, name or f"{self.name}_DequeueMany")
 
     def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
         """Returns the next `n` elements, or those that are left in a closed queue.
@@ -198,51 +166,17 @@ class QueueBase:
         Raises (in a run):
             OutOfRangeError: the queue is closed and empty.
         """
-        count = self._count(n)
+        count = known_numbers(n)
         dims = [_with_rows(one, None) for one in self._shapes]
-        return self._taken(
-            "QueueDequeueUpToV2",
-            lambda: self._joined(self._take(count, True)),
-            dims,
-            name or f"{self.name}_DequeueUpTo",
-        )
+        words = {"count": n if count is None else count, "many": True, "fewer": True}
+        return self._taken("QueueDequeueUpToV2", words, dims, name or f"{self.name}_DequeueUpTo")
 
-    def _count(self, n: Any) -> int:
-        found = known_numbers(n)
-        if not isinstance(found, int):
-            raise ValueError(f"Queue: n must be known when the graph is built, got {n}")
-        return found
-
-    def _taken(self, kind: str, take: Callable[[], Element], dims: Any, name: str) -> Any:
-        made = host_call(kind, take, [], self._dtypes, dims, name=name)
+    def _taken(self, kind: str, words: Mapping[str, Any], dims: Any, name: str) -> Any:
+        made = self._ref.ask(kind, "take", (), self._dtypes, dims, words, name)
         if self._names is not None:
             parts = made if isinstance(made, tuple) else (made,)
             return dict(zip(self._names, parts, strict=True))
         return list(made) if isinstance(made, tuple) else made
-
-    def _take(self, count: int, fewer: bool) -> list[Element]:
-        with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._available() >= count)
-            there = self._available()
-            if there < count and not (fewer and there):
-                raise OutOfRangeError(
-                    None,
-                    None,
-                    f"Queue '{self.name}' is closed and has insufficient elements (requested "
-                    f"{count}, current size {there})",
-                )
-            found = [self._next() for _ in range(min(count, there))]
-            self._changed.notify_all()
-            return found
-
-    def _available(self) -> int:
-        return len(self._held)
-
-    def _next(self) -> Element:
-        return self._held.popleft()
-
-    def _joined(self, elements: Sequence[Element]) -> Element:
-        return [np.stack(parts) for parts in zip(*elements, strict=True)]
 
     # -- the rest ----------------------------------------------------------------------------
 
@@ -250,43 +184,27 @@ class QueueBase:
         """Returns the Operation after which nothing more can be put.
 
         Args:
-            cancel_pending_enqueues: without meaning here: what waits to be put fails anyway.
+            cancel_pending_enqueues: whether what waits to be put then fails, and is not put.
             name: of the Operation.
         """
-
-        def close() -> list[Any]:
-            with self._changed:
-                self._closed = True
-                self._changed.notify_all()
-            return []
-
-        made: Operation = host_call(
-            "QueueCloseV2", close, [], [], name=name or f"{self.name}_Close"
+        made: Operation = self._ref.ask(
+            "QueueCloseV2",
+            "close",
+            words={"cancel": bool(cancel_pending_enqueues)},
+            name=name or f"{self.name}_Close",
         )
         return made
 
     def is_closed(self, name: str | None = None) -> Tensor:
         """Returns whether it is closed."""
-        made: Tensor = host_call(
-            "QueueIsClosedV2",
-            lambda: [np.array(self._closed)],
-            [],
-            [bool_],
-            [()],
-            name=name or f"{self.name}_Is_Closed",
-        )
+        name = name or f"{self.name}_Is_Closed"
+        made: Tensor = self._ref.ask("QueueIsClosedV2", "is_closed", (), [bool_], [()], name=name)
         return made
 
     def size(self, name: str | None = None) -> Tensor:
         """Returns the number of elements in it."""
-        made: Tensor = host_call(
-            "QueueSizeV2",
-            lambda: [np.array(len(self._held), np.int32)],
-            [],
-            [int32],
-            [()],
-            name=name or f"{self.name}_Size",
-        )
+        name = name or f"{self.name}_Size"
+        made: Tensor = self._ref.ask("QueueSizeV2", "size", (), [int32], [()], name=name)
         return made
 
 
@@ -298,7 +216,7 @@ class FIFOQueue(QueueBase):
         dtypes: of the components of an element, or one dtype.
         shapes: of the components; default they may differ, and several elements cannot be taken.
         names: of the components; elements are dicts then.
-        shared_name: without meaning here.
+        shared_name: by which other graphs of a cluster know it; default its name.
         name: of the queue.
     """
 
@@ -311,7 +229,8 @@ class FIFOQueue(QueueBase):
         shared_name: str | None = None,
         name: str = "fifo_queue",
     ) -> None:
-        super().__init__("FIFOQueueV2", capacity, dtypes, shapes, names, name)
+        about = {"kind": "first"}
+        super().__init__("FIFOQueueV2", capacity, dtypes, shapes, names, name, shared_name, about)
 
 
 class PaddingFIFOQueue(QueueBase):
@@ -326,10 +245,38 @@ class PaddingFIFOQueue(QueueBase):
         shared_name: str | None = None,
         name: str = "padding_fifo_queue",
     ) -> None:
-        super().__init__("PaddingFIFOQueueV2", capacity, dtypes, shapes, names, name)
+        about, kind = {"kind": "padding"}, "PaddingFIFOQueueV2"
+        super().__init__(kind, capacity, dtypes, shapes, names, name, shared_name, about)
 
-    def _joined(self, elements: Sequence[Element]) -> Element:
-        return [_padded(parts) for parts in zip(*elements, strict=True)]
+
+class PriorityQueue(QueueBase):
+    """A queue that gives the elements of the smallest number first.
+
+    An element begins with its number, int64; those of equal numbers come as they were put.
+
+    Args:
+        capacity: as for `FIFOQueue`.
+        types: the dtypes of what comes after the number.
+        shapes: of that, likewise.
+        names: of all components, the number's first.
+        shared_name: as for `FIFOQueue`.
+        name: of the queue.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        types: Any,
+        shapes: Any = None,
+        names: Any = None,
+        shared_name: str | None = None,
+        name: str = "priority_queue",
+    ) -> None:
+        several = types if isinstance(types, (list, tuple)) else [types]
+        sizes = [TensorShape(()), *_shapes(shapes, len(several))]
+        about, kind = {"kind": "priority"}, "PriorityQueueV2"
+        kinds = [int64, *several]
+        super().__init__(kind, capacity, kinds, sizes, names, name, shared_name, about)
 
 
 class RandomShuffleQueue(QueueBase):
@@ -342,7 +289,7 @@ class RandomShuffleQueue(QueueBase):
         shapes: likewise.
         names: likewise.
         seed: where its random numbers begin.
-        shared_name: without meaning here.
+        shared_name: by which other graphs of a cluster know it; default its name.
         name: of the queue.
     """
 
@@ -357,16 +304,9 @@ class RandomShuffleQueue(QueueBase):
         shared_name: str | None = None,
         name: str = "random_shuffle_queue",
     ) -> None:
-        super().__init__("RandomShuffleQueueV2", capacity, dtypes, shapes, names, name)
-        self._least = min_after_dequeue
-        self._random = np.random.default_rng(seed)
-
-    def _available(self) -> int:
-        return max(len(self._held) - (0 if self._closed else self._least), 0)
-
-    def _next(self) -> Element:
-        self._held.rotate(-int(self._random.integers(len(self._held))))
-        return self._held.popleft()
+        about = {"kind": "shuffling", "least": int(min_after_dequeue), "seed": seed}
+        kind = "RandomShuffleQueueV2"
+        super().__init__(kind, capacity, dtypes, shapes, names, name, shared_name, about)
 
 
 def _shapes(shapes: Any, count: int) -> list[TensorShape]:
@@ -382,11 +322,3 @@ def _shapes(shapes: Any, count: int) -> list[TensorShape]:
 
 def _with_rows(shape: TensorShape, rows: int | None) -> Any:
     return None if shape._dims is None else (rows, *shape._dims)
-
-
-def _padded(parts: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
-    sizes = np.max([one.shape for one in parts], axis=0)
-    found = np.zeros((len(parts), *sizes), parts[0].dtype)
-    for number, one in enumerate(parts):
-        found[number][tuple(slice(size) for size in one.shape)] = one
-    return found

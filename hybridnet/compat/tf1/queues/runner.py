@@ -115,7 +115,10 @@ class QueueRunner:
                 log.error("a thread of %s failed: %s", self.name, error)
                 self.exceptions_raised.append(error)
         if self._is_last(sess) and ended:
-            sess.run(self.close_op)
+            try:
+                sess.run(self.close_op)
+            except Exception as error:  # the session may be closed
+                log.info("%s could not be closed: %s", self.name, error)
 
     def _is_last(self, sess: Any) -> bool:
         with self._lock:
@@ -127,8 +130,8 @@ class QueueRunner:
         coord.wait_for_stop()
         try:
             sess.run(self.cancel_op)
-        except Exception as error:
-            log.warning("%s could not be closed: %s", self.name, error)
+        except Exception as error:  # the session may be closed
+            log.info("%s could not be closed: %s", self.name, error)
 
 
 def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:

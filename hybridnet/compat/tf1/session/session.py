@@ -24,10 +24,12 @@ from hybridnet.session.step import LateCalls, Request, register_late_calls
 from .. import dtypes
 from ..errors import (
     AbortedError,
+    CancelledError,
     DeadlineExceededError,
     FailedPreconditionError,
     InvalidArgumentError,
     OpError,
+    OutOfRangeError,
     UnavailableError,
 )
 from ..graph.gradient_call import expanded
@@ -56,6 +58,9 @@ _CLUSTER_ERRORS: Final = {
     cluster.UnavailableError: UnavailableError,
     cluster.AbortedError: AbortedError,
     cluster.LateError: DeadlineExceededError,
+    cluster.EndedError: OutOfRangeError,
+    cluster.GivenUpError: CancelledError,
+    cluster.WrongError: InvalidArgumentError,
 }
 #: Class -> (what to fetch for a value and how to put it together, what to feed for it).
 _CONVERSIONS: Final[dict[type, tuple[Callable[..., Any], Callable[..., Any] | None]]] = {}
@@ -103,7 +108,7 @@ class _BaseSession:
                 _raise(error)
         else:
             self._runner = Runner(gpu(0) if num_devices("gpu") else current_context(), *rest)
-        self._staged = StagedRunner(self._runner)
+        self._staged = StagedRunner(self._runner, self._graph.shared)
 
     # -- what it is --------------------------------------------------------------------------
 
@@ -139,9 +144,14 @@ class _BaseSession:
         """A block in which this is the default session; it stays open after it."""
         return _as_default(self)
 
+    def stop_waiting(self) -> None:
+        """Has runs that wait for queues and accumulators fail, now and from now on."""
+        self._staged.close()
+
     def close(self) -> None:
         """Forgets variables and programs; it cannot be used any more."""
         self._closed = True
+        self.stop_waiting()
         self._runner.clear()
 
     # -- runs --------------------------------------------------------------------------------

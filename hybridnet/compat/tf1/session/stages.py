@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
-from hybridnet.base.errors import MXNetError
 from hybridnet.cluster import ClusterRunner
+from hybridnet.cluster.shared import SharedStore
 from hybridnet.graph.node import Edge, Graph, Moves, Node
 from hybridnet.ndarray import NDArray
 from hybridnet.session.metadata import Trace
@@ -18,6 +16,7 @@ from hybridnet.session.runner import Runner
 from hybridnet.session.step import Request, RunStep
 
 from ..graph.host_call import HostCall
+from .calls import Calls
 
 __all__ = ["StagedRunner"]
 
@@ -51,10 +50,12 @@ class StagedRunner:
 
     Args:
         runner: runs the stages.
+        store: the queues and accumulators of this process.
     """
 
-    def __init__(self, runner: Runner | ClusterRunner) -> None:
+    def __init__(self, runner: Runner | ClusterRunner, store: SharedStore) -> None:
         self._runner = runner
+        self._calls = Calls(runner if isinstance(runner, ClusterRunner) else store)
         self._stages: WeakKeyDictionary[RunStep, Stages | None] = WeakKeyDictionary()
 
     def run(
@@ -65,7 +66,31 @@ class StagedRunner:
         stages = self._stages_of(step)
         if stages is None:
             return self._runner.run_step(step, feeds, trace)
-        return _run_stages(stages, lambda one, given: self.run(one, given, trace), feeds)
+        return self._run_stages(stages, lambda one, given: self.run(one, given, trace), feeds)
+
+    def close(self) -> None:
+        """Gives up what waits for queues and accumulators."""
+        self._calls.close()
+
+    def _run_stages(self, stages: Stages, run: Run, feeds: Sequence[Any]) -> Sequence[Any]:
+        """Runs the stages, one after the other.
+
+        Args:
+            stages: see there.
+            run: runs a request.
+            feeds: what the request is fed.
+
+        Returns:
+            The outputs.
+
+        Raises:
+            MXNetError: a function failed, or a node.
+        """
+        before = run(stages.first, feeds)
+        given = [[before[one].asnumpy() for one in numbers] for numbers in stages.read]
+        made = self._calls.run(stages.calls, given)
+        carried = [before[number] for number in stages.carried]
+        return run(stages.rest, [*feeds, *carried, *made])
 
     def _stages_of(self, step: RunStep) -> Stages | None:
         if step not in self._stages:
@@ -149,36 +174,3 @@ def _ancestors(nodes: Sequence[Node]) -> set[Node]:
         stack += [one for one in before if one not in found]
         found.update(before)
     return found
-
-
-def _run_stages(stages: Stages, run: Run, feeds: Sequence[Any]) -> Sequence[Any]:
-    """Runs the stages, one after the other.
-
-    Args:
-        stages: see there.
-        run: runs a request.
-        feeds: what the request is fed.
-
-    Returns:
-        The outputs.
-
-    Raises:
-        MXNetError: a function failed, or a node.
-    """
-    before = run(stages.first, feeds)
-    made: list[np.ndarray[Any, Any]] = []
-    for node, numbers in zip(stages.calls, stages.read, strict=True):
-        made += _called(node, [before[number].asnumpy() for number in numbers])
-    carried = [before[number] for number in stages.carried]
-    return run(stages.rest, [*feeds, *carried, *made])
-
-
-def _called(node: Node, arrays: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
-    call = node.call
-    assert isinstance(call, HostCall)
-    try:
-        return call.compute(arrays)
-    except MXNetError as error:
-        raise type(error)(f"{node.title} failed: {error}") from error.__cause__
-    except Exception as error:  # a user's function may raise anything
-        raise MXNetError(f"{node.title} failed: {error}") from error

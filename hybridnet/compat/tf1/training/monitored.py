@@ -11,6 +11,7 @@ from ..errors import AbortedError, DeadlineExceededError, OutOfRangeError, Unava
 from ..graph.control import group
 from ..graph.graph import GraphKeys, get_default_graph
 from ..queues.coordinator import Coordinator
+from ..queues.runner import start_queue_runners
 from ..session.session import Session
 from ..variables.lists import (
     global_variables,
@@ -34,8 +35,12 @@ __all__ = [
 _log: Final = logging.getLogger("hybridnet.cluster")
 #: What a monitored session goes on after: a task died, or was started anew.
 _LOST: Final = (AbortedError, UnavailableError)
+#: What is no error, but the end of the data.
+_ENDS: Final = (OutOfRangeError, StopIteration)
 #: Seconds after which it does not try any more.
 _GIVE_UP: Final = 7200.0
+#: How often in a row it is made anew without a run that ends.
+_TRIES: Final = 10
 #: Seconds between two looks whether the chief has initialized the variables.
 _LOOK: Final = 0.2
 
@@ -208,10 +213,12 @@ class _Monitored:
     #: Seconds for which a session is made anew after a task was lost; 0: it is not.
     _patience = 0.0
 
-    def __init__(self, creator: Any, hooks: Sequence[SessionRunHook] | None) -> None:
+    def __init__(self, creator: Any, hooks: Sequence[SessionRunHook] | None, grace: float) -> None:
         self._hooks = list(hooks or ())
+        self._grace = grace
         self._graph = get_default_graph()
-        self._coordinator = Coordinator(clean_stop_exception_types=(OutOfRangeError, StopIteration))
+        self._coordinator = Coordinator()
+        self._tries = 0
         for one in self._hooks:
             one.begin()
         self._creator = creator or ChiefSessionCreator()
@@ -225,15 +232,16 @@ class _Monitored:
         while True:
             try:
                 session = self._session = self._creator.create_session()
+                coordinator = self._coordinator = Coordinator(_ENDS)
+                start_queue_runners(session, coordinator)
                 for one in self._hooks:
-                    one.after_create_session(session, self._coordinator)
+                    one.after_create_session(session, coordinator)
                 return
             except _LOST as error:
                 if time.monotonic() > end:
                     raise
                 _log.warning("the session could not be made, and is tried again: %s", error)
-                if self._session is not None:
-                    self._session.close()
+                self._close_session()
                 time.sleep(_LOOK)
 
     @property
@@ -251,17 +259,40 @@ class _Monitored:
 
         Raises:
             RuntimeError: it is closed, or a hook feeds what is fed already.
+            tf.errors.UnavailableError, tf.errors.AbortedError: a task was lost again each time.
         """
         while True:
             self._check_open()
             try:
-                return self._run(fetches, feed_dict, options, run_metadata)
-            except _LOST as error:
-                if not self._patience:
-                    raise
-                _log.warning("the session is made anew: %s", error)
-                self._session.close()
-                self._create()
+                found = self._run(fetches, feed_dict, options, run_metadata)
+            except Exception as error:
+                self._renew(self._cause(error))
+            else:
+                self._tries = 0
+                return found
+
+    def _cause(self, error: BaseException) -> BaseException:
+        """Returns why a run failed: a thread beside it may have failed first."""
+        try:
+            self._coordinator.raise_requested_exception()
+        except Exception as first:
+            return first
+        return error
+
+    def _renew(self, error: BaseException) -> None:
+        """Makes the session anew after an error, if it is of that kind; raises it otherwise."""
+        if not self._patience or not isinstance(error, _LOST):
+            raise error
+        self._tries += 1
+        if self._tries > _TRIES:
+            raise type(error)(
+                None,
+                None,
+                f"the session was made anew {_TRIES} times, and no run has ended since: {error}",
+            ) from error
+        _log.warning("the session is made anew: %s", error)
+        self._close_session()
+        self._create()
 
     def _run(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict, options), self._session)
@@ -295,7 +326,13 @@ class _Monitored:
 
     def should_stop(self) -> bool:
         """Whether the loop is to end: a hook has asked for it, or it is closed."""
-        return self._stops or self._session is None or self._coordinator.should_stop()
+        if self._stops or self._session is None:
+            return True
+        try:
+            self._coordinator.raise_requested_exception()
+        except _LOST as error:
+            self._renew(error)
+        return self._coordinator.should_stop()
 
     def close(self) -> None:
         """Ends the loop: hooks are told, and the session is closed."""
@@ -308,6 +345,11 @@ class _Monitored:
         session, self._session = self._session, None
         self._coordinator.request_stop()
         if session is not None:
+            session.stop_waiting()
+            try:
+                self._coordinator.join((), self._grace, ignore_live_threads=True)
+            except Exception as error:
+                _log.info("a thread of the session that is closed had failed: %s", error)
             session.close()
 
     def _check_open(self) -> None:
@@ -318,7 +360,7 @@ class _Monitored:
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        ended = isinstance(error, (OutOfRangeError, StopIteration))
+        ended = isinstance(error, _ENDS)
         try:
             if error is None or ended:
                 self.close()
@@ -360,7 +402,7 @@ class MonitoredSession(_Monitored):
     Args:
         session_creator: what makes the session.
         hooks: what happens around runs.
-        stop_grace_period_secs: without meaning here.
+        stop_grace_period_secs: how many seconds its threads have to end.
     """
 
     _patience = _GIVE_UP
@@ -371,7 +413,7 @@ class MonitoredSession(_Monitored):
         hooks: Sequence[SessionRunHook] | None = None,
         stop_grace_period_secs: float = 120,
     ) -> None:
-        super().__init__(session_creator, hooks)
+        super().__init__(session_creator, hooks, stop_grace_period_secs)
 
 
 @final
@@ -381,10 +423,11 @@ class SingularMonitoredSession(_Monitored):
     Args:
         hooks: what happens around runs.
         scaffold: with what it is made.
-        master: without meaning here.
+        master: the target of the session: '' for this process, or that of a `Server`. Where a task
+            is lost, a run fails, and the session is not made anew.
         config: of the session.
         checkpoint_dir: the folder of the checkpoints.
-        stop_grace_period_secs: without meaning here.
+        stop_grace_period_secs: how many seconds its threads have to end.
         checkpoint_filename_with_path: or the checkpoint to restore.
     """
 
@@ -400,7 +443,7 @@ class SingularMonitoredSession(_Monitored):
     ) -> None:
         path = checkpoint_filename_with_path
         creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir, path)
-        super().__init__(creator, hooks)
+        super().__init__(creator, hooks, stop_grace_period_secs)
 
     def raw_session(self) -> Any:
         """Returns the session, which runs without hooks."""
@@ -438,7 +481,7 @@ def MonitoredTrainingSession(
         save_summaries_steps: without meaning here.
         save_summaries_secs: without meaning here.
         config: of the session.
-        stop_grace_period_secs: without meaning here.
+        stop_grace_period_secs: how many seconds its threads have to end.
         log_step_count_steps: how often steps a second are logged; None for never.
         max_wait_secs: how long to wait for the chief.
         save_checkpoint_steps: or how many steps.

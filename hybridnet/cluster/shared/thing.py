@@ -1,0 +1,130 @@
+"""`SharedThing`: it is asked something and answers later; nobody blocks a thread in it."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from hybridnet.base.errors import MXNetError
+
+from ..errors import GivenUpError, WrongError
+
+__all__ = ["Array", "Asked", "SharedThing"]
+
+Array = np.ndarray[Any, Any]
+
+
+@final
+@dataclass(eq=False, slots=True)
+class Asked:
+    """A question.
+
+    Attributes:
+        method: what is to be done.
+        words: how.
+        arrays: with what.
+        answer: what comes of it.
+        progress: how far it is.
+    """
+
+    method: str
+    words: Mapping[str, Any]
+    arrays: Sequence[Array] = ()
+    answer: Future[Sequence[Array]] = field(default_factory=Future)
+    progress: Any = None
+
+    def number(self, name: str) -> int:
+        """Returns a number of the words.
+
+        Raises:
+            WrongError: it is none.
+        """
+        found = self.words.get(name)
+        if type(found) is not int:
+            raise WrongError(f"{self.method}: {name} must be a number, got {str(found)[:40]}")
+        return found
+
+
+class SharedThing(ABC):
+    """Something that is asked, in turn; see `SharedStore` for what kinds there are.
+
+    Args:
+        name: by which it is known.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._waiting: list[Asked] = []
+        self._moves = 0
+        self._lock = threading.RLock()
+
+    def ask(self, asked: Asked) -> None:
+        """Asks something; ``asked.answer`` is set when it can be answered."""
+        with self._lock:
+            try:
+                self._admit(asked)
+                self._waiting.append(asked)
+                ended = self._answered()
+            except MXNetError as error:
+                ended = [(asked, error)]
+        _tell(ended)
+
+    def give_up(self, asked: Asked) -> None:
+        """Takes a question back that has not been answered."""
+        with self._lock:
+            if asked not in self._waiting:
+                return
+            self._waiting.remove(asked)
+            self._undo(asked)
+            ended = self._answered()
+        _tell([(asked, GivenUpError(f"{self.name}: {asked.method} was given up")), *ended])
+
+    def _answered(self) -> list[tuple[Asked, Sequence[Array] | MXNetError]]:
+        """Answers what can be; of each lane in the order in which it was asked."""
+        ended: list[tuple[Asked, Sequence[Array] | MXNetError]] = []
+        before = -1
+        while before != self._moves:
+            before = self._moves
+            stuck: set[str] = set()
+            for one in list(self._waiting):
+                if one.method in stuck:
+                    continue
+                try:
+                    found: Sequence[Array] | MXNetError | None = self._try(one)
+                except MXNetError as error:
+                    found = error
+                if found is None:
+                    stuck.add(one.method)
+                else:
+                    self._waiting.remove(one)
+                    self._moves += 1
+                    ended.append((one, found))
+        return ended
+
+    def _admit(self, asked: Asked) -> None:  # noqa: B027  # most may be asked anything
+        """Raises an error for what need not wait for its turn."""
+
+    @abstractmethod
+    def _try(self, asked: Asked) -> Sequence[Array] | None:
+        """Returns the answer; None: not yet. What changes the state counts in ``_moves``.
+
+        Raises:
+            MXNetError: it cannot be answered.
+        """
+
+    def _undo(self, asked: Asked) -> None:  # noqa: B027  # most have nothing to take back
+        """Takes back what was done for a question that is given up."""
+
+
+def _tell(ended: Sequence[tuple[Asked, Sequence[Array] | MXNetError]]) -> None:
+    for asked, found in ended:
+        if isinstance(found, MXNetError):
+            asked.answer.set_exception(found)
+        else:
+            asked.answer.set_result(found)

@@ -1,0 +1,154 @@
+"""The Python of a run: functions of arrays, and what queues and accumulators are asked."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from typing import Any, NamedTuple, NoReturn, final
+
+import numpy as np
+
+from hybridnet.base.errors import MXNetError
+from hybridnet.cluster import ClusterRunner, LateError
+from hybridnet.cluster.shared import SharedStore, SharedUse
+from hybridnet.graph.node import Node
+
+from ..graph.host_call import HostCall
+
+__all__ = ["Calls"]
+
+Arrays = Sequence[np.ndarray[Any, Any]]
+
+
+class _Pending(NamedTuple):
+    """A question without an answer yet.
+
+    Attributes:
+        node: that asks it.
+        answer: what comes of it.
+        give_up: takes it back.
+    """
+
+    node: Node
+    answer: Future[Sequence[Any]]
+    give_up: Callable[[], None]
+
+
+@final
+class Calls:
+    """Runs nodes of Python.
+
+    Args:
+        asked: who knows the queues and accumulators: a cluster, or this process.
+    """
+
+    def __init__(self, asked: ClusterRunner | SharedStore) -> None:
+        self._asked = asked
+        self._pending: set[_Pending] = set()
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def run(self, nodes: Sequence[Node], given: Sequence[Arrays]) -> list[np.ndarray[Any, Any]]:
+        """Runs nodes none of which needs another; what they ask is asked before functions run.
+
+        Args:
+            nodes: of `HostCall`s.
+            given: the values of the inputs of each.
+
+        Returns:
+            What they return, one after the other.
+
+        Raises:
+            MXNetError: one failed; the others are not waited for.
+        """
+        pending: list[_Pending] = []
+        try:
+            for node, arrays in zip(nodes, given, strict=True):
+                if _call(node).use is not None:
+                    pending.append(self._ask(node, arrays))
+            made: dict[Node, list[Any]] = {}
+            for node, arrays in zip(nodes, given, strict=True):
+                if _call(node).use is None:
+                    made[node] = _called(node, arrays)
+            self._wait(pending)
+            for one in pending:
+                made[one.node] = _call(one.node).checked(_result(one))
+        finally:
+            for one in pending:
+                if not one.answer.done():
+                    one.give_up()
+            with self._lock:
+                self._pending.difference_update(pending)
+        return [one for node in nodes for one in made[node]]
+
+    def close(self) -> None:
+        """Gives up all that waits, and would wait from now on."""
+        with self._lock:
+            self._closed = True
+            left = list(self._pending)
+        for one in left:
+            one.give_up()
+
+    def _ask(self, node: Node, arrays: Arrays) -> _Pending:
+        use = _call(node).use
+        assert isinstance(use, SharedUse)
+        try:
+            asked = use.asked(arrays)
+            if isinstance(self._asked, ClusterRunner):
+                give_up = self._asked.shared.ask(use, asked)
+            else:
+                give_up = self._asked.ask(use.name, use.about, asked)
+        except MXNetError as error:
+            _raise(node, error)
+        made = _Pending(node, asked.answer, give_up)
+        with self._lock:
+            self._pending.add(made)
+            closed = self._closed
+        if closed:
+            give_up()
+        return made
+
+    def _wait(self, pending: Sequence[_Pending]) -> None:
+        """Waits for answers, or for the first that is an error."""
+        seconds = self._asked.timeout if isinstance(self._asked, ClusterRunner) else None
+        end = None if seconds is None else time.monotonic() + seconds
+        left = {one.answer for one in pending}
+        while left:
+            time_left = 3600.0 if end is None else max(0.0, end - time.monotonic())
+            done, left = wait(left, time_left, FIRST_EXCEPTION)
+            if any(one.exception() is not None for one in done):
+                break
+            if left and end is not None and time.monotonic() >= end:
+                late = next(one.node for one in pending if one.answer in left)
+                _raise(late, LateError(f"there was no answer in {seconds:g} s"))
+        for one in pending:
+            if one.answer.done():
+                _result(one)
+
+
+def _call(node: Node) -> HostCall:
+    assert isinstance(node.call, HostCall)
+    return node.call
+
+
+def _result(one: _Pending) -> Sequence[Any]:
+    error = one.answer.exception()
+    if isinstance(error, MXNetError):
+        _raise(one.node, error)
+    return one.answer.result()
+
+
+def _called(node: Node, arrays: Arrays) -> list[np.ndarray[Any, Any]]:
+    try:
+        return _call(node).compute(arrays)
+    except MXNetError as error:
+        _raise(node, error)
+    except Exception as error:  # a user's function may raise anything
+        raise MXNetError(f"{node.title} failed: {error}") from error
+
+
+def _raise(node: Node, error: MXNetError) -> NoReturn:
+    """Raises an error with the node that it is of."""
+    raise type(error)(f"{node.title} failed: {error}") from error.__cause__
