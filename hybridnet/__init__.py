@@ -179,9 +179,17 @@ if TYPE_CHECKING:
     from .tracing import py_func as py_func
     from .tuning import tune as tune
 
-    init, nd, rnd, sym, viz = initializer, ndarray, random, symbol, visualization
-    mod, mon = module, monitor
-    np, npx = numpy, numpy_extension
+    # (One by one: what is unpacked from a tuple, pyright does not follow.)
+    img = image
+    init = initializer
+    mod = module
+    mon = monitor
+    nd = ndarray
+    np = numpy
+    npx = numpy_extension
+    rnd = random
+    sym = symbol
+    viz = visualization
 
 __all__ = [
     "Context",

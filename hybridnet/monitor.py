@@ -18,7 +18,7 @@ Statistic = Callable[[NDArray], Any]
 
 
 def _root_mean_square(x: NDArray) -> NDArray:
-    return nd.norm(x) / math.sqrt(x.size)  # type: ignore[no-any-return]
+    return nd.norm(x) / math.sqrt(x.size)
 
 
 class Monitor:

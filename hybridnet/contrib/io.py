@@ -67,4 +67,4 @@ class DataLoaderIter(DataIter):
         if not self.getpad():
             return whole
         rest = nd.empty((self.getpad(), *array.shape[1:]), whole.context, self.dtype)
-        return nd.concat(whole, rest, dim=0)  # type: ignore[no-any-return]
+        return nd.concat(whole, rest, dim=0)

@@ -51,7 +51,7 @@ class HybridBlock(Block):
         # Whether a trace turned out to need values that only a run has.
         self._needs_values = False
         self._buckets: tuple[Buckets, ...] = ()
-        self._traced: Function | Bucketed | None = None
+        self._traced: Function[..., Any] | Bucketed | None = None
         # The last change that traces were checked against, what there was then, and whether all
         # parameters had values.
         self._checked = -1
@@ -152,7 +152,7 @@ class HybridBlock(Block):
                 return self._traced.plain(*args)
         return run_converted(self.forward, args)
 
-    def _new_traced(self) -> Function | Bucketed:
+    def _new_traced(self) -> Function[..., Any] | Bucketed:
         made = Function(self.forward, self.name)
         if not self._buckets:
             return made

@@ -27,7 +27,7 @@ def rows_of(array: NDArray, axis: int, rows: slice) -> NDArray:
     if axis == 0:
         part: NDArray = array[rows.start : rows.stop]
         return part
-    return nd.slice_axis(array, axis=axis, begin=rows.start, end=rows.stop)  # type: ignore[no-any-return]
+    return nd.slice_axis(array, axis=axis, begin=rows.start, end=rows.stop)
 
 
 def load(batches: Any, kind: str, parts: Parts, axes: Sequence[int]) -> None:

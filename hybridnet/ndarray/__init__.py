@@ -6,11 +6,12 @@ where the operator ``relu`` is, and its documentation is the operator's.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from hybridnet.base.modules import load as _load
 from hybridnet.base.unsupported import missing
 from hybridnet.ops.core.functions import Functions as _Functions
+from hybridnet.ops.core.handle import Method as _Method
 from hybridnet.ops.core.registry import public_operators as _public_operators
 
 from . import _internal as _internal
@@ -62,10 +63,36 @@ def __dir__() -> list[str]:
     return _functions.names()
 
 
-def __getattr__(name: str) -> Any:
+#: The operators that may have several outputs; of the others type checkers know what they return.
+BatchNorm: _Method
+BatchNorm_v1: _Method
+GroupNorm: _Method
+LayerNorm: _Method
+RNN: _Method
+SliceChannel: _Method
+amp_multicast: _Method
+linalg_gelqf: _Method
+linalg_slogdet: _Method
+linalg_syevd: _Method
+moments: _Method
+multi_mp_sgd_mom_update: _Method
+multi_mp_sgd_update: _Method
+multi_sgd_mom_update: _Method
+multi_sgd_update: _Method
+preloaded_multi_mp_sgd_mom_update: _Method
+preloaded_multi_mp_sgd_update: _Method
+preloaded_multi_sgd_mom_update: _Method
+preloaded_multi_sgd_update: _Method
+reset_arrays: _Method
+sample_multinomial: _Method
+split: _Method
+topk: _Method
+
+
+def __getattr__(name: str) -> Callable[..., NDArray]:
     made = _functions.find(name)
     if made is not None:
         return made
     if name in ("np", "npx", "CachedOp"):  # loaded when first used
-        return _load(name)
+        return _load(name)  # type: ignore[no-any-return]
     raise missing("nd", name, __all__)

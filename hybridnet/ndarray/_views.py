@@ -24,7 +24,7 @@ class ViewMethods(AbstractArray):
     __slots__ = ()
 
     @abstractmethod
-    def view(self, offset: int, shape: tuple[int, ...]) -> Any:
+    def view(self, offset: int, shape: tuple[int, ...]) -> Self:
         """Returns a view of ``prod(shape)`` elements of this array from `offset` on."""
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Self:
@@ -41,7 +41,7 @@ class ViewMethods(AbstractArray):
         viewed: Self = indexing.reshape(self, shape, kwargs)
         return viewed
 
-    def flatten(self, inplace: bool = False, **kwargs: Any) -> Any:
+    def flatten(self, inplace: bool = False, **kwargs: Any) -> Self:
         """Returns the array with all axes but the first joined: (n, ...) becomes (n, m).
 
         Args:
@@ -49,13 +49,14 @@ class ViewMethods(AbstractArray):
             kwargs: those of ``nd.flatten``, such as `out`.
         """
         if not inplace:
-            return super().flatten(**kwargs)
+            copied: Self = super().flatten(**kwargs)
+            return copied
         _refuse("flatten", kwargs)
         return self.view(0, (self.shape[0], self.size // max(self.shape[0], 1)))
 
     def squeeze(
         self, axis: int | Sequence[int] | None = None, inplace: bool = False, **kwargs: Any
-    ) -> Any:
+    ) -> Self:
         """Returns the array without axes of size 1.
 
         Args:
@@ -67,7 +68,8 @@ class ViewMethods(AbstractArray):
             ShapeError: an axis that was asked for has another size.
         """
         if not inplace:
-            return super().squeeze(axis=axis, **kwargs)
+            copied: Self = super().squeeze(axis=axis, **kwargs)
+            return copied
         _refuse("squeeze", kwargs)
         if axis is None:
             kept = [size for size in self.shape if size != 1]
@@ -82,7 +84,7 @@ class ViewMethods(AbstractArray):
             kept = [size for number, size in enumerate(self.shape) if number not in dropped]
         return self.view(0, tuple(kept) or (1,))
 
-    def expand_dims(self, axis: int, inplace: bool = False, **kwargs: Any) -> Any:
+    def expand_dims(self, axis: int, inplace: bool = False, **kwargs: Any) -> Self:
         """Returns the array with an axis of size 1 more.
 
         Args:
@@ -91,7 +93,8 @@ class ViewMethods(AbstractArray):
             kwargs: those of ``nd.expand_dims``, such as `out`.
         """
         if not inplace:
-            return super().expand_dims(axis, **kwargs)
+            copied: Self = super().expand_dims(axis, **kwargs)
+            return copied
         _refuse("expand_dims", kwargs)
         at = _axis("expand_dims", axis, self.ndim + 1)
         return self.view(0, (*self.shape[:at], 1, *self.shape[at:]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 from hybridnet import tape
 from hybridnet.base import modules
@@ -374,7 +374,7 @@ class NDArray(ViewMethods):
         self.write(source.read())
         self._edge = source._edge
 
-    def view(self, offset: int, shape: tuple[int, ...]) -> NDArray:
+    def view(self, offset: int, shape: tuple[int, ...]) -> Self:
         """Returns a view of ``prod(shape)`` elements of this array from `offset` on."""
         made = _new(type(self))
         storage = made._storage = self._storage
@@ -440,14 +440,15 @@ class NDArray(ViewMethods):
     @property
     def T(self) -> NDArray:
         """The transpose: a copy with the axes in reverse order."""
-        return self.transpose()  # type: ignore[no-any-return]
+        return self.transpose()
 
     # -- indexing ----------------------------------------------------------------------------
 
     _basic_indexing_slice_is_contiguous = staticmethod(indexing.is_run)
 
-    def __getitem__(self, key: Any) -> Any:
-        return indexing.get(self, key)
+    def __getitem__(self, key: Any) -> Self:
+        part: Self = indexing.get(self, key)
+        return part
 
     def __iter__(self) -> Iterator[NDArray]:
         for index in range(len(self)):
@@ -474,7 +475,7 @@ class NDArray(ViewMethods):
         if tape.state.recording and self.carries_gradient:
             raise MXNetError(_IN_PLACE.format(what=what))
 
-    def _update(self, operation: Callable[[Any, Any], Any], other: Any, what: str) -> NDArray:
+    def _update(self, operation: Callable[[Any, Any], Any], other: Any, what: str) -> Self:
         self.refuse_recorded(what)
         if recorder.several:
             recorder.launch_others((self, other))
@@ -494,22 +495,22 @@ class NDArray(ViewMethods):
             self.assign(result)
         return self
 
-    def __iadd__(self, other: Any) -> NDArray:
+    def __iadd__(self, other: Any) -> Self:
         return self._update(NDArray.__add__, other, "+=")
 
-    def __isub__(self, other: Any) -> NDArray:
+    def __isub__(self, other: Any) -> Self:
         return self._update(NDArray.__sub__, other, "-=")
 
-    def __imul__(self, other: Any) -> NDArray:
+    def __imul__(self, other: Any) -> Self:
         return self._update(NDArray.__mul__, other, "*=")
 
-    def __itruediv__(self, other: Any) -> NDArray:
+    def __itruediv__(self, other: Any) -> Self:
         return self._update(NDArray.__truediv__, other, "/=")
 
-    def __imod__(self, other: Any) -> NDArray:
+    def __imod__(self, other: Any) -> Self:
         return self._update(NDArray.__mod__, other, "%=")
 
-    def __ipow__(self, other: Any) -> NDArray:
+    def __ipow__(self, other: Any) -> Self:
         return self._update(NDArray.__pow__, other, "**=")
 
     # -- copies and conversions --------------------------------------------------------------
@@ -557,7 +558,7 @@ class NDArray(ViewMethods):
                 made._edge = Edge(node, 0)
         return made
 
-    def as_in_ctx(self, ctx: Context) -> Any:
+    def as_in_ctx(self, ctx: Context) -> NDArray:
         """Returns this array if it is on the context, else a copy there."""
         return self.as_in_context(ctx)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from hybridnet.base.context import Context
@@ -15,6 +15,8 @@ from hybridnet.ops.random.draws import drawing_function as _function
 
 from .functions import array_function
 from .ndarray import NDArray
+
+_Drawing = Callable[..., NDArray]
 
 # The forms of a distribution that take an array's shape and dtype: ``normal_like``.
 _functions = Functions(
@@ -75,13 +77,15 @@ _ARGUMENTS: Final = """Args:
     out: an array to fill instead.
 """
 
-uniform = _function("uniform", _draw, _ARGUMENTS)
-normal = _function("normal", _draw, _ARGUMENTS)
-exponential = _function("exponential", _draw, _ARGUMENTS)
-gamma = _function("gamma", _draw, _ARGUMENTS)
-poisson = _function("poisson", _draw, _ARGUMENTS)
-negative_binomial = _function("negative_binomial", _draw, _ARGUMENTS)
-generalized_negative_binomial = _function("generalized_negative_binomial", _draw, _ARGUMENTS)
+uniform: _Drawing = _function("uniform", _draw, _ARGUMENTS)
+normal: _Drawing = _function("normal", _draw, _ARGUMENTS)
+exponential: _Drawing = _function("exponential", _draw, _ARGUMENTS)
+gamma: _Drawing = _function("gamma", _draw, _ARGUMENTS)
+poisson: _Drawing = _function("poisson", _draw, _ARGUMENTS)
+negative_binomial: _Drawing = _function("negative_binomial", _draw, _ARGUMENTS)
+generalized_negative_binomial: _Drawing = _function(
+    "generalized_negative_binomial", _draw, _ARGUMENTS
+)
 
 
 def multinomial(
@@ -108,7 +112,7 @@ def multinomial(
     return NDArray.apply_operator(registry.get("_sample_multinomial"), (data,), attrs, out=out)
 
 
-def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None) -> Any:
+def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None) -> NDArray:
     """Draws an array of the given dimensions from the normal distribution."""
     return normal(loc, scale, shape or None, dtype, ctx)
 
@@ -120,7 +124,7 @@ def randint(
     dtype: Any = "int32",
     ctx: Context | None = None,
     out: NDArray | None = None,
-) -> Any:
+) -> NDArray:
     """Draws whole numbers from [low, high), each as likely."""
     if out is not None:
         shape, ctx, dtype = out.shape, out.context, out.dtype
@@ -130,12 +134,15 @@ def randint(
         "shape": (1,) if shape is None else shape,
         "dtype": as_dtype(dtype or "int32").name,
     }
-    return NDArray.apply_operator(registry.get("_random_randint"), (), attrs, out=out, ctx=ctx)
+    op = registry.get("_random_randint")
+    drawn: NDArray = NDArray.apply_operator(op, (), attrs, out=out, ctx=ctx)
+    return drawn
 
 
-def shuffle(data: NDArray, out: NDArray | None = None) -> Any:
+def shuffle(data: NDArray, out: NDArray | None = None) -> NDArray:
     """Returns the array with its rows (first axis) in random order."""
-    return NDArray.apply_operator(registry.get("_shuffle"), (data,), {}, out=out)
+    shuffled: NDArray = NDArray.apply_operator(registry.get("_shuffle"), (data,), {}, out=out)
+    return shuffled
 
 
 def __dir__() -> list[str]:

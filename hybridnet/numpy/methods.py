@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as onp
 
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
 from hybridnet.ops.core import registry
-from hybridnet.ops.core.handle import Arithmetic, Operand, binary, with_names
+from hybridnet.ops.core.handle import Arithmetic, ArithmeticMethod, Operand, binary, with_names
 
 __all__ = ["NumpyMethods"]
 
 
-def _arithmetic(name: str, scalar: str, swap: bool = False) -> Callable[[Any, Any], Any]:
+def _arithmetic(name: str, scalar: str, swap: bool = False) -> ArithmeticMethod:
     """Returns a method for one of Python's operators; see `Arithmetic`."""
     how = Arithmetic(name, scalar, swap)
 
     def arithmetic(self: Any, other: Any) -> Any:
         return binary(self, self._other(other), how)
 
-    return arithmetic
+    return cast("ArithmeticMethod", arithmetic)
 
 
 @with_names
@@ -50,8 +49,8 @@ class NumpyMethods(Operand):
     __and__ = __rand__ = _arithmetic("_npi_bitwise_and", "_npi_bitwise_and_scalar")
     __or__ = __ror__ = _arithmetic("_npi_bitwise_or", "_npi_bitwise_or_scalar")
     __xor__ = __rxor__ = _arithmetic("_npi_bitwise_xor", "_npi_bitwise_xor_scalar")
-    __eq__ = _arithmetic("_npi_equal", "_npi_equal_scalar")
-    __ne__ = _arithmetic("_npi_not_equal", "_npi_not_equal_scalar")
+    __eq__: ArithmeticMethod = _arithmetic("_npi_equal", "_npi_equal_scalar")
+    __ne__: ArithmeticMethod = _arithmetic("_npi_not_equal", "_npi_not_equal_scalar")
     __gt__ = _arithmetic("_npi_greater", "_npi_greater_scalar")
     __ge__ = _arithmetic("_npi_greater_equal", "_npi_greater_equal_scalar")
     __lt__ = _arithmetic("_npi_less", "_npi_less_scalar")
@@ -66,11 +65,13 @@ class NumpyMethods(Operand):
         other = self._other(other)
         return _apply(other, "_npi_matmul", self) if isinstance(other, Operand) else NotImplemented
 
-    def __invert__(self) -> Any:
-        return _apply(self, "_npi_bitwise_not")
+    def __invert__(self) -> Self:
+        inverted: Self = _apply(self, "_npi_bitwise_not")
+        return inverted
 
-    def __neg__(self) -> Any:
-        return _apply(self, "_npi_negative")
+    def __neg__(self) -> Self:
+        negative: Self = _apply(self, "_npi_negative")
+        return negative
 
     def __round__(self, n: int = 0) -> Any:
         return self.round(n)

@@ -6,7 +6,7 @@ What differs from `NDArray`: results may have no dimensions or no elements, comp
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as onp
 
@@ -94,14 +94,15 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
 
     # -- indexing ----------------------------------------------------------------------------
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Self:
         plain, selects = _without_booleans(key)
         if not selects:
-            return _empty_part(self, key)
+            part: Self = _empty_part(self, key)
+            return part
         key = plain
         part = indexing.get(self, _plain_key(key))
         if part.shape == (1,) and _is_element(key, self.ndim):
-            return part.view(0, ())
+            part = part.view(0, ())
         return part
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -109,22 +110,22 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
         if selects:
             super().__setitem__(_plain_key(key), value)
 
-    def __iadd__(self, other: Any) -> NDArray:
+    def __iadd__(self, other: Any) -> Self:
         return self._update(ndarray.__add__, other, "+=")
 
-    def __isub__(self, other: Any) -> NDArray:
+    def __isub__(self, other: Any) -> Self:
         return self._update(ndarray.__sub__, other, "-=")
 
-    def __imul__(self, other: Any) -> NDArray:
+    def __imul__(self, other: Any) -> Self:
         return self._update(ndarray.__mul__, other, "*=")
 
-    def __itruediv__(self, other: Any) -> NDArray:
+    def __itruediv__(self, other: Any) -> Self:
         return self._update(ndarray.__truediv__, other, "/=")
 
-    def __imod__(self, other: Any) -> NDArray:
+    def __imod__(self, other: Any) -> Self:
         return self._update(ndarray.__mod__, other, "%=")
 
-    def __ipow__(self, other: Any) -> NDArray:
+    def __ipow__(self, other: Any) -> Self:
         return self._update(ndarray.__pow__, other, "**=")
 
     # -- conversions -------------------------------------------------------------------------
@@ -154,7 +155,9 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
         """Returns the array broadcast to the shape of another."""
         return self.broadcast_to(other.shape)
 
-    def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+    def sort(  # type: ignore[override]  # NumPy's returns nothing
+        self, axis: int = -1, kind: Any = None, order: Any = None
+    ) -> None:
         """Sorts this array in place along an axis."""
         if order is not None:
             raise ParameterError("sort: order must be None: there are no arrays of fields")
@@ -207,7 +210,7 @@ def _without_booleans(key: Any) -> tuple[Any, bool]:
     return tuple(kept), all(truth is not False for truth in found)
 
 
-def _empty_part(x: ndarray, key: Any) -> ndarray:
+def _empty_part(x: ndarray, key: Any) -> Any:
     """Returns the part of an array that an index with False in it selects: no elements."""
     items = key if isinstance(key, tuple) else (key,)
     host = tuple(item.asnumpy() if isinstance(item, NDArray) else item for item in items)

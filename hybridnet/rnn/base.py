@@ -46,8 +46,8 @@ def normalize_sequence(
     if length not in (None, len(inputs)):
         raise ShapeError(f"unroll: needs {length} inputs, one for each step, got {len(inputs)}")
     if merge:
-        steps = [symbol.expand_dims(one, axis=axis) for one in inputs]
-        inputs = symbol.Concat(*steps, dim=axis)
+        wide = [symbol.expand_dims(one, axis=axis) for one in inputs]
+        inputs = symbol.Concat(*wide, dim=axis)
     return inputs, axis
 
 

@@ -7,7 +7,7 @@ where the operator ``relu`` is, and its documentation is the operator's.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from collections.abc import Callable
 
 from hybridnet.base.unsupported import missing
 from hybridnet.ops.core.functions import Functions as _Functions
@@ -66,11 +66,11 @@ def __dir__() -> list[str]:
     return _functions.names()
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Callable[..., Symbol]:
     made = _functions.find(name)
     if made is not None:
         return made
     if name in ("np", "npx", "numpy"):  # loaded when first used
         home = "hybridnet.numpy_extension" if name == "npx" else "hybridnet.symbol.numpy"
-        return importlib.import_module(home)
+        return importlib.import_module(home)  # type: ignore[return-value]
     raise missing("sym", name, __all__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from hybridnet.base.unsupported import missing
 from hybridnet.ops.core.functions import Functions as _Functions
@@ -30,7 +30,7 @@ def __dir__() -> list[str]:
     return _functions.names()
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Callable[..., Symbol]:
     made = _functions.find(name)
     if made is None:
         raise missing("sym.contrib", name, __all__)

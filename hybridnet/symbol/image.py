@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from hybridnet.base.unsupported import missing
 from hybridnet.ops.core.functions import Functions as _Functions
 from hybridnet.ops.core.registry import public_operators as _public_operators
 
 from .functions import symbol_function as _function
+from .symbol import Symbol
 
 _functions = _Functions(globals(), _public_operators("_image_"), _function)
 
@@ -19,7 +20,7 @@ def __dir__() -> list[str]:
     return _functions.names()
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Callable[..., Symbol]:
     made = _functions.find(name)
     if made is None:
         raise missing("sym.image", name, __all__)

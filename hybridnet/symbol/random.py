@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from hybridnet.base.dtype import as_dtype
@@ -130,7 +130,7 @@ def __dir__() -> list[str]:
     return _functions.names()
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Callable[..., Symbol]:
     made = _functions.find(name)
     if made is None:
         raise missing("sym.random", name, __all__)

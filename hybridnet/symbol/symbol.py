@@ -6,7 +6,7 @@ import copyreg
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Self
 
 import numpy as np
 
@@ -287,8 +287,9 @@ class Symbol(ArraysOnly, FluentMethods):
 
     # -- methods that arrays have too --------------------------------------------------------
 
-    def __neg__(self) -> Any:
-        return self * -1.0
+    def __neg__(self) -> Self:
+        negative: Self = self * -1.0
+        return negative
 
     def get_backend_symbol(self, backend: str) -> Symbol:
         """Returns the symbol as it is, where MXNet hands parts of it to another library.

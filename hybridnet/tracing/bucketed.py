@@ -76,7 +76,7 @@ class Bucketed:
 
     def __init__(
         self,
-        function: Function,
+        function: Function[..., Any],
         buckets: Sequence[Buckets],
         parameters: Sequence[str],
         by_name: bool = True,
@@ -95,7 +95,9 @@ class Bucketed:
         self._checked: set[Any] = set()
 
     @classmethod
-    def of_function(cls, function: Function, buckets: Buckets | Sequence[Buckets]) -> Bucketed:
+    def of_function(
+        cls, function: Function[..., Any], buckets: Buckets | Sequence[Buckets]
+    ) -> Bucketed:
         """Makes a function bucketed whose parameters have the names that `buckets` says.
 
         Raises:

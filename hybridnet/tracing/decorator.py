@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
@@ -14,6 +14,53 @@ from .buckets import Buckets
 from .traced import Function
 
 __all__ = ["function"]
+
+_Args = ParamSpec("_Args")
+_Result = TypeVar("_Result")
+
+
+class _Decorator(Protocol):
+    """What `function` is without a function: it takes one."""
+
+    def __call__(self, fn: Callable[_Args, _Result], /) -> Function[_Args, _Result]: ...
+
+
+@overload
+def function(
+    fn: Callable[_Args, _Result],
+    *,
+    input_signature: Sequence[Any] | None = None,
+    autograph: bool = True,
+    reduce_retracing: bool = False,
+    static_argnames: str | Sequence[str] = (),
+    device: str | Context | None = None,
+    name: str | None = None,
+) -> Function[_Args, _Result]: ...
+
+
+@overload
+def function(
+    fn: None = None,
+    *,
+    input_signature: Sequence[Any] | None = None,
+    autograph: bool = True,
+    reduce_retracing: bool = False,
+    static_argnames: str | Sequence[str] = (),
+    device: str | Context | None = None,
+    name: str | None = None,
+) -> _Decorator: ...
+
+
+@overload
+def function(
+    fn: Callable[..., Any] | None = None,
+    *,
+    autograph: bool = True,
+    static_argnames: str | Sequence[str] = (),
+    device: str | Context | None = None,
+    name: str | None = None,
+    buckets: Buckets | Sequence[Buckets] | None,
+) -> Any: ...
 
 
 def function(

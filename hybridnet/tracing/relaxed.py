@@ -27,7 +27,7 @@ class Relaxed:
     on that (`hybridnet.tracing.padding_check`). Otherwise each size is traced, as without it.
     """
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function[..., Any]) -> None:
         self._function = function
         self._seen: dict[Any, tuple[tuple[int, ...], ...]] = {}
         self._bucketed: dict[Any, Bucketed] = {}

@@ -10,7 +10,7 @@ import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, Generic, NamedTuple, ParamSpec, Self, TypeVar, final, overload
 
 from hybridnet import tape
 from hybridnet.base.context import Context, current_context
@@ -29,6 +29,9 @@ from .relaxed import Relaxed
 from .retracing import Watch
 
 __all__ = ["CacheInfo", "Function"]
+
+_Args = ParamSpec("_Args")
+_Result = TypeVar("_Result")
 
 # Traces kept for one function; the least recently used is dropped.
 _CAPACITY: Final = 256
@@ -55,7 +58,7 @@ class CacheInfo(NamedTuple):
 
 
 @final
-class Function:
+class Function(Generic[_Args, _Result]):
     """A function over arrays that is traced into a graph; made by `hn.function`.
 
     Args:
@@ -69,7 +72,7 @@ class Function:
 
     def __init__(
         self,
-        python_function: Callable[..., Any],
+        python_function: Callable[_Args, _Result],
         name: str | None = None,
         *,
         input_signature: Any = None,
@@ -117,18 +120,17 @@ class Function:
         self._is_admissible = True
         self._relaxed = Relaxed(self) if reduce_retracing else None
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: _Args.args, **kwargs: _Args.kwargs) -> _Result:
         """Runs the function: traces it if these arguments are of a new kind."""
         admission = self._admission
         if admission is not None and not kwargs:
             arrays = admission(args)
             if arrays is not None:
                 self._hits += 1
-                return admission.concrete.run(arrays)
+                return admission.concrete.run(arrays)  # type: ignore[no-any-return]
         given = self.read(args, kwargs)
-        if self._relaxed is not None:
-            return self._relaxed(given)
-        return self.run(given)
+        run = self.run if self._relaxed is None else self._relaxed
+        return run(given)  # type: ignore[no-any-return]
 
     def run(self, given: CallArguments) -> Any:
         """Runs the function on arguments that are read already (inside hybridnet)."""
@@ -147,6 +149,12 @@ class Function:
             self._admission = Admission.of(concrete, given, self.python_function)
             self._is_admissible = self._admission is not None
         return result
+
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+
+    @overload
+    def __get__(self, instance: Any, owner: type | None = None) -> Callable[..., _Result]: ...
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method, binds ``self`` like any function."""
@@ -292,7 +300,9 @@ def _move_back(concrete: ConcreteFunction, given: CallArguments) -> None:
             original.assign(copy)
 
 
-def _forget(function: weakref.ref[Function], trace: weakref.ref[ConcreteFunction], _: Any) -> None:
+def _forget(
+    function: weakref.ref[Function[..., Any]], trace: weakref.ref[ConcreteFunction], _: Any
+) -> None:
     """Has a function drop a trace, an object in whose key is gone."""
     owner = function()
     if owner is None:

@@ -37,12 +37,13 @@ class Functions:
     def __iter__(self) -> Iterator[str]:
         return iter(self._operators)
 
-    def find(self, name: str) -> Any:
+    def find(self, name: str) -> Callable[..., Any] | None:
         """Returns the function of a name, which the module has from now on; None: there is none."""
         op = self._operators.get(name)
         if op is None:
             return None
-        made = self._module[name] = self._make(op, name)
+        made: Callable[..., Any] = self._make(op, name)
+        self._module[name] = made
         return made
 
     def names(self) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar, final
+from typing import Any, Final, Protocol, Self, TypeVar, cast, final, overload
 
 import numpy as np
 
@@ -22,16 +22,22 @@ from .operator import Operator
 
 __all__ = [
     "Arithmetic",
+    "ArithmeticMethod",
+    "Method",
     "Operand",
+    "OperatorMethod",
     "binary",
     "fluent",
     "operator_function",
     "passed_over",
+    "several",
     "split_arguments",
     "with_names",
 ]
 
+Method = Callable[..., Any]
 _Kind = TypeVar("_Kind")
+_Operand = TypeVar("_Operand", bound="Operand")
 
 # Whole numbers beyond this are not exact as the float64 in which scalars travel.
 _EXACT: Final = 2**53
@@ -69,14 +75,38 @@ class Arithmetic:
         return call
 
 
-def _arithmetic(name: str, scalar: str, swap: bool = False) -> Callable[[Any, Any], Any]:
+class OperatorMethod(Protocol):
+    """What type checkers see in a method that applies an operator.
+
+    It returns what is of the kind that it is called on: a symbol's returns a symbol. Where an
+    operator may have several outputs, the method is made by `several`.
+    """
+
+    @overload
+    def __get__(self, operand: None, kind: Any) -> Method: ...
+
+    @overload
+    def __get__(self, operand: _Operand, kind: Any) -> Callable[..., _Operand]: ...
+
+
+class ArithmeticMethod(Protocol):
+    """What type checkers see in ``__add__`` and the like; see `OperatorMethod`."""
+
+    @overload
+    def __get__(self, operand: None, kind: Any) -> Method: ...
+
+    @overload
+    def __get__(self, operand: _Operand, kind: Any) -> Callable[[Any], _Operand]: ...
+
+
+def _arithmetic(name: str, scalar: str, swap: bool = False) -> ArithmeticMethod:
     """Returns a method for one of Python's operators; see `Arithmetic`."""
     how = Arithmetic(name, scalar, swap)
 
     def arithmetic(self: Any, other: Any) -> Any:
         return binary(self, other, how)
 
-    return arithmetic
+    return cast("ArithmeticMethod", arithmetic)
 
 
 def with_names(kind: type[_Kind]) -> type[_Kind]:
@@ -168,14 +198,19 @@ class Operand:
     __pow__ = _arithmetic("broadcast_power", "_power_scalar")
     __rpow__ = _arithmetic("broadcast_power", "_rpower_scalar", swap=True)
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> Self:
         return _unary(self, "negative")
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> Self:
         return _unary(self, "abs")
 
-    __eq__ = _arithmetic("broadcast_equal", "_equal_scalar")
-    __ne__ = _arithmetic("broadcast_not_equal", "_not_equal_scalar")
+    # (An object's return a bool; here they are elementwise, as NumPy's.)
+    __eq__: ArithmeticMethod = _arithmetic(  # type: ignore[assignment]
+        "broadcast_equal", "_equal_scalar"
+    )
+    __ne__: ArithmeticMethod = _arithmetic(  # type: ignore[assignment]
+        "broadcast_not_equal", "_not_equal_scalar"
+    )
     __gt__ = _arithmetic("broadcast_greater", "_greater_scalar")
     __ge__ = _arithmetic("broadcast_greater_equal", "_greater_equal_scalar")
     __lt__ = _arithmetic("broadcast_lesser", "_lesser_scalar")
@@ -185,8 +220,9 @@ class Operand:
     __hash__ = object.__hash__
 
 
-def _unary(operand: Operand, name: str) -> Any:
-    return type(operand).apply_operator(registry.get(name), (operand,), {})
+def _unary(operand: _Operand, name: str) -> _Operand:
+    result: _Operand = type(operand).apply_operator(registry.get(name), (operand,), {})
+    return result
 
 
 def binary(operand: Operand, other: Any, how: Arithmetic) -> Any:
@@ -269,11 +305,8 @@ def _without_untaken(op: Operator, inputs: list[Any], attrs: Mapping[str, Any]) 
     return [value for name, value in pairs if value is not None or name in taken]
 
 
-Method = Callable[..., Any]
-
-
-def fluent(name: str) -> Method:
-    """Makes the method that applies an operator to ``self``: ``exp = fluent("exp")``."""
+def several(name: str) -> Method:
+    """Makes the method that applies an operator which may have several outputs; see `fluent`."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         op = registry.get(name)
@@ -288,6 +321,11 @@ def fluent(name: str) -> Method:
     method.__qualname__ = f"Operand.{name}"
     method.__doc__ = f"Applies operator `{name}` to this; see ``nd.{name}`` for the parameters."
     return method
+
+
+def fluent(name: str) -> OperatorMethod:
+    """Makes the method that applies an operator to ``self``: ``exp = fluent("exp")``."""
+    return cast("OperatorMethod", several(name))
 
 
 class _Everything(frozenset[str]):

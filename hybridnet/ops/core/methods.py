@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from hybridnet.base.errors import ParameterError
 
 from . import registry
-from .handle import Operand, fluent
+from .handle import Operand, fluent, several
 
 __all__ = ["FluentMethods"]
 
@@ -83,7 +83,7 @@ class FluentMethods(Operand):
     softmin = fluent("softmin")
     sort = fluent("sort")
     space_to_depth = fluent("space_to_depth")
-    split = fluent("split")
+    split = several("split")
     sqrt = fluent("sqrt")
     square = fluent("square")
     sum = fluent("sum")
@@ -92,11 +92,11 @@ class FluentMethods(Operand):
     tan = fluent("tan")
     tanh = fluent("tanh")
     tile = fluent("tile")
-    topk = fluent("topk")
+    topk = several("topk")
     trunc = fluent("trunc")
     zeros_like = fluent("zeros_like")
 
-    def transpose(self, *order: Any, axes: Any = None, **kwargs: Any) -> Any:
+    def transpose(self, *order: Any, axes: Any = None, **kwargs: Any) -> Self:
         """Returns the transpose.
 
         Args:
@@ -109,10 +109,12 @@ class FluentMethods(Operand):
         elif order:
             raise ParameterError("transpose: give axes by position or by name, not both")
         op = registry.get("transpose")
-        return type(self).apply_operator(op, (self,), {"axes": tuple(axes)}, **kwargs)
+        result: Self = type(self).apply_operator(op, (self,), {"axes": tuple(axes)}, **kwargs)
+        return result
 
-    def __div__(self, other: Any) -> Any:
-        return self / other
+    def __div__(self, other: Any) -> Self:
+        result: Self = self / other
+        return result
 
     def split_v2(
         self,
