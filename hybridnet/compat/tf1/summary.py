@@ -9,5 +9,15 @@ from .summaries.values import merge as merge
 from .summaries.values import merge_all as merge_all
 from .summaries.values import scalar as scalar
 from .summaries.writer import FileWriter as FileWriter
+from .summaries.writer import FileWriterCache as FileWriterCache
 
-__all__ = ["Event", "FileWriter", "Summary", "histogram", "merge", "merge_all", "scalar"]
+__all__ = [
+    "Event",
+    "FileWriter",
+    "FileWriterCache",
+    "Summary",
+    "histogram",
+    "merge",
+    "merge_all",
+    "scalar",
+]

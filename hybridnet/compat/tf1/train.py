@@ -9,6 +9,7 @@ from .summaries.events import summary_iterator as summary_iterator
 from .training.averages import ExponentialMovingAverage as ExponentialMovingAverage
 from .training.cluster import ClusterSpec as ClusterSpec
 from .training.cluster import replica_device_setter as replica_device_setter
+from .training.ending import *  # noqa: F403
 from .training.hooks import *  # noqa: F403
 from .training.monitored import *  # noqa: F403
 from .training.optimizer import Optimizer as Optimizer
@@ -32,7 +33,10 @@ from .training.rates import natural_exp_decay as natural_exp_decay
 from .training.rates import piecewise_constant as piecewise_constant
 from .training.rates import piecewise_constant_decay as piecewise_constant_decay
 from .training.rates import polynomial_decay as polynomial_decay
+from .training.reporting import *  # noqa: F403
 from .training.run_hook import *  # noqa: F403
 from .training.saver import *  # noqa: F403
+from .training.scaffold import *  # noqa: F403
 from .training.server import Server as Server
+from .training.session_manager import SessionManager as SessionManager
 from .training.sync_replicas import SyncReplicasOptimizer as SyncReplicasOptimizer

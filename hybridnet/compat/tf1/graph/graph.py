@@ -44,6 +44,7 @@ class GraphKeys:
     MODEL_VARIABLES = "model_variables"
     MOVING_AVERAGE_VARIABLES = "moving_average_variables"
     QUEUE_RUNNERS = "queue_runners"
+    READY_FOR_LOCAL_INIT_OP = "ready_for_local_init_op"
     READY_OP = "ready_op"
     REGULARIZATION_LOSSES = "regularization_losses"
     SAVEABLE_OBJECTS = "saveable_objects"

@@ -7,12 +7,12 @@ import socket
 import threading
 import time
 from pathlib import Path
-from typing import Any, final
+from typing import Any, ClassVar, final
 
-from ..graph.graph import Graph
+from ..graph.graph import Graph, get_default_graph
 from .events import Event, Summary, graph_bytes, record
 
-__all__ = ["FileWriter"]
+__all__ = ["FileWriter", "FileWriterCache"]
 
 
 @final
@@ -118,3 +118,28 @@ class FileWriter:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+@final
+class FileWriterCache:
+    """The writers of this process, one for each folder."""
+
+    _held: ClassVar[dict[str, FileWriter]] = {}
+    _lock: ClassVar[threading.Lock] = threading.Lock()
+
+    @staticmethod
+    def get(logdir: str | os.PathLike[str]) -> FileWriter:
+        """Returns the writer of a folder, which is made if there is none."""
+        with FileWriterCache._lock:
+            folder = os.fspath(logdir)
+            if folder not in FileWriterCache._held:
+                FileWriterCache._held[folder] = FileWriter(folder, get_default_graph())
+            return FileWriterCache._held[folder]
+
+    @staticmethod
+    def clear() -> None:
+        """Closes all."""
+        with FileWriterCache._lock:
+            for one in FileWriterCache._held.values():
+                one.close()
+            FileWriterCache._held.clear()

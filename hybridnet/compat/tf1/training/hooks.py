@@ -9,7 +9,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from .rates import get_global_step
+from .rates import step_tensor
 from .run_hook import (
     SecondOrStepTimer,
     SessionRunArgs,
@@ -26,18 +26,10 @@ __all__ = [
     "LoggingTensorHook",
     "NanLossDuringTrainingError",
     "NanTensorHook",
-    "StepCounterHook",
     "StopAtStepHook",
 ]
 
 log: Final = logging.getLogger("hybridnet.tf1")
-
-
-def _step_tensor(what: str) -> Any:
-    found = get_global_step()
-    if found is None:
-        raise RuntimeError(f"Global step should be created to use {what}.")
-    return found
 
 
 @final
@@ -59,7 +51,7 @@ class StopAtStepHook(SessionRunHook):
 
     def begin(self) -> None:
         """Finds the global step."""
-        self._step = _step_tensor("StopAtStepHook")
+        self._step = step_tensor("StopAtStepHook")
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Finds the last step."""
@@ -226,7 +218,7 @@ class CheckpointSaverHook(SessionRunHook):
 
     def begin(self) -> None:
         """Makes the saver."""
-        self._step = _step_tensor("CheckpointSaverHook")
+        self._step = step_tensor("CheckpointSaverHook")
         if self._saver is None:
             self._saver = Saver()
         for one in self._listeners:
@@ -265,43 +257,6 @@ class CheckpointSaverHook(SessionRunHook):
         self._saver.save(session, self._path, global_step=step)
         answers = [one.after_save(session, step) for one in self._listeners]  # each is asked
         return any(answers)
-
-
-@final
-class StepCounterHook(SessionRunHook):
-    """Logs steps a second (``hybridnet.tf1``).
-
-    Args:
-        every_n_steps: how many steps lie between;
-        every_n_secs: or how many seconds.
-        output_dir: without meaning here.
-        summary_writer: without meaning here.
-    """
-
-    def __init__(
-        self,
-        every_n_steps: int | None = 100,
-        every_n_secs: float | None = None,
-        output_dir: Any = None,
-        summary_writer: Any = None,
-    ) -> None:
-        self._timer = SecondOrStepTimer(every_n_secs, every_n_steps)
-
-    def begin(self) -> None:
-        """Finds the global step."""
-        self._step = _step_tensor("StepCounterHook")
-
-    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Fetches the global step."""
-        return SessionRunArgs(self._step)
-
-    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Logs when it is time."""
-        step = int(run_values.results) + 1
-        if self._timer.should_trigger_for_step(step):
-            seconds, steps = self._timer.update_last_triggered_step(step)
-            if seconds and steps is not None:
-                log.info("global_step/sec: %g", steps / seconds)
 
 
 @final

@@ -7,204 +7,39 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
-from ..errors import AbortedError, DeadlineExceededError, OutOfRangeError, UnavailableError
-from ..graph.control import group
-from ..graph.graph import GraphKeys, get_default_graph
+from hybridnet.session.metadata import RunMetadata
+
+from ..errors import OutOfRangeError
+from ..graph.graph import get_default_graph
 from ..queues.coordinator import Coordinator
 from ..queues.runner import start_queue_runners
-from ..session.session import Session
-from ..variables.lists import (
-    global_variables,
-    global_variables_initializer,
-    local_variables_initializer,
-)
-from ..variables.uninitialized import report_uninitialized_variables
-from .hooks import CheckpointSaverHook, StepCounterHook
+from .hooks import CheckpointSaverHook
+from .reporting import StepCounterHook, SummarySaverHook
 from .run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
-from .saver import Saver, latest_checkpoint
+from .scaffold import ChiefSessionCreator, Scaffold, WorkerSessionCreator
+from .session_manager import LOST
 
 __all__ = [
-    "ChiefSessionCreator",
     "MonitoredSession",
     "MonitoredTrainingSession",
-    "Scaffold",
     "SingularMonitoredSession",
-    "WorkerSessionCreator",
 ]
 
 _log: Final = logging.getLogger("hybridnet.cluster")
-#: What a monitored session goes on after: a task died, or was started anew.
-_LOST: Final = (AbortedError, UnavailableError)
 #: What is no error, but the end of the data.
 _ENDS: Final = (OutOfRangeError, StopIteration)
 #: Seconds after which it does not try any more.
 _GIVE_UP: Final = 7200.0
 #: How often in a row it is made anew without a run that ends.
 _TRIES: Final = 10
-#: Seconds between two looks whether the chief has initialized the variables.
+#: Seconds between two attempts.
 _LOOK: Final = 0.2
 
 #: How often checkpoints are saved unless told otherwise, in seconds.
 _SAVE_SECS: Final = 600
+#: How often summaries are written unless told otherwise, in steps.
+_SUMMARIES: Final = 100
 _DEFAULT: Final = object()
-
-
-@final
-class Scaffold:
-    """What a monitored session is made with; what is not given is made when it is needed.
-
-    Args:
-        init_op: what initializes the variables.
-        init_feed_dict: what it is fed.
-        init_fn: called with scaffold and session after it.
-        ready_op: without meaning here.
-        ready_for_local_init_op: without meaning here.
-        local_init_op: what initializes local variables.
-        summary_op: without meaning here.
-        saver: what saves and restores.
-        copy_from_scaffold: without meaning here.
-    """
-
-    def __init__(
-        self,
-        init_op: Any = None,
-        init_feed_dict: Any = None,
-        init_fn: Callable[[Any, Any], Any] | None = None,
-        ready_op: Any = None,
-        ready_for_local_init_op: Any = None,
-        local_init_op: Any = None,
-        summary_op: Any = None,
-        saver: Saver | None = None,
-        copy_from_scaffold: Any = None,
-    ) -> None:
-        self.init_op = init_op
-        self.init_feed_dict = init_feed_dict
-        self.init_fn = init_fn
-        self.local_init_op = local_init_op
-        self.saver = saver
-
-    def finalize(self) -> Scaffold:
-        """Makes what was not given, and finalizes the graph; returns itself."""
-        graph = get_default_graph()
-        if self.init_op is None:
-            self.init_op = self.get_or_default(
-                GraphKeys.INIT_OP, lambda: group(global_variables_initializer(), name="init")
-            )
-        if self.local_init_op is None:
-            self.local_init_op = self.get_or_default(
-                GraphKeys.LOCAL_INIT_OP,
-                lambda: group(local_variables_initializer(), name="local_init"),
-            )
-        if self.saver is None and global_variables():
-            self.saver = self.get_or_default(GraphKeys.SAVERS, Saver)
-        graph.finalize()
-        return self
-
-    @staticmethod
-    def get_or_default(collection_key: str, default_constructor: Callable[[], Any]) -> Any:
-        """Returns what is first in a collection of the default graph; makes it if there is nothing.
-
-        Args:
-            collection_key: the collection.
-            default_constructor: makes what is added to it.
-        """
-        graph = get_default_graph()
-        held = graph.get_collection(collection_key)
-        if held:
-            return held[0]
-        made = default_constructor()
-        graph.add_to_collection(collection_key, made)
-        return made
-
-
-@final
-class ChiefSessionCreator:
-    """Makes sessions whose variables are initialized, or restored from the last checkpoint.
-
-    Args:
-        scaffold: with what.
-        master: their target.
-        config: of the sessions.
-        checkpoint_dir: the folder of the checkpoints.
-        checkpoint_filename_with_path: or the checkpoint to restore.
-    """
-
-    def __init__(
-        self,
-        scaffold: Scaffold | None = None,
-        master: str = "",
-        config: Any = None,
-        checkpoint_dir: Any = None,
-        checkpoint_filename_with_path: Any = None,
-    ) -> None:
-        self._scaffold = scaffold or Scaffold()
-        self._master = master
-        self._config = config
-        self._folder = checkpoint_dir
-        self._path = checkpoint_filename_with_path
-
-    def create_session(self) -> Session:
-        """Makes a session."""
-        scaffold = self._scaffold.finalize()
-        session = Session(self._master, config=self._config)
-        path = self._path
-        if path is None and self._folder is not None:
-            path = latest_checkpoint(self._folder)
-        if path is not None and scaffold.saver is not None:
-            scaffold.saver.restore(session, path)
-        else:
-            session.run(scaffold.init_op, scaffold.init_feed_dict)
-            if scaffold.init_fn is not None:
-                scaffold.init_fn(scaffold, session)
-        session.run(scaffold.local_init_op)
-        return session
-
-
-@final
-class WorkerSessionCreator:
-    """Makes sessions of workers that are not the chief, which wait until that has initialized all.
-
-    Args:
-        scaffold: with what.
-        master: their target.
-        config: of the sessions.
-        max_wait_secs: how long they wait.
-    """
-
-    def __init__(
-        self,
-        scaffold: Scaffold | None = None,
-        master: str = "",
-        config: Any = None,
-        max_wait_secs: float = 1800,
-    ) -> None:
-        self._scaffold = scaffold or Scaffold()
-        self._master = master
-        self._config = config
-        self._wait = max_wait_secs
-        self._left: Any = None
-
-    def create_session(self) -> Session:
-        """Makes a session.
-
-        Raises:
-            tf.errors.DeadlineExceededError: variables have no value after `max_wait_secs`.
-        """
-        if self._left is None:
-            self._left = report_uninitialized_variables(global_variables())
-        scaffold = self._scaffold.finalize()
-        end = time.monotonic() + self._wait
-        session = Session(self._master, config=self._config)
-        while len(left := session.run(self._left)):
-            if time.monotonic() > end:
-                names = ", ".join(name.decode() for name in left[:5])
-                session.close()
-                raise DeadlineExceededError(
-                    None, None, f"variables have no value after {self._wait:g} s: {names}"
-                )
-            time.sleep(_LOOK)
-        session.run(scaffold.local_init_op)
-        return session
 
 
 class _Monitored:
@@ -237,7 +72,7 @@ class _Monitored:
                 for one in self._hooks:
                     one.after_create_session(session, coordinator)
                 return
-            except _LOST as error:
+            except LOST as error:
                 if time.monotonic() > end:
                     raise
                 _log.warning("the session could not be made, and is tried again: %s", error)
@@ -281,7 +116,7 @@ class _Monitored:
 
     def _renew(self, error: BaseException) -> None:
         """Makes the session anew after an error, if it is of that kind; raises it otherwise."""
-        if not self._patience or not isinstance(error, _LOST):
+        if not self._patience or not isinstance(error, LOST):
             raise error
         self._tries += 1
         if self._tries > _TRIES:
@@ -304,10 +139,13 @@ class _Monitored:
                 continue
             if wanted.fetches is not None:
                 asked[number] = wanted.fetches
+            options = wanted.options if options is None else options
             for key, value in (wanted.feed_dict or {}).items():
                 if key in feeds:
                     raise RuntimeError(f"Same tensor is fed by two hooks or the caller: {key}")
                 feeds[key] = value
+        if options is not None and run_metadata is None:
+            run_metadata = RunMetadata()
         found = self._session.run({"caller": fetches, **asked}, feeds, options, run_metadata)
         for number, one in enumerate(self._hooks):
             one.after_run(context, SessionRunValues(found.get(number), options, run_metadata))
@@ -330,7 +168,7 @@ class _Monitored:
             return True
         try:
             self._coordinator.raise_requested_exception()
-        except _LOST as error:
+        except LOST as error:
             self._renew(error)
         return self._coordinator.should_stop()
 
@@ -478,29 +316,36 @@ def MonitoredTrainingSession(
         hooks: what happens around runs.
         chief_only_hooks: likewise, in the chief only.
         save_checkpoint_secs: how many seconds lie between checkpoints; default 600.
-        save_summaries_steps: without meaning here.
-        save_summaries_secs: without meaning here.
+        save_summaries_steps: how many steps lie between summaries; default 100.
+        save_summaries_secs: or how many seconds.
         config: of the session.
         stop_grace_period_secs: how many seconds its threads have to end.
         log_step_count_steps: how often steps a second are logged; None for never.
         max_wait_secs: how long to wait for the chief.
         save_checkpoint_steps: or how many steps.
-        summary_dir: without meaning here.
+        summary_dir: the folder of the summaries; default `checkpoint_dir`.
     """
-    secs, steps = save_checkpoint_secs, save_checkpoint_steps
-    if secs is _DEFAULT and steps is _DEFAULT:
-        secs, steps = _SAVE_SECS, None
-    secs = None if secs is _DEFAULT else secs
-    steps = None if steps is _DEFAULT else steps
+    secs, steps = _chosen(save_checkpoint_secs, save_checkpoint_steps, (_SAVE_SECS, None))
+    every_secs, every = _chosen(save_summaries_secs, save_summaries_steps, (None, _SUMMARIES))
     scaffold = scaffold or Scaffold()
     if not is_chief:
         waits = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
         return MonitoredSession(waits, hooks, stop_grace_period_secs)
     listed = [*(hooks or ()), *(chief_only_hooks or ())]
-    if checkpoint_dir is not None:
+    folder = checkpoint_dir if summary_dir is None else summary_dir
+    if folder is not None:
         if log_step_count_steps:
-            listed.append(StepCounterHook(every_n_steps=log_step_count_steps))
-        if secs or steps:
-            listed.append(CheckpointSaverHook(checkpoint_dir, secs, steps, scaffold=scaffold))
+            listed.append(StepCounterHook(log_step_count_steps, output_dir=folder))
+        if every_secs or every:
+            listed.append(SummarySaverHook(every, every_secs, folder, scaffold=scaffold))
+    if checkpoint_dir is not None and (secs or steps):
+        listed.append(CheckpointSaverHook(checkpoint_dir, secs, steps, scaffold=scaffold))
     creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
     return MonitoredSession(creator, listed, stop_grace_period_secs)
+
+
+def _chosen(secs: Any, steps: Any, default: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Returns seconds and steps between two of something, or Nones."""
+    if secs is _DEFAULT and steps is _DEFAULT:
+        return default
+    return None if secs is _DEFAULT else secs, None if steps is _DEFAULT else steps

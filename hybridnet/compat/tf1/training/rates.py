@@ -324,6 +324,18 @@ def get_global_step(graph: Graph | None = None) -> Any:
     return next((one for one in held if one.op.name == "global_step"), None)
 
 
+def step_tensor(what: str) -> Any:
+    """Returns the variable that counts the default graph's steps, for a hook.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    found = get_global_step()
+    if found is None:
+        raise RuntimeError(f"Global step should be created to use {what}.")
+    return found
+
+
 def get_or_create_global_step(graph: Graph | None = None) -> Variable:
     """Returns the variable that counts a graph's steps, and makes it if there is none."""
     found: Variable = get_global_step(graph) or create_global_step(graph)

@@ -21,7 +21,7 @@ class SessionRunArgs(NamedTuple):
     Attributes:
         fetches: what it fetches, as for `Session.run`.
         feed_dict: what it feeds.
-        options: without meaning here.
+        options: of the run, where a hook wants it traced.
     """
 
     fetches: Any

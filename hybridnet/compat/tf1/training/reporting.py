@@ -1,0 +1,210 @@
+"""Hooks that write what a training loop does: summaries, steps a second, traces of runs."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any, Final, final
+
+from hybridnet.session.metadata import RunMetadata, RunOptions, StepStats
+
+from ..summaries.events import Summary
+from ..summaries.writer import FileWriter, FileWriterCache
+from .rates import step_tensor
+from .run_hook import (
+    SecondOrStepTimer,
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+
+__all__ = ["ProfilerHook", "StepCounterHook", "SummarySaverHook"]
+
+log: Final = logging.getLogger("hybridnet.tf1")
+
+
+@final
+class StepCounterHook(SessionRunHook):
+    """Logs steps a second (``hybridnet.tf1``), and writes them as a summary.
+
+    Args:
+        every_n_steps: how many steps lie between;
+        every_n_secs: or how many seconds.
+        output_dir: the folder of the summaries; None: they are not written.
+        summary_writer: or what writes them.
+    """
+
+    def __init__(
+        self,
+        every_n_steps: int | None = 100,
+        every_n_secs: float | None = None,
+        output_dir: Any = None,
+        summary_writer: Any = None,
+    ) -> None:
+        self._timer = SecondOrStepTimer(every_n_secs, every_n_steps)
+        self._folder, self._writer = output_dir, summary_writer
+
+    def begin(self) -> None:
+        """Finds the global step."""
+        if self._writer is None and self._folder is not None:
+            self._writer = FileWriterCache.get(self._folder)
+        self._step = step_tensor("StepCounterHook")
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """Fetches the global step."""
+        return SessionRunArgs(self._step)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Logs when it is time."""
+        step = int(run_values.results) + 1
+        if self._timer.should_trigger_for_step(step):
+            seconds, steps = self._timer.update_last_triggered_step(step)
+            if seconds and steps is not None:
+                rate = steps / seconds
+                log.info("global_step/sec: %g", rate)
+                if self._writer is not None:
+                    value = Summary.Value("global_step/sec", simple_value=rate)
+                    self._writer.add_summary(Summary([value]), step)
+
+
+@final
+class SummarySaverHook(SessionRunHook):
+    """Writes summaries every so often, at the first run to begin with.
+
+    Args:
+        save_steps: how many steps lie between;
+        save_secs: or how many seconds.
+        output_dir: the folder of the files;
+        summary_writer: or what writes them.
+        scaffold: whose ``summary_op`` is fetched;
+        summary_op: or what is fetched: a summary, or a list of them.
+
+    Raises:
+        ValueError: not one of `scaffold` and `summary_op` is given, or of the first two.
+    """
+
+    def __init__(
+        self,
+        save_steps: int | None = None,
+        save_secs: float | None = None,
+        output_dir: Any = None,
+        summary_writer: FileWriter | None = None,
+        scaffold: Any = None,
+        summary_op: Any = None,
+    ) -> None:
+        if (scaffold is None) == (summary_op is None):
+            raise ValueError("Exactly one of scaffold or summary_op must be provided.")
+        self._timer = SecondOrStepTimer(save_secs, save_steps)
+        self._folder, self._writer = output_dir, summary_writer
+        self._scaffold, self._summary = scaffold, summary_op
+        self._next: int | None = None
+
+    def begin(self) -> None:
+        """Makes the writer."""
+        if self._writer is None and self._folder is not None:
+            self._writer = FileWriterCache.get(self._folder)
+        self._step = step_tensor("SummarySaverHook")
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """Fetches the summaries when it is time."""
+        self._due = self._next is None or self._timer.should_trigger_for_step(self._next)
+        summary = self._summary
+        if summary is None:
+            summary = self._scaffold.summary_op
+        asked = {"step": self._step}
+        if self._due and summary is not None:
+            asked["summary"] = summary
+        return SessionRunArgs(asked)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Writes them."""
+        if self._writer is None:
+            return
+        step = int(run_values.results["step"]) + 1
+        if self._due:
+            step = int(run_context.session.run(self._step))
+            self._timer.update_last_triggered_step(step if self._next is None else self._next)
+            found = run_values.results.get("summary", ())
+            for one in found if isinstance(found, (list, tuple)) else [found]:
+                self._writer.add_summary(one, step)
+        self._next = step + 1
+
+    def end(self, session: Any) -> None:
+        """Has all be in the file."""
+        if self._writer is not None:
+            self._writer.flush()
+
+
+@final
+class ProfilerHook(SessionRunHook):
+    """Traces a run every so often: ``timeline-STEP.json``, for Chrome's and Perfetto's viewers.
+
+    Nodes of a run that is traced run one by one; on the tasks of a cluster they are not timed.
+
+    Args:
+        save_steps: how many steps lie between;
+        save_secs: or how many seconds.
+        output_dir: the folder of the files.
+        show_dataflow: without meaning here.
+        show_memory: without meaning here.
+    """
+
+    def __init__(
+        self,
+        save_steps: int | None = None,
+        save_secs: float | None = None,
+        output_dir: Any = "",
+        show_dataflow: bool = True,
+        show_memory: bool = False,
+    ) -> None:
+        self._timer = SecondOrStepTimer(save_secs, save_steps)
+        self._folder = Path(output_dir)
+        self._next: int | None = None
+
+    def begin(self) -> None:
+        """Finds the global step."""
+        self._step = step_tensor("ProfilerHook")
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """Has the run traced when it is time."""
+        self._due = self._next is not None and self._timer.should_trigger_for_step(self._next)
+        options = RunOptions(trace_level=RunOptions.FULL_TRACE) if self._due else None
+        return SessionRunArgs(self._step, options=options)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Writes the trace."""
+        seen = int(run_values.results)
+        if self._next is None:
+            self._timer.update_last_triggered_step(seen)
+        step = seen + 1
+        if self._due and isinstance(run_values.run_metadata, RunMetadata):
+            step = int(run_context.session.run(self._step))
+            self._timer.update_last_triggered_step(step)
+            self._folder.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(_trace(run_values.run_metadata.step_stats))
+            (self._folder / f"timeline-{step}.json").write_text(text)
+        self._next = step + 1
+
+
+def _trace(stats: StepStats) -> dict[str, Any]:
+    """Returns statistics of a run in the format of Chrome's viewer."""
+    found: list[dict[str, Any]] = []
+    for number, device in enumerate(stats.dev_stats):
+        name = {"name": device.device}
+        found.append({"ph": "M", "name": "process_name", "pid": number, "args": name})
+        for node in device.node_stats:
+            found.append(
+                {
+                    "ph": "X",
+                    "cat": "Op",
+                    "name": node.timeline_label or node.node_name,
+                    "pid": number,
+                    "tid": 0,
+                    "ts": node.all_start_micros,
+                    "dur": node.all_end_rel_micros,
+                    "args": {"name": node.node_name, "op": node.timeline_label},
+                }
+            )
+    return {"traceEvents": found}

@@ -1,0 +1,207 @@
+"""`Scaffold` and the creators of sessions: what a monitored session is made with, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, final
+
+from ..graph.control import group
+from ..graph.graph import GraphKeys, get_default_graph
+from ..session.session import Session
+from ..summaries.values import merge_all
+from ..variables.lists import (
+    global_variables,
+    global_variables_initializer,
+    local_variables_initializer,
+)
+from ..variables.uninitialized import report_uninitialized_variables
+from .saver import Saver
+from .session_manager import SessionManager
+
+__all__ = ["ChiefSessionCreator", "Scaffold", "WorkerSessionCreator"]
+
+#: Seconds between two looks whether the chief has initialized the variables.
+_LOOK: Final = 0.2
+
+
+@final
+class Scaffold:
+    """What a monitored session is made with; what is not given is made when it is needed.
+
+    Args:
+        init_op: what initializes the variables.
+        init_feed_dict: what it is fed.
+        init_fn: called with scaffold and session after it.
+        ready_op: what is fetched as the names of what is not ready; default all variables without
+            a value.
+        ready_for_local_init_op: likewise, before local variables are initialized.
+        local_init_op: what initializes local variables.
+        summary_op: the summaries; default all of the graph.
+        saver: what saves and restores.
+        copy_from_scaffold: another one, from which all is that is not given.
+        local_init_feed_dict: what `local_init_op` is fed.
+
+    Attributes:
+        init_op, init_feed_dict, init_fn, ready_op, ready_for_local_init_op, local_init_op,
+        local_init_feed_dict, summary_op, saver: as given, or made.
+    """
+
+    def __init__(
+        self,
+        init_op: Any = None,
+        init_feed_dict: Any = None,
+        init_fn: Callable[[Any, Any], Any] | None = None,
+        ready_op: Any = None,
+        ready_for_local_init_op: Any = None,
+        local_init_op: Any = None,
+        summary_op: Any = None,
+        saver: Saver | None = None,
+        copy_from_scaffold: Scaffold | None = None,
+        local_init_feed_dict: Any = None,
+    ) -> None:
+        if copy_from_scaffold is not None and not isinstance(copy_from_scaffold, Scaffold):
+            raise TypeError(f"copy_from_scaffold must be a Scaffold, got {copy_from_scaffold!r}")
+
+        def given(name: str, value: Any) -> Any:
+            return getattr(copy_from_scaffold, name, None) if value is None else value
+
+        self.init_op = given("init_op", init_op)
+        self.init_feed_dict = given("init_feed_dict", init_feed_dict)
+        self.init_fn = given("init_fn", init_fn)
+        self.ready_op = given("ready_op", ready_op)
+        self.ready_for_local_init_op = given("ready_for_local_init_op", ready_for_local_init_op)
+        self.local_init_op = given("local_init_op", local_init_op)
+        self.local_init_feed_dict = given("local_init_feed_dict", local_init_feed_dict)
+        self.summary_op = given("summary_op", summary_op)
+        self.saver = given("saver", saver)
+
+    def finalize(self) -> Scaffold:
+        """Makes what was not given, and finalizes the graph; returns itself."""
+        graph = get_default_graph()
+        keys, default = GraphKeys, self.get_or_default
+        if self.init_op is None:
+            self.init_op = default(
+                keys.INIT_OP, lambda: group(global_variables_initializer(), name="init")
+            )
+        if self.ready_op is None:
+            self.ready_op = default(keys.READY_OP, report_uninitialized_variables)
+        if self.ready_for_local_init_op is None:
+            self.ready_for_local_init_op = default(
+                keys.READY_FOR_LOCAL_INIT_OP,
+                lambda: report_uninitialized_variables(global_variables()),
+            )
+        if self.local_init_op is None:
+            self.local_init_op = default(keys.LOCAL_INIT_OP, self.default_local_init_op)
+        if self.summary_op is None:
+            self.summary_op = default(keys.SUMMARY_OP, merge_all)
+        if self.saver is None and global_variables():
+            self.saver = default(keys.SAVERS, Saver)
+        graph.finalize()
+        return self
+
+    @staticmethod
+    def get_or_default(collection_key: str, default_constructor: Callable[[], Any]) -> Any:
+        """Returns what is first in a collection of the default graph; makes it if there is nothing.
+
+        Args:
+            collection_key: the collection.
+            default_constructor: makes what is added to it.
+        """
+        graph = get_default_graph()
+        held = graph.get_collection(collection_key)
+        if held:
+            return held[0]
+        made = default_constructor()
+        if made is not None:
+            graph.add_to_collection(collection_key, made)
+        return made
+
+    @staticmethod
+    def default_local_init_op() -> Any:
+        """Returns what initializes all local variables."""
+        return group(local_variables_initializer(), name="local_init")
+
+    def _manager(self) -> SessionManager:
+        """Returns what makes its sessions."""
+        return SessionManager(
+            local_init_op=self.local_init_op,
+            ready_op=self.ready_op,
+            ready_for_local_init_op=self.ready_for_local_init_op,
+            recovery_wait_secs=_LOOK,
+            local_init_feed_dict=self.local_init_feed_dict,
+        )
+
+
+@final
+class ChiefSessionCreator:
+    """Makes sessions whose variables are initialized, or restored from the last checkpoint.
+
+    Args:
+        scaffold: with what.
+        master: their target.
+        config: of the sessions.
+        checkpoint_dir: the folder of the checkpoints.
+        checkpoint_filename_with_path: or the checkpoint to restore.
+    """
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: Any = None,
+        checkpoint_filename_with_path: Any = None,
+    ) -> None:
+        self._scaffold = scaffold or Scaffold()
+        self._master = master
+        self._config = config
+        self._folder = checkpoint_dir
+        self._path = checkpoint_filename_with_path
+
+    def create_session(self) -> Session:
+        """Makes a session."""
+        scaffold = self._scaffold.finalize()
+        function = scaffold.init_fn
+        return scaffold._manager().prepare_session(
+            self._master,
+            init_op=scaffold.init_op,
+            saver=scaffold.saver,
+            checkpoint_dir=self._folder,
+            checkpoint_filename_with_path=self._path,
+            config=self._config,
+            init_feed_dict=scaffold.init_feed_dict,
+            init_fn=None if function is None else lambda session: function(scaffold, session),
+        )
+
+
+@final
+class WorkerSessionCreator:
+    """Makes sessions of workers that are not the chief, which wait until that has initialized all.
+
+    Args:
+        scaffold: with what.
+        master: their target.
+        config: of the sessions.
+        max_wait_secs: how long they wait.
+    """
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        max_wait_secs: float = 1800,
+    ) -> None:
+        self._scaffold = scaffold or Scaffold()
+        self._master = master
+        self._config = config
+        self._wait = max_wait_secs
+
+    def create_session(self) -> Session:
+        """Makes a session.
+
+        Raises:
+            tf.errors.DeadlineExceededError: variables have no value after `max_wait_secs`.
+        """
+        manager = self._scaffold.finalize()._manager()
+        return manager.wait_for_session(self._master, self._config, self._wait)
