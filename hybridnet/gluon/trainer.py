@@ -77,6 +77,8 @@ class Trainer:
         self._update_on_kvstore: bool | None = None
         # For each parameter that the store has, `times_set` of the value that it holds.
         self._stored: dict[int, int] = {}
+        # Those that were taken over from servers; until the first step these have their values.
+        self._taken: set[int] = set()
         self._updaters: list[Any] = []
         self._kv_initialized = False
         # The contexts at the last step, and the last change that they were looked up after.
@@ -102,6 +104,7 @@ class Trainer:
                 store.init(number, param.list_values()[0])
                 store.pull(number, param.list_data(), priority=-number)
                 self._stored[number] = param.times_set
+                self._taken.add(number)
 
     def _make_optimizer(self, given: Any, arguments: dict[str, Any]) -> Any:
         by_number = dict(enumerate(self._params))
@@ -209,6 +212,7 @@ class Trainer:
         """Adds up gradients; where the store updates, it does so now."""
         if self._kvstore is None:
             return
+        self._taken.clear()
         if isinstance(self._kvstore, kv.Horovod) and chosen:
             self._reduce_together(chosen)
             return
@@ -279,6 +283,11 @@ class Trainer:
     def note_set(self, param: Parameter) -> None:
         """Forgets the store, if it updates: a parameter got another value than the store holds."""
         number = next((i for i, one in enumerate(self._params) if one is param), None)
+        if number in self._taken:
+            # A checkpoint that the run began with, and that this worker reads again.
+            self._given_store.pull(number, param.list_data(), priority=-number)
+            self._stored[number] = param.times_set
+            return
         if self._update_on_kvstore and number in self._stored:
             self._refuse_reset(param)
             self._reset_kvstore()
@@ -437,6 +446,8 @@ class Trainer:
     def save_states(self, fname: Any) -> None:
         """Saves the optimizer and its states; the file appears whole or not at all.
 
+        Servers of a distributed store are asked for theirs; one of the workers saves.
+
         Raises:
             ParameterError: the optimizer holds something that cannot be saved.
             OSError: the file cannot be written.
@@ -447,6 +458,8 @@ class Trainer:
 
     def load_states(self, fname: Any) -> None:
         """Loads what `save_states` has written, here or in MXNet, the optimizer's settings too.
+
+        Of the workers of a distributed store all do.
 
         Raises:
             FormatError: the file is damaged.
@@ -484,20 +497,18 @@ class Trainer:
         self._loaded_states = states
 
     def _get_states(self) -> bytes:
-        self._refuse_states()
+        if self._update_on_kvstore and _is_distributed(self._kvstore):
+            fetched: bytes = self._kvstore.states_to_bytes(dump_optimizer=True)
+            return fetched
         updater = self._kvstore.updater if self._update_on_kvstore else self._updaters[0]
         states: bytes = updater.get_states(dump_optimizer=True)
         return states
 
-    def _refuse_states(self) -> None:
-        if self._update_on_kvstore and _is_distributed(self._kvstore):
-            raise MXNetError(
-                f"Trainer: the servers of a {self._kvstore.type!r} store hold the optimizer's "
-                "states; make the Trainer with update_on_kvstore=False to have them in the workers"
-            )
-
     def _set_states(self, states: bytes) -> None:
-        self._refuse_states()
+        if self._update_on_kvstore and _is_distributed(self._kvstore):
+            self._kvstore.states_from_bytes(states)
+            self._optimizer = self._kvstore.optimizer
+            return
         updaters = [self._kvstore.updater] if self._update_on_kvstore else self._updaters
         for updater in updaters:
             updater.set_states(states)

@@ -82,6 +82,19 @@ class Backend(ABC):
             optimizer: what servers keep a value in depends on it.
         """
 
+    @property
+    @abstractmethod
+    def optimizer(self) -> Any:
+        """The optimizer that pushes update by; None where there is none."""
+
+    @abstractmethod
+    def states_to_bytes(self, dump_optimizer: bool) -> bytes:
+        """See `KVStore.states_to_bytes`; there is an optimizer."""
+
+    @abstractmethod
+    def states_from_bytes(self, states: bytes) -> None:
+        """See `KVStore.states_from_bytes`; there is an optimizer."""
+
     @abstractmethod
     def set_compression(self, parameters: Mapping[str, Any]) -> None:
         """See `KVStore.set_gradient_compression`."""
@@ -140,6 +153,22 @@ class LocalBackend(Backend):
     def set_optimizer(self, optimizer: Any) -> None:
         """See `Backend.set_optimizer`."""
         self.set_updater(get_updater(optimizer))
+
+    @property
+    def optimizer(self) -> Any:
+        """See `Backend.optimizer`."""
+        return getattr(self.updater, "optimizer", None)
+
+    def states_to_bytes(self, dump_optimizer: bool) -> bytes:
+        """See `Backend.states_to_bytes`."""
+        updater: Any = self.updater
+        states: bytes = updater.get_states(dump_optimizer)
+        return states
+
+    def states_from_bytes(self, states: bytes) -> None:
+        """See `Backend.states_from_bytes`."""
+        updater: Any = self.updater
+        updater.set_states(states)
 
     def set_compression(self, parameters: Mapping[str, Any]) -> None:
         """Not available: within one process nothing is sent over a network.

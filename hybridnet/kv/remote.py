@@ -39,7 +39,8 @@ from .actions import ArrayActions, Updater
 from .backend import Backend
 from .failures import as_error, translated
 from .names import index_of, name_of
-from .server_updates import PREFIX
+from .server_states import KeyStates, join_states, read_states, split_states, write_states
+from .server_updates import PREFIX, OptimizerUpdates
 
 __all__ = ["RemoteBackend"]
 
@@ -61,7 +62,7 @@ class _Key:
         is_rows: whether the servers have it as a table of rows.
     """
 
-    __slots__ = ("again", "is_rows", "kind", "mine", "name", "order", "pushed", "there")
+    __slots__ = ("again", "is_rows", "kind", "loads", "mine", "name", "order", "pushed", "there")
 
     def __init__(self, name: Key, kind: TensorType, is_rows: bool) -> None:
         self.name = name
@@ -69,6 +70,8 @@ class _Key:
         self.is_rows = is_rows
         #: how often it was given a new place on the servers.
         self.again = 0
+        #: how often states of it were loaded.
+        self.loads = 0
         #: the type of its value on the servers, which know NumPy's own dtypes only.
         dtype = np.dtype(np.float32) if kind.dtype == BFLOAT16 else kind.dtype
         self.there = tensor_type(kind.shape, dtype)
@@ -107,6 +110,8 @@ class RemoteBackend(Backend):
         self._state = StoreState()
         self._keys: dict[Key, _Key] = {}
         self._optimizer: Any = None
+        #: states that were loaded for keys that are not there yet.
+        self._loaded: dict[Key, KeyStates] = {}
         self._sent: tuple[Any, ...] = ()
         self._scale = 1.0
         #: whether new keys are to be on one server each, and not in parts.
@@ -164,6 +169,70 @@ class RemoteBackend(Backend):
                 known.name = name_of(index_of(known.name), self._number, known.again)
                 self.remote.init(known.name, value, is_whole=True)
             known.is_rows = False
+
+    @property
+    def optimizer(self) -> Any:
+        """See `Backend.optimizer`."""
+        if self._optimizer is None:
+            return getattr(self.updater, "optimizer", None)
+        return self._optimizer
+
+    def states_to_bytes(self, dump_optimizer: bool) -> bytes:
+        """See `Backend.states_to_bytes`."""
+        updater: Any = self.updater
+        if updater is not None:
+            here: bytes = updater.get_states(dump_optimizer)
+            return here
+        self.wait()
+        updates = self._updates()
+        found = {}
+        for key, known in self._keys.items():
+            raw = self.remote.states(known.name)
+            found[key] = join_states(updates, self.remote.parts(known.name), raw)
+        return write_states(self._optimizer, found, dump_optimizer)
+
+    def states_from_bytes(self, states: bytes) -> None:
+        """See `Backend.states_from_bytes`."""
+        updater: Any = self.updater
+        if updater is not None:
+            updater.set_states(states)
+            return
+        made, self._loaded = read_states(self._optimizer, states)
+        self.wait()
+        if made is not self._optimizer:
+            self.set_optimizer(made)
+        for key in list(self._keys):
+            self._restore(key)
+
+    def _updates(self) -> OptimizerUpdates:
+        """Returns the optimizer as the servers have it."""
+        _, form = self._configuration
+        return OptimizerUpdates(form)
+
+    def _restore(self, key: Key) -> None:
+        """Gives the servers the states of a key that were loaded, if any were.
+
+        In a synchronous store no round can close between the first and the last of its parts, as
+        this worker pushes to none of them. Otherwise all workers wait for each other, under names
+        of the key's own: one that was started again may come here by another way.
+        """
+        given, known = self._loaded.pop(key, None), self._keys[key]
+        if given is None:
+            return
+        known.loads += 1
+        waits = self.kind.consistency == "async"
+        where = f"{known.name} {known.loads}"
+        if waits:
+            self.remote.barrier(f"load {where}")
+        try:
+            if self.rank == 0:
+                parts = self.remote.parts(known.name)
+                now = [data for _, data in self.remote.states(known.name)]
+                raw = split_states(self._updates(), parts, now, given)
+                self.remote.put_states(known.name, raw, given.updates, known.loads)
+        finally:
+            if waits:
+                self.remote.barrier(f"loaded {where}")
 
     def set_compression(self, parameters: Mapping[str, Any]) -> None:
         """Has pushes be compressed."""
@@ -224,6 +293,8 @@ class RemoteBackend(Backend):
                 self.remote.init(name, there, is_rows=is_rows, is_whole=whole, done=waits[-1])
             for one in waits:
                 one.wait()
+            for key in values:
+                self._restore(key)
 
     def push(self, key: Key, values: Sequence[NDArray], priority: int) -> None:
         """See `Backend.push`."""

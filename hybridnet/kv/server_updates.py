@@ -30,7 +30,7 @@ from hybridnet.optimizer import Optimizer, optimizer_from_json
 
 from .names import index_of
 
-__all__ = ["PREFIX", "OptimizerUpdates"]
+__all__ = ["PREFIX", "OptimizerUpdates", "flat_states"]
 
 #: What workers configure their servers with, and the optimizer's name after it.
 PREFIX: Final = "hybridnet."
@@ -49,12 +49,22 @@ class OptimizerUpdates(Updates):
         # As it was sent. Updates are made by copies of it, since they change it.
         self._sent = optimizer_from_json(parameters)
 
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The numbers of `Optimizer.running`, which the last state array has."""
+        return self._sent.running
+
+    def filled(self, part: PartOf, arrays: Sequence[NDArray]) -> Any:
+        """Returns the state of a part, as the optimizer makes it, with these arrays."""
+        weight = array(np.zeros(_shape(part), part.dtype), cpu(), part.dtype)
+        return _filled(self._new_state(part, weight), iter(arrays))
+
     def states(self, part: PartOf) -> Sequence[tuple[tuple[int, ...], np.dtype[Any]]]:
         """See `Updates.states`."""
         weight = array(np.zeros(_shape(part), part.dtype), cpu(), part.dtype)
         found = [
             (one.shape, np.dtype(one.inferred_dtype))
-            for one in _flat(self._new_state(part, weight))
+            for one in flat_states(self._new_state(part, weight))
         ]
         if self._sent.running:
             if part.is_rows:
@@ -69,7 +79,7 @@ class OptimizerUpdates(Updates):
     def begin(self, part: PartOf, value: Array, states: Sequence[Array]) -> None:
         """See `Updates.begin`."""
         weight = array(value.reshape(_shape(part)), cpu(), part.dtype)
-        made = _flat(self._new_state(part, weight))
+        made = flat_states(self._new_state(part, weight))
         for target, source in zip(states, made, strict=False):
             np.copyto(target, source.asnumpy())
         if self._sent.running:
@@ -95,7 +105,7 @@ class OptimizerUpdates(Updates):
         arrays = iter([array(one, cpu(), one.dtype) for one in old[1 : len(old) - bool(running)]])
         state = _filled(self._new_state(part, weight), arrays)
         optimizer.update_multi_precision(index_of(part.key), weight, grad, state)
-        for target, source in zip(new, [weight, *_flat(state)], strict=False):
+        for target, source in zip(new, [weight, *flat_states(state)], strict=False):
             np.copyto(target, source.asnumpy().reshape(target.shape))
         if running:
             new[-1][:] = _numbers(optimizer)
@@ -133,13 +143,13 @@ def _shape(part: PartOf) -> tuple[int, ...]:
     return (count, *part.shape[1:]) if part.is_rows else (count,)
 
 
-def _flat(state: Any) -> Iterator[NDArray]:
+def flat_states(state: Any) -> Iterator[NDArray]:
     """Yields the arrays of what `create_state` makes, which are in tuples or alone."""
     if isinstance(state, NDArray):
         yield state
     elif isinstance(state, (tuple, list)):
         for one in state:
-            yield from _flat(one)
+            yield from flat_states(one)
     elif state is not None:
         raise KVStoreError(
             "the state of an optimizer on a parameter server must be made of arrays, None and "

@@ -270,22 +270,56 @@ class KVStore(KVStoreBase):
     ) -> None:
         """Writes the optimizer's state (and the optimizer itself) to a file, whole or not at all.
 
+        Those of servers are fetched, with all pushes of this worker so far; one worker is enough.
+
         Raises:
             MXNetError: `set_optimizer` was not called.
             OSError: the file cannot be written.
         """
-        states = self._optimizer_updater("save_optimizer_states").get_states(dump_optimizer)
+        states = self._with_optimizer("save_optimizer_states").states_to_bytes(dump_optimizer)
         with atomic_write(fname) as file:
             file.write(states)
 
     def load_optimizer_states(self, fname: str | os.PathLike[str]) -> None:
-        """Reads what `save_optimizer_states` has written.
+        """Reads what `save_optimizer_states` has written; where there are servers all workers do.
 
         Raises:
             MXNetError: `set_optimizer` was not called.
             OSError: the file cannot be read.
         """
-        self._optimizer_updater("load_optimizer_states").set_states(read_file(fname))
+        backend = self._with_optimizer("load_optimizer_states")
+        with translated():
+            backend.states_from_bytes(read_file(fname))
+
+    @property
+    def optimizer(self) -> Any:
+        """The optimizer that updates the values; None where there is none."""
+        return self._backend.optimizer
+
+    def states_to_bytes(self, dump_optimizer: bool = False) -> bytes:
+        """Returns the optimizer's states (and the optimizer itself) as bytes.
+
+        Those of servers are fetched, with all pushes of this worker so far; any worker may.
+
+        Raises:
+            MXNetError: `set_optimizer` was not called.
+        """
+        with translated():
+            return self._with_optimizer("states_to_bytes").states_to_bytes(dump_optimizer)
+
+    def states_from_bytes(self, states: bytes) -> None:
+        """Takes over what `states_to_bytes` returned. Where there are servers all workers call it.
+
+        Keys that are not there yet take theirs over when they are made. A worker that was started
+        again changes nothing by it on the servers, which have gone on since.
+
+        Raises:
+            MXNetError: `set_optimizer` was not called.
+            FormatError: the bytes are damaged.
+            ParameterError: they are of another optimizer.
+        """
+        with translated():
+            self._with_optimizer("states_from_bytes").states_from_bytes(states)
 
     # -- other workers -----------------------------------------------------------------------
 
@@ -346,16 +380,10 @@ class KVStore(KVStoreBase):
                         f"got {value.shape}"
                     )
 
-    def _optimizer_updater(self, caller: str) -> Any:
-        updater = self.updater
-        if self.is_distributed and updater is None:
-            raise MXNetError(
-                f"{caller}: the servers of a {self.type!r} store hold the optimizer's states; "
-                "train with update_on_kvstore=False to have them in the workers"
-            )
-        if not hasattr(updater, "get_states"):
+    def _with_optimizer(self, caller: str) -> Backend:
+        if self._backend.optimizer is None:
             raise MXNetError(f"{caller}: the store has no optimizer; call set_optimizer first")
-        return updater
+        return self._backend
 
 
 def _compression(given: Any) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from hybridnet.kvstore.protocol.words import (
     Incoming,
     Initialized,
     Install,
+    PartStates,
     PartValue,
     Peer,
     PeerLost,
@@ -35,6 +36,7 @@ from hybridnet.kvstore.protocol.words import (
     Refused,
     Remember,
     RunPlan,
+    StatesPut,
     Tick,
     View,
     Wake,
@@ -55,7 +57,7 @@ __all__ = ["Driver"]
 #: What is done after something that failed: what stands between is about what failed.
 _FIRST: Final = (Install, Fold, Commit, Remember)
 #: What is refused then instead of being answered.
-_ANSWERS: Final = (Applied, Initialized, PartValue)
+_ANSWERS: Final = (Applied, Initialized, PartValue, PartStates, StatesPut)
 #: Names of processes without a rank whose way back is remembered.
 _MOST_NAMES: Final = 1 << 16
 

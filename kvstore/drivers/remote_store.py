@@ -22,7 +22,7 @@ import json
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -44,12 +44,14 @@ from hybridnet.kvstore.protocol.words import (
     CallLeave,
     CallPull,
     CallPush,
+    CallRestore,
+    CallStates,
     Incoming,
     KeySpec,
     StoreSettings,
 )
 from hybridnet.kvstore.storage.pushed import DTYPES
-from hybridnet.kvstore.storage.updates import Array
+from hybridnet.kvstore.storage.updates import Array, PartOf
 from hybridnet.kvstore.transport.interface import Transport
 from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
 
@@ -420,6 +422,53 @@ class RemoteStore:
         waiting = Waiting(done, out=there, rows=rows)
         self._call(lambda call: CallPull(call, key, rows, _clamped(priority)), waiting, wait)
 
+    def parts(self, key: Key) -> list[PartOf]:
+        """Returns the parts of a key, as `Updates` know them.
+
+        Raises:
+            KVStoreError: there is no such key.
+        """
+        spec = self._known("parts", key)
+        return [
+            PartOf(
+                key, spec.shape or (spec.size,), np.dtype(spec.dtype), part.first, part.last,
+                spec.rows > 0, spec.is_whole,
+            )
+            for part in parts_of(0, key, spec, self._plan)
+        ]  # fmt: skip
+
+    def states(self, key: Key) -> list[tuple[int, Array]]:
+        """Fetches what the servers have of a key, with all pushes of this worker so far.
+
+        Returns:
+            For each of its `parts` how many updates the optimizer has counted, and the bytes of the
+            value and of the optimizer's states, one after the other.
+
+        Raises:
+            KVStoreError: there is no such key, or the servers cannot answer.
+        """
+        count, wait, found = len(self.parts(key)), Completion(), dict[int, tuple[int, Array]]()
+        self._call(lambda call: CallStates(call, key), Waiting(wait, states=found), wait)
+        return [found[index] for index in range(count)]
+
+    def put_states(self, key: Key, parts: Sequence[Array], updates: int, number: int) -> None:
+        """Puts values and states in the place of what the servers have; waits for that.
+
+        Args:
+            key: an initialised one, that nobody else pushes meanwhile.
+            parts: as in `states`, for each of its `parts`.
+            updates: how many updates the optimizer is to have counted.
+            number: the how-manieth call for this key in this run, from 1; an older one than the
+                servers have had, of a process that replaces one that died, changes nothing.
+
+        Raises:
+            KVStoreError: there is no such key, or the states are of another optimizer.
+        """
+        self._known("put_states", key)
+        payload, wait = list(parts), Completion()
+        self._call(lambda call: CallRestore(call, key, payload, updates, number),
+                   Waiting(wait), wait)  # fmt: skip
+
     def barrier(self, name: str = "", *, done: Done | None = None) -> None:
         """Waits until all workers have called it as often.
 
@@ -485,7 +534,7 @@ class RemoteStore:
 
     def is_cut(self, key: Key) -> bool:
         """Whether a key is in several parts, each of which is updated on its own."""
-        return len(parts_of(0, key, self._known("is_cut", key), self._plan)) > 1
+        return len(self.parts(key)) > 1
 
     # -- checks ----------------------------------------------------------------------------------
 

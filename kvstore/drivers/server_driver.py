@@ -32,11 +32,13 @@ from hybridnet.kvstore.protocol.words import (
     InitPart,
     Install,
     PartId,
+    PartStates,
     PartValue,
     Peer,
     Post,
     PullPart,
     PushPart,
+    PutStates,
     Refused,
     Remember,
     ServerMemory,
@@ -53,6 +55,7 @@ from hybridnet.kvstore.transport.wire import Buffer, Payload, WireError
 __all__ = ["ServerDriver", "server_driver"]
 
 _MEMORY: Final = "memory.json"
+_MOST_UPDATES: Final = 1 << 62
 
 
 @final
@@ -95,12 +98,14 @@ class ServerDriver(Driver):
     def _prepare(self, event: Arrived) -> Arrived | None:
         """Makes arrays of payloads; refuses what does not fit its part."""
         message = event.message
-        if not isinstance(message, (PushPart, PullPart, InitPart, Copy)):
+        if not isinstance(message, (PushPart, PullPart, InitPart, Copy, PutStates)):
             return event
         payload = getattr(message, "payload", None)
         if payload is not None:
             self.bytes_received += sum(one.nbytes for one in payload.frames)
         try:
+            if isinstance(message, PutStates):
+                self._check_states(message)
             checked = self._checks.check(message, event.source, event.generation)
         except WireError as error:
             self.refused += 1
@@ -110,6 +115,24 @@ class ServerDriver(Driver):
             return None
         return Arrived(event.source, event.generation, event.run, checked)
 
+    def _check_states(self, message: PutStates) -> None:
+        """Refuses states that are not those of this server's optimizer."""
+        if not (0 <= message.updates < _MOST_UPDATES and 0 < message.number < _MOST_UPDATES):
+            raise WireError(
+                f"states have had 0 to {_MOST_UPDATES} updates, got {message.updates}, and "
+                f"come for the {message.number}-th time"
+            )
+        store = self._parts.get(message.part)
+        if store is None:
+            return  # the machine says so
+        wanted = sum(one.nbytes for one in store.all_arrays)
+        found = sum(one.nbytes for one in getattr(message.payload, "frames", ()))
+        if wanted != found:
+            raise WireError(
+                f"states of part {message.part} must have {wanted} bytes, as its optimizer has "
+                f"them, got {found}"
+            )
+
     # -- what goes out -----------------------------------------------------------------------
 
     def _data(self, post: Post) -> tuple[Payload | None, Buffer | None, bool]:
@@ -118,6 +141,8 @@ class ServerDriver(Driver):
         if not isinstance(content, Content):
             return None, None, False
         copy = self._settings.consistency == "async"
+        if isinstance(message, PartStates):
+            return self._copy_of(self._parts[message.part], content)
         if isinstance(message, Copy):
             return self._copy_of(self._parts[message.part.id], content)
         assert isinstance(message, (Applied, PartValue))

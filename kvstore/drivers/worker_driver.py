@@ -22,11 +22,13 @@ from hybridnet.kvstore.protocol.words import (
     Message,
     Part,
     PartId,
+    PartStates,
     PartValue,
     Peer,
     Post,
     PullPart,
     PushPart,
+    PutStates,
     Raise,
     View,
 )
@@ -85,6 +87,8 @@ class Waiting:
         out: what it reads into; flat, of a table two-dimensional.
         rows: that it reads; None: all.
         answers: to a command.
+        states: by a part's index how many updates its optimizer has counted, and the bytes of its
+            value and states; None: they are not asked for.
     """
 
     done: Callback
@@ -92,6 +96,7 @@ class Waiting:
     out: Array | None = None
     rows: Array | None = None
     answers: list[str] = field(default_factory=list)
+    states: dict[int, tuple[int, Array]] | None = None
 
 
 def _range(rows: Array, part: Part) -> slice:
@@ -149,6 +154,11 @@ class WorkerDriver(Driver):
             else:
                 made = PartValue(message.ticket, message.part, message.round, found, message.rows)
             return Arrived(event.source, event.generation, event.run, made)
+        if isinstance(message, PartStates):
+            data = np.frombuffer(message.payload.joined(), np.uint8)
+            self.bytes_received += data.nbytes
+            made = PartStates(message.ticket, message.part, message.updates, data)
+            return Arrived(event.source, event.generation, event.run, made)
         return event
 
     def _bytes(self, source: Peer, part: PartId, payload: Payload) -> Array:
@@ -177,6 +187,8 @@ class WorkerDriver(Driver):
                 return None, None, False
             given: Outgoing = message.payload
             return Payload.of(_view(given.of(message.part))), None, False
+        if isinstance(message, PutStates):
+            return Payload.of(_view(message.payload[message.part[1]])), None, False
         if isinstance(message, PushPart):
             return self._pushed(message, post.to)
         return None, None, False
@@ -246,6 +258,9 @@ class WorkerDriver(Driver):
             return
         if action.part is None:
             waiting.answers.append(str(action.payload))
+            return
+        if waiting.states is not None:
+            waiting.states[action.part[1]] = (action.round, action.payload)
             return
         if waiting.out is None:
             return

@@ -6,7 +6,16 @@ from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from hybridnet.kvstore.protocol.words import CallPull, CallPush, KeySpec, Message, Part, Peer
+from hybridnet.kvstore.protocol.words import (
+    CallPull,
+    CallPush,
+    CallRestore,
+    CallStates,
+    KeySpec,
+    Message,
+    Part,
+    Peer,
+)
 
 __all__ = ["OpenCall", "Request", "Slice", "SlicedKey", "resume_at"]
 
@@ -46,7 +55,7 @@ class Slice:
     number: int = 0
     pushing: bool = False
     pulling: int = 0
-    waiting: deque[CallPush | CallPull] = field(default_factory=deque)
+    waiting: deque[CallPush | CallPull | CallStates | CallRestore] = field(default_factory=deque)
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ settled part takes the next sum, so that the sum of the last commit is there for
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from hybridnet.kvstore.protocol.words import (
@@ -20,6 +20,7 @@ from hybridnet.kvstore.protocol.words import (
     Content,
     Fold,
     Initialized,
+    Install,
     Kept,
     KeySpec,
     Message,
@@ -27,13 +28,17 @@ from hybridnet.kvstore.protocol.words import (
     Name,
     Part,
     PartRecord,
+    PartStates,
     PartValue,
     Peer,
     Post,
     PullPart,
+    PullStates,
     PushPart,
+    PutStates,
     Refused,
     RunPlan,
+    StatesPut,
     StoreSettings,
 )
 
@@ -67,6 +72,7 @@ class HeldPart:
         late: pushes that are in the last commit, by rank, until it is settled.
         pulls: that wait, by rank and ticket.
         inits: tickets that wait for the part to be settled, by rank.
+        puts: the same, of states.
         merged: the sum of the last commit is still there.
         scale: of the last commit.
         followed: of the `ShardPlace` whose standby has had all of the part; 0: none.
@@ -82,8 +88,9 @@ class HeldPart:
     folded: set[int] = field(default_factory=set)
     turn: int = 0
     late: dict[int, KeptPush] = field(default_factory=dict)
-    pulls: dict[tuple[int, int], PullPart] = field(default_factory=dict)
+    pulls: dict[tuple[int, int], PullPart | PullStates] = field(default_factory=dict)
     inits: dict[int, int] = field(default_factory=dict)
+    puts: dict[int, int] = field(default_factory=dict)
     merged: bool = False
     scale: tuple[int, int] = (1, 1)
     followed: int = 0
@@ -91,7 +98,7 @@ class HeldPart:
 
     def forget(self) -> None:
         """Drops all that is not on the disk."""
-        for one in (self.kept, self.folded, self.late, self.pulls, self.inits):
+        for one in (self.kept, self.folded, self.late, self.pulls, self.inits, self.puts):
             one.clear()
         self.turn = self.followed = 0
         self.settled = self.merged = False
@@ -166,7 +173,7 @@ class Rounds:
         else:
             self._say(rank, Missing(message.ticket, message.part, number))
 
-    def pull(self, held: HeldPart, rank: int, message: PullPart) -> None:
+    def pull(self, held: HeldPart, rank: int, message: PullPart | PullStates) -> None:
         """Answers a pull now, or when its push is in the value."""
         top = self.number(held, rank)
         if message.least > top + 1:
@@ -183,6 +190,25 @@ class Rounds:
         held.inits[rank] = ticket
         if held.settled:
             self._answer_inits(held)
+
+    def put(self, held: HeldPart, rank: int, message: PutStates) -> None:
+        """Takes other states, once; between two commits, so that a worker may have to ask again."""
+        record = held.record
+        if message.number <= record.restored:
+            held.puts[rank] = message.ticket
+            if held.settled:
+                self._answer_puts(held)
+        elif held.broken:
+            self.refuse(rank, message.ticket, "broke", held.broken)
+        elif held.settled and not held.folded:
+            ahead = message.updates - record.round
+            held.record = replace(record, since=0, ahead=ahead, restored=message.number)
+            held.settled = held.merged = False
+            held.puts[rank] = message.ticket
+            self._out.append(
+                Install(held.part, held.name, held.spec, held.record, message.payload, True)
+            )
+            self._committed(held)
 
     # -- decisions ---------------------------------------------------------------------------
 
@@ -210,6 +236,7 @@ class Rounds:
         for rank, push in late.items():
             self._apply(held, rank, push.ticket, push.wants_value and push.rows is None)
         self._answer_inits(held)
+        self._answer_puts(held)
         self.look_again(held)
         self.proceed(held)
 
@@ -225,12 +252,14 @@ class Rounds:
         held.broken = sentence
         for rank, push in (*held.kept.items(), *held.late.items()):
             self.refuse(rank, push.ticket, "broke", sentence)
-        for (rank, ticket), _ in held.pulls.items():
+        waiting = [*held.pulls, *held.puts.items()]
+        for rank, ticket in waiting:
             self.refuse(rank, ticket, "broke", sentence)
         held.kept.clear()
         held.folded.clear()
         held.late.clear()
         held.pulls.clear()
+        held.puts.clear()
 
     def refuse(self, rank: int, ticket: int, code: Code, sentence: str) -> None:
         """Refuses a message of a worker."""
@@ -270,7 +299,7 @@ class Rounds:
         pushes = list(old.pushes)
         for rank in ranks:
             pushes[rank] = old.round + 1 if sync else pushes[rank] + 1
-        held.record = PartRecord(old.round + 1, tuple(pushes))
+        held.record = replace(old, round=old.round + 1, pushes=tuple(pushes), since=0)
         workers, present = self._plan.workers, len(ranks)
         held.scale = (workers, present) if sync and present < workers else (1, 1)
         for rank in ranks:
@@ -330,6 +359,11 @@ class Rounds:
             self._say(rank, Initialized(ticket, held.part.id, self.number(held, rank)))
         held.inits.clear()
 
+    def _answer_puts(self, held: HeldPart) -> None:
+        for rank, ticket in held.puts.items():
+            self._say(rank, StatesPut(ticket, held.part.id))
+        held.puts.clear()
+
     def _may_see(self, held: HeldPart, rank: int, least: int) -> bool:
         """Whether the value has this rank's push, and the rank is not too far ahead of others."""
         if not held.settled or self.number(held, rank) < least:
@@ -339,11 +373,13 @@ class Rounds:
             return True
         return pushes[rank] - min(pushes[one] for one in self.members) <= bound
 
-    def _give(self, held: HeldPart, rank: int, message: PullPart) -> None:
-        value = PartValue(
-            message.ticket, message.part, held.record.round, Content.STORED, message.rows
-        )
-        self._say(rank, value)
+    def _give(self, held: HeldPart, rank: int, message: PullPart | PullStates) -> None:
+        ticket, part, record = message.ticket, message.part, held.record
+        if isinstance(message, PullPart):
+            self._say(rank, PartValue(ticket, part, record.round, Content.STORED, message.rows))
+        else:
+            updates = record.round + record.ahead
+            self._say(rank, PartStates(ticket, part, updates, Content.STORED))
 
     def _lose(self, held: HeldPart, rank: int, ticket: int, number: int, top: int) -> None:
         what = (

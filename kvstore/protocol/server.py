@@ -38,7 +38,9 @@ from hybridnet.kvstore.protocol.words import (
     Post,
     ProcessIdentity,
     PullPart,
+    PullStates,
     PushPart,
+    PutStates,
     Refused,
     Remember,
     RunPlan,
@@ -59,7 +61,10 @@ _EARLY: Final = 4096
 #: Answers to commands that are kept for those who ask again.
 _COMMANDS: Final = 64
 
-_FROM_WORKERS: Final = (PushPart, PullPart, AskPart, InitPart, Join, Command)
+_FROM_WORKERS: Final = (
+    *(PushPart, PullPart, PullStates, PutStates, AskPart, InitPart),
+    *(Join, Command),
+)
 
 
 @final
@@ -112,6 +117,8 @@ class ServerMachine(Machine):
             PushPart: self._about_part,
             AskPart: self._about_part,
             PullPart: self._about_part,
+            PullStates: self._about_part,
+            PutStates: self._about_part,
             Command: self._command,
             Copy: self._copy,
             AskCopy: self._ask_copy,
@@ -318,7 +325,10 @@ class ServerMachine(Machine):
             self._rounds.init(held, rank, message.ticket)
 
     def _about_part(
-        self, source: Peer, generation: int, message: PushPart | AskPart | PullPart
+        self,
+        source: Peer,
+        generation: int,
+        message: PushPart | AskPart | PullPart | PullStates | PutStates,
     ) -> None:
         held, rank = self._parts.get(message.part), source.rank
         if held is None and self.plan.standby:
@@ -335,6 +345,8 @@ class ServerMachine(Machine):
             self._rounds.push(held, rank, message)
         elif isinstance(message, AskPart):
             self._rounds.ask(held, rank, message)
+        elif isinstance(message, PutStates):
+            self._rounds.put(held, rank, message)
         else:
             self._rounds.pull(held, rank, message)
 

@@ -94,14 +94,15 @@ class Leader:
         """Takes the standby's answer."""
         if message.since != place.since or held.settled:
             return
-        if message.round == held.record.round:
+        same = message.restored == held.record.restored
+        if same and message.round == held.record.round:
             held.followed = place.since
             self._repeats.drop(held.part.id)
             self._behind.get(held.part.shard, set()).discard(held.part.id)
             self._report(held.part.shard, place, now)
             self._settle(held)
         else:
-            full = message.round != held.record.round - 1 or not held.merged
+            full = not same or message.round != held.record.round - 1 or not held.merged
             self._send(held, place, full, now)
 
     def again(self, parts: list[HeldPart], place: ShardPlace, now: float) -> None:
@@ -175,13 +176,19 @@ def follow(held: HeldPart | None, message: Copy, out: list[Action]) -> HeldPart 
     record = message.record
     mine = PartRecord(-1, (), -1) if held is None else held.record
     same = mine.since == message.since
-    if message.full and (not same or mine.round < record.round):
+    older = (mine.restored, mine.round) < (record.restored, record.round)
+    if message.full and (not same or older):
         if held is None:
             held = HeldPart(message.part, message.name, message.spec, record)
         part, name, spec = message.part, message.name, message.spec
         out.append(Install(part, name, spec, record, message.payload, True))
         held.record = record
-    elif held is not None and not message.full and same and mine.round == record.round - 1:
+    elif (
+        held is not None
+        and not message.full
+        and same
+        and (mine.restored, mine.round) == (record.restored, record.round - 1)
+    ):
         out.append(Fold(message.part.id, -1, message.payload, message.rows, True))
         out.append(Commit(message.part.id, record, message.scale))
         held.record = record
@@ -190,5 +197,6 @@ def follow(held: HeldPart | None, message: Copy, out: list[Action]) -> HeldPart 
 
 def tell(held: HeldPart | None, part: PartId, since: int) -> Copied:
     """A standby's side: what it has of a part under this place."""
-    same = held is not None and held.record.since == since
-    return Copied(part, since, held.record.round if held is not None and same else -1)
+    if held is None or held.record.since != since:
+        return Copied(part, since, -1)
+    return Copied(part, since, held.record.round, held.record.restored)

@@ -29,6 +29,8 @@ from hybridnet.kvstore.protocol.words import (
     CallLeave,
     CallPull,
     CallPush,
+    CallRestore,
+    CallStates,
     Code,
     Command,
     CommandDone,
@@ -49,6 +51,7 @@ from hybridnet.kvstore.protocol.words import (
     Name,
     Part,
     PartId,
+    PartStates,
     PartValue,
     Peer,
     PeerLost,
@@ -56,11 +59,14 @@ from hybridnet.kvstore.protocol.words import (
     PeerUp,
     ProcessIdentity,
     PullPart,
+    PullStates,
     PushPart,
+    PutStates,
     Raise,
     Refused,
     RunPlan,
     Seen,
+    StatesPut,
     Stop,
     View,
     Welcome,
@@ -69,6 +75,14 @@ from hybridnet.kvstore.protocol.words import (
 
 __all__ = ["WorkerMachine"]
 
+#: Calls that are carried out part by part, and what users call them.
+SliceCall = CallPush | CallPull | CallStates | CallRestore
+_WHAT: Final = {
+    CallPush: "push",
+    CallPull: "pull",
+    CallStates: "save_optimizer_states",
+    CallRestore: "load_optimizer_states",
+}
 _TICKETS: Final = 1 << 32
 #: Tickets of two generations of a worker must differ, as answers to the older one still come.
 _GENERATIONS: Final = 1 << 8
@@ -114,6 +128,8 @@ class WorkerMachine(Machine):
             CallInit: self._call_init,
             CallPush: self._call_slices,
             CallPull: self._call_slices,
+            CallStates: self._call_slices,
+            CallRestore: self._call_slices,
             CallBarrier: self._call_barrier,
             CallCommand: self._call_command,
             CallLeave: self._call_leave,
@@ -134,6 +150,8 @@ class WorkerMachine(Machine):
             Kept: self._kept,
             Missing: self._missing,
             PartValue: self._value,
+            PartStates: self._states,
+            StatesPut: self._states_put,
             CommandDone: self._command_done,
             Refused: self._refused,
         }
@@ -193,10 +211,10 @@ class WorkerMachine(Machine):
             message = InitPart(ticket, part, event.name, event.spec, payload)
             self._ask_shard(part.shard, ticket, message, event.call, one)
 
-    def _call_slices(self, event: CallPush | CallPull) -> None:
+    def _call_slices(self, event: SliceCall) -> None:
         key = self._keys.get(event.name)
         if self._open and key is None:
-            what = "push" if isinstance(event, CallPush) else "pull"
+            what = _WHAT[type(event)]
             what = f"{what} requires an initialized key, got {event.name!r}, which never was"
             self._out.append(Raise(event.call, "wrong", what))
         elif self._begin_call(event, len(key.slices) if key else 0):
@@ -293,8 +311,12 @@ class WorkerMachine(Machine):
             event = one.waiting[0]
             if isinstance(event, CallPull):
                 self._begin_pull(one, event.call, event.rows, event.priority)
+            elif isinstance(event, CallStates):
+                self._begin_states(one, event)
             elif one.pushing or one.pulling:
                 return
+            elif isinstance(event, CallRestore):
+                self._begin_restore(one, event)
             else:
                 self._begin_push(one, event)
             one.waiting.popleft()
@@ -322,6 +344,19 @@ class WorkerMachine(Machine):
         ticket = self._new_ticket()
         message = PullPart(ticket, one.part.id, one.number, rows, priority)
         self._ask_shard(one.part.shard, ticket, message, call, one)
+
+    def _begin_states(self, one: Slice, event: CallStates) -> None:
+        one.pulling += 1
+        ticket = self._new_ticket()
+        message = PullStates(ticket, one.part.id, one.number)
+        self._ask_shard(one.part.shard, ticket, message, event.call, one)
+
+    def _begin_restore(self, one: Slice, event: CallRestore) -> None:
+        """Puts states in their place; the next push waits for that, as for a push."""
+        one.pushing = True
+        ticket = self._new_ticket()
+        message = PutStates(ticket, one.part.id, event.number, event.updates, event.payload)
+        self._ask_shard(one.part.shard, ticket, message, event.call, one)
 
     def _send_pushes(self) -> None:
         for ticket in self._queue.take():
@@ -372,20 +407,29 @@ class WorkerMachine(Machine):
             self._send_pushes()
 
     def _value(self, source: Peer, generation: int, message: PartValue) -> None:
-        request = self._answered(message.ticket)
+        found = (message.part, message.payload, message.rows, message.round)
+        self._pulled(message.ticket, *found)
+
+    def _states(self, source: Peer, generation: int, message: PartStates) -> None:
+        self._pulled(message.ticket, message.part, message.payload, None, message.updates)
+
+    def _pulled(self, ticket: int, part: PartId, payload: Any, rows: Any, number: int) -> None:
+        """What a server was asked for has come."""
+        request = self._answered(ticket)
         if request is None or request.slice is None:
             return
         request.slice.pulling -= 1
         if request.call in self._calls:
-            self._out.append(
-                Deliver(
-                    request.call or 0,
-                    message.part,
-                    message.payload,
-                    message.rows,
-                    message.round,
-                )
-            )
+            self._out.append(Deliver(request.call or 0, part, payload, rows, number))
+        self._one_less(request.call)
+        self._advance(request.slice)
+        self._send_pushes()
+
+    def _states_put(self, source: Peer, generation: int, message: StatesPut) -> None:
+        request = self._answered(message.ticket)
+        if request is None or request.slice is None:
+            return
+        request.slice.pushing = False
         self._one_less(request.call)
         self._advance(request.slice)
         self._send_pushes()
@@ -591,8 +635,10 @@ class WorkerMachine(Machine):
             if one is not None and one.pushing:
                 one.pushing = False
                 one.number -= 1
-        elif isinstance(message, PullPart) and one is not None:
+        elif isinstance(message, (PullPart, PullStates)) and one is not None:
             one.pulling -= 1
+        elif isinstance(message, PutStates) and one is not None:
+            one.pushing = False
 
     def _fail_peer(self, peer: Peer, sentence: str) -> None:
         calls = {one.call for one in self._requests.values() if self._needs(one, peer)}

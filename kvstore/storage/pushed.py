@@ -24,6 +24,7 @@ from hybridnet.kvstore.protocol.words import (
     Peer,
     PullPart,
     PushPart,
+    PutStates,
 )
 from hybridnet.kvstore.storage.slots import ArrayLayout
 from hybridnet.kvstore.storage.two_bit import compressed_size, dequantize
@@ -39,7 +40,7 @@ from hybridnet.kvstore.transport.wire import (
 
 __all__ = ["DTYPES", "Given", "PartChecks", "Rows", "shape_of"]
 
-M = TypeVar("M", bound=PushPart | PullPart | InitPart | Copy)
+M = TypeVar("M", bound=PushPart | PullPart | InitPart | Copy | PutStates)
 
 #: What keys may hold.
 DTYPES: Final = (
@@ -150,7 +151,7 @@ class PartChecks:
                 return _without_data(message)
             part, spec = known
         rows = None
-        if not isinstance(message, InitPart) and message.rows is not None:
+        if not isinstance(message, (InitPart, PutStates)) and message.rows is not None:
             rows = _rows(message.rows, part, spec)
         if isinstance(message, PullPart):
             return replace(message, rows=rows)
@@ -161,7 +162,7 @@ class PartChecks:
             return message
         if payload.lane:
             payload = self._from_file(payload, source, generation)
-        full = isinstance(message, Copy) and message.full
+        full = isinstance(message, PutStates) or (isinstance(message, Copy) and message.full)
         given = _full(payload) if full else _given(payload, part, spec, rows)
         if isinstance(message, PushPart):
             made: M = PushPart(  # type: ignore[assignment]
@@ -180,6 +181,8 @@ class PartChecks:
 
 
 def _without_data(message: M) -> M:
+    if isinstance(message, PutStates):
+        return replace(message, payload=None)
     if isinstance(message, PushPart):
         return replace(message, payload=None, rows=None)
     return replace(message, rows=None) if isinstance(message, PullPart) else message

@@ -23,19 +23,20 @@ _ALL: Final = 2**64 - 1
 
 def body_size(ranks: int) -> int:
     """Returns how many bytes `pack_body` gives."""
-    return 8 * (2 + ranks)
+    return 8 * (4 + ranks)
 
 
 def pack_body(record: PartRecord) -> bytes:
     """Returns a record as bytes."""
     count = len(record.pushes)
-    return struct.pack(f"<Qq{count}Q", record.round, record.since, *record.pushes)
+    own = (record.round, record.since, record.ahead, record.restored)
+    return struct.pack(f"<QqqQ{count}Q", *own, *record.pushes)
 
 
 def unpack_body(body: bytes) -> PartRecord:
     """Reads what `pack_body` gave."""
-    turn, since, *pushes = struct.unpack(f"<Qq{len(body) // 8 - 2}Q", body)
-    return PartRecord(turn, tuple(pushes), since)
+    turn, since, ahead, restored, *pushes = struct.unpack(f"<QqqQ{len(body) // 8 - 4}Q", body)
+    return PartRecord(turn, tuple(pushes), since, ahead, restored)
 
 
 def record_size(ranks: int) -> int:

@@ -234,13 +234,13 @@ class PartStore:
             self._commit_rows(self.sum, record, updates, scale)
             return
         total = _scaled(self._own(self.sum.total()), scale)
-        old = self._slots.current
+        old, number = self._slots.current, record.round + record.ahead
         if len(self._slots.arrays) == 2:
             new = self._slots.spare
-            updates.update(self._of, record.round, total, old, new)
+            updates.update(self._of, number, total, old, new)
         else:
             new = [np.empty_like(one) for one in old]
-            updates.update(self._of, record.round, total, old, new)
+            updates.update(self._of, number, total, old, new)
             for there, made in zip(old, new, strict=True):
                 np.copyto(there, made)
         self._slots.commit(record)
@@ -254,7 +254,8 @@ class PartStore:
         old = [one[here] for one in self._slots.current]
         new = [np.empty_like(one) for one in old]
         if len(rows):
-            updates.update(self._of, record.round, gradient, old, new, rows)
+            number = record.round + record.ahead
+            updates.update(self._of, number, gradient, old, new, rows)
         entry = JournalEntry(record, here, new)
         if self._journal is not None:
             self._journal.write(entry)

@@ -162,6 +162,10 @@ _FORMS: Final = (
     _Form(w.Copied, json=True),
     _Form(w.AskCopy, json=True),
     _Form(w.Seen, (_NUMBER,)),
+    _Form(w.PullStates, (_TICKET, _PART, ("least", "number"))),
+    _Form(w.PartStates, (_TICKET, _PART, ("updates", "number")), flags=_PAYLOAD),
+    _Form(w.PutStates, json=True, flags=_PAYLOAD),
+    _Form(w.StatesPut, (_TICKET, _PART)),
 )
 #: Kinds whose fields are all in the header -> a message made of (ticket, part, number, priority,
 #: flags, payload, rows). Written out, since every push and every answer is made here.
@@ -182,10 +186,15 @@ _MADE: Final[dict[type, Callable[..., Any]]] = {
     w.PullPart: lambda t, p, n, y, f, d, r: w.PullPart(t, p, n, r, y),
     w.PartValue: lambda t, p, n, y, f, d, r: w.PartValue(t, p, n, d, r),
     w.Seen: lambda t, p, n, y, f, d, r: w.Seen(n),
+    w.PullStates: lambda t, p, n, y, f, d, r: w.PullStates(t, p, n),
+    w.PartStates: lambda t, p, n, y, f, d, r: w.PartStates(t, p, n, d),
+    w.StatesPut: lambda t, p, n, y, f, d, r: w.StatesPut(t, p),
 }
 _BUILD: Final = [_MADE.get(form.kind, form.kind) for form in _FORMS]
 _NUMBERS: Final = {form.kind: number for number, form in enumerate(_FORMS)}
 _VIEWS: Final = (w.Hello, w.Welcome, w.Peers)
+#: Kinds whose payload is all arrays of a part.
+_OF_ALL: Final = (w.Copy, w.PartStates, w.PutStates)
 
 
 def encode(
@@ -357,7 +366,7 @@ def _payload(
         raise WireError(f"a payload of {size} bytes is announced, got {found}")
     if any(one.nbytes > LARGEST_FRAME for one in rest):
         raise WireError(f"a frame may have {LARGEST_FRAME} bytes")
-    if len(rest) > 1 and form.kind is not w.Copy and any(one.nbytes > _PIECE for one in rest):
+    if len(rest) > 1 and form.kind not in _OF_ALL and any(one.nbytes > _PIECE for one in rest):
         raise WireError(f"of a payload of {len(rest)} frames each has {_PIECE} bytes at most")
     if codec > 1 or (lane and len(rest) > 1):
         raise WireError(f"a payload of an unknown codec {codec} or lane {lane}")

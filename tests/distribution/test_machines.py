@@ -9,6 +9,8 @@ from pathlib import Path
 from places import ROOT
 
 from hybridnet.kvstore.protocol import SchedulerMachine, ServerMachine, WorkerMachine
+from hybridnet.kvstore.protocol.rounds import HeldPart
+from hybridnet.kvstore.protocol.standby import Leader, follow, tell
 from hybridnet.kvstore.protocol.words import (
     SCHEDULER,
     Applied,
@@ -19,8 +21,11 @@ from hybridnet.kvstore.protocol.words import (
     CallLeave,
     CallPull,
     CallPush,
+    CallRestore,
     Commit,
     Content,
+    Copied,
+    Copy,
     Deliver,
     Done,
     Finish,
@@ -29,10 +34,12 @@ from hybridnet.kvstore.protocol.words import (
     Hello,
     Initialized,
     InitPart,
+    Install,
     Joined,
     KeySpec,
     Part,
     PartRecord,
+    PartStates,
     PartValue,
     Peer,
     Peers,
@@ -40,11 +47,14 @@ from hybridnet.kvstore.protocol.words import (
     Post,
     ProcessIdentity,
     PullPart,
+    PullStates,
     PushPart,
+    PutStates,
     Raise,
     Refused,
     RunPlan,
     ShardPlace,
+    StatesPut,
     StoreSettings,
     View,
     Wake,
@@ -260,3 +270,57 @@ def test_the_protocol_needs_the_standard_library_only():
                     "hybridnet.kvstore.protocol"
                 ), f"{path.name} imports {name}"
                 assert top not in {"time", "socket", "threading", "os"}, f"{path.name}: {name}"
+
+
+def test_states_are_put_once_and_between_two_rounds():
+    server = a_server()
+    arrive(server, W1, PushPart(7, PART.id, 1, "from 1"))
+    arrive(server, W0, PushPart(3, PART.id, 1, "from 0"))
+    record = PartRecord(1, (1, 1), 0, ahead=9, restored=1)
+    assert arrive(server, W0, PutStates(4, PART.id, 1, 10, "states")) == [
+        Install(PART, "w", SPEC, record, "states", True),
+        Post(W0, StatesPut(4, PART.id)),
+    ]
+    # What comes again, and the same of a process that replaces the worker, changes nothing.
+    again = PutStates(5, PART.id, 1, 10, "older states")
+    assert arrive(server, W0, again, generation=2)[1:] == [Post(W0, StatesPut(5, PART.id))]
+    (answer,) = arrive(server, W0, PullStates(6, PART.id, 1), generation=2)
+    assert answer == Post(W0, PartStates(6, PART.id, 10, Content.STORED))
+    arrive(server, W0, PushPart(8, PART.id, 2, "from 0"), generation=2)
+    # In the middle of a sum they wait, until the worker asks again.
+    assert arrive(server, W0, PutStates(9, PART.id, 2, 3, "states"), generation=2) == []
+    done = arrive(server, W1, PushPart(9, PART.id, 2, "from 1"))
+    assert Commit(PART.id, PartRecord(2, (2, 2), 0, 9, 1)) in done
+
+
+def test_a_standby_takes_over_states_that_were_put():
+    """A full copy, although no round has closed; an old one of before them does not undo it."""
+    held, out = HeldPart(PART, "w", SPEC, PartRecord(3, (3, 3), 5)), []
+    put = Copy(PART, "w", SPEC, 5, PartRecord(3, (3, 3), 5, 4, 1), True, "states")
+    held = follow(held, put, out)
+    assert out == [Install(PART, "w", SPEC, put.record, "states", True)]
+    assert tell(held, PART.id, 5) == Copied(PART.id, 5, 3, 1)
+    before = Copy(PART, "w", SPEC, 5, PartRecord(4, (4, 4), 5), False, "sum")
+    assert follow(held, before, out) is held and len(out) == 1
+    told = []
+    leader = Leader(PLAN.patience, told, lambda held: told.append("settled"))
+    place = ShardPlace(0, 1, True, 5)
+    held = HeldPart(PART, "w", SPEC, PartRecord(3, (3, 3), 0, 4, 1), followed=5, merged=True)
+    leader.copied(held, place, Copied(PART.id, 5, 3, 0), 0.0)
+    assert told.pop().message.full
+    leader.copied(held, place, Copied(PART.id, 5, 3, 1), 0.0)
+    assert told == ["settled"]
+
+
+def test_a_push_waits_for_states_that_are_being_put():
+    worker = a_worker()
+    (put,) = arrive_call(worker, CallRestore(2, "w", "states", 7, 1))
+    assert put == PutStates(put.ticket, PART.id, 1, 7, "states")
+    assert arrive_call(worker, CallPush(3, "w", "gradient")) == []
+    done, push = arrive(worker, S0, StatesPut(put.ticket, PART.id))
+    assert done == Done(2)
+    assert push.message.payload == "gradient"
+
+
+def arrive_call(worker, call):
+    return messages(worker.handle(call, 0.0))

@@ -26,6 +26,7 @@ SMALL = {
     "least": st.integers(0, 2**64 - 1),
     "priority": st.integers(-(2**31), 2**31 - 1),
     "round": st.integers(0, 2**63 - 1),
+    "updates": st.integers(0, 2**63 - 1),
 }
 KEYS = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
 

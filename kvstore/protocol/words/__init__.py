@@ -37,8 +37,8 @@ for one message that wants an answer (unsigned, 32 bits; it comes back in the an
 - A server's driver keeps for every part a value with its updater's states, and a sum. `Fold` adds
   to the sum, `Commit` updates the value with it. In what a server posts the payload is
   `Content.STORED`: the part's value as it is then (of the rows asked for, where there are `rows`;
-  in a `Copy` with the updater's states), or `Content.MERGED`: the sum of the last commit, which
-  stays until the next `Fold` of this part.
+  in a `Copy` and in `PartStates` with the updater's states), or `Content.MERGED`: the sum of the
+  last commit, which stays until the next `Fold` of this part.
 - Of what a worker receives the driver gets `Deliver`: write this payload at the part's place.
 
 **On the wire** a message is its header (kind; run, sender's role, rank and generation: these become
@@ -95,10 +95,14 @@ from .data import (
     Joined,
     Kept,
     Missing,
+    PartStates,
     PartValue,
     PullPart,
+    PullStates,
     PushPart,
+    PutStates,
     Refused,
+    StatesPut,
 )
 from .events import (
     Arrived,
@@ -110,6 +114,8 @@ from .events import (
     CallLeave,
     CallPull,
     CallPush,
+    CallRestore,
+    CallStates,
     Executed,
     Incoming,
     PeerLost,
@@ -158,6 +164,8 @@ __all__ = [
     "CallLeave",
     "CallPull",
     "CallPush",
+    "CallRestore",
+    "CallStates",
     "Code",
     "Command",
     "CommandDone",
@@ -190,6 +198,7 @@ __all__ = [
     "Part",
     "PartId",
     "PartRecord",
+    "PartStates",
     "PartValue",
     "Patience",
     "Peer",
@@ -200,7 +209,9 @@ __all__ = [
     "Post",
     "ProcessIdentity",
     "PullPart",
+    "PullStates",
     "PushPart",
+    "PutStates",
     "Raise",
     "Refused",
     "Remember",
@@ -210,6 +221,7 @@ __all__ = [
     "ServerMemory",
     "ShardPlace",
     "StandbyReady",
+    "StatesPut",
     "Stop",
     "StoreSettings",
     "StoredPart",

@@ -69,7 +69,7 @@ class Deliver:
         part: which part of the key; None: the answer to a command.
         payload: what came.
         rows: as in `CallPull`.
-        round: how many updates are in it; -1 where a push brought it back.
+        round: how many updates are in it, or of states: were counted; -1 where a push brought it.
     """
 
     call: int

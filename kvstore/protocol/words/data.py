@@ -178,6 +178,65 @@ class PartValue:
 
 
 @dataclass(frozen=True, slots=True)
+class PullStates:
+    """Worker to server: send all of a part, its value with the updater's states.
+
+    Attributes:
+        ticket: for the answer.
+        part: which.
+        least: as in `PullPart`.
+    """
+
+    ticket: int
+    part: PartId
+    least: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartStates:
+    """Server to worker.
+
+    Attributes:
+        ticket: of the PullStates.
+        part: which.
+        updates: how many the optimizer has counted: the record's `round` and `ahead`.
+        payload: the value and the states, one after the other.
+    """
+
+    ticket: int
+    part: PartId
+    updates: int
+    payload: Any
+
+
+@dataclass(frozen=True, slots=True)
+class PutStates:
+    """Worker to server: put this in the place of a part's value and states.
+
+    Attributes:
+        ticket: for the answer.
+        part: which.
+        number: the how-manieth time of this part; what is not newer is answered and left alone.
+        updates: as in `PartStates`.
+        payload: as in `PartStates`.
+    """
+
+    ticket: int
+    part: PartId
+    number: int
+    updates: int
+    payload: Any
+
+
+@dataclass(frozen=True, slots=True)
+class StatesPut:
+    """Server to worker: they are there, or newer ones."""
+
+    ticket: int
+    part: PartId
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """Worker to server: do something that drivers know, as "snapshot" with a name as its body."""
 
@@ -251,8 +310,10 @@ class Copied:
         part: which.
         since: of the Copy.
         round: the standby's now; -1: it has none of this `ShardPlace`, and needs a full copy.
+        restored: as in the standby's record.
     """
 
     part: PartId
     since: int
     round: int
+    restored: int = 0

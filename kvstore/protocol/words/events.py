@@ -143,6 +143,33 @@ class CallPull:
 
 
 @dataclass(frozen=True, slots=True)
+class CallStates:
+    """A user: deliver values and states of all parts, with all pushes before this call."""
+
+    call: int
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class CallRestore:
+    """A user of one worker: put these values and states in the place of what servers have.
+
+    Attributes:
+        call: for the answer.
+        name: the key.
+        payload: of all its parts.
+        updates: how many updates the optimizer is to count from then on as done.
+        number: the how-manieth call for this key; the same in the process that replaces this one.
+    """
+
+    call: int
+    name: Name
+    payload: Any
+    updates: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class CallBarrier:
     """A user: wait until all workers have made as many such calls."""
 
@@ -177,6 +204,8 @@ Incoming = (
     | CallInit
     | CallPush
     | CallPull
+    | CallStates
+    | CallRestore
     | CallBarrier
     | CallCommand
     | CallLeave

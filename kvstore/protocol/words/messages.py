@@ -31,10 +31,14 @@ from .data import (
     Joined,
     Kept,
     Missing,
+    PartStates,
     PartValue,
     PullPart,
+    PullStates,
     PushPart,
+    PutStates,
     Refused,
+    StatesPut,
 )
 
 Message = (
@@ -62,6 +66,10 @@ Message = (
     | Applied
     | PullPart
     | PartValue
+    | PullStates
+    | PartStates
+    | PutStates
+    | StatesPut
     | Command
     | CommandDone
     | Refused

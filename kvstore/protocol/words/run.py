@@ -136,15 +136,21 @@ class PartRecord:
     """What a server has committed of a part.
 
     Attributes:
-        round: how many updates its value has had; `index_update_count` of an optimizer.
+        round: how many updates its value has had; with `ahead` it is the optimizer's
+            `index_update_count`.
         pushes: for every rank the number of its last push that is in the value, or that came too
             late to be.
         since: at a standby, of the `ShardPlace` under which it came here; else 0.
+        ahead: how many updates the optimizer has counted beside those, in the run that its states
+            are from; less than 0 where they are of an earlier time of this run.
+        restored: how often its states were put in the place of what they were.
     """
 
     round: int
     pushes: tuple[int, ...]
     since: int = 0
+    ahead: int = 0
+    restored: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,8 @@ def story(seed: int, machines: Any = None, lines: int = 60) -> str:
         f"seed {seed}: {found}",
         f"  {schedule.plan}",
         f"  {schedule.kind}, {schedule.steps} steps, {schedule.style}, keys {schedule.keys}",
-        f"  adds={schedule.adds} staleness={schedule.staleness} barriers={schedule.barriers}",
+        f"  adds={schedule.adds} staleness={schedule.staleness} barriers={schedule.barriers} "
+        f"restores={schedule.restores}",
         f"  {schedule.net}",
         *(f"  {fault}" for fault in schedule.faults),
     ]

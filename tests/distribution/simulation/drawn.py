@@ -86,6 +86,7 @@ class Schedule:
     skew: tuple[float, ...]
     net: Net
     faults: tuple[Fault, ...]
+    restores: int = 0  # after this step worker 0 puts states back as they are; 0: never
 
 
 def draw(seed: int) -> Schedule:
@@ -129,6 +130,8 @@ def draw(seed: int) -> Schedule:
         plan = replace(plan, patience=Patience(dead=40.0, deadline=50.0))
     ranked = rand() < 0.9
     drawn = _Faults(rnd, plan, kind)
+    # From a stream of its own, so that all else is as it was drawn before there were restores.
+    restores = random.Random(seed ^ 0x57A7E).choice((0,) * 8 + (1, 2))
     return Schedule(
         seed,
         plan,
@@ -143,6 +146,8 @@ def draw(seed: int) -> Schedule:
         skew=tuple(pick((0.0, 1000.0, -3.0)) for _ in range(workers + plan.servers + 1)),
         net=net,
         faults=drawn.some() if ranked else (),
+        # No round closes between taking and putting back where it waits for everybody.
+        restores=restores if kind == "sync" and not shrink else 0,
     )
 
 

@@ -279,3 +279,15 @@ def _() -> Iterator[None]:
 
     with _patched(parts.PushQueue, "__init__", init):
         yield
+
+
+@bug("states that come again are put once more")
+def _() -> Iterator[None]:
+    right = rounds.Rounds.put
+
+    def put(self: Any, held: Any, rank: int, message: Any) -> None:
+        held.record = replace(held.record, restored=0)
+        right(self, held, rank, message)
+
+    with _patched(rounds.Rounds, "put", put):
+        yield

@@ -19,6 +19,8 @@ from hybridnet.kvstore.protocol.words import (
     CallLeave,
     CallPull,
     CallPush,
+    CallRestore,
+    CallStates,
     Deliver,
     Done,
     Raise,
@@ -60,6 +62,9 @@ class Script:
         self._call = 0
         self._open: set[int] = set()
         self._reading: dict[int, Reading] = {}
+        self._fetching: dict[int, int] = {}
+        #: by key and part: all of it, and how many updates there were.
+        self._fetched: dict[int, dict[int, tuple[Any, int]]] = {}
         self._at_barrier: dict[int, set[int]] = {}
         self._todo: list[Callable[[], list[Any]]] = []
         self.rank = -1
@@ -98,6 +103,8 @@ class Script:
                 self._todo.append(
                     lambda step=step: [*self._pushes(step, False), *self._pulls(step)]
                 )
+            if step == schedule.restores and self.rank == 0:
+                self._todo += [self._states, self._restore]
             if schedule.barriers:
                 self._todo.append(lambda step=step: self._barrier(f"step {step}"))
         if schedule.barriers:
@@ -111,6 +118,26 @@ class Script:
         came.add(self.rank)
         self._at_barrier[call] = came
         return [CallBarrier(call, name)]
+
+    def _states(self) -> list[Any]:
+        calls = []
+        for number in range(len(self._schedule.keys)):
+            call = self._new()
+            self._fetching[call] = number
+            calls.append(CallStates(call, number))
+        return calls
+
+    def _restore(self) -> list[Any]:
+        return [
+            CallRestore(
+                self._new(),
+                number,
+                {index: payload for index, (payload, _) in found.items()},
+                max(updates for _, updates in found.values()),
+                1,
+            )
+            for number, found in self._fetched.items()
+        ]
 
     def _leave(self) -> list[Any]:
         self.leaves = True
@@ -161,6 +188,9 @@ class Script:
             case Begin(rank=rank, resumes=resumes):
                 self.rank, self.first = rank, resumes + 1
                 self.resumed = resumes > 0 or machine.me.generation > 1
+            case Deliver(call=call) if call in self._fetching and action.part is not None:
+                found = self._fetched.setdefault(self._fetching[call], {})
+                found[action.part[1]] = (action.payload, action.round)
             case Deliver():
                 self._check(action, machine)
             case Done(call=call):

@@ -45,6 +45,7 @@ from hybridnet.kvstore.protocol.words import (
     Post,
     ProcessIdentity,
     PushPart,
+    PutStates,
     Remember,
     Tick,
     Wake,
@@ -415,6 +416,8 @@ class World:
         if isinstance(payload, Content):
             assert process.driver is not None
             message = replace(message, payload=process.driver.content(action))
+        elif isinstance(message, PutStates):
+            message = replace(message, payload=payload[message.part[1]])
         peer = process.machine.me.peer
         to = action.to
         target: Process | None = None
