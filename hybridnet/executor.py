@@ -28,11 +28,13 @@ from hybridnet.graph.transform import STATE, prepare
 from hybridnet.graph.watching import read_values
 from hybridnet.ndarray import NDArray, array
 from hybridnet.ndarray.blank import ones_of, zeros_of
+from hybridnet.ndarray.storage_types import storage_type
 from hybridnet.ops.core.operator import OpCall
 from hybridnet.passes.pipeline import PIPELINE
 from hybridnet.runtime.executor.partitioned import PartitionedCall
 from hybridnet.runtime.executor.placed import OnOneDevice, OnSeveralDevices
 from hybridnet.runtime.graphs.allocation import planned
+from hybridnet.runtime.graphs.csr_inputs import with_csr_parts
 from hybridnet.runtime.graphs.graph_programs import GraphPrograms, Run
 from hybridnet.runtime.record import generator, recorder
 from hybridnet.runtime.record.prepared import Attempts, PreparedCall
@@ -65,6 +67,18 @@ def _warn_once(names: str) -> None:
             f"the sparse arrays of {names} are made dense for each forward pass of an executor, as "
             "programs take dense arrays (said once; MXNet's storage fallback)"
         )
+
+
+def _dense(array: NDArray) -> NDArray:
+    return array.tostype("default")
+
+
+def _zeros_as(old: NDArray, shape: tuple[int, ...]) -> NDArray:
+    """Returns zeros of another shape, stored as an array is."""
+    if old.stype == "default":
+        return zeros_of(shape, old.context, old.dtype)
+    made: NDArray = storage_type(old.stype, "reshape").zeros(shape, old.context, old.dtype)
+    return made
 
 
 def _draws_always(graph: Graph) -> bool:
@@ -160,11 +174,8 @@ class Executor:
         self._where: OnOneDevice | OnSeveralDevices = OnOneDevice(self._ctx)
         if devices is not None:
             self._where = OnSeveralDevices(self._ctx, [array.context for array in self._inputs])
-        self._types = tuple(array.type for array in self._inputs)
-        # Programs take dense arrays: these are made dense for each forward.
+        self._types = self._kinds = tuple(array.type for array in self._inputs)
         self._sparse = [i for i, array in enumerate(self._inputs) if array.stype != "default"]
-        if self._sparse:
-            _warn_once(", ".join(names[i] for i in self._sparse))
         asked = [
             number
             for number, name in enumerate(names)
@@ -194,7 +205,42 @@ class Executor:
         self._attempts = Attempts()
         self._merges = config.eliminate_common_expr()
         self._draws_always = _draws_always(symbol.graph)
+        # Of the sparse arrays those that programs take as their parts; others are made dense.
+        self._by_parts: tuple[int, ...] = ()
+        self._take_parts()
         self._programs.inference(self._types)  # raises now where the arrays do not fit
+
+    def _take_parts(self) -> None:
+        """Has programs take the parts of csr arrays where the graph only multiplies by them."""
+        if not self._sparse:
+            return
+        graph: Graph = self._symbol.graph
+        if self._devices is None:
+            csr = [i for i in self._sparse if self._inputs[i].stype == "csr"]
+            free = [i for i in csr if i not in self._wanted]
+            graph, self._by_parts = with_csr_parts(graph, free, self._kinds)
+        if self._by_parts:
+            self._programs = GraphPrograms(graph, self._symbol.name or "group")
+            self._gather()
+        names = self._symbol.list_inputs()
+        dense = [names[i] for i in self._sparse if i not in self._by_parts]
+        if dense:
+            _warn_once(", ".join(dense))
+
+    def _gather(self) -> list[NDArray]:
+        """Returns the arrays that programs take, and notes their types."""
+        if not self._sparse:
+            return self._inputs
+        found = [
+            array if number in self._by_parts or array.stype == "default" else _dense(array)
+            for number, array in enumerate(self._inputs)
+        ]
+        for number in self._by_parts:
+            matrix: Any = self._inputs[number]
+            found[number], *positions = matrix.roomy_parts()
+            found += positions
+        self._types = tuple(array.type for array in found)
+        return found
 
     # -- results -----------------------------------------------------------------------------
 
@@ -242,6 +288,7 @@ class Executor:
         for name, value in kwargs.items():
             self._feed(name, value)
         self._kept = None
+        operands = self._gather()
         # What is drawn outside training, too, is kept for backward, which draws nothing anew.
         keeps = self._draws_always and not is_train and bool(self._wanted)
         if keeps:
@@ -251,7 +298,7 @@ class Executor:
         prepared = None if is_train or recorder.thread.segments else self._prepared
         if prepared is not None and prepared([], run.scalars) is not None:
             return self._outputs
-        values, made = self._compute(run)
+        values, made = self._compute(run, operands)
         if (is_train and self._wanted) or keeps:
             self._kept = run, self._operands(run, values, made)
         for number, value in zip(run.writes, made[run.num_heads : run.num_results], strict=True):
@@ -321,10 +368,11 @@ class Executor:
         # Random numbers are not drawn again: what was kept beside them serves every backward.
         self._kept = kept if kept is not None and kept[0].draws else None
         if kept is None:
+            inputs = self._gather()
             run = self._programs.training(self._types, self._wanted, is_train)
             if run.draws and (is_train or self._draws_always):
                 raise MXNetError(_DRAWS_ANEW)
-            kept = run, self._operands(run, *self._compute(run))
+            kept = run, self._operands(run, *self._compute(run, inputs))
         run, operands = kept
         operands = [*operands, *self._head_grads(run, out_grads)]
         made = self._where.backward(run, operands)
@@ -347,13 +395,8 @@ class Executor:
             return self._programs.training(self._types, self._wanted)
         return self._programs.inference(self._types)
 
-    def _compute(self, run: Run) -> tuple[list[Value], list[Value]]:
+    def _compute(self, run: Run, inputs: Sequence[NDArray]) -> tuple[list[Value], list[Value]]:
         """Has the forward call run; returns its inputs and outputs."""
-        inputs = self._inputs
-        if self._sparse:
-            inputs = [
-                array.tostype("default") if array.stype != "default" else array for array in inputs
-            ]
         values = [array.read() for array in inputs]
         if run.draws:
             values.append(generator.state_of(self._ctx).read())
@@ -502,7 +545,7 @@ class Executor:
                         f"reshape: {name} would grow from {old.shape} to {shape}; pass "
                         "allow_up_sizing=True"
                     )
-                old = zeros_of(shape, old.context, old.dtype)
+                old = _zeros_as(old, shape)
                 grad = None if grad is None else zeros_of(shape, grad.context, grad.dtype)
             args[name], grads[name] = old, grad
         aux = {
@@ -551,10 +594,11 @@ class Executor:
         self._watch = None if callback is None else (callback, monitor_all)
         self._programs = self._unwatched
         count = len(self._symbol.list_inputs())
-        self._inputs, self._types = self._inputs[:count], self._types[:count]
+        self._inputs, self._types, self._by_parts = self._inputs[:count], self._kinds, ()
         self._wanted = tuple(number for number in self._wanted if number < count)
         self._targets, self._shown = self._targets[: len(self._wanted)], []
         if callback is None:
+            self._take_parts()
             return
         internals = self._symbol.get_internals()
         watched: list[tuple[str, Edge]] = []
@@ -601,8 +645,7 @@ class Executor:
         are bound are not counted.
         """
         ready = prepare(self._symbol.graph, False)
-        plain = self._types[: len(self._symbol.list_inputs())]
-        types = (*plain, STATE) if ready.draws else plain
+        types = (*self._kinds, STATE) if ready.draws else self._kinds
         text = to_text(ready.graph, infer_types(ready.graph, types))
         run = self._run(bool(self._wanted))
         types = (*self._types, STATE) if run.draws else self._types
@@ -614,7 +657,7 @@ class Executor:
         With ``MXNET_ELIMINATE_COMMON_EXPR=0`` when it was bound, equal expressions stay.
         """
         names = self._symbol.list_inputs()
-        known = dict(zip(names, self._types, strict=False))  # those of a monitor come after
+        known = dict(zip(names, self._kinds, strict=True))
         return self._symbol.optimize(
             passes=None if self._merges else [one.name for one in PIPELINE if one.name != _MERGING],
             train=True,

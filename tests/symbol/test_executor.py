@@ -726,3 +726,77 @@ def test_what_is_always_drawn_is_kept_for_a_backward_outside_training():
         assert set(made) == {0, 2}
         executor.backward([nd.ones((64,))], is_train=is_train)
         np.testing.assert_array_equal(executor.grad_dict["x"].asnumpy(), made)
+
+
+# -- csr data that is only multiplied ------------------------------------------------------------
+
+
+def factorized(columns):
+    """A factorization machine's products: of x, of its squares, and of its transpose."""
+    x, across = sym.var("x", stype="csr"), sym.var("across", shape=(3, 2))
+    w = sym.var("w", shape=(columns, 2), stype="row_sparse")
+    v = sym.var("v", shape=(4, columns))
+    outputs = [
+        sym.dot(x, w),
+        sym.dot(sym.square(x), v, transpose_b=True),
+        sym.dot(x, across, transpose_a=True).sum(),
+    ]
+    return sym.Group(outputs)
+
+
+def test_csr_data_is_multiplied_by_its_parts():
+    """Outputs and gradients are those of the dense matrix; rows of any number of elements."""
+    symbol, random = factorized(50), np.random.default_rng(0)
+    requests = dict.fromkeys(["w", "v", "across"], "write")
+    sparse = symbol.simple_bind(CPU, x=(3, 50), grad_req=requests)
+    plain = symbol.simple_bind(CPU, x=(3, 50), grad_req=requests, stype_dict={"x": "default"})
+    assert sparse.arg_dict["x"].stype == "csr" and plain.arg_dict["x"].stype == "default"
+    for executor in (sparse, plain):
+        for name, seed in (("w", 1), ("v", 2), ("across", 3)):
+            target = executor.arg_dict[name]
+            target[:] = nd.array(np.random.default_rng(seed).normal(size=target.shape))
+    for stored in (7, 0, 12, 12):
+        x = np.zeros((3, 50), np.float32)
+        x.flat[random.choice(150, stored, replace=False)] = random.normal(size=stored)
+        found = []
+        for executor in (sparse, plain):
+            x_array = nd.array(x)
+            executor.forward(True, x=x_array.tostype(executor.arg_dict["x"].stype))
+            executor.backward([nd.ones(out.shape) for out in executor.outputs])
+            grads = [executor.grad_dict[name] for name in requests]
+            found.append([out.asnumpy() for out in (*executor.outputs, *grads)])
+        for one, other in zip(*found, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    seen = []
+    sparse.set_monitor_callback(lambda name, value: seen.append(name))
+    watched = [out.asnumpy() for out in sparse.forward()]
+    assert any(name.startswith("square") for name in seen)
+    sparse.set_monitor_callback(None)
+    for one, other in zip(watched, sparse.forward(), strict=True):
+        np.testing.assert_allclose(one, other.asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_no_memory_is_taken_for_the_zeros_of_csr_data():
+    """The dense matrix would have 400 GB. An executor for other shapes stays sparse."""
+    columns, rows = 1_000_000, 100_000
+    symbol = sym.dot(sym.var("x", stype="csr"), sym.var("w", shape=(columns, 1)))
+    small = symbol.simple_bind(CPU, grad_req={"w": "write"}, x=(2, columns))
+    executor = small.reshape(x=(rows, columns), allow_up_sizing=True)
+    executor.copy_params_from({"w": np.full((columns, 1), 2, np.float32)})
+    parts = (np.float32([1, 3]), [5, columns - 1], [0, *[1] * (rows - 1), 2])
+    x = nd.sparse.csr_matrix(parts, shape=(rows, columns))
+    (out,) = executor.forward(True, x=x)
+    executor.backward(nd.ones((rows, 1)))
+    assert out.asnumpy()[[0, 1, -1], 0].tolist() == [2, 0, 6]
+    assert executor.grad_dict["w"].asnumpy()[[5, -1], 0].tolist() == [1, 3]
+
+
+def test_a_csr_argument_that_is_also_used_otherwise_is_dense_inside():
+    x = sym.var("x", stype="csr")
+    product = sym.dot(x, sym.var("w", shape=(4, 2)))
+    symbol = sym.broadcast_add(product, sym.sum(x, axis=1, keepdims=True))
+    executor = symbol.simple_bind(CPU, x=(3, 4), grad_req={"w": "write"})
+    rows = np.eye(3, 4, dtype=np.float32)
+    executor.copy_params_from({"w": np.ones((4, 2), np.float32)})
+    (out,) = executor.forward(x=nd.array(rows).tostype("csr"))
+    np.testing.assert_array_equal(out.asnumpy(), 2)

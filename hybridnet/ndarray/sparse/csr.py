@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.runtime.record import recorder
 
 from ..ndarray import NDArray
 from .base import BaseSparseNDArray, apply, upload
@@ -44,6 +45,22 @@ class CSRNDArray(BaseSparseNDArray):
         """Returns the dense matrix."""
         made: NDArray = apply("_csr_dense", self._data, *self._aux, columns=self.shape[1])
         return made
+
+    def roomy_parts(self) -> tuple[NDArray, NDArray, NDArray]:
+        """Returns values, columns and row ends with room for a power of two of elements.
+
+        So matrices of about as many elements run by the same program. Waits for the values, but
+        not in a traced function, which has its sizes for good.
+        """
+        parts = (self._data, self._aux[0], self._aux[1])
+        count = self._data.shape[0]
+        room = 1 << max(count - 1, 0).bit_length()
+        if room == count or recorder.current_trace() is not None:
+            return parts
+        data, indices = (
+            upload(np.pad(part.asnumpy(), (0, room - count)), self.context) for part in parts[:2]
+        )
+        return data, indices, parts[2]
 
     def stored(self) -> int:
         """Returns how many elements are stored; waits for it."""

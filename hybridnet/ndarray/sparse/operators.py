@@ -14,6 +14,7 @@ import numpy as np
 from hybridnet.base.errors import ShapeError
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.operator import describe
+from hybridnet.ops.sparse.names import KEEPS_ZERO
 
 from ..ndarray import NDArray
 from ..storage_types import STORAGE_TYPES
@@ -23,11 +24,6 @@ from .row_sparse import RowSparseNDArray
 
 __all__: list[str] = []
 
-#: Functions of each element that are 0 at 0.
-_KEEPS_ZERO: Final = (
-    "abs sign rint ceil floor trunc fix round negative square sqrt relu cbrt expm1 log1p sin tan "
-    "arcsin arctan sinh tanh arcsinh arctanh degrees radians _copy BlockGrad make_loss"
-)
 #: Operators on an array and a number, and for which numbers they are 0 at 0.
 _KEEPS_ZERO_WITH: Final[dict[str, Callable[[float], bool]]] = {
     "_plus_scalar": lambda number: number == 0,
@@ -59,7 +55,7 @@ def _same(kind: type[BaseSparseNDArray], inputs: Sequence[Any]) -> bool:
 # Of the stored values alone ---------------------------------------------------------------------
 
 
-@_rule(*_KEEPS_ZERO.split(), "_mul_scalar", "_div_scalar")
+@_rule(*KEEPS_ZERO, "_mul_scalar", "_div_scalar")
 def _of_values(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
     (x,) = inputs
     return [x.with_data(NDArray.apply_call(call, (x._data,), scalars)[0])]

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["SPARSE_OPERATORS"]
+__all__ = ["KEEPS_ZERO", "SPARSE_OPERATORS"]
+
+_ZERO_AT_ZERO: Final = (
+    "abs sign rint ceil floor trunc fix round negative square sqrt relu cbrt expm1 log1p sin tan "
+    "arcsin arctan sinh tanh arcsinh arctanh degrees radians _copy BlockGrad make_loss"
+)
+#: Functions of each element that are 0 at 0.
+KEEPS_ZERO: Final = tuple(_ZERO_AT_ZERO.split())
 
 #: The operators by the names that they have in `nd` and `sym` too.
 _SHARED: Final = (

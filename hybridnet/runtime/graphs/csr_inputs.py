@@ -1,0 +1,111 @@
+"""Graphs that take csr matrices as their parts, where all they do with them is to multiply.
+
+Programs take dense arrays, and a csr matrix of a million columns has no place in memory as one. So
+where a graph only uses an input on the left of `dot`, maybe after functions that keep zeros, it is
+made into one that takes the stored values in the input's place, and the positions as further
+inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from hybridnet.base.tensor_type import TensorType
+from hybridnet.graph.evaluate import infer_types
+from hybridnet.graph.node import Edge, Graph, Moves, Node, variable
+from hybridnet.ops.core import registry
+from hybridnet.ops.sparse.names import KEEPS_ZERO
+
+__all__ = ["with_csr_parts"]
+
+
+def with_csr_parts(
+    graph: Graph, numbers: Iterable[int], types: Sequence[TensorType]
+) -> tuple[Graph, tuple[int, ...]]:
+    """Returns a graph that takes csr matrices as parts, and which inputs these are.
+
+    Args:
+        graph: takes them as matrices.
+        numbers: its inputs that are csr matrices, and have no gradient.
+        types: of its inputs, as matrices.
+
+    Returns:
+        The graph, and those of `numbers` of which it takes the values (n,) in their place, and
+        after all other inputs, for each in turn, the columns (n,) and the ends of rows (rows + 1,);
+        `_csr_dot` says how. Inputs that are used in other ways stay as they are.
+    """
+    stored = _uses(graph, set(numbers), types)
+    taken = tuple(sorted(set(stored.values())))
+    if not taken:
+        return graph, ()
+    place: dict[Edge, Edge] = {}
+    positions: dict[int, tuple[Edge, Edge]] = {}
+    for number in taken:
+        name = graph.inputs[number].name
+        place[Edge(graph.inputs[number], 0)] = Edge(variable(name), 0)
+        indices, indptr = (Edge(variable(f"{name}_{part}"), 0) for part in ("indices", "indptr"))
+        positions[number] = indices, indptr
+    moves = Moves(place)
+    for node in graph.nodes:
+        if node.is_variable:
+            continue
+        made = moves.moved(node)
+        if node.inputs and node.inputs[0] in stored and _name(node) == "dot":
+            number = stored[node.inputs[0]]
+            made = _product(made, positions[number], types[number].shape[1])
+        moves.note(node, made)
+    inputs = [moves.edge(Edge(node, 0)).node for node in graph.inputs]
+    extra = [edge.node for number in taken for edge in positions[number]]
+    whole = (*inputs, *extra)
+    return Graph(whole, moves.edges(graph.outputs), moves.nodes(graph.targets)), taken
+
+
+def _uses(graph: Graph, usable: set[int], types: Sequence[TensorType]) -> dict[Edge, int]:
+    """Returns the values that are stored as one of the inputs is, and of which input each is.
+
+    Left out are the inputs that are used in other ways.
+    """
+    kinds = infer_types(graph, types) if usable else {}
+    while True:
+        stored = {Edge(graph.inputs[number], 0): number for number in usable}
+        other: set[int] = set()
+        for node in graph.nodes:
+            at = [place for place, edge in enumerate(node.inputs) if edge in stored]
+            if not at:
+                continue
+            if len(node.inputs) == 1 and _name(node) in _keeping_zeros():
+                stored[Edge(node, 0)] = stored[node.inputs[0]]
+            elif at != [0] or _name(node) != "dot" or not _is_matrix(node.inputs[1], kinds):
+                other.update(stored[node.inputs[place]] for place in at)
+        other.update(stored[edge] for edge in graph.outputs if edge in stored)
+        if not other:
+            return stored
+        usable = usable - other
+
+
+@cache
+def _keeping_zeros() -> frozenset[str]:
+    return frozenset(registry.get(name).name for name in KEEPS_ZERO)
+
+
+def _name(node: Node) -> str:
+    return "" if node.call is None else node.call.name
+
+
+def _is_matrix(edge: Edge, kinds: Any) -> bool:
+    return len(kinds[edge.node][edge.index].shape) == 2
+
+
+def _product(node: Node, positions: tuple[Edge, Edge], columns: int) -> Node:
+    """Returns `_csr_dot` in the place of a `dot` whose left side is values by now."""
+    call: Any = node.call
+    data, rhs = node.inputs
+    if call.attrs["transpose_b"]:
+        flip, scalars = registry.get("transpose").bind({})
+        rhs = Edge(Node(flip, (rhs,), f"{node.name}_rhs", scalars), 0)
+    transposed = call.attrs["transpose_a"]
+    made, scalars = registry.get("_csr_dot").bind({"columns": columns, "transpose_a": transposed})
+    return replace(node, call=made, inputs=(data, *positions, rhs), scalars=scalars)
