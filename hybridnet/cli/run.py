@@ -33,7 +33,7 @@ def run(
         script: a file, a folder with a ``__main__.py``, or a module's name.
         arguments: what the script finds in ``sys.argv[1:]``.
         is_module: whether `script` is a module's name, as in ``python -m``.
-        numpy_names: whether NumPy gets the names back that it dropped (`restore_numpy_names`).
+        numpy_names: whether NumPy and Python get the names back that they dropped; see `install`.
 
     Returns:
         The exit status: 0, or 1 after an error that nobody has caught, which is printed. SystemExit

@@ -22,8 +22,15 @@ from typing import Any
 from .alias import install as install
 from .alias import uninstall as uninstall
 from .numpy_names import restore_numpy_names as restore_numpy_names
+from .python_names import restore_python_names as restore_python_names
 
-__all__ = ["install", "load_ipython_extension", "restore_numpy_names", "uninstall"]
+__all__ = [
+    "install",
+    "load_ipython_extension",
+    "restore_numpy_names",
+    "restore_python_names",
+    "uninstall",
+]
 
 
 def load_ipython_extension(ipython: Any) -> None:

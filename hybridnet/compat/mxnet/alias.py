@@ -21,6 +21,7 @@ from hybridnet.base.unsupported import NotSupportedError, missing
 
 from .numpy_names import restore_numpy_names
 from .places import PLACES, WIDER
+from .python_names import restore_python_names
 
 __all__ = ["VERSION", "install", "uninstall"]
 
@@ -38,8 +39,9 @@ def install(numpy_names: bool = False) -> None:
     Calling it again changes nothing.
 
     Args:
-        numpy_names: whether NumPy also gets the names back that it dropped after MXNet's last
-            release, such as ``np.bool`` (`restore_numpy_names`).
+        numpy_names: whether NumPy and Python also get the names back that they dropped after
+            MXNet's last release, such as ``np.bool`` and ``collections.Mapping``
+            (`restore_numpy_names`, `restore_python_names`).
 
     Raises:
         MXNetError: MXNet itself has been imported before.
@@ -52,6 +54,7 @@ def install(numpy_names: bool = False) -> None:
         )
     if numpy_names:
         restore_numpy_names()
+        restore_python_names()
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
         sys.meta_path.append(_unfound)

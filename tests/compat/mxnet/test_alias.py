@@ -1,11 +1,15 @@
 """`import mxnet` after `install()`: whose modules these are, and what is said of missing names."""
 
 import base64
+import collections
+import fractions
 import importlib
+import inspect
 import io
 import json
 import pickle
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -125,10 +129,12 @@ def test_mxnet_itself_is_not_replaced_behind_its_back(monkeypatch):
 
 @pytest.fixture
 def numpy_kept():
-    before = set(vars(np))
+    modules = (np, collections, fractions, inspect, time)
+    before = [set(vars(module)) for module in modules]
     yield
-    for name in set(vars(np)) - before:
-        delattr(np, name)
+    for module, names in zip(modules, before, strict=True):
+        for name in set(vars(module)) - names:
+            delattr(module, name)
 
 
 def test_numpys_old_names_mean_what_they_meant(numpy_kept):
@@ -140,6 +146,18 @@ def test_numpys_old_names_mean_what_they_meant(numpy_kept):
     assert np.msort(np.array([[2, 1], [1, 2]])).tolist() == [[1, 1], [2, 2]]
     assert np.trapz([0, 1, 2], dx=2) == 4
     assert alias.restore_numpy_names() == []
+
+
+def test_pythons_old_names_mean_what_they_meant(numpy_kept):
+    added = alias.restore_python_names()
+    assert "collections.Mapping" in added and "collections.OrderedDict" not in added
+    assert isinstance({}, collections.Mapping) and fractions.gcd(4, 6) == 2
+    assert time.clock() <= time.clock()
+    spec = inspect.getargspec(lambda a, b=1, *c, **d: None)
+    assert spec == (["a", "b"], "c", "d", (1,)) and spec.keywords == "d"
+    with pytest.raises(ValueError, match="keyword-only"):
+        inspect.getargspec(lambda *, a: a)
+    assert alias.restore_python_names() == []
 
 
 def test_notebooks_load_it_as_an_extension(numpy_kept):
