@@ -369,3 +369,92 @@ def test_gradients_of_factorizations_are_those_of_jax(name):
         np.testing.assert_allclose(abs(ours), abs(other), rtol=1e-9, atol=1e-9)
     for ours, other in zip(pull_back(grads if several else grads[0]), back, strict=True):
         np.testing.assert_allclose(ours, other, rtol=1e-7, atol=1e-9)
+
+
+def _softmax(x, axis):
+    powers = np.exp(x - x.max(axis, keepdims=True))
+    return powers / powers.sum(axis, keepdims=True)
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+@pytest.mark.parametrize("size", [1.0, 1e4, np.inf])
+def test_rows_are_those_of_the_formula_in_float64(axis, size):
+    """Moderate numbers are not searched for their largest; others are, infinities among them."""
+    draw = np.random.default_rng(0)
+    x = draw.normal(size=(3, 700, 130)).astype("float32")  # more than a block
+    x[1, 2, 3:] *= size
+    x[x == np.inf] = 0
+    wide = x.astype(float)
+    grad = draw.normal(size=x.shape).astype("float32")
+    with np.errstate(all="ignore"):
+        y, pull_back = vjp(lambda x: array_jax.nn.softmax(x, axis=axis), x)
+        expected = _softmax(wide, axis)
+        np.testing.assert_allclose(plain(y), expected, rtol=2e-6, atol=1e-30)
+        slope = (grad * expected).sum(axis, keepdims=True)
+        np.testing.assert_allclose(
+            pull_back(grad)[0], expected * (grad - slope), rtol=1e-4, atol=1e-6
+        )
+        y, pull_back = vjp(lambda x: array_jax.nn.log_softmax(x, axis=axis), x)
+        shifted = wide - wide.max(axis, keepdims=True)
+        logarithm = shifted - np.log(np.exp(shifted).sum(axis, keepdims=True))
+        np.testing.assert_allclose(plain(y), logarithm, rtol=2e-6, atol=2e-6)
+        total = grad.astype(float).sum(axis, keepdims=True)
+        np.testing.assert_allclose(pull_back(grad)[0], grad - expected * total, atol=1e-5)
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+def test_normalization_is_that_of_xla_along_any_axis(axis):
+    draw = np.random.default_rng(0)
+    x, grad = (draw.normal(3, 2, size=(6, 1100, 12)).astype("float32") for _ in range(2))
+    gamma, beta = (draw.normal(size=x.shape[axis]).astype("float32") for _ in range(2))
+    call, _ = get("LayerNorm").bind({"axis": axis})
+    y, pull_back = vjp(lambda *arrays: call.evaluate(arrays, ())[0], x, gamma, beta)
+    expected, pull_by_xla = jax.vjp(
+        lambda *arrays: call.lower("cpu", arrays, ())[0], x, gamma, beta
+    )
+    np.testing.assert_allclose(plain(y), expected, rtol=1e-5, atol=1e-5)
+    for ours, theirs in zip(pull_back(grad), pull_by_xla(grad), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-3)
+
+
+def test_the_gradient_of_rows_that_are_taken_again_is_their_sum():
+    draw = np.random.default_rng(0)
+    table = draw.normal(size=(9, 2, 3))
+    places = np.array([[3, -1, 3, 0], [8, 3, 5, 5]])
+    grad = draw.normal(size=(2, 4, 2, 3))
+    _, pull_back = vjp(lambda x: array_jnp.take(x, places, axis=0), table)
+    expected = np.zeros_like(table)
+    np.add.at(expected, places, grad)
+    np.testing.assert_allclose(pull_back(grad)[0], expected, rtol=1e-12)
+
+
+def test_products_of_matrices_with_one_are_one_product():
+    draw = np.random.default_rng(0)
+    x, w, grad = draw.normal(size=(4, 5, 6)), draw.normal(size=(6, 7)), draw.normal(size=(4, 5, 7))
+    y, pull_back = vjp(array_jnp.matmul, x, w)
+    np.testing.assert_allclose(plain(y), np.einsum("abi,ij->abj", x, w))
+    of_x, of_w = pull_back(grad)
+    np.testing.assert_allclose(of_x, np.einsum("abj,ij->abi", grad, w))
+    np.testing.assert_allclose(of_w, np.einsum("abi,abj->ij", x, grad))
+
+
+@pytest.mark.parametrize("name", ["sgd_mom_update", "adam_update"])
+def test_updates_in_blocks_give_the_same_bits_as_the_formula_at_once(name):
+    draw = np.random.default_rng(0)
+    call, numbers = get(name).bind({"lr": 0.1, "wd": 0.01, "clip_gradient": 1.0})
+    numbers = [np.float64(number) for number in numbers]
+    count = len(get(name).inputs)
+    arrays = [draw.random((3, 30001)).astype("float32") for _ in range(count)]
+    whole = on_host(FUNCTIONS, call.evaluate, arrays, numbers)
+    rows = [on_host(FUNCTIONS, call.evaluate, [x[i] for x in arrays], numbers) for i in range(3)]
+    for one, parts in zip(whole, zip(*rows, strict=True), strict=True):
+        np.testing.assert_array_equal(one, np.stack(parts))
+
+
+def test_a_dense_layer_has_the_gradient_of_its_bias_alone():
+    draw = np.random.default_rng(0)
+    x, w, b, grad = (draw.normal(size=shape) for shape in ((3, 4), (5, 4), (5,), (3, 5)))
+    call, _ = get("FullyConnected").bind({"num_hidden": 5})
+    y, pull_back = vjp(lambda b: call.evaluate((x, w, b), ())[0], b)
+    np.testing.assert_allclose(plain(y), x @ w.T + b)
+    np.testing.assert_allclose(pull_back(grad)[0], grad.sum(0))

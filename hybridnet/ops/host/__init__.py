@@ -14,5 +14,6 @@ milliseconds to compile.
     derivatives   the derivatives of the functions,
     products      of products and factorizations,
     rearranging   of what takes arrays apart and joins them,
+    rows          of softmax and normalization, which are here, too,
     custom_rules  and of functions with a rule of their own
 """

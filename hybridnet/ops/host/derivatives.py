@@ -13,6 +13,7 @@ import numpy as np
 from . import custom_rules as custom_rules
 from . import products as products
 from . import rearranging as rearranging
+from . import rows as rows
 from .namespace import NoHostForm, on_host
 from .table import COMPOSED, FUNCTIONS, words
 from .traced import (
@@ -112,7 +113,20 @@ def _elu_rule(y: Any, x: Any, alpha: Any = 1.0) -> Sequence[Pull]:
 
 @rule("astype")
 def _astype_rule(y: Any, x: Any, *_: Any, **__: Any) -> Sequence[Pull]:
-    return [lambda g: g.astype(x.dtype)]
+    return [lambda g: g.astype(x.dtype, copy=False)]
+
+
+_converted = TRACING["astype"]
+
+
+def _traced_astype(x: Any, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+    """What has the dtype already may be pending, and stays so."""
+    if type(x) is TracedArray and x.dtype == dtype:
+        return x
+    return _converted(x, dtype, *args, **kwargs)
+
+
+TRACING["astype"] = _traced_astype
 
 
 def _pair(paths: str, left: Callable[..., Any], right: Callable[..., Any]) -> None:
@@ -162,6 +176,10 @@ _pair(
     lambda z, x, y: np.zeros_like(z),
 )
 _pair("ldexp", lambda z, x, y: np.exp2(y), lambda z, x, y: z * np.log(2))
+
+
+for _name, _function in (("plus", "add"), ("times", "multiply")):
+    composed(_name)(lambda x, y, _function=_function: call(_function, x, y))
 
 
 @rule("where")
@@ -262,26 +280,6 @@ def _cumsum_rule(y: Any, x: Any, axis: Any = None, **_: Any) -> Sequence[Pull]:
 @rule("lax.cumsum")
 def _lax_cumsum_rule(y: Any, x: Any, axis: int = 0, reverse: bool = False) -> Sequence[Pull]:
     return [lambda g: FUNCTIONS["lax.cumsum"](g, axis, not reverse)]
-
-
-@rule("nn.softmax")
-def _softmax_rule(y: Any, x: Any, axis: Any = -1) -> Sequence[Pull]:
-    def pull(g: Any) -> Any:
-        made = g * y
-        made -= y * FUNCTIONS["sum"](made, axis=axis, keepdims=True)
-        return made
-
-    return [pull]
-
-
-@rule("nn.log_softmax")
-def _log_softmax_rule(y: Any, x: Any, axis: Any = -1) -> Sequence[Pull]:
-    def pull(g: Any) -> Any:
-        made = np.exp(y)
-        made *= FUNCTIONS["sum"](g, axis=axis, keepdims=True)
-        return np.subtract(g, made, out=made)
-
-    return [pull]
 
 
 @rule("sort")

@@ -82,12 +82,16 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     if np.size(condition) < _MANY or condition.dtype != bool or dtype.itemsize not in (2, 4, 8):
         return np.where(condition, x, y)
     bits = np.dtype(f"i{dtype.itemsize}")
-    mask = np.negative(condition.view(np.int8)).astype(bits)  # -1, all bits, where it holds
+    mask = condition.view(np.int8).astype(bits)
+    np.negative(mask, out=mask)  # -1, all bits, where it holds
     first, second = (np.asarray(each, dtype).view(bits) for each in (x, y))
     if np.ndim(y) == 0 and not second:
-        return (first & mask).view(dtype)
-    # The first where the mask is, or else the second.
-    return (second ^ ((first ^ second) & mask)).view(dtype)
+        made = first & mask
+    else:  # the first where the mask is, or else the second
+        made = first ^ second
+        made = np.bitwise_and(made, mask, out=made if made.shape == mask.shape else None)
+        made = np.bitwise_xor(made, second, out=made)
+    return made.view(dtype)
 
 
 @named("argsort")
@@ -137,6 +141,19 @@ def _mod(x: Array, y: Any) -> Any:
     if np.asarray(y).dtype.kind in "iub" and np.any(np.equal(y, 0)):
         raise NoHostForm("mod 0")
     return np.mod(x, y)
+
+
+@named("matmul")
+def _matmul(x: Array, y: Array, **kwargs: Any) -> Any:
+    if x.ndim <= 2 or y.ndim != 2:
+        return np.matmul(x, y, **kwargs)
+    # One product, where NumPy has one for each matrix of the first.
+    return np.matmul(x.reshape(-1, x.shape[-1]), y, **kwargs).reshape(*x.shape[:-1], y.shape[1])
+
+
+FUNCTIONS["in_order"] = np.ascontiguousarray
+FUNCTIONS["plus"] = lambda x, y: np.add(x, y, out=x)
+FUNCTIONS["times"] = lambda x, y: np.multiply(x, y, out=x)
 
 
 def summed_axes(x: Array, y: Array, axes: Any) -> tuple[list[int], list[int]]:
@@ -523,19 +540,6 @@ def _logistic(x: Array) -> Any:
     return 1 / (1 + np.exp(-x))
 
 
-def _softmax(x: Array, axis: Any = -1) -> Any:
-    powers = x - np.max(x, axis=axis, keepdims=True)
-    np.exp(powers, out=powers)
-    powers /= np.sum(powers, axis=axis, keepdims=True)
-    return powers
-
-
-def _log_softmax(x: Array, axis: Any = -1) -> Any:
-    shifted = x - np.max(x, axis=axis, keepdims=True)
-    shifted -= np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
-    return shifted
-
-
 def _elu(x: Array, alpha: Any = 1.0) -> Any:
     return _where(x > 0, x, alpha * np.expm1(_where(x > 0, 0, x)))
 
@@ -556,11 +560,9 @@ FUNCTIONS.update(
     {
         "lax.logistic": _logistic,
         "nn.elu": _elu,
-        "nn.log_softmax": _log_softmax,
         "nn.relu": lambda x: np.maximum(x, 0),
         "nn.sigmoid": _logistic,
         "nn.soft_sign": lambda x: x / (1 + np.abs(x)),
-        "nn.softmax": _softmax,
         "nn.softplus": lambda x: np.logaddexp(x, 0),
     }
 )
@@ -590,6 +592,5 @@ FUNCTIONS["custom_vjp"] = _WithRule
 FUNCTIONS["custom_jvp"] = _WithRule
 
 sum_in_float32("""
-    dot einsum matmul mean nanprod nansum nn.log_softmax
-    nn.softmax prod sum tensordot trace var vdot
+    dot einsum matmul mean nanprod nansum prod sum tensordot trace var vdot
 """)

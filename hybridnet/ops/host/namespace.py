@@ -8,17 +8,31 @@ NumPy arrays: at once, with nothing traced or compiled. That is the operator's h
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numpy as np
 
 from hybridnet.base import lazy
 
-__all__ = ["NoHostForm", "at", "by_jax", "jax", "jnp", "lax", "on_host"]
+__all__ = [
+    "NoHostForm",
+    "at",
+    "by_jax",
+    "elementwise",
+    "has_host_form",
+    "jax",
+    "jnp",
+    "lax",
+    "on_host",
+    "plus",
+    "times",
+]
 
 _Result = TypeVar("_Result")
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 Functions = Mapping[str, Callable[..., Any]]
 
 
@@ -98,6 +112,54 @@ def at(array: Any) -> Any:
     """Returns what makes copies of an array with some elements changed, as ``array.at`` of JAX."""
     functions = _mode.functions
     return array.at if functions is None else functions["at"](array)
+
+
+def has_host_form(path: str) -> Callable[[_Function], _Function]:
+    """Decorator of a function that NumPy arrays have another form of: fewer passes over them.
+
+    XLA joins what is written in small steps, and differentiates it; NumPy takes each for itself.
+
+    Args:
+        path: the name of that form among the functions of NumPy arrays.
+    """
+
+    def decorate(function: _Function) -> _Function:
+        @functools.wraps(function)
+        def chosen(*args: Any, **kwargs: Any) -> Any:
+            functions = _mode.functions
+            return (function if functions is None else functions[path])(*args, **kwargs)
+
+        return cast("_Function", chosen)
+
+    return decorate
+
+
+@has_host_form("plus")
+def plus(x: Any, y: Any) -> Any:
+    """``x + y``, of the shape of x, which nobody needs any more: NumPy's memory of it is reused."""
+    return x + y
+
+
+@has_host_form("times")
+def times(x: Any, y: Any) -> Any:
+    """``x * y``, likewise."""
+    return x * y
+
+
+def elementwise(function: _Function) -> _Function:
+    """Decorator of a function that computes each element by itself, of arrays of one shape.
+
+    NumPy takes these in blocks that fit into the processor's cache, all steps after each other.
+    """
+
+    @functools.wraps(function)
+    def chosen(*args: Any, **kwargs: Any) -> Any:
+        functions = _mode.functions
+        if functions is None:
+            return function(*args, **kwargs)
+        return functions["in_blocks"](function, *args, **kwargs)
+
+    return cast("_Function", chosen)
 
 
 def on_host(functions: Functions | None, compute: Callable[..., _Result], *args: Any) -> _Result:

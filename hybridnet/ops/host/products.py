@@ -36,6 +36,12 @@ __all__: list[str] = []
 
 @rule("matmul")
 def _matmul_rule(z: Any, x: Any, y: Any, **_: Any) -> Sequence[Pull]:
+    if x.ndim > 2 == y.ndim:
+        rows = x.reshape(-1, x.shape[-1])
+        return [
+            lambda g: (g.reshape(-1, g.shape[-1]) @ y.T).reshape(x.shape),
+            lambda g: rows.T @ g.reshape(-1, g.shape[-1]),
+        ]
     return [lambda g: summed_like(g @ y.mT, x), lambda g: summed_like(x.mT @ g, y)]
 
 

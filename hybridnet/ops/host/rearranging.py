@@ -46,9 +46,30 @@ def _rearranged(compute: Callable[..., Any]) -> Rule:
 
 
 for _name in words("""
-    diag diagflat diagonal flip moveaxis repeat roll rollaxis rot90 take tile tril triu
+    diag diagflat diagonal flip moveaxis repeat roll rollaxis rot90 tile tril triu
 """):
     rule(_name)(_rearranged(FUNCTIONS[_name]))
+
+
+@rule("take")
+def _take_rule(
+    y: Any, x: Any, indices: Any, axis: int | None = None, mode: str | None = None, **kwargs: Any
+) -> Sequence[Pull | None]:
+    if axis != 0 or mode is not None or x.ndim < 2 or not np.size(indices):
+        return _rearranged(FUNCTIONS["take"])(y, x, indices, axis, mode, **kwargs)
+
+    def pull(g: Any) -> Any:
+        """Rows of the gradient that belong to one row are added up, and put into its place."""
+        places = np.ravel(indices) % len(x)
+        order = np.argsort(places, kind="stable")
+        places = places[order]
+        first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
+        rows = g.reshape(len(places), -1)[order]
+        made = np.zeros((len(x), rows.shape[1]), x.dtype)
+        made[places[first]] = np.add.reduceat(rows, first, axis=0)
+        return made.reshape(x.shape)
+
+    return [pull]
 
 
 def _into(x: Any, place: Any) -> Pull:

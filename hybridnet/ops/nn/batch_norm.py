@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from hybridnet.base.attrs import Train
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.host.namespace import jnp, lax
+from hybridnet.ops.host.namespace import jnp, lax, plus, times
 
 from ..core.alternatives import PLAIN, Site, alternative, builtin_choice
 from ..core.call import Backward
@@ -155,23 +155,23 @@ def _normalize(
     Its third result is ``1 / sqrt(var + eps)``, or with `shows_var` the variance itself.
     """
     data, gamma, beta, moving_mean, moving_var = inputs
-    x = data.astype(wide(data.dtype))
+    x = jnp.astype(data, wide(data.dtype))
     if by_batch:
         count = data.size // data.shape[axis]
         mean = total(lambda x: x, x, axis=axis) / count
         center = along(mean, data.ndim, axis) if axis != data.ndim - 1 else mean
         var = total(lambda x: jnp.square(x - center), x, axis=axis) / count
-        new_mean = momentum * moving_mean + (1 - momentum) * mean.astype(moving_mean.dtype)
-        new_var = momentum * moving_var + (1 - momentum) * var.astype(moving_var.dtype)
+        new_mean = momentum * moving_mean + (1 - momentum) * jnp.astype(mean, moving_mean.dtype)
+        new_var = momentum * moving_var + (1 - momentum) * jnp.astype(var, moving_var.dtype)
     else:
-        mean, var = moving_mean.astype(x.dtype), moving_var.astype(x.dtype)
+        mean, var = jnp.astype(moving_mean, x.dtype), jnp.astype(moving_var, x.dtype)
         new_mean, new_var = moving_mean, moving_var
     inverse = lax.rsqrt(var + eps)
-    scale = inverse if fix_gamma else inverse * gamma.astype(x.dtype)
-    centered = x - along(mean, data.ndim, axis)
-    output = centered * along(scale, data.ndim, axis)
-    output = output + along(beta.astype(x.dtype), data.ndim, axis)
-    return output.astype(data.dtype), mean, var if shows_var else inverse, new_mean, new_var
+    scale = inverse if fix_gamma else inverse * jnp.astype(gamma, x.dtype)
+    output = x - along(mean, data.ndim, axis)
+    output = times(output, along(scale, data.ndim, axis))
+    output = plus(output, along(jnp.astype(beta, x.dtype), data.ndim, axis))
+    return jnp.astype(output, data.dtype), mean, var if shows_var else inverse, new_mean, new_var
 
 
 @operator(
@@ -221,24 +221,23 @@ def _pull_back(
     """The lowering of the gradient; `total` and `by_batch` as in `_normalize`."""
     grad, data, gamma, mean, inverse = inputs
     dtype = wide(data.dtype)
-    dy, x = grad.astype(dtype), data.astype(dtype)
+    dy, x = jnp.astype(grad, dtype), jnp.astype(data, dtype)
     center = along(mean, data.ndim, axis) if axis != data.ndim - 1 else mean
     beta_grad = total(lambda dy: dy, dy, axis=axis)
     gamma_grad = total(lambda dy, x: dy * (x - center), dy, x, axis=axis) * inverse
-    scale = inverse if fix_gamma else inverse * gamma.astype(dtype)
+    scale = inverse if fix_gamma else inverse * jnp.astype(gamma, dtype)
     if by_batch:
         # The batch's own mean and variance depend on every element.
         count = data.size // data.shape[axis]
         dy = dy - along(beta_grad / count, data.ndim, axis)
-        dy = dy - (x - along(mean, data.ndim, axis)) * along(
-            gamma_grad * inverse / count, data.ndim, axis
-        )
+        centered = x - along(mean, data.ndim, axis)
+        dy = dy - times(centered, along(gamma_grad * inverse / count, data.ndim, axis))
     if fix_gamma:
         gamma_grad = jnp.zeros_like(gamma_grad)
     return (
-        (dy * along(scale, data.ndim, axis)).astype(data.dtype),
-        gamma_grad.astype(gamma.dtype),
-        beta_grad.astype(gamma.dtype),
+        jnp.astype(dy * along(scale, data.ndim, axis), data.dtype),
+        jnp.astype(gamma_grad, gamma.dtype),
+        jnp.astype(beta_grad, gamma.dtype),
     )
 
 

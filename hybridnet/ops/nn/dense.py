@@ -12,7 +12,7 @@ from hybridnet.base.attrs import Platform, RandomState, Range, Shape, Train
 from hybridnet.base.dtype import BOOL
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.host.namespace import jnp, lax
+from hybridnet.ops.host.namespace import jnp, lax, plus
 
 from ..core.call import Backward
 from ..core.checks import fill, require_floats, require_one_dtype, require_shape, wide
@@ -103,7 +103,7 @@ def fully_connected(
     last = data.ndim - 1
     output = lax.dot_general(data, weight, (((last,), (1,)), ((), ())))
     if bias is not None:
-        output = output + bias
+        output = plus(output, bias)
     # (With the bias: all gradients then begin with one array.)
     return apart(output, platform)
 
@@ -190,5 +190,5 @@ def _drops(p: float, mode: str, train: bool) -> bool:
 def _masked(x: Any, mask: Any, p: float) -> Any:
     # With p = 1 nothing is kept, and there is no scale that would keep the mean.
     scale = 1 / (1 - p) if p < 1 else 0.0
-    scaled = (x.astype(wide(x.dtype)) * scale).astype(x.dtype)
+    scaled = jnp.astype(jnp.astype(x, wide(x.dtype)) * scale, x.dtype)
     return jnp.where(mask, scaled, np.zeros((), x.dtype))

@@ -53,7 +53,7 @@ def _softmax_inputs(*, use_length: bool, **_: Any) -> Sequence[str]:
 def _logits(data: Any, dtype: str | None, temperature: float | None) -> tuple[Any, Any]:
     """Returns the data divided by the temperature, in the dtype to compute in, and the result's."""
     result = as_dtype(dtype) if dtype else data.dtype
-    data = data.astype(wide(max(data.dtype, result, key=lambda kind: kind.itemsize)))
+    data = jnp.astype(data, wide(max(data.dtype, result, key=lambda kind: kind.itemsize)))
     return (data if temperature in (None, 1.0) else data / temperature), result
 
 
@@ -77,13 +77,14 @@ def masked_softmax(
     """
     logits, result = _logits(data, dtype, temperature)
     if length is None:
-        return jax.nn.softmax(sign * logits, axis=axis).astype(result)
+        logits = logits if sign == 1 else -logits
+        return jnp.astype(jax.nn.softmax(logits, axis=axis), result)
     axis %= data.ndim
     lengths = jnp.expand_dims(length.astype("int32"), axis)
     inside = lax.broadcasted_iota("int32", data.shape, axis) < lengths
     # Finite, so that a row of length 0 has no NaN in its gradient; it is zero altogether.
     masked = jnp.where(inside, sign * logits, jnp.finfo(logits.dtype).min)
-    return jnp.where(inside, jax.nn.softmax(masked, axis=axis), 0).astype(result)
+    return jnp.astype(jnp.where(inside, jax.nn.softmax(masked, axis=axis), 0), result)
 
 
 _SOFTMAX_DOC = """Computes {formula} along an axis.
@@ -157,7 +158,7 @@ def log_softmax(
         The shape of `data`. Narrow floats are computed in float32.
     """
     logits, result = _logits(data, dtype, temperature)
-    return jax.nn.log_softmax(logits, axis=axis).astype(result)
+    return jnp.astype(jax.nn.log_softmax(logits, axis=axis), result)
 
 
 def _activation_check(data: TensorType, *, mode: str) -> None:
@@ -216,17 +217,17 @@ def softmax_cross_entropy(data: Any, label: Any) -> Any:
     Returns:
         (1,), the dtype of `data`. As in MXNet no probability counts as less than 1e-8.
     """
-    logits = data.astype(wide(data.dtype))
+    logits = jnp.astype(data, wide(data.dtype))
     picked = jnp.where(one_hot(label, logits, 1), jax.nn.softmax(logits, axis=1), 0).sum(1)
-    return -jnp.log(jnp.maximum(picked, 1e-8)).sum(keepdims=True).astype(data.dtype)
+    return jnp.astype(-jnp.log(jnp.maximum(picked, 1e-8)).sum(keepdims=True), data.dtype)
 
 
 @operator("_backward_softmax_cross_entropy", infer=lambda grad, data, label: (data,))
 def backward_softmax_cross_entropy(grad: Any, data: Any, label: Any) -> Any:
     """Gradient of softmax_cross_entropy, ``softmax - onehot``: also where the limit 1e-8 holds."""
-    logits = data.astype(wide(data.dtype))
+    logits = jnp.astype(data, wide(data.dtype))
     error = jax.nn.softmax(logits, axis=1) - one_hot(label, logits, 1)
-    return (grad.astype(logits.dtype) * error).astype(data.dtype)
+    return jnp.astype(jnp.astype(grad, logits.dtype) * error, data.dtype)
 
 
 def one_hot(label: Any, like: Any, axis: int) -> Any:

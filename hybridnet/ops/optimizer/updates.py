@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from hybridnet.base.attrs import Scalar
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.host.namespace import jnp
+from hybridnet.ops.host.namespace import elementwise, jnp
 
 from ..core.checks import require_floats, require_one_dtype
 from ..core.registry import operator
@@ -43,7 +43,7 @@ def update(
     Args:
         name: MXNet's name.
         inputs: the names of the inputs: the weight, the gradient, and the states in the order in
-            which the lowering returns them.
+            which the lowering returns them. Each element's update is by itself.
         aliases: other names.
         doc: the documentation, where the lowering's own docstring is not it.
     """
@@ -55,7 +55,7 @@ def update(
     def infer(*types: TensorType, **_: Any) -> Sequence[TensorType]:
         return (types[0], *types[2:])
 
-    return operator(
+    registered = operator(
         name,
         aliases=aliases,
         outputs=1 + len(states),
@@ -67,6 +67,7 @@ def update(
         no_gradient=UPDATE,
         doc=doc,
     )
+    return lambda lowering: registered(elementwise(lowering))
 
 
 def clipped(grad: Any, clip: float) -> Any:

@@ -120,7 +120,13 @@ class HostProgram:
 
 def put_owned(ctx: Context, arrays: Sequence[Array]) -> list[Any]:
     """Returns NumPy arrays as JAX's; those that may share memory with others are copied."""
-    return put(ctx, [x if _is_own(x.flags) else np.array(x, order="C") for x in arrays])
+    taken: set[int] = set()
+    owned = []
+    for x in arrays:
+        is_own = _is_own(x.flags) and id(x) not in taken  # what passes its input on gives it twice
+        taken.add(id(x))
+        owned.append(x if is_own else np.array(x, order="C"))
+    return put(ctx, owned)
 
 
 def _is_own(flags: Any) -> bool:

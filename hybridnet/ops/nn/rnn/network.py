@@ -12,7 +12,7 @@ from hybridnet.base.attrs import RandomState, Range, Shape, Train
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.host.namespace import jax, jnp
+from hybridnet.ops.host.namespace import jax, jnp, plus
 
 from ...core.alternatives import PLAIN, Site, alternative, builtin_choice
 from ...core.backward import vjp_gradient
@@ -180,8 +180,8 @@ def _one(
     if layer.way.native:
         product = onednn_product(x, input_weight)
     else:
-        product = _product(x, input_weight) if kept else x @ input_weight.T
-    x = product + (input_bias + state_bias)
+        product = _product(x, input_weight) if kept else jnp.matmul(x, input_weight.T)
+    x = plus(product, input_bias + state_bias)
     if kept:
         output, end = _layer.remembered(layer, x, state, weight, inner, valid, kept)
         return output, end, ()
@@ -194,13 +194,13 @@ def _product(x: Any, weight: Any) -> Any:
 
     @jax.custom_vjp
     def product(x: Any, weight: Any) -> Any:
-        return x @ weight.T
+        return jnp.matmul(x, weight.T)
 
     def backward(saved: tuple[Any, Any], grad: Any) -> tuple[Any, Any]:
         x, weight = saved
-        return grad @ weight, _layer.weight_gradient(grad, x)
+        return jnp.matmul(grad, weight), _layer.weight_gradient(grad, x)
 
-    product.defvjp(lambda x, weight: (x @ weight.T, (x, weight)), backward)
+    product.defvjp(lambda x, weight: (jnp.matmul(x, weight.T), (x, weight)), backward)
     return product(x, weight)
 
 
@@ -347,10 +347,10 @@ def _lowering(
     states = (state, state_cell)[: len(net.states)]
     dtype = data.dtype
     drop, random = _dropout(p, train, generator)
-    arrays = [array.astype(wide(dtype)) for array in (data, parameters, *states)]
+    arrays = [jnp.astype(array, wide(dtype)) for array in (data, parameters, *states)]
     outputs, ends, kept = _run(net, arrays[0], arrays[1], arrays[2:], lengths, drop, way=way)
     found = [outputs, *ends] if state_outputs else [outputs]
-    made = [array.astype(dtype) for array in found]
+    made = [jnp.astype(array, dtype) for array in found]
     if net.num_kept:
         made += kept
     return [*made, random[0]] if p > 0 else made
@@ -409,14 +409,14 @@ def _backward_lowering(
         for index, value in zip(wanted, values, strict=True):
             every[index] = value
         lengths = every.pop() if params["use_sequence_length"] else None
-        data, parameters, *states = (array.astype(wide(dtype)) for array in every)
+        data, parameters, *states = (jnp.astype(array, wide(dtype)) for array in every)
         outputs, ends, _ = _run(net, data, parameters, states, lengths, drop, kept, way)
         made = [outputs, *ends]
         return [made[index] for index in given]
 
     made, pull_back = jax.vjp(forward, *(inputs[index] for index in wanted))
     found: Sequence[Any] = pull_back(
-        [head.astype(output.dtype) for head, output in zip(heads, made, strict=True)]
+        [jnp.astype(head, output.dtype) for head, output in zip(heads, made, strict=True)]
     )
     return found
 

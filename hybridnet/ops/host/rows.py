@@ -1,0 +1,194 @@
+"""Functions of the rows of arrays, and of their elements, in few passes over memory.
+
+NumPy takes one pass for each step of a formula, and some 80 ns for the largest element of a row
+alone. Here blocks of rows go through all steps while they are in the processor's cache, and rows of
+moderate numbers are not searched for their largest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from .table import Array, named
+from .traced import Pull, composed, noted, rule
+
+__all__: list[str] = []
+
+#: Elements of a block of rows: 256 KB of float32, of which two are at hand at once.
+_BLOCK: Final = 1 << 16
+#: The same, of functions of several arrays.
+_PART: Final = 1 << 14
+#: Elements of a row up to which sums without pairs are as exact: some hundred steps for each of a
+#: vector's lanes at most.
+_SHORT: Final = 1024
+#: Powers of e up to here, and their sums, are far from the ends of float32.
+_MODERATE: Final = 30.0
+
+
+def _blocks(rows: int, columns: int) -> Iterator[slice]:
+    step = max(1, _BLOCK // max(1, columns))
+    return _steps(rows, step)
+
+
+def _steps(size: int, step: int) -> Iterator[slice]:
+    return (slice(start, start + step) for start in range(0, size, step))
+
+
+def _sums(x: Array) -> Any:
+    """Sums of the rows of a matrix, as a column."""
+    if x.shape[1] > _SHORT:
+        return np.sum(x, 1, keepdims=True)
+    return np.einsum("ij->i", x)[:, None]
+
+
+def _products(x: Array, y: Array) -> Any:
+    """Sums of the products of the rows of two matrices, as a column."""
+    if x.shape[1] > _SHORT:
+        return np.sum(x * y, 1, keepdims=True)
+    return np.einsum("ij,ij->i", x, y)[:, None]
+
+
+def _as_rows(x: Array, axis: int) -> tuple[Array, Callable[[Array], Array]]:
+    """Returns an array as a matrix, with an axis along the rows, and what makes such of matrices.
+
+    What is narrow is computed in float32, as in `half`.
+    """
+    rows, back = _last(x, (axis,))
+    if x.dtype != np.float16:
+        return rows, back
+    return rows.astype(np.float32), lambda made: back(made.astype(x.dtype))
+
+
+def _last(x: Array, axes: tuple[int, ...]) -> tuple[Array, Callable[[Array], Array]]:
+    """Returns an array as a matrix, some axes along its rows, and what makes such of matrices."""
+    along = tuple([axis % x.ndim for axis in axes])
+    order = (*[axis for axis in range(x.ndim) if axis not in along], *along)
+    turned = x.transpose(order)
+    width = math.prod([x.shape[axis] for axis in along])
+    rows = turned.reshape(turned.size // max(1, width), width)
+    return rows, lambda made: made.reshape(turned.shape).transpose(np.argsort(order))
+
+
+# -- softmax ---------------------------------------------------------------------------------------
+
+
+@named("nn.softmax")
+def _softmax(x: Array, axis: int = -1) -> Array:
+    rows, back = _as_rows(x, axis)
+    made = np.empty(rows.shape, rows.dtype)
+    for block in _blocks(*rows.shape):
+        given, powers = rows[block], made[block]
+        if given.size and given.min() >= -_MODERATE and given.max() <= _MODERATE:
+            np.exp(given, out=powers)
+        else:
+            np.subtract(given, np.max(given, 1, keepdims=True), out=powers)
+            np.exp(powers, out=powers)
+        powers /= _sums(powers)
+    return back(made)
+
+
+@named("nn.log_softmax")
+def _log_softmax(x: Array, axis: int = -1) -> Array:
+    rows, back = _as_rows(x, axis)
+    made = np.empty(rows.shape, rows.dtype)
+    for block in _blocks(*rows.shape):
+        given, shifted = rows[block], made[block]
+        np.subtract(given, np.max(given, 1, keepdims=True), out=shifted)
+        shifted -= np.log(_sums(np.exp(shifted)))
+    return back(made)
+
+
+@rule("nn.softmax")
+def _softmax_rule(y: Array, x: Array, axis: int = -1) -> Sequence[Pull]:
+    def pull(g: Array) -> Array:
+        (rows, back), (grads, _) = _as_rows(y, axis), _as_rows(g, axis)
+        made = np.empty(rows.shape, rows.dtype)
+        for block in _blocks(*rows.shape):
+            np.subtract(grads[block], _products(grads[block], rows[block]), out=made[block])
+            made[block] *= rows[block]
+        return back(made)
+
+    return [pull]
+
+
+@rule("nn.log_softmax")
+def _log_softmax_rule(y: Array, x: Array, axis: int = -1) -> Sequence[Pull]:
+    def pull(g: Array) -> Array:
+        (rows, back), (grads, _) = _as_rows(y, axis), _as_rows(g, axis)
+        made = np.empty(rows.shape, rows.dtype)
+        for block in _blocks(*rows.shape):
+            np.exp(rows[block], out=made[block])
+            made[block] *= _sums(grads[block])
+            np.subtract(grads[block], made[block], out=made[block])
+        return back(made)
+
+    return [pull]
+
+
+# -- normalization ---------------------------------------------------------------------------------
+
+
+def _normalized_rows(rows: Array, eps: float) -> tuple[Array, Array]:
+    """Returns the rows less their means, over their deviations; and one over these, a column."""
+    made = np.empty(rows.shape, rows.dtype)
+    inverse = np.empty((len(rows), 1), rows.dtype)
+    width = rows.shape[1]
+    for block in _blocks(*rows.shape):
+        given, centered = rows[block], made[block]
+        np.subtract(given, _sums(given) / width, out=centered)
+        inverse[block] = 1 / np.sqrt(_products(centered, centered) / width + eps)
+        centered *= inverse[block]
+    return made, inverse
+
+
+@named("normalized")
+def _normalized(x: Array, axes: tuple[int, ...], eps: float) -> Array:
+    rows, back = _last(x, axes)
+    return back(_normalized_rows(rows, eps)[0])
+
+
+@composed("normalized")
+def _traced_normalized(x: Any, axes: tuple[int, ...], eps: float) -> Any:
+    rows, back = _last(x.value, axes)
+    made, inverse = _normalized_rows(rows, eps)
+
+    def pull(g: Array) -> Array:
+        grads, _ = _last(g, axes)
+        found = np.empty(made.shape, made.dtype)
+        width = made.shape[1]
+        for block in _blocks(*made.shape):
+            given, y = grads[block], made[block]
+            np.multiply(y, _products(given, y) / -width, out=found[block])
+            found[block] += given
+            found[block] -= _sums(given) / width
+            found[block] *= inverse[block]
+        return back(found)
+
+    return noted(back(made), [(x, pull)])
+
+
+# -- element by element ----------------------------------------------------------------------------
+
+
+@named("in_blocks")
+def _in_blocks(function: Callable[..., Any], *arrays: Array, **params: Any) -> Any:
+    """Computes a function of each element, block by block; `arrays` have one shape."""
+    size = arrays[0].size
+    if size <= 2 * _PART or not all(x.flags.c_contiguous for x in arrays):
+        return function(*arrays, **params)
+    flat = [x.reshape(-1) for x in arrays]
+    made: list[Array] = []
+    several = False
+    for block in _steps(size, _PART):
+        found = function(*[x[block] for x in flat], **params)
+        several = isinstance(found, tuple)
+        parts = found if several else (found,)
+        made = made or [np.empty(size, part.dtype) for part in parts]
+        for whole, part in zip(made, parts, strict=True):
+            whole[block] = part
+    shaped = tuple(whole.reshape(arrays[0].shape) for whole in made)
+    return shaped if several else shaped[0]
