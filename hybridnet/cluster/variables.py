@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from hybridnet.runtime.executor.task_messages import TravellingTensor
 
 from .cut import task_of
 from .members import Members, waited
-from .packets import Packet
 
 __all__ = ["ClusterVariables"]
 
@@ -45,11 +44,7 @@ class ClusterVariables(Mapping[Node, NDArray]):
         self.types: dict[Node, TensorType] = {}
 
     def __getitem__(self, node: Node) -> NDArray:
-        found = self._asked(node, {"kind": "fetch", "names": [node.name]})
-        if not found.tensors:
-            raise KeyError(node)
-        host = found.tensors[0].array()
-        return array(host, self._ctx, host.dtype)
+        return self.fetch([node])[node]
 
     def __iter__(self) -> Iterator[Node]:
         return iter(tuple(self.types))
@@ -57,19 +52,44 @@ class ClusterVariables(Mapping[Node, NDArray]):
     def __len__(self) -> int:
         return len(self.types)
 
+    def fetch(self, nodes: Iterable[Node]) -> dict[Node, NDArray]:
+        """Returns values of variables that have one, those of a task as they were at one moment."""
+        groups = self._by_task(nodes)
+        asked = {
+            task: self._members.request(task, {"kind": "fetch", "names": [one.name for one in of]})
+            for task, of in groups.items()
+        }
+        found: dict[Node, NDArray] = {}
+        for task, future in asked.items():
+            packet = waited(future, self._timeout)
+            named = dict(zip(packet.words["names"], packet.tensors, strict=True))
+            for node in groups[task]:
+                if node.name in named:
+                    host = named[node.name].array()
+                    found[node] = array(host, self._ctx, host.dtype)
+        return found
+
     def set(self, values: Mapping[Node, NDArray]) -> None:
-        """Gives variables values."""
+        """Gives variables values, those of one task all at one moment."""
+        asked = []
+        for task, of in self._by_task(values).items():
+            words = {"kind": "assign", "names": [node.name for node in of]}
+            tensors = [TravellingTensor.of(values[node].asnumpy()) for node in of]
+            asked.append(self._members.request(task, words, tensors))
+        for future in asked:
+            waited(future, self._timeout)
         for node, value in values.items():
-            tensor = TravellingTensor.of(value.asnumpy())
-            self._asked(node, {"kind": "assign", "names": [node.name]}, [tensor])
             self.types[node] = tensor_type(value.shape, np.dtype(value.dtype))
+
+    def _by_task(self, nodes: Iterable[Node]) -> dict[str, list[Node]]:
+        groups: dict[str, list[Node]] = {}
+        for node in nodes:
+            groups.setdefault(task_of(self.home_of(node)), []).append(node)
+        return groups
 
     def learn(self, nodes: Iterable[Node]) -> None:
         """Asks the tasks for the types of variables; one that has no value has no type after."""
-        by_task: dict[str, list[Node]] = {}
-        for node in nodes:
-            by_task.setdefault(task_of(self.home_of(node)), []).append(node)
-        for task, group in by_task.items():
+        for task, group in self._by_task(nodes).items():
             words = {"kind": "types", "names": [node.name for node in group]}
             types = waited(self._members.request(task, words), self._timeout).words["types"]
             for node in group:
@@ -90,9 +110,3 @@ class ClusterVariables(Mapping[Node, NDArray]):
             covered = [str(site.name) for site in sites if wish.covers(site.name)]
             self._homes[node] = covered[0] if covered else str(sites[0].name)
         return self._homes[node]
-
-    def _asked(
-        self, node: Node, words: Mapping[str, Any], tensors: Iterable[TravellingTensor] = ()
-    ) -> Packet:
-        task = task_of(self.home_of(node))
-        return waited(self._members.request(task, words, list(tensors)), self._timeout)

@@ -69,3 +69,35 @@ def test_a_worker_whose_chief_does_not_come_says_which_variables_it_waits_for():
         creator = tf.train.WorkerSessionCreator(master=server.target, max_wait_secs=0)
         with pytest.raises(tf.errors.DeadlineExceededError, match="no value after 0 s: .*w"):
             tf.train.MonitoredSession(creator)
+
+
+def test_a_session_that_is_lost_again_each_time_is_given_up():
+    class Loses(tf.train.SessionRunHook):
+        made = 0
+
+        def after_create_session(self, session, coord):
+            self.made += 1
+
+        def before_run(self, run_context):
+            raise tf.errors.UnavailableError(None, None, "task /job:ps/task:0 is not available")
+
+    hook = Loses()
+    with tf.Graph().as_default():
+        w = tf.Variable(1.0)
+        sess = tf.train.MonitoredSession(hooks=[hook])
+        with pytest.raises(
+            tf.errors.UnavailableError, match="made anew 10 times, and no run has ended since: task"
+        ):
+            sess.run(w)
+    assert hook.made == 11
+
+
+def test_an_error_of_a_thread_beside_the_loop_ends_the_loop():
+    with tf.Graph().as_default():
+        queue = tf.FIFOQueue(2, tf.float32, shapes=[()])
+        wrong = tf.py_func(lambda: 1 / 0, [], tf.float32)
+        tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(wrong)]))
+        take = queue.dequeue()
+        error = pytest.raises(tf.errors.UnknownError, match="ZeroDivisionError")
+        with error, tf.train.MonitoredSession() as sess:
+            sess.run(take)

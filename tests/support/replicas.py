@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager
 
 from cluster_tasks import on_tasks
@@ -10,44 +11,65 @@ __all__ = ["Replicas", "replicas"]
 
 
 class Replicas:
-    """The processes of a script, by job and number; what each printed is in a file."""
+    """The processes of a script, by job and number, and the lines that each printed."""
 
-    def __init__(self, script, folder, workers, options):
+    def __init__(self, script, workers, options):
         spec = on_tasks(workers=workers)
         self.hosts = [f"--{job}_hosts={','.join(spec[job])}" for job in spec]
-        self.script, self.folder, self.options = script, folder, options
-        self.running = {}
+        self.script, self.options = script, options
+        self.running, self.lines = {}, {}
+        self.heard = threading.Condition()
 
     def start(self, job, number=0):
         command = [sys.executable, "-u", str(self.script), *self.hosts, *self.options]
         command += [f"--job_name={job}", f"--task_index={number}"]
-        with open(self.path(job, number), "a") as out:
-            made = subprocess.Popen(command, stdout=out, stderr=out)
-        self.running[job, number] = made
-        return made
+        out = subprocess.STDOUT
+        made = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=out, text=True)
+        lines = self.lines[job, number] = []
+        reader = threading.Thread(target=self._read, args=(made.stdout, lines))
+        reader.start()
+        self.running[job, number] = made, reader
+
+    def _read(self, pipe, lines):
+        with pipe:
+            for line in pipe:
+                with self.heard:
+                    lines.append(line.rstrip())
+                    self.heard.notify_all()
+
+    def until(self, job, number, count, word, timeout=120):
+        """Waits until a process has printed so many lines with a word; returns them."""
+
+        def found():
+            return [one for one in self.lines[job, number] if word in one]
+
+        with self.heard:
+            there = self.heard.wait_for(lambda: len(found()) >= count, timeout)
+            assert there, f"{job} {number} has not printed {word}:\n{self.said(job, number)}"
+            return found()
 
     def kill(self, job, number=0):
-        one = self.running.pop((job, number))
-        one.kill()
-        one.wait()
-
-    def path(self, job, number):
-        return self.folder / f"{job}{number}.out"
+        made, reader = self.running.pop((job, number))
+        made.kill()
+        made.wait()
+        reader.join()
 
     def said(self, job, number):
-        return self.path(job, number).read_text()
+        return "\n".join(self.lines[job, number][-40:])
 
     def wait(self, job, number, timeout=240):
         """Waits until a process has ended well."""
-        code = self.running[job, number].wait(timeout)
-        assert code == 0, f"{job} {number} ended with {code}:\n{self.said(job, number)[-3000:]}"
+        made, reader = self.running[job, number]
+        code = made.wait(timeout)
+        reader.join()
+        assert code == 0, f"{job} {number} ended with {code}:\n{self.said(job, number)}"
         del self.running[job, number]
 
 
 @contextmanager
-def replicas(script, folder, *options, workers=2):
+def replicas(script, *options, workers=2):
     """A server and workers, which are not there any more after the block."""
-    made = Replicas(script, folder, workers, options)
+    made = Replicas(script, workers, options)
     try:
         made.start("ps")
         for number in range(workers):

@@ -327,14 +327,25 @@ class _BaseSession:
         Raises:
             tf.errors.FailedPreconditionError: it has none yet.
         """
-        node = variable.op.node
+        return self.values_of([variable])[variable]
+
+    def values_of(self, variables: Sequence[Any]) -> dict[Any, NDArray]:
+        """Returns the values of variables at one moment; of a cluster at one of each task.
+
+        Raises:
+            tf.errors.FailedPreconditionError: one has none yet.
+        """
+        nodes = {one: one.op.node for one in variables}
+        held: Mapping[Node, NDArray] = self._runner.variables
         try:
-            found = self._runner.variables.get(node)
+            if isinstance(self._runner, ClusterRunner):
+                held = self._runner.variables.fetch(nodes.values())
         except MXNetError as error:
             _raise(error)
-        if found is None:
-            raise self._missing(node)
-        return found
+        for node in nodes.values():
+            if node not in held:
+                raise self._missing(node)
+        return {one: held[node] for one, node in nodes.items()}
 
     def load(self, variable: Any, value: Any) -> None:
         """Sets a variable to a value.
@@ -342,13 +353,24 @@ class _BaseSession:
         Raises:
             ValueError: the shape differs.
         """
-        tensor = self._graph.as_graph_element(variable, allow_operation=False)
-        assert isinstance(tensor, Tensor)
-        host = as_fed(tensor, value)
-        if not isinstance(host, NDArray):
-            host = array(host, self._runner.ctx, host.dtype)
+        self.load_all({variable: value})
+
+    def load_all(self, values: Mapping[Any, Any]) -> None:
+        """Sets variables to values at one moment; of a cluster at one of each task.
+
+        Raises:
+            ValueError: a shape differs.
+        """
+        found = {}
+        for variable, value in values.items():
+            tensor = self._graph.as_graph_element(variable, allow_operation=False)
+            assert isinstance(tensor, Tensor)
+            host = as_fed(tensor, value)
+            if not isinstance(host, NDArray):
+                host = array(host, self._runner.ctx, host.dtype)
+            found[tensor.edge.node] = host
         try:
-            self._runner.set({tensor.edge.node: host})
+            self._runner.set(found)
         except MXNetError as error:
             _raise(error)
 

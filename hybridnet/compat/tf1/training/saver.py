@@ -65,9 +65,10 @@ _OS_ERRORS: Final = {
 
 
 class _Current(threading.local):
-    """The session whose variables this thread saves or restores."""
+    """The values of variables that this thread saves or restores."""
 
-    session: Any = None
+    values: Mapping[Any, NDArray] | None = None
+    assigned: dict[Any, np.ndarray[Any, Any]] | None = None
 
 
 @final
@@ -94,12 +95,13 @@ class _VariableSlot(checkpoint.Slot):
 
     def read(self) -> NDArray:
         """Returns its value in the session."""
-        value: NDArray = self.current.session.value_of(self.variable)
-        return value
+        assert self.current.values is not None
+        return self.current.values[self.variable]
 
     def assign(self, value: np.ndarray[Any, Any]) -> None:
-        """Sets it in the session."""
-        self.current.session.load(self.variable, value)
+        """Sets it in the session, together with the others."""
+        assert self.current.assigned is not None
+        self.current.assigned[self.variable] = value
 
 
 @final
@@ -169,6 +171,7 @@ class Saver:
         self._filename = filename
         self._current = _Current()
         self._inner: checkpoint.Saver | None = None
+        self._variables: tuple[Any, ...] = ()
         if not defer_build:
             self.build()
 
@@ -176,6 +179,7 @@ class Saver:
         """Looks for the variables, unless that was done."""
         if self._inner is None:
             found = _named(self._given, self._allow_empty)
+            self._variables = tuple(found.values())
             slots = {name: _VariableSlot(one, self._current) for name, one in found.items()}
             self._inner = checkpoint.Saver(
                 slots,
@@ -248,6 +252,7 @@ class Saver:
         if step is not None and self._pad:
             path, step = f"{path}-{step:0{_DIGITS}d}", None
         with self._on(sess) as inner, _as_errors():
+            self._current.values = sess.values_of(self._variables)
             return inner.save_async(path, step, index=latest_filename, listed=write_state)
 
     # -- restoring ---------------------------------------------------------------------------
@@ -274,7 +279,9 @@ class Saver:
                 f"The passed save_path is not a valid checkpoint: {os.fspath(save_path)}"
             )
         with self._on(sess) as inner, _as_errors():
+            self._current.assigned = {}
             inner.restore(save_path)
+            sess.load_all(self._current.assigned)
 
     # -- the checkpoints there are -----------------------------------------------------------
 
@@ -313,11 +320,10 @@ class Saver:
         if not hasattr(sess, "value_of"):
             raise TypeError(f"'sess' must be a Session; {sess}")
         assert self._inner is not None
-        before, self._current.session = self._current.session, sess
         try:
             yield self._inner
         finally:
-            self._current.session = before
+            self._current.values = self._current.assigned = None
 
 
 def _named(given: Any, allow_empty: bool) -> dict[str, Any]:
