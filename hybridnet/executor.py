@@ -347,7 +347,8 @@ class Executor:
 
         Args:
             out_grads: gradients of the outputs: an NDArray, a list with one for each output (more
-                are ignored), or a dict by output name; None means ones. Loss layers
+                are ignored, and so may those at its end be left out that no gradient comes
+                through), or a dict by output name; None means ones. Loss layers
                 (SoftmaxOutput, make_loss, ...) give their own gradient and ignore it.
             is_train: the mode of a forward pass that is computed anew.
 
@@ -428,11 +429,14 @@ class Executor:
         elif isinstance(out_grads, Mapping):
             out_grads = [out_grads.get(name) for name in names]
         grads: list[Any] = [None] * len(names) if out_grads is None else list(out_grads)
-        if len(grads) < len(names):
+        outputs = self._symbol.graph.outputs
+        if not all(map(_has_none, outputs[len(grads) :])):
+            needed = [name for name, out in zip(names, outputs, strict=True) if not _has_none(out)]
             raise ParameterError(
-                f"backward: needs a gradient for each of the outputs {', '.join(names)}, got "
+                f"backward: needs a gradient for each of the outputs {', '.join(needed)}, got "
                 f"{len(grads)}"
             )
+        grads += [None] * (len(names) - len(grads))
         # (Programs also give some for outputs that operators hide, which have none.)
         heads = []
         for number in run.call.split.given:
@@ -444,7 +448,7 @@ class Executor:
                     f"backward: the gradient of {names[number]} must be an NDArray, got "
                     f"{type(grad).__name__}"
                 )
-            if grad.shape != wanted.shape and _has_none(self._symbol.graph.outputs[number]):
+            if grad.shape != wanted.shape and _has_none(outputs[number]):
                 grad = ones_of(wanted.shape, ctx, wanted.dtype)  # nothing comes of it
             if grad.shape != wanted.shape:
                 raise ShapeError(

@@ -18,7 +18,7 @@ from hybridnet.base.errors import OutOfMemoryError, ParameterError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.registry import get
 from hybridnet.runtime.graphs import graph_call
-from hybridnet.runtime.programs import making
+from hybridnet.runtime.programs import host_program, making
 from hybridnet.runtime.programs.cache import ProgramCache, cache
 from hybridnet.runtime.programs.compile_options import is_known, options_for_size
 from hybridnet.runtime.programs.program import Program
@@ -106,6 +106,23 @@ def test_wholly_new_parts_are_compiled_together_every_time():
     for size in range(2, 9):
         run(cache, UNARY[:3], size)
     assert counts(cache) == (7, 0)
+
+
+def test_a_run_that_was_held_up_says_nothing_of_what_the_next_will_take(monkeypatch):
+    """Of what takes as long as its compilation would, by the clock; the clock runs on beside it."""
+    clock = iter([0, 1, 10, 90, 100, 102])
+    monkeypatch.setattr(host_program, "perf_counter", lambda: next(clock))
+    code = chain(UNARY[:1])
+    host = host_program.HostProgram(code, code.input_types)
+    for _ in range(3):
+        host.run([np.ones(3, np.float32)], [])
+    assert host.runs == 3
+    assert host.seconds == 3
+    program = ProgramCache()._shelf.next(chain(UNARY[:2]))
+    for took in (4, 80, 5):
+        program.launches += 1
+        program.note_steps(took)
+    assert program.seconds == 3 * 4
 
 
 def test_a_thread_that_compiles_in_vain_waits_longer(monkeypatch, caplog):

@@ -718,6 +718,20 @@ def test_gradients_of_what_has_none_may_have_any_shape():
         executor.backward(nd.ones((2, 1)))
 
 
+def test_gradients_of_what_has_none_may_be_left_out_at_the_end():
+    a = sym.var("a")
+    outputs = sym.Group([a * 2, sym.BlockGrad(a * a, name="stopped")])
+    executor = outputs.bind(CPU, {"a": nd.ones((2,))}, {"a": nd.zeros((2,))})
+    executor.forward(is_train=True)
+    executor.backward([nd.array([1, 3])])
+    np.testing.assert_array_equal(executor.grad_dict["a"].asnumpy(), [2, 6])
+    other = sym.Group([a * 2, sym.BlockGrad(a), a * 3])
+    executor = other.bind(CPU, {"a": nd.ones((2,))}, {"a": nd.zeros((2,))})
+    executor.forward(is_train=True)
+    with pytest.raises(mx.base.MXNetError, match=r"_mulscalar\d+_output, _mulsc.*got 2"):
+        executor.backward([nd.ones((2,)), nd.ones((2,))])
+
+
 def test_what_is_always_drawn_is_kept_for_a_backward_outside_training():
     executor = sym.Dropout(sym.var("x"), p=0.5, mode="always").simple_bind(CPU, x=(64,))
     executor.arg_dict["x"][:] = 1

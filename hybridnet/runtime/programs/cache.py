@@ -122,7 +122,7 @@ class ProgramCache:
         started = perf_counter()
         with events.span("steps", code), np.errstate(all="ignore"):  # as XLA does
             outputs = run_steps(steps, inputs, scalars)
-        program.seconds += perf_counter() - started
+        program.note_steps(perf_counter() - started)
         if len(code.instructions) == 1 and Failed not in map(type, inputs):
             for output in outputs:
                 if type(output) is Failed:

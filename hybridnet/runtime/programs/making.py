@@ -148,7 +148,8 @@ class Maker:
                 say("%s: new, runs one by one; %d of %d missing", describe(code), missing, whole)
         elif not program.submitted:
             look = steady and not program.is_looked_for
-            if look and has_begun():  # else it would wait for JAX
+            # Else it would wait for JAX, or for what takes longer than many runs of a small one.
+            if look and has_begun() and _weight(code) >= _SMALL:
                 look, program.is_looked_for = False, True
                 if self._load(program):
                     return program.compiled

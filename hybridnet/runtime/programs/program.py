@@ -10,6 +10,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any, Final, NamedTuple, Protocol, final
 
 from hybridnet.ops.host.namespace import NoHostForm
@@ -120,7 +121,8 @@ class Program:
         tune: the number of runs at which it is worth tuning; 0: not known yet.
         submitted: whether it is being compiled in the background, or was.
         is_looked_for: whether it was looked for on disk when it had come again.
-        seconds: what running it step by step has taken in all.
+        seconds: what running it step by step has taken in all, by the quickest run; see
+            `HostProgram`.
         turn: the number of its last launch among those of its thread, while it was not compiled.
         streak: how often in a row it came again soon.
         steps: how to run it step by step; kept from the second time on.
@@ -131,6 +133,7 @@ class Program:
     __slots__ = (
         "_holders",
         "_owner",
+        "_quickest",
         "code",
         "compiled",
         "host",
@@ -177,6 +180,7 @@ class Program:
         self.part: HostProgram | None = None
         self.is_looked_for = False
         self.seconds = 0.0
+        self._quickest = inf
         self.turn = 0
         self.streak = 0
         self.steps: StepPlan | None = None
@@ -253,6 +257,12 @@ class Program:
                 watch(code, inputs, scalars)
             return _observed(code, compiled, inputs, scalars)
         return dispatch(code.ctx, compiled, inputs, scalars, made)
+
+    def note_steps(self, took: float) -> None:
+        """Takes notice that running it step by step took so many seconds."""
+        if took < self._quickest:
+            self._quickest = took
+        self.seconds = self.launches * self._quickest
 
     def look_for_room(self) -> None:
         """Sees that there is room for what it makes, to be asked while `memory` is not 0.
