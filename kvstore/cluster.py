@@ -67,8 +67,6 @@ class Cluster:
         standby: HYBRIDNET_DIST_STANDBY: 1 keeps a second copy at another server (default 0).
         on_loss: HYBRIDNET_DIST_ON_LOSS: 'fail' (default) raises in every worker when one of them is
             lost; with 'shrink' the others go on.
-        local_reduce: HYBRIDNET_DIST_LOCAL_REDUCE=1: the workers of a host add up their values
-            before one of them sends.
         imports: HYBRIDNET_DIST_IMPORT: modules that servers import, with commas between: those
             that register the users' own optimizers.
     """
@@ -95,7 +93,6 @@ class Cluster:
     folder: Path | None = None
     standby: bool = False
     on_loss: Literal["fail", "shrink"] = "fail"
-    local_reduce: bool = False
     imports: tuple[str, ...] = ()
 
     @staticmethod
@@ -145,7 +142,6 @@ class Cluster:
             folder=Path(folder) if folder else None,
             standby=read.flag("HYBRIDNET_DIST_STANDBY"),
             on_loss=read.one_of("HYBRIDNET_DIST_ON_LOSS", "fail", ("fail", "shrink")),
-            local_reduce=read.flag("HYBRIDNET_DIST_LOCAL_REDUCE"),
             imports=read.names("HYBRIDNET_DIST_IMPORT"),
         )
         cluster.check()
@@ -219,7 +215,6 @@ _PLAIN: Final = {
     "folder": "HYBRIDNET_DIST_STATE_DIR",
     "standby": "HYBRIDNET_DIST_STANDBY",
     "on_loss": "HYBRIDNET_DIST_ON_LOSS",
-    "local_reduce": "HYBRIDNET_DIST_LOCAL_REDUCE",
 }
 
 

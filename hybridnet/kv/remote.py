@@ -21,7 +21,6 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet import engine
-from hybridnet.base.dtype import BFLOAT16
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.kvstore import Init, Key, Kind, Pull, Push, StoreState
@@ -62,7 +61,7 @@ class _Key:
         is_rows: whether the servers have it as a table of rows.
     """
 
-    __slots__ = ("again", "is_rows", "kind", "loads", "mine", "name", "order", "pushed", "there")
+    __slots__ = ("again", "is_rows", "kind", "loads", "mine", "name", "order", "pushed")
 
     def __init__(self, name: Key, kind: TensorType, is_rows: bool) -> None:
         self.name = name
@@ -72,9 +71,6 @@ class _Key:
         self.again = 0
         #: how often states of it were loaded.
         self.loads = 0
-        #: the type of its value on the servers, which know NumPy's own dtypes only.
-        dtype = np.dtype(np.float32) if kind.dtype == BFLOAT16 else kind.dtype
-        self.there = tensor_type(kind.shape, dtype)
         #: written by everything that is handed over for the key.
         self.order = engine.new_variable()
         #: stands for the end of the last push.
@@ -161,7 +157,7 @@ class RemoteBackend(Backend):
             return
         self.barrier()
         for known in cut:
-            value = np.zeros(known.there.shape, known.there.dtype)
+            value = np.zeros(known.kind.shape, known.kind.dtype)
             with translated():
                 if self.rank == 0:  # whose value counts
                     self.remote.pull(known.name, value)
@@ -289,7 +285,7 @@ class RemoteBackend(Backend):
                 known = self._keys[key] = _Key(name, value.type, is_rows)
                 host = value.asnumpy()
                 waits.append(Completion())
-                there = np.ascontiguousarray(host, known.there.dtype)
+                there = np.ascontiguousarray(host, known.kind.dtype)
                 self.remote.init(name, there, is_rows=is_rows, is_whole=whole, done=waits[-1])
             for one in waits:
                 one.wait()
@@ -351,7 +347,7 @@ class RemoteBackend(Backend):
         room = min(rows.size, count)
         types = (
             tensor_type((room,), np.dtype(np.int64)),
-            tensor_type((room, *rest), known.there.dtype),
+            tensor_type((room, *rest), known.kind.dtype),
         )
 
         def ask(done: Callable[[Any], None], ids: np.ndarray[Any, Any]) -> None:
@@ -419,7 +415,7 @@ class RemoteBackend(Backend):
         scale = 1.0 if self._optimizer is None else self._optimizer.rescale_grad / self._scale
         if scale != 1.0:
             merged = merged * scale
-        return merged.astype(known.there.dtype, copy=False).detach()
+        return merged.astype(known.kind.dtype, copy=False).detach()
 
     def _update_here(self, key: Key, known: _Key, values: Sequence[NDArray], priority: int) -> None:
         """Updates this process's copy by the sum over all workers."""
@@ -455,10 +451,10 @@ class RemoteBackend(Backend):
         check_device(ctx)
 
         def start(done: Callable[[Any], None], *arrays: Any) -> None:
-            out = aligned(known.there.shape, known.there.dtype)
+            out = aligned(known.kind.shape, known.kind.dtype)
             ask(*arrays, out, done=_then(done, lambda: put(ctx, [out]), arrays))
 
-        (value,) = self._task(key, known, start, reads, (known.there,), priority, "pull")
+        (value,) = self._task(key, known, start, reads, (known.kind,), priority, "pull")
         if reads:
             known.pushed = value  # it comes with the answer to a push
         self._actions.send(key, NDArray.from_value(value, ctx), targets, priority)

@@ -50,7 +50,7 @@ from hybridnet.kvstore.protocol.words import (
     KeySpec,
     StoreSettings,
 )
-from hybridnet.kvstore.storage.pushed import DTYPES
+from hybridnet.kvstore.storage.dtypes import DTYPES, dtype_of
 from hybridnet.kvstore.storage.updates import Array, PartOf
 from hybridnet.kvstore.transport.interface import Transport
 from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
@@ -286,7 +286,7 @@ class RemoteStore:
 
         Args:
             key: text or int.
-            value: any shape; float32, float64, float16, or an integer type. It is copied.
+            value: any shape; float32, float64, float16, bfloat16 or an integer type. It is copied.
             is_rows: whether this is a row-sparse table: pushed and pulled by rows.
             is_whole: whether one server is to have all of it, for an optimizer whose update of an
                 element depends on the others.
@@ -431,7 +431,7 @@ class RemoteStore:
         spec = self._known("parts", key)
         return [
             PartOf(
-                key, spec.shape or (spec.size,), np.dtype(spec.dtype), part.first, part.last,
+                key, spec.shape or (spec.size,), dtype_of(spec.dtype), part.first, part.last,
                 spec.rows > 0, spec.is_whole,
             )
             for part in parts_of(0, key, spec, self._plan)

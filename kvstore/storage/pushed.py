@@ -26,6 +26,7 @@ from hybridnet.kvstore.protocol.words import (
     PushPart,
     PutStates,
 )
+from hybridnet.kvstore.storage.dtypes import DTYPES, dtype_of
 from hybridnet.kvstore.storage.slots import ArrayLayout
 from hybridnet.kvstore.storage.two_bit import compressed_size, dequantize
 from hybridnet.kvstore.storage.updates import Array
@@ -38,15 +39,10 @@ from hybridnet.kvstore.transport.wire import (
     WireError,
 )
 
-__all__ = ["DTYPES", "Given", "PartChecks", "Rows", "shape_of"]
+__all__ = ["Given", "PartChecks", "Rows", "shape_of"]
 
 M = TypeVar("M", bound=PushPart | PullPart | InitPart | Copy | PutStates)
 
-#: What keys may hold.
-DTYPES: Final = (
-    *("float16", "float32", "float64", "uint8", "int8", "int32", "int64"),
-    "bfloat16",
-)
 _MOST_KEYS: Final = 1_000_000
 _MOST_DIMENSIONS: Final = 32
 
@@ -193,7 +189,7 @@ def _check_key(part: Part, spec: KeySpec) -> None:
     items = spec.rows or spec.size
     if not (0 <= part.key < _MOST_KEYS and part.index >= 0 and part.shard >= 0):
         raise WireError(f"a server holds {_MOST_KEYS} keys at most, got {part}")
-    if spec.dtype not in DTYPES or np.dtype(spec.dtype).itemsize != spec.item:
+    if spec.dtype not in DTYPES or dtype_of(spec.dtype).itemsize != spec.item:
         raise WireError(f"a key's dtype must be one of {', '.join(DTYPES)}, got {spec.dtype!r}")
     if not 0 <= part.first <= part.last <= items or spec.rows < 0 or spec.size < 0:
         raise WireError(f"a part must lie within its key, got {part} of {items}")
@@ -237,7 +233,7 @@ def _given(payload: Payload, part: Part, spec: KeySpec, rows: Rows | None) -> Gi
         return Given(None, np.frombuffer(data, np.uint8), (data,), count)
     if data.nbytes != count * spec.item:
         raise WireError(f"a part of {count} {spec.dtype} was sent as {data.nbytes} bytes")
-    array: Any = np.frombuffer(data, spec.dtype).reshape(shape)
+    array: Any = np.frombuffer(data, dtype_of(spec.dtype)).reshape(shape)
     return Given(array, None, (data,), count)
 
 

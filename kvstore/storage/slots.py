@@ -25,6 +25,7 @@ import numpy as np
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.mapped_file import MappedFile
 from hybridnet.kvstore.protocol.words import PartRecord
+from hybridnet.kvstore.storage.dtypes import dtype_of
 from hybridnet.kvstore.storage.records import Records, record_size
 
 __all__ = ["ArrayLayout", "Slots", "TornFileError"]
@@ -105,7 +106,7 @@ class Slots:
             KVStoreError: there is no room.
         """
         text = json.dumps(
-            {"layout": [[list(shape), dtype.str] for shape, dtype in layout], **description}
+            {"layout": [[list(shape), dtype.name] for shape, dtype in layout], **description}
         ).encode()
         if len(text) > _LONGEST:
             raise KVStoreError(f"a part's description may have 64 KB, got {len(text)} bytes")
@@ -145,7 +146,7 @@ class Slots:
         if magic != _MAGIC or size != file.size or zlib.crc32(text) != crc:
             raise TornFileError(f"{path} is no whole file of a server's values")
         description = json.loads(text)
-        layout = [(tuple(shape), np.dtype(name)) for shape, name in description.pop("layout")]
+        layout = [(tuple(shape), dtype_of(name)) for shape, name in description.pop("layout")]
         start = _round_up(_HEAD.size + length, _ALIGNED)
         if _size(start, ranks, layout, copies) != size:
             raise TornFileError(f"{path} has another size than its arrays take")

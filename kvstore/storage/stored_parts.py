@@ -15,6 +15,7 @@ import numpy as np
 
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.protocol.words import KeySpec, Name, Part, PartRecord, StoredPart
+from hybridnet.kvstore.storage.dtypes import dtype_of
 from hybridnet.kvstore.storage.journal import Journal, JournalEntry
 from hybridnet.kvstore.storage.pushed import shape_of
 from hybridnet.kvstore.storage.slots import ArrayLayout, Slots
@@ -37,13 +38,13 @@ class _What:
 
     def of(self) -> PartOf:
         shape = self.spec.shape or (self.spec.size,)
-        dtype = np.dtype(self.spec.dtype)
+        dtype = dtype_of(self.spec.dtype)
         is_rows = self.spec.rows > 0
         whole = self.spec.is_whole
         return PartOf(self.name, shape, dtype, self.part.first, self.part.last, is_rows, whole)
 
     def layout(self, updates: Updates) -> list[ArrayLayout]:
-        value = (shape_of(self.part, self.spec), np.dtype(self.spec.dtype))
+        value = (shape_of(self.part, self.spec), dtype_of(self.spec.dtype))
         return [
             value,
             *((tuple(shape), np.dtype(kind)) for shape, kind in updates.states(self.of())),

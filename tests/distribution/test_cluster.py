@@ -33,7 +33,7 @@ def test_the_least_that_there_is():
         1 << 20,
         10.0,
     )
-    assert made.mapped and not (made.p3 or made.encrypt or made.standby or made.local_reduce)
+    assert made.mapped and not (made.p3 or made.encrypt or made.standby)
 
 
 def test_names_of_mxnet():

@@ -58,6 +58,7 @@ def test_values_of_all_kinds(tmp_path):
     all_are("a", 5)
     store.init("big", nd.zeros((300, 700)))
     store.init("half", nd.ones((2, 3), dtype="float16"))
+    store.init("brain", nd.ones((300, 7), dtype="bfloat16"))
     store.init("rows", nd.ones((6, 2)).tostype("row_sparse"))
 
     # Without an optimizer a round's sum becomes the value.
@@ -76,12 +77,14 @@ def test_values_of_all_kinds(tmp_path):
     store.set_optimizer(hn.optimizer.create("test", rescale_grad=2.0))
     for step in range(3):
         for key, shape, dtype in (
-            ("a", (2, 3), "float32"), ("big", (300, 700), "float32"), ("half", (2, 3), "float16")
+            ("a", (2, 3), "float32"), ("big", (300, 700), "float32"), ("half", (2, 3), "float16"),
+            ("brain", (300, 7), "bfloat16"),
         ):
             store.push(key, nd.full(shape, rank + 1.0, dtype=dtype), priority=-step)
     all_are("a", 5 + 3 * 2 * 3)
     all_are("big", 3 * 2 * 3, shape=(300, 700))
     all_are("half", 1 + 3 * 2 * 3, dtype="float16")
+    all_are("brain", 1 + 3 * 2 * 3, shape=(300, 7), dtype="bfloat16")
 
     # Rows: worker r pushes rows r and 3; what is asked for twice or out of order comes once.
     gradient = nd.sparse.row_sparse_array((nd.ones((2, 2)) * (rank + 1), [rank, 3]), shape=(6, 2))

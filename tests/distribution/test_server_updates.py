@@ -9,6 +9,7 @@ import hybridnet as hn
 from hybridnet import nd, optimizer
 from hybridnet.kv.server_updates import PREFIX
 from hybridnet.kvstore import KVStoreError
+from hybridnet.kvstore.storage.dtypes import dtype_of
 from hybridnet.kvstore.storage.updates import PartOf, find_updates
 from hybridnet.lr_scheduler import FactorScheduler
 from hybridnet.optimizer import Optimizer, optimizer_to_json
@@ -105,19 +106,21 @@ def test_a_server_that_was_started_again_goes_on_bit_for_bit(name):
             np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("name", ["sgd", "adam", "nag", "lamb"])
-def test_float16_is_updated_through_float32(name):
+def test_low_precision_is_updated_through_float32(name, dtype):
     made = [optimizer.create(name, learning_rate=0.01, multi_precision=True) for _ in range(2)]
-    value = np.linspace(-1, 1, 6).astype(np.float16)
-    here, update = nd.array(value, dtype="float16"), optimizer.get_updater(made[0])
-    part = part_of(6, dtype=np.float16)
+    kind = dtype_of(dtype)
+    value = np.linspace(-1, 1, 6).astype(kind)
+    here, update = nd.array(value, dtype=dtype), optimizer.get_updater(made[0])
+    part = part_of(6, dtype=kind)
     slots = Slots(server(made[1]), part, value.copy())
     assert {one.dtype for one in slots.old[1:]} >= {np.dtype(np.float32)}
-    for gradient in gradients(6, np.float16):
-        update("k", nd.array(gradient, dtype="float16"), here)
+    for gradient in gradients(6, kind):
+        update("k", nd.array(gradient, dtype=dtype), here)
         got = slots.push(gradient)
-        assert got.dtype == np.float16
-        np.testing.assert_allclose(got, here.asnumpy(), rtol=1e-3)
+        assert got.dtype == kind
+        np.testing.assert_array_equal(got, here.asnumpy())
 
 
 @pytest.mark.parametrize("name", ["sgd", "adam", "adagrad", "ftrl", "test"])

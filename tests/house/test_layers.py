@@ -210,7 +210,10 @@ OUTSIDE = {
         "distributed": "connects processes, and runs programs that span them",
     },
     "numpy": set(BELOW) - set(STDLIB_ONLY),
-    "ml_dtypes": {"base": "bfloat16, which NumPy lacks; JAX brings it"},
+    "ml_dtypes": {
+        "base": "bfloat16, which NumPy lacks; JAX brings it",
+        "kvstore": "keys of bfloat16",
+    },
     "jaxlib": {
         "base": "loads it at its first use",
         "runtime": "hands NumPy arrays to XLA in a tenth of the time of JAX's public function",
@@ -259,6 +262,7 @@ LATE = {
     "hybridnet/cli/convert.py: hybridnet.onnx.import_model": "brings in JAX",
     "hybridnet/cli/convert.py: hybridnet.model.save_checkpoint": "brings in JAX",
     "hybridnet/cli/train.py: hybridnet.cli.report": "draws with an extra",
+    "kvstore/storage/dtypes.py: ml_dtypes": "only servers with keys of bfloat16 need it",
     "kvstore/cluster.py: fcntl": "only POSIX has it; only one setting needs it",
     "kvstore/supervise/ray.py: ray": "an extra",
     "hybridnet/distributed/coordination.py: jax._src.distributed": "private to JAX",

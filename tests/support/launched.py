@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,12 @@ def popen(
     *switches: Any,
     environ: dict[str, str] | None = None,
     runner: tuple[str, ...] = (),
+    arguments: Sequence[Any] = (),
 ) -> Any:
     """Starts a job whose workers run a script, by Python or by a module of its."""
     command = [sys.executable, "-m", "hybridnet", "launch", *map(str, switches)]
     return subprocess.Popen(
-        [*command, sys.executable, *runner, str(path)],
+        [*command, sys.executable, *runner, str(path), *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
