@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .queues.coordinator import *  # noqa: F403
 from .queues.inputs import *  # noqa: F403
+from .queues.looper import *  # noqa: F403
 from .queues.runner import *  # noqa: F403
 from .summaries.events import summary_iterator as summary_iterator
 from .training.averages import ExponentialMovingAverage as ExponentialMovingAverage
@@ -39,4 +40,5 @@ from .training.saver import *  # noqa: F403
 from .training.scaffold import *  # noqa: F403
 from .training.server import Server as Server
 from .training.session_manager import SessionManager as SessionManager
+from .training.supervisor import Supervisor as Supervisor
 from .training.sync_replicas import SyncReplicasOptimizer as SyncReplicasOptimizer

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, final
 
+from ..errors import OutOfRangeError
+
 __all__ = ["Coordinator"]
 
 
@@ -16,11 +18,13 @@ class Coordinator:
     """Has several threads end when one of them does, or fails.
 
     Args:
-        clean_stop_exception_types: errors that are no failure, but the end of the data.
+        clean_stop_exception_types: errors that are no failure, but the end of the data; default
+            `tf.errors.OutOfRangeError`.
     """
 
     def __init__(self, clean_stop_exception_types: tuple[type[BaseException], ...] | None = None):
-        self._clean = tuple(clean_stop_exception_types or ())
+        ends = clean_stop_exception_types
+        self._clean = (OutOfRangeError,) if ends is None else tuple(ends)
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._error: BaseException | None = None
