@@ -10,7 +10,8 @@ from hybridnet.base.context import (
     gpu,
     set_default_context,
 )
-from hybridnet.runtime.platform.jax_devices import num_devices
+from hybridnet.base.errors import MXNetError
+from hybridnet.runtime.platform.jax_devices import device_of, num_devices
 
 __all__ = [
     "Context",
@@ -18,6 +19,7 @@ __all__ = [
     "cpu_pinned",
     "current_context",
     "gpu",
+    "gpu_memory_info",
     "num_gpus",
     "set_default_context",
 ]
@@ -26,3 +28,19 @@ __all__ = [
 def num_gpus() -> int:
     """Returns how many GPUs this process can use."""
     return num_devices("gpu")
+
+
+def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
+    """Returns how many bytes of a GPU's memory are free for this process, and how many there are.
+
+    There are as many as JAX may take, which by default is not all that the GPU has.
+
+    Raises:
+        MXNetError: there is no such GPU, or JAX does not say.
+    """
+    ctx = gpu(device_id)
+    said = device_of(ctx).memory_stats() or {}
+    if "bytes_limit" not in said:
+        raise MXNetError(f"gpu_memory_info: the JAX installed here does not tell that of {ctx}")
+    total = int(said["bytes_limit"])
+    return total - int(said.get("bytes_in_use", 0)), total

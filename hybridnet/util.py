@@ -19,9 +19,13 @@ from typing import Any, Final, Literal, TypeVar
 from .base.errors import ParameterError
 from .base.numpy_mode import mode
 from .base.unsupported import NotSupportedError
+from .context import gpu_memory_info as get_gpu_memory
+from .context import num_gpus as get_gpu_count
 
 __all__ = [
     "check_ufunc_options",
+    "get_gpu_count",
+    "get_gpu_memory",
     "getenv",
     "is_np_array",
     "is_np_shape",

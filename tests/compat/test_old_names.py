@@ -1,5 +1,7 @@
 """Names of MXNet's that old programs use, and what became of them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -92,3 +94,15 @@ def test_get_symbol_refuses_what_is_not_recorded():
 def test_division_of_python_2():
     assert mx.nd.array([4.0]).__div__(2).asscalar() == 2
     assert mx.sym.var("x").__div__(2).eval(x=mx.nd.array([4.0]))[0].asscalar() == 2
+
+
+def test_the_memory_of_a_gpu_is_what_jax_says(monkeypatch):
+    said = {"bytes_in_use": 30, "bytes_limit": 100}
+    monkeypatch.setattr(
+        context, "device_of", lambda ctx: SimpleNamespace(memory_stats=lambda: said)
+    )
+    assert context.gpu_memory_info(1) == mx.util.get_gpu_memory(0) == (70, 100)
+    assert mx.util.get_gpu_count() == mx.num_gpus()
+    said.clear()
+    with pytest.raises(mx.MXNetError, match=r"does not tell that of gpu\(0\)"):
+        context.gpu_memory_info()

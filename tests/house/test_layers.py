@@ -28,7 +28,7 @@ BELOW = {
     "autograd": ("ndarray", "symbol"),
     "operator": ("symbol",),
     "tuning": ("symbol",),
-    "util": ("base",),
+    "util": ("context",),
     "numpy": ("ndarray", "util"),
     "numpy_extension": ("numpy", "random"),
     "recordio": ("base",),

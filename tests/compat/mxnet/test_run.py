@@ -27,11 +27,11 @@ def run(*arguments, **environ):
         ("gluon_mlp.py", ["--epochs", "12"], "learned 1.9.1\n", 0),
         ("gluon_mlp.py", ["--epochs", "12", "--hybridize"], "learned 1.9.1\n", 0),
         ("symbolic.py", [], "refused ShapeError\n", 0),
-        ("wide.py", [], "learned csr\n0.256 -0.387\n", 0),
+        ("wide.py", [], "learned csr\n[0.256, -0.387]\n", 0),
         (
             "before_module.py",
             [],
-            "True True\nccSGD 0.9844\n2.413 2.132 2.810 2.719\n",
+            "True True\nccSGD 0.9844\n[2.413, 2.132, 2.81, 2.719]\n",
             0,
         ),
         ("loader.py", [], "sample\n" * 5 + "[[0.0, 2.0], [8.0, 18.0], [32.0]]\n", 0),

@@ -1,6 +1,6 @@
 """Training as before `Module`: executors by hand, an updater, and states of it that come back."""
 
-from collections import Mapping  # as Python had it then
+from collections.abc import Mapping  # as Python had it then
 
 import mxnet as mx
 import numpy as np
@@ -26,7 +26,7 @@ manager.set_params(weights, {})
 
 metric = mx.metric.create("acc")
 update = mx.optimizer.get_updater(ccSGD(learning_rate=0.5, momentum=0.9, rescale_grad=1.0 / 16))
-for epoch in range(4):
+for _ in range(4):
     batches.reset()
     metric.reset()
     for batch in batches:
@@ -34,7 +34,8 @@ for epoch in range(4):
         manager.forward(is_train=True)
         manager.backward()
         manager.update_metric(metric, batch.label)
-        for number, (copies, grads) in enumerate(zip(manager.param_arrays, manager.grad_arrays)):
+        pairs = manager.param_arrays, manager.grad_arrays
+        for number, (copies, grads) in enumerate(zip(*pairs, strict=True)):
             total = sum(grad.as_in_context(devices[0]) for grad in grads)
             update(number, total, copies[0])
             copies[0].copyto(copies[1])
@@ -42,5 +43,5 @@ for epoch in range(4):
     update = mx.optimizer.get_updater(mx.optimizer.create("adam"))
     update.set_states(states)
 manager.copy_to(weights, {})
-print(type(update.optimizer).__name__, "%.4f" % metric.get()[1])
-print(" ".join("%.3f" % number for number in weights["fc_weight"].asnumpy()[1]))
+print(type(update.optimizer).__name__, round(metric.get()[1], 4))
+print([round(float(number), 3) for number in weights["fc_weight"].asnumpy()[1]])

@@ -39,7 +39,7 @@ module.init_optimizer(
 metric = mx.metric.CustomMetric(
     lambda y, p: float(((p.ravel() > 0.5) == (y > 0.5)).mean()), name="acc"
 )
-for epoch in range(6):
+for _ in range(6):
     batches.reset()
     metric.reset()
     for batch in batches:
@@ -49,4 +49,4 @@ for epoch in range(6):
         module.update_metric(metric, batch.label)
 weight = module.get_params()[0]["w"]
 print("learned" if metric.get()[1] == 1 else metric.get(), batch.data[0].stype)
-print("%.3f" % weight.asnumpy()[7, 0], "%.3f" % weight.asnumpy()[8, 0])
+print([round(float(number), 3) for number in weight.asnumpy()[7:9, 0]])
