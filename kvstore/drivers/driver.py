@@ -50,7 +50,7 @@ from hybridnet.kvstore.transport.interface import (
     Report,
     Transport,
 )
-from hybridnet.kvstore.transport.wire import Buffer, Payload, WireError, decode, encode, split
+from hybridnet.kvstore.transport.wire import Buffer, Payload, WireError, decode, encode
 
 __all__ = ["Driver"]
 
@@ -146,11 +146,8 @@ class Driver(ABC):
             self.finished = Finish("wrong", f"the scheduler refuses this process: {reason}")
 
     def _hear(self, heard: Heard) -> None:
-        frames = heard.frames
         try:
-            events = (
-                [decode(frames)] if len(frames) > 1 else [decode([one]) for one in split(frames[0])]
-            )
+            events = decode(heard.frames)
         except WireError:
             self.refused += 1
             return
@@ -232,13 +229,10 @@ class Driver(ABC):
         payload, rows, copy = self._data(post)
         frames = encode(message, me.peer, me.generation, self._plan.run, payload=payload, rows=rows)
         if payload is not None:
-            self.bytes_sent += sum(memoryview(one).nbytes for one in payload.frames)
+            self.bytes_sent += payload.size
         self._transport.send(post.to, frames, route=route, copy=copy)
         if payload is not None and payload.lane:
             self._transport.flush()  # the receiver has work to do while the next is copied
-
-    #: The way by which what is being answered has come.
-    _answering: bytes = b""
 
     def close(self, linger: float = 0.0) -> None:
         """Closes the transport."""

@@ -70,10 +70,12 @@ class _Key:
 
     Attributes:
         spec: what it holds.
+        dtype: of its values.
         residual: of 2-bit compression; None before the first push.
     """
 
     spec: KeySpec
+    dtype: np.dtype[Any]
     residual: Array | None = None
 
 
@@ -307,8 +309,9 @@ class RemoteStore:
             value.size, value.shape[0] if is_rows else 0, value.itemsize, value.dtype.name,
             value.shape, is_whole,
         )  # fmt: skip
-        own = np.array(value, order="C") if self.rank == 0 else value
-        self._keys[key] = _Key(spec)
+        dtype = dtype_of(spec.dtype)
+        own = np.array(value, dtype, order="C") if self.rank == 0 else value
+        self._keys[key] = _Key(spec, dtype)
         sent = Outgoing(_flat(own, spec))
         done, wait = _waited(done)
         self._call(lambda call: CallInit(call, key, spec, sent), Waiting(done, sent), wait)
@@ -428,7 +431,7 @@ class RemoteStore:
         Raises:
             KVStoreError: there is no such key.
         """
-        spec = self._known("parts", key)
+        spec = self._known("parts", key).spec
         return [
             PartOf(
                 key, spec.shape or (spec.size,), dtype_of(spec.dtype), part.first, part.last,
@@ -538,17 +541,18 @@ class RemoteStore:
 
     # -- checks ----------------------------------------------------------------------------------
 
-    def _known(self, what: str, key: Key) -> KeySpec:
+    def _known(self, what: str, key: Key) -> _Key:
         known = self._keys.get(key)
         if known is None:
             raise KVStoreError(
                 f"{what} requires an initialized key, got {key!r}, which was never initialized"
             )
-        return known.spec
+        return known
 
     def _fitting(self, what: str, key: Key, value: Array) -> KeySpec:
-        spec = self._known(what, key)
-        if value.size != spec.size or value.dtype.name != spec.dtype:
+        known = self._known(what, key)
+        spec = known.spec
+        if value.size != spec.size or value.dtype != known.dtype:
             raise KVStoreError(
                 f"{what} requires an array of shape {spec.shape} and {spec.dtype} for key {key!r}, "
                 f"got {value.shape} and {value.dtype}"
@@ -558,13 +562,14 @@ class RemoteStore:
         return spec
 
     def _fitting_rows(self, what: str, key: Key, rows: Array, values: Array) -> KeySpec:
-        spec = self._known(what, key)
+        known = self._known(what, key)
+        spec = known.spec
         if not spec.rows:
             raise KVStoreError(
                 f"{what} requires a table of rows, but key {key!r} was initialized as a dense one"
             )
         wanted = (len(rows), *spec.shape[1:])
-        if values.size != int(np.prod(wanted)) or values.dtype.name != spec.dtype:
+        if values.size != int(np.prod(wanted)) or values.dtype != known.dtype:
             raise KVStoreError(
                 f"{what} requires an array of shape {wanted} and {spec.dtype} for key {key!r}, got "
                 f"{values.shape} and {values.dtype}"

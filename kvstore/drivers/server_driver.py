@@ -56,6 +56,7 @@ __all__ = ["ServerDriver", "server_driver"]
 
 _MEMORY: Final = "memory.json"
 _MOST_UPDATES: Final = 1 << 62
+_NOTHING: Final = (None, None, False)  # to be sent with a message
 
 
 @final
@@ -102,18 +103,18 @@ class ServerDriver(Driver):
             return event
         payload = getattr(message, "payload", None)
         if payload is not None:
-            self.bytes_received += sum(one.nbytes for one in payload.frames)
+            self.bytes_received += payload.size
         try:
             if isinstance(message, PutStates):
                 self._check_states(message)
-            checked = self._checks.check(message, event.source, event.generation)
+            self._checks.check(message, event.source, event.generation)
         except WireError as error:
             self.refused += 1
             if not isinstance(message, Copy):
                 refusal = Refused(message.ticket, "wrong", str(error))
                 self._post(Post(event.source, refusal))
             return None
-        return Arrived(event.source, event.generation, event.run, checked)
+        return event
 
     def _check_states(self, message: PutStates) -> None:
         """Refuses states that are not those of this server's optimizer."""
@@ -137,24 +138,25 @@ class ServerDriver(Driver):
 
     def _data(self, post: Post) -> tuple[Payload | None, Buffer | None, bool]:
         message = post.message
-        content = getattr(message, "payload", None)
-        if not isinstance(content, Content):
-            return None, None, False
-        copy = self._settings.consistency == "async"
+        if isinstance(message, (Applied, PartValue)):
+            if message.payload is None:
+                return _NOTHING
+            store = self._parts[message.part]
+            if isinstance(message, PartValue) and message.rows is not None:
+                wanted = message.rows.numbers
+                values = store.value[wanted - store.first]
+                return Payload.of(_bytes(values)), _bytes(wanted), False
+            return self._value_of(store, post.to)
         if isinstance(message, PartStates):
-            return self._copy_of(self._parts[message.part], content)
+            return self._copy_of(self._parts[message.part], message.payload)
         if isinstance(message, Copy):
-            return self._copy_of(self._parts[message.part.id], content)
-        assert isinstance(message, (Applied, PartValue))
-        store = self._parts[message.part]
-        rows = getattr(message, "rows", None)
-        if rows is not None:
-            wanted = rows.numbers
-            values = store.value[wanted - store.first]
-            return Payload.of(_bytes(values)), _bytes(wanted), False
-        value = store.value
-        path = store.path
-        if path is not None and not copy and value.nbytes >= LEAST and self._is_near(post.to):
+            return self._copy_of(self._parts[message.part.id], message.payload)
+        return _NOTHING
+
+    def _value_of(self, store: PartStore, to: Peer) -> tuple[Payload | None, Buffer | None, bool]:
+        copy = self._settings.consistency == "async"
+        value, path = store.value, store.path
+        if path is not None and not copy and value.nbytes >= LEAST and self._is_near(to):
             span = Span(store.offset, value.nbytes)
             return Payload((span.pack(),), lane=store.serial), None, True
         # Two commits later the memory is another value's; by then every worker of a synchronous
@@ -178,15 +180,15 @@ class ServerDriver(Driver):
 
     def _act(self, action: Any) -> str:
         match action:
-            case Fold(part, _, payload, rows, first):
+            case Fold():
+                rows = action.rows
                 numbers = None if rows is None else rows.numbers
-                values = payload.values(self._threshold)
-                self._parts[part].fold(values, numbers, first=first)
-            case Commit(part, record, scale):
-                store = self._parts[part]
-                return self._try(part, lambda: store.commit(record, self._updates, scale))
+                values = action.payload.values(self._threshold)
+                self._parts[action.part].fold(values, numbers, first=action.first)
+            case Commit():
+                return self._try(action.part, self._commit, action)
             case Install():
-                return self._try(action.part.id, lambda: self._install(action))
+                return self._try(action.part.id, self._install, action)
             case Remember(memory):
                 if self._folder is not None:
                     _replace(self._folder / _MEMORY, write_word(memory))
@@ -198,16 +200,19 @@ class ServerDriver(Driver):
                 raise TypeError(f"a server does not carry out {type(action).__name__}")
         return ""
 
-    def _try(self, part: PartId, act: Callable[[], None]) -> str:
+    def _try(self, part: PartId, act: Callable[..., None], *args: Any) -> str:
         """Does something to a part; the machine hears of it if it fails. Returns why it did."""
         try:
-            act()
+            act(*args)
         except Exception as error:  # whatever an optimizer raises
             store = self._parts.get(part)
             what = f"{type(error).__name__}: {error}"
             self.handle(Broke(part, None if store is None else store.record, what))
             return what
         return ""
+
+    def _commit(self, action: Commit) -> None:
+        self._parts[action.part].commit(action.record, self._updates, action.scale)
 
     def _install(self, action: Install) -> None:
         part = action.part.id
@@ -235,7 +240,7 @@ class ServerDriver(Driver):
             return
         name = _name_of(settings.optimizer)
         for part, store in list(self._parts.items()):
-            self._try(part, lambda store=store: store.adopt(name, self._updates))  # type: ignore[misc]
+            self._try(part, store.adopt, name, self._updates)
 
     def _find(self, text: str) -> Updates:
         if not text:

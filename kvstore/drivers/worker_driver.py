@@ -19,7 +19,6 @@ from hybridnet.kvstore.protocol.words import (
     Deliver,
     Done,
     InitPart,
-    Message,
     Part,
     PartId,
     PartStates,
@@ -141,24 +140,17 @@ class WorkerDriver(Driver):
         message = event.message
         if isinstance(message, (Applied, PartValue)) and message.payload is not None:
             payload: Payload = message.payload
-            self.bytes_received += sum(memoryview(one).nbytes for one in payload.frames)
+            self.bytes_received += payload.size
             # A mapped value is read at once: two commits later the memory is another value's.
             try:
-                found = self._bytes(event.source, message.part, payload)
+                message.payload = self._bytes(event.source, message.part, payload)
             except WireError:
                 self.refused += 1
                 return None
-            made: Message
-            if isinstance(message, Applied):
-                made = Applied(message.ticket, message.part, message.number, found)
-            else:
-                made = PartValue(message.ticket, message.part, message.round, found, message.rows)
-            return Arrived(event.source, event.generation, event.run, made)
-        if isinstance(message, PartStates):
+        elif isinstance(message, PartStates):
             data = np.frombuffer(message.payload.joined(), np.uint8)
             self.bytes_received += data.nbytes
-            made = PartStates(message.ticket, message.part, message.updates, data)
-            return Arrived(event.source, event.generation, event.run, made)
+            message.payload = data
         return event
 
     def _bytes(self, source: Peer, part: PartId, payload: Payload) -> Array:
@@ -176,6 +168,8 @@ class WorkerDriver(Driver):
 
     def _data(self, post: Post) -> tuple[Payload | None, Buffer | None, bool]:
         message = post.message
+        if isinstance(message, PushPart):
+            return self._pushed(message, post.to)
         if isinstance(message, PullPart):
             if message.rows is None:
                 return None, None, False
@@ -189,8 +183,6 @@ class WorkerDriver(Driver):
             return Payload.of(_view(given.of(message.part))), None, False
         if isinstance(message, PutStates):
             return Payload.of(_view(message.payload[message.part[1]])), None, False
-        if isinstance(message, PushPart):
-            return self._pushed(message, post.to)
         return None, None, False
 
     def _pushed(self, message: PushPart, to: Peer) -> tuple[Payload | None, Buffer | None, bool]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -41,14 +41,12 @@ from hybridnet.kvstore.transport.wire import (
 
 __all__ = ["Given", "PartChecks", "Rows", "shape_of"]
 
-M = TypeVar("M", bound=PushPart | PullPart | InitPart | Copy | PutStates)
-
 _MOST_KEYS: Final = 1_000_000
 _MOST_DIMENSIONS: Final = 32
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Rows:
     """Row numbers of a table.
 
@@ -60,7 +58,7 @@ class Rows:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Given:
     """Values that came with a message.
 
@@ -132,8 +130,13 @@ class PartChecks:
         """Lets go of the files of a worker whose process has gone."""
         self._files.forget(f"lane-worker{rank}.")
 
-    def check(self, message: M, source: Peer, generation: int) -> M:
-        """Returns the message with `Given` and `Rows` in the place of bytes.
+    def check(
+        self,
+        message: PushPart | PullPart | InitPart | Copy | PutStates,
+        source: Peer,
+        generation: int,
+    ) -> None:
+        """Puts `Given` and `Rows` in the place of a message's bytes.
 
         Raises:
             WireError: they do not fit the part.
@@ -144,44 +147,31 @@ class PartChecks:
         else:
             known = self._parts.get(message.part)
             if known is None:  # the machine says so
-                return _without_data(message)
+                if not isinstance(message, PutStates):
+                    message.rows = None
+                if not isinstance(message, PullPart):
+                    message.payload = None
+                return
             part, spec = known
         rows = None
         if not isinstance(message, (InitPart, PutStates)) and message.rows is not None:
-            rows = _rows(message.rows, part, spec)
+            rows = message.rows = _rows(message.rows, part, spec)
         if isinstance(message, PullPart):
-            return replace(message, rows=rows)
+            return
         payload: Payload | None = message.payload
         if payload is None:
             if not isinstance(message, InitPart):
                 raise WireError(f"a {type(message).__name__} requires a payload, got none")
-            return message
+            return
         if payload.lane:
             payload = self._from_file(payload, source, generation)
         full = isinstance(message, PutStates) or (isinstance(message, Copy) and message.full)
-        given = _full(payload) if full else _given(payload, part, spec, rows)
-        if isinstance(message, PushPart):
-            made: M = PushPart(  # type: ignore[assignment]
-                message.ticket, message.part, message.number, given, rows,
-                message.wants_value, message.receipt, message.priority,
-            )  # fmt: skip
-            return made  # `replace` takes its time
-        if isinstance(message, Copy):
-            return replace(message, payload=given, rows=rows)
-        return replace(message, payload=given)
+        message.payload = _full(payload) if full else _given(payload, part, spec, rows)
 
     def _from_file(self, payload: Payload, source: Peer, generation: int) -> Payload:
         path = lane_path(self._folder, source, generation, payload.lane)
         view = self._files.view(path, Span.unpack(payload.frames[0]))
         return Payload((view.data,), payload.codec)
-
-
-def _without_data(message: M) -> M:
-    if isinstance(message, PutStates):
-        return replace(message, payload=None)
-    if isinstance(message, PushPart):
-        return replace(message, payload=None, rows=None)
-    return replace(message, rows=None) if isinstance(message, PullPart) else message
 
 
 def _check_key(part: Part, spec: KeySpec) -> None:
@@ -219,10 +209,10 @@ def _rows(data: memoryview, part: Part, spec: KeySpec) -> Rows:
 
 
 def _given(payload: Payload, part: Part, spec: KeySpec, rows: Rows | None) -> Given:
-    shape = shape_of(part, spec)
-    if rows is not None:
-        shape = (len(rows.numbers), *shape[1:])
-    count = math.prod(shape)
+    count = part.last - part.first if rows is None else len(rows.numbers)
+    if spec.rows:
+        shape = (count, *shape_of(part, spec)[1:])
+        count = math.prod(shape)
     data = memoryview(payload.joined())
     if payload.codec:
         if spec.dtype != "float32" or spec.rows or data.nbytes != compressed_size(count):
@@ -233,7 +223,9 @@ def _given(payload: Payload, part: Part, spec: KeySpec, rows: Rows | None) -> Gi
         return Given(None, np.frombuffer(data, np.uint8), (data,), count)
     if data.nbytes != count * spec.item:
         raise WireError(f"a part of {count} {spec.dtype} was sent as {data.nbytes} bytes")
-    array: Any = np.frombuffer(data, dtype_of(spec.dtype)).reshape(shape)
+    array: Any = np.frombuffer(data, dtype_of(spec.dtype))
+    if spec.rows:
+        array = array.reshape(shape)
     return Given(array, None, (data,), count)
 
 

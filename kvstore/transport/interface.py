@@ -15,7 +15,7 @@ from hybridnet.kvstore.transport.wire import Buffer
 __all__ = ["Connected", "Disconnected", "Heard", "Rejected", "Report", "Transport"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Heard:
     """A message has come.
 

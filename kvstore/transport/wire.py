@@ -2,7 +2,7 @@
 
 A message is a header of 64 bytes and, as its flags say, JSON, row numbers and a payload, each in a
 frame of its own; a small payload that is all there is follows the header in its frame, and small
-messages may follow one another in one frame (`split`). What the hot messages say is in the header
+messages may follow one another in one frame. What the hot messages say is in the header
 alone. All numbers are little-endian.
 
 What comes from outside is checked here for its form: lengths, known kinds, flags that the kind
@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from hybridnet.kvstore.protocol import words as w
@@ -32,7 +33,6 @@ __all__ = [
     "WireError",
     "decode",
     "encode",
-    "split",
 ]
 
 Buffer = bytes | bytearray | memoryview
@@ -59,20 +59,20 @@ LARGEST_PART: Final = (_MOST_FRAMES // 8) * _PIECE
 
 _HEADER: Final = struct.Struct("<4sBBHQHBBIIIQiB3xQII")
 assert _HEADER.size == 64
-_SIZE: Final = struct.Struct("<Q")  # of the payload, and where it stands
-_SIZE_AT: Final = 48
 _MAGIC: Final = b"HNKV"
 _VERSION: Final = 1
 
 _ROLES: Final[tuple[w.Role, ...]] = ("worker", "server", "scheduler", "supervisor")
+_ROLE_NUMBERS: Final = {role: number for number, role in enumerate(_ROLES)}
 _NO_RANK: Final = 0xFFFF
+#: By how many bytes the last unit has: what fills it.
+_FILL: Final = [bytes(-size % _ALIGNED) for size in range(_ALIGNED)]
 
 # Flags.
 _JSON, _ROWS, _PAYLOAD, _VALUE, _RECEIPT, _BELOW = (1 << n for n in range(6))
-_ALL_FLAGS: Final = (1 << 6) - 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Payload:
     """Bytes that travel with a message.
 
@@ -90,7 +90,14 @@ class Payload:
     @classmethod
     def of(cls, *buffers: Buffer, codec: int = 0) -> Payload:
         """Returns a payload of these bytes; what is larger than a frame may be is cut."""
+        if len(buffers) == 1 and len(buffers[0]) <= LARGEST_FRAME:
+            return cls(buffers, codec)
         return cls(tuple(piece for one in buffers for piece in _pieces(one)), codec)
+
+    @property
+    def size(self) -> int:
+        """How many bytes."""
+        return sum(map(len, self.frames))
 
     def joined(self) -> Buffer:
         """Returns the bytes as one piece."""
@@ -110,21 +117,14 @@ class _Form:
 
     Attributes:
         kind: its class.
-        fields: those that are in the header, as (name, place in the header).
-        json: whether the rest is JSON.
+        json: whether its fields are in JSON; else they are in the header.
         flags: that it may have.
     """
 
     kind: type
-    fields: tuple[tuple[str, str], ...] = ()
     json: bool = False
     flags: int = 0
 
-
-_TICKET = ("ticket", "ticket")
-_NUMBER = ("number", "number")
-_PART = ("part", "part")
-_PRIORITY = ("priority", "priority")
 
 #: A message's number on the wire is its place here. Add at the end; change nothing.
 _FORMS: Final = (
@@ -134,41 +134,61 @@ _FORMS: Final = (
     _Form(w.Peers, json=True),
     _Form(w.Gone, json=True),
     _Form(w.Configure, json=True),
-    _Form(w.Configured, (_NUMBER,)),
+    _Form(w.Configured),
     _Form(w.Barrier, json=True),
     _Form(w.BarrierDone, json=True),
     _Form(w.StandbyReady, json=True),
     _Form(w.Left),
     _Form(w.Stop, json=True),
-    _Form(w.Join, (_TICKET,)),
-    _Form(w.Joined, (_TICKET, ("high", "number"), ("below", "below")), flags=_BELOW),
+    _Form(w.Join),
+    _Form(w.Joined, flags=_BELOW),
     _Form(w.InitPart, json=True, flags=_PAYLOAD),
-    _Form(w.Initialized, (_TICKET, _PART, _NUMBER)),
-    _Form(
-        w.PushPart,
-        (_TICKET, _PART, _NUMBER, _PRIORITY, ("wants_value", "value"), ("receipt", "receipt")),
-        flags=_PAYLOAD | _ROWS | _VALUE | _RECEIPT,
-    ),
-    _Form(w.AskPart, (_TICKET, _PART, _NUMBER)),
-    _Form(w.Kept, (_TICKET, _PART, _NUMBER)),
-    _Form(w.Missing, (_TICKET, _PART, _NUMBER)),
-    _Form(w.Applied, (_TICKET, _PART, _NUMBER), flags=_PAYLOAD),
-    _Form(w.PullPart, (_TICKET, _PART, ("least", "number"), _PRIORITY), flags=_ROWS),
-    _Form(w.PartValue, (_TICKET, _PART, ("round", "number")), flags=_PAYLOAD | _ROWS),
+    _Form(w.Initialized),
+    _Form(w.PushPart, flags=_PAYLOAD | _ROWS | _VALUE | _RECEIPT),
+    _Form(w.AskPart),
+    _Form(w.Kept),
+    _Form(w.Missing),
+    _Form(w.Applied, flags=_PAYLOAD),
+    _Form(w.PullPart, flags=_ROWS),
+    _Form(w.PartValue, flags=_PAYLOAD | _ROWS),
     _Form(w.Command, json=True),
     _Form(w.CommandDone, json=True),
     _Form(w.Refused, json=True),
     _Form(w.Copy, json=True, flags=_PAYLOAD | _ROWS),
     _Form(w.Copied, json=True),
     _Form(w.AskCopy, json=True),
-    _Form(w.Seen, (_NUMBER,)),
-    _Form(w.PullStates, (_TICKET, _PART, ("least", "number"))),
-    _Form(w.PartStates, (_TICKET, _PART, ("updates", "number")), flags=_PAYLOAD),
+    _Form(w.Seen),
+    _Form(w.PullStates),
+    _Form(w.PartStates, flags=_PAYLOAD),
     _Form(w.PutStates, json=True, flags=_PAYLOAD),
-    _Form(w.StatesPut, (_TICKET, _PART)),
+    _Form(w.StatesPut),
 )
-#: Kinds whose fields are all in the header -> a message made of (ticket, part, number, priority,
-#: flags, payload, rows). Written out, since every push and every answer is made here.
+_NO_PART: Final = (0, 0)
+#: Kinds whose fields are in the header -> (ticket, part, number, priority, flags) of a message.
+#: Written out, since every push and every answer comes by here, and by `_MADE`.
+_SAID: Final[dict[type, Callable[[Any], tuple[int, w.PartId, int, int, int]]]] = {
+    w.WhoAreYou: lambda m: (0, _NO_PART, 0, 0, 0),
+    w.Configured: lambda m: (0, _NO_PART, m.number, 0, 0),
+    w.Left: lambda m: (0, _NO_PART, 0, 0, 0),
+    w.Join: lambda m: (m.ticket, _NO_PART, 0, 0, 0),
+    w.Joined: lambda m: (m.ticket, _NO_PART, m.high, 0, _BELOW if m.below else 0),
+    w.Initialized: lambda m: (m.ticket, m.part, m.number, 0, 0),
+    w.PushPart: lambda m: (
+        m.ticket, m.part, m.number, m.priority,
+        (_VALUE if m.wants_value else 0) | (_RECEIPT if m.receipt else 0),
+    ),
+    w.AskPart: lambda m: (m.ticket, m.part, m.number, 0, 0),
+    w.Kept: lambda m: (m.ticket, m.part, m.number, 0, 0),
+    w.Missing: lambda m: (m.ticket, m.part, m.number, 0, 0),
+    w.Applied: lambda m: (m.ticket, m.part, m.number, 0, 0),
+    w.PullPart: lambda m: (m.ticket, m.part, m.least, m.priority, 0),
+    w.PartValue: lambda m: (m.ticket, m.part, m.round, 0, 0),
+    w.Seen: lambda m: (0, _NO_PART, m.number, 0, 0),
+    w.PullStates: lambda m: (m.ticket, m.part, m.least, 0, 0),
+    w.PartStates: lambda m: (m.ticket, m.part, m.updates, 0, 0),
+    w.StatesPut: lambda m: (m.ticket, m.part, 0, 0, 0),
+}  # fmt: skip
+#: The same kinds -> a message made of (ticket, part, number, priority, flags, payload, rows).
 _MADE: Final[dict[type, Callable[..., Any]]] = {
     w.WhoAreYou: lambda t, p, n, y, f, d, r: w.WhoAreYou(),
     w.Configured: lambda t, p, n, y, f, d, r: w.Configured(n),
@@ -190,7 +210,9 @@ _MADE: Final[dict[type, Callable[..., Any]]] = {
     w.PartStates: lambda t, p, n, y, f, d, r: w.PartStates(t, p, n, d),
     w.StatesPut: lambda t, p, n, y, f, d, r: w.StatesPut(t, p),
 }
-_BUILD: Final = [_MADE.get(form.kind, form.kind) for form in _FORMS]
+#: By a message's number: the flags that it may have, and what makes it; None: JSON.
+_ALLOWED: Final = [form.flags | (_JSON if form.json else 0) for form in _FORMS]
+_BUILD: Final = [_MADE.get(form.kind) for form in _FORMS]
 _NUMBERS: Final = {form.kind: number for number, form in enumerate(_FORMS)}
 _VIEWS: Final = (w.Hello, w.Welcome, w.Peers)
 #: Kinds whose payload is all arrays of a part.
@@ -219,99 +241,92 @@ def encode(
     Raises:
         WireError: it is too long.
     """
-    number = _NUMBERS[type(message)]
-    form = _FORMS[number]
-    at: dict[str, Any] = {"ticket": 0, "number": 0, "priority": 0, "part": (0, 0)}
-    flags = 0
-    for name, place in form.fields:
-        value = getattr(message, name)
-        if place in _FLAG_OF:
-            flags |= _FLAG_OF[place] if value else 0
-        else:
-            at[place] = value
+    kind = type(message)
+    number = _NUMBERS[kind]
+    said = _SAID.get(kind)
+    ticket, part, count, priority, flags = said(message) if said else (0, _NO_PART, 0, 0, _JSON)
     frames: list[Buffer] = [b""]
-    if form.json:
+    if said is None:
         text = write_word(message)
-        if len(text) > _longest(form.kind):
-            raise WireError(f"a {form.kind.__name__} may have {_longest(form.kind)} bytes of JSON, "
+        if len(text) > _longest(kind):
+            raise WireError(f"a {kind.__name__} may have {_longest(kind)} bytes of JSON, "
                             f"got {len(text)}")  # fmt: skip
-        flags |= _JSON
         frames.append(text)
     if rows is not None:
         flags |= _ROWS
         frames.append(rows)
-    size = 0
+    size = codec = lane = 0
     inline: Buffer = b""
     if payload is not None:
         flags |= _PAYLOAD
-        size = sum(memoryview(one).nbytes for one in payload.frames)
+        size, codec, lane = payload.size, payload.codec, payload.lane
         if size <= SMALL and len(payload.frames) == len(frames) == 1:
             inline = payload.frames[0]
         else:
             frames.extend(payload.frames)
-    key, index = at["part"]
+    key, index = part
     frames[0] = _HEADER.pack(
-        _MAGIC, _VERSION, number, flags, run,
-        sender.rank & _NO_RANK, _ROLES.index(sender.role), payload.codec if payload else 0,
-        generation, key, index, at["number"], at["priority"], 0, size,
-        payload.lane if payload else 0, at["ticket"],
+        _MAGIC, _VERSION, number, flags, run, sender.rank & _NO_RANK, _ROLE_NUMBERS[sender.role],
+        codec, generation, key, index, count, priority, 0, size, lane, ticket,
     )  # fmt: skip
     if inline:
-        frames[0] = b"".join((frames[0], inline, bytes(-size % _ALIGNED)))
+        frames[0] = b"".join((frames[0], inline, _FILL[size % _ALIGNED]))
     return frames
-
-
-_FLAG_OF: Final = {"value": _VALUE, "receipt": _RECEIPT, "below": _BELOW}
 
 
 def _longest(kind: type) -> int:
     return _LARGEST_VIEW if kind in _VIEWS else LARGEST_JSON
 
 
-def split(frame: Buffer) -> list[memoryview]:
-    """Returns the messages that follow one another in a frame that came alone.
-
-    Each is a header and, if it has one, a small payload: `decode` takes it as its only frame.
-
-    Raises:
-        WireError: they do not fill the frame.
-    """
-    rest = memoryview(frame)
-    found: list[memoryview] = []
-    while rest.nbytes > _HEADER.size:
-        if len(found) == MOST_TOGETHER:
-            raise WireError(f"{MOST_TOGETHER} messages may come together, got more")
-        if bytes(rest[:4]) != _MAGIC:
-            raise WireError(f"a message begins with {_MAGIC!r}, got {bytes(rest[:4])!r}")
-        (size,) = _SIZE.unpack_from(rest, _SIZE_AT)
-        end = _HEADER.size + size
-        if size > SMALL or end > rest.nbytes:
-            raise WireError(f"a payload of {size} bytes is announced, got {rest.nbytes}")
-        found.append(rest[:end])
-        rest = rest[min(rest.nbytes, end + -end % _ALIGNED) :]
-    if rest.nbytes or not found:
-        found.append(rest)
-    return found
-
-
-def decode(frames: Frames) -> w.Arrived:
-    """Returns what the frames of a message say.
+def decode(frames: Frames) -> list[w.Arrived]:
+    """Returns the messages in what came together: one of several frames, or those of one frame.
 
     `payload` is a `Payload` (or None), `rows` a buffer of whole int64 numbers (or None); both are
     views of the frames.
 
     Raises:
-        WireError: they are no message, or break its bounds.
+        WireError: they are no messages, or break their bounds.
     """
-    if not 1 <= len(frames) <= _MOST_FRAMES:
-        raise WireError(f"a message has 1 to {_MOST_FRAMES} frames, got {len(frames)}")
-    first = memoryview(frames[0])
-    if first.nbytes != _HEADER.size and not (
-        len(frames) == 1 and _HEADER.size < first.nbytes <= _HEADER.size + SMALL
-    ):
-        raise WireError(f"a message's header has {_HEADER.size} bytes, got {first.nbytes}")
+    return _decode_frame(frames[0]) if len(frames) == 1 else [_decode_frames(frames)]
+
+
+def _decode_frame(frame: Buffer) -> list[w.Arrived]:
+    """Messages that follow one another, each a header and, if it has one, a small payload."""
+    view = memoryview(frame)
+    length = view.nbytes
+    found: list[w.Arrived] = []
+    at = 0
+    while at < length or not found:
+        if len(found) == MOST_TOGETHER:
+            raise WireError(f"{MOST_TOGETHER} messages may come together, got more")
+        (number, flags, run, peer, codec, generation, part, count, priority, size, lane,
+         ticket) = _header(view, at)  # fmt: skip
+        make = _BUILD[number]
+        if make is None or flags & _ROWS:
+            raise WireError(f"a {_FORMS[number].kind.__name__} has frames of its own, got one")
+        begin = at + _HEADER.size
+        end = begin + size
+        if size > SMALL or end > length:
+            raise WireError(f"a payload of {size} bytes is announced, got {length - begin}")
+        payload = None
+        if flags & _PAYLOAD:
+            if codec > 1:
+                raise WireError(f"a payload of an unknown codec {codec}")
+            payload = Payload((view[begin:end],), codec, lane)
+        elif size or codec or lane:
+            raise WireError(f"a message of kind {number} announces no payload and has one")
+        message = make(ticket, part, count, priority, flags, payload, None)
+        found.append(w.Arrived(peer, generation, run, message))
+        at = end + -end % _ALIGNED
+    return found
+
+
+def _header(view: memoryview, at: int) -> tuple[Any, ...]:
+    """The checked fields of a header: all that it says but what it begins with."""
+    if view.nbytes - at < _HEADER.size:
+        raise WireError(f"a message's header has {_HEADER.size} bytes, got {view.nbytes - at}")
     (magic, version, number, flags, run, rank, role, codec, generation, key, index, count,
-     priority, _, size, lane, ticket) = _HEADER.unpack_from(first)  # fmt: skip
+     priority, _, size, lane, ticket) = _HEADER.unpack_from(view, at)  # fmt: skip
     if magic != _MAGIC or version != _VERSION:
         raise WireError(
             f"a message begins with {_MAGIC!r} and version {_VERSION}, got {bytes(magic)!r} and "
@@ -319,15 +334,29 @@ def decode(frames: Frames) -> w.Arrived:
         )
     if number >= len(_FORMS) or role >= len(_ROLES):
         raise WireError(f"a message of an unknown kind {number} or role {role}")
+    allowed = _ALLOWED[number]
+    if flags & ~allowed or (flags ^ allowed) & _JSON:
+        raise WireError(f"a {_FORMS[number].kind.__name__} has no flags {flags:#x}")
+    return (number, flags, run, _peer(role, rank), codec, generation, (key, index), count,
+            priority, size, lane, ticket)  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def _peer(role: int, rank: int) -> w.Peer:
+    return w.Peer(_ROLES[role], -1 if rank == _NO_RANK else rank)
+
+
+def _decode_frames(frames: Frames) -> w.Arrived:
+    """A message whose JSON, row numbers and payload have frames of their own."""
+    if not 1 <= len(frames) <= _MOST_FRAMES:
+        raise WireError(f"a message has 1 to {_MOST_FRAMES} frames, got {len(frames)}")
+    first = memoryview(frames[0])
+    if first.nbytes != _HEADER.size:
+        raise WireError(f"a message's header has {_HEADER.size} bytes, got {first.nbytes}")
+    (number, flags, run, peer, codec, generation, part, count, priority, size, lane,
+     ticket) = _header(first, 0)  # fmt: skip
     form = _FORMS[number]
-    allowed = form.flags | (_JSON if form.json else 0)
-    if flags & ~allowed or bool(flags & _JSON) != form.json:
-        raise WireError(f"a {form.kind.__name__} has no flags {flags:#x}")
     rest = [memoryview(one) for one in frames[1:]]
-    if len(frames) == 1 and (first.nbytes > _HEADER.size or flags & _PAYLOAD):
-        # Without what fills it up to where the next one would begin.
-        fills = 0 <= first.nbytes - _HEADER.size - size < _ALIGNED
-        rest.append(first[_HEADER.size : _HEADER.size + size if fills else None])
     text = _take(rest, "JSON") if form.json else memoryview(b"")
     if text.nbytes > _longest(form.kind):
         raise WireError(f"a {form.kind.__name__} may have {_longest(form.kind)} bytes of JSON, "
@@ -336,15 +365,16 @@ def decode(frames: Frames) -> w.Arrived:
     if rows is not None and rows.nbytes % 8:
         raise WireError(f"row numbers have 8 bytes each, got {rows.nbytes} bytes")
     payload = _payload(form, flags, rest, size, codec, lane)
-    if form.json:
-        message: Any = read_word(form.kind, text)
-        if form.flags & _ROWS:
-            message = replace(message, payload=payload, rows=rows)
-        elif payload is not None:
-            message = replace(message, payload=payload)
+    make = _BUILD[number]
+    message: Any
+    if make is not None:
+        message = make(ticket, part, count, priority, flags, payload, rows)
     else:
-        message = _BUILD[number](ticket, (key, index), count, priority, flags, payload, rows)
-    peer = w.Peer(_ROLES[role], -1 if rank == _NO_RANK else rank)
+        message = read_word(form.kind, text)
+        if rows is not None:
+            message.rows = rows
+        if payload is not None:
+            message.payload = payload
     return w.Arrived(peer, generation, run, message)
 
 

@@ -8,14 +8,13 @@ __all__ = ["load_zmq"]
 
 
 def load_zmq() -> Any:
-    """Returns the module `zmq`, with its `utils.monitor` and `utils.z85`.
+    """Returns the module `zmq`, with its `utils.z85`.
 
     Raises:
         ImportError: it is missing; says what to install.
     """
     try:
         import zmq
-        import zmq.utils.monitor
         import zmq.utils.z85
     except ImportError as error:
         raise ImportError(

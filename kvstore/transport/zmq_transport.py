@@ -14,6 +14,7 @@ import contextlib
 import os
 import secrets
 import socket
+import struct
 from collections.abc import Sequence
 from typing import Any, Final, final
 
@@ -47,8 +48,8 @@ _HUNG_UP: Final = 4
 _LARGE: Final = 1 << 16
 #: Bytes of messages that leave together at most.
 _TOGETHER: Final = 1 << 19
-#: Messages that are taken from a socket before the others have their turn.
-_TURN: Final = 256
+#: What a monitor says: the event, and its value.
+_EVENT: Final = struct.Struct("=Hi")
 
 
 @final
@@ -80,6 +81,7 @@ class ZmqTransport(Transport):
         self._zmq = zmq = load_zmq()
         self._last = int(zmq.NOBLOCK)
         self._more = self._last | int(zmq.SNDMORE)
+        self._descriptor, self._follows = int(zmq.SRCFD), int(zmq.MORE)
         self._pid = os.getpid()
         self._encrypt, self._encrypted = encrypt, frozenset(encrypted)
         self._context = zmq.Context(1)
@@ -109,13 +111,14 @@ class ZmqTransport(Transport):
         router.router_handover = 1
         if self._admission is not None:
             self._admission.listen(router, encrypt=self._encrypt)
+        # Asked before its monitor: a loss that came before a message is then heard of with it.
+        self._poller.register(router, zmq.POLLIN)
         self._router_monitor = self._monitor(router)
         try:
             router.bind(f"tcp://{host}:{port or '*'}")
         except zmq.ZMQError as error:
             self.close()
             raise KVStoreError(f"{host}:{port} cannot be listened on: {error.strerror}") from error
-        self._poller.register(router, zmq.POLLIN)
         self.address = router.last_endpoint.rstrip(b"\0").decode()
 
     def _socket(self, kind: int) -> Any:
@@ -233,7 +236,7 @@ class ZmqTransport(Transport):
         wait = None if timeout is None else max(0, round(timeout * 1000))
         ready = dict(self._poller.poll(wait))
         if self._ear.fileno() in ready:
-            self._drain_bell()
+            self._ear.recv(4096)
         if self._door is not None and self._door.socket in ready:
             self._door.answer()
         reports: list[Report] = []
@@ -243,33 +246,25 @@ class ZmqTransport(Transport):
             if dealer.monitor in ready:
                 self._watch_dealer(peer, dealer, reports)
         if self._router is not None:
-            if self._router_monitor in ready or self._router in ready:
+            if self._router_monitor in ready:
                 self._watch_router(reports)
             if self._router in ready:
                 self._read_router(reports)
         for peer, dealer in self._dealers.items():
             if dealer.socket in ready:
-                self._read_dealer(peer, dealer.socket, reports)
+                frames = self._read(dealer.socket)
+                reports.append(Heard(b"", [one.buffer for one in frames], peer))
         return reports
-
-    def _drain_bell(self) -> None:
-        try:
-            while self._ear.recv(4096):
-                pass
-        except BlockingIOError:
-            pass
 
     def _events(self, monitor: Any) -> list[tuple[int, int]]:
         """Returns the events of a monitor, as (event, value)."""
-        zmq = self._zmq
         found: list[tuple[int, int]] = []
         while True:
             try:
-                frames = monitor.recv_multipart(self._last)
-            except zmq.Again:
+                event, _ = monitor.recv_multipart(self._last)
+            except self._zmq.Again:
                 return found
-            event = zmq.utils.monitor.parse_monitor_message(frames)
-            found.append((int(event["event"]), int(event["value"])))
+            found.append(_EVENT.unpack(event))
 
     def _watch_dealer(self, peer: Peer, dealer: _Dealer, reports: list[Report]) -> None:
         zmq = self._zmq
@@ -297,24 +292,21 @@ class ZmqTransport(Transport):
                     reports.append(Disconnected(peer))
 
     def _read_router(self, reports: list[Report]) -> None:
-        zmq = self._zmq
-        for _ in range(_TURN):
-            try:
-                route, *frames = self._router.recv_multipart(self._last, copy=False)
-            except zmq.Again:
-                return
-            way = route.bytes
-            self._route_of[frames[0].get(zmq.SRCFD) if frames else -1] = way
-            reports.append(Heard(way, [one.buffer for one in frames], self._peers.get(way)))
+        route, *frames = self._read(self._router)
+        way = route.bytes
+        self._route_of[frames[0].get(self._descriptor) if frames else -1] = way
+        reports.append(Heard(way, [one.buffer for one in frames], self._peers.get(way)))
 
-    def _read_dealer(self, peer: Peer, dealer: Any, reports: list[Report]) -> None:
-        zmq = self._zmq
-        for _ in range(_TURN):
-            try:
-                frames = dealer.recv_multipart(self._last, copy=False)
-            except zmq.Again:
-                return
-            reports.append(Heard(b"", [one.buffer for one in frames], peer))
+    def _read(self, ready: Any) -> list[Any]:
+        """Returns the frames of one message of a socket that has some.
+
+        One, since a try in vain takes as long as asking all sockets again; and every frame knows
+        whether another follows, which `recv_multipart` asks the socket for.
+        """
+        frames = [ready.recv(self._last, False, False)]
+        while frames[-1].get(self._follows):
+            frames.append(ready.recv(self._last, False, False))
+        return frames
 
     def wake(self) -> None:
         """See `Transport.wake`."""

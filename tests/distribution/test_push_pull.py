@@ -127,6 +127,8 @@ def test_what_does_not_fit_is_refused_at_the_call(run):
         store.push("three", np.zeros(4, np.float32))
     with pytest.raises(KVStoreError, match="and float32 for key 'three', got .* float64"):
         store.pull("three", np.zeros(3))
+    with pytest.raises(KVStoreError, match="and float32 for key 'three', got .* >f4"):
+        store.push("three", np.zeros(3, ">f4"))  # its bytes would be other numbers
     with pytest.raises(KVStoreError, match="requires a table of rows, but key 'three'"):
         store.push_rows("three", np.array([0]), flat)
     with pytest.raises(KVStoreError, match="must be of type '2bit'"):

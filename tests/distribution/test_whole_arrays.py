@@ -87,9 +87,9 @@ def test_a_part_larger_than_a_frame_travels_in_pieces():
     worker = Peer("worker", 0)
     for message in (InitPart(1, part, "w", spec), PushPart(1, part.id, 1, None)):
         frames = encode(message, worker, 1, 7, payload=payload)
-        arrived = decode([bytes(one) for one in frames])
-        got = checks.check(arrived.message, worker, 1)
-        np.testing.assert_array_equal(got.payload.values(0.5), value)
+        (arrived,) = decode([bytes(one) for one in frames])
+        checks.check(arrived.message, worker, 1)
+        np.testing.assert_array_equal(arrived.message.payload.values(0.5), value)
     frames[-1] = frames[-1][:-4]
     with pytest.raises(WireError, match="is announced"):
         decode(frames)

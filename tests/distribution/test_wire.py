@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hybridnet.kvstore.protocol import words as w
 from hybridnet.kvstore.transport import wire
 from hybridnet.kvstore.transport.json_words import check_depth, read_word, write_word
-from hybridnet.kvstore.transport.wire import Payload, WireError, decode, encode, split
+from hybridnet.kvstore.transport.wire import Payload, WireError, decode, encode
 
 MESSAGES = typing.get_args(w.Message)
 #: Fields that are in the header, and so have fewer bits or no sign.
@@ -58,7 +58,7 @@ def values(kind):
 def words(kind):
     """Instances of a dataclass of the protocol, without payload and rows."""
     hints = typing.get_type_hints(kind)
-    in_json = not wire._FORMS[wire._NUMBERS[kind]].fields if kind in wire._NUMBERS else True
+    in_json = kind not in wire._SAID
     made = {}
     for one in fields(kind):
         if hints[one.name] is typing.Any:
@@ -73,35 +73,73 @@ def words(kind):
 
 
 ANY = st.one_of(*map(words, MESSAGES))
+#: What every push and pull is made of: what they say is in the header.
+HOT = st.one_of(*map(words, wire._SAID))
 
 
 def test_every_message_has_a_form():
     assert {form.kind for form in wire._FORMS} == set(MESSAGES)
     assert len(wire._FORMS) == len(MESSAGES)
-    for form in wire._FORMS:
-        names = {one.name for one in fields(form.kind)}
-        if not form.json:
-            assert names == {name for name, _ in form.fields} | (names & {"payload", "rows"})
+    in_header = {form.kind for form in wire._FORMS if not form.json}
+    assert in_header == set(wire._SAID) == set(wire._MADE)
 
 
-@given(ANY, st.integers(-1, 65534), st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1))
-@settings(max_examples=thorough(20_000, 300))
-def test_a_message_comes_back(message, rank, generation, run):
-    sender = w.Peer("worker", rank)
+def with_data(message, draw):
+    """Payload and rows that a message of this kind may have: none, small, or too large for one
+    frame."""
     flags = wire._FORMS[wire._NUMBERS[type(message)]].flags
-    payload = Payload((b"abc",), 1, 7) if flags & wire._PAYLOAD else None
-    rows = struct.pack("<2q", 3, -1) if flags & wire._ROWS else None
-    frames = encode(message, sender, generation, run, payload=payload, rows=rows)
-    found = decode([bytes(one) for one in frames])
-    assert (found.source, found.generation, found.run) == (sender, generation, run)
+    payload = rows = None
+    if flags & wire._PAYLOAD:
+        sizes = st.sampled_from([None, 0, 3, 8, wire.SMALL, wire.SMALL + 1])
+        size = draw(sizes)
+        if size is not None:
+            codec, lane = draw(st.integers(0, 1)), draw(st.sampled_from([0, 7, 2**32 - 1]))
+            payload = Payload(
+                (bytes(range(256)) * (size // 256) + b"x" * (size % 256),), codec, lane
+            )
+    if flags & wire._ROWS and draw(st.booleans()):
+        rows = struct.pack("<2q", 3, -1)
+    return payload, rows
+
+
+def assert_came_back(found, message, payload, rows):
     for one in fields(message):
+        got = getattr(found, one.name)
         if one.name == "payload" and payload is not None:
-            got = found.message.payload
-            assert (bytes(got.frames[0]), got.codec, got.lane) == (b"abc", 1, 7)
+            assert bytes(got.frames[0]) == payload.frames[0]
+            assert (got.codec, got.lane, got.size) == (payload.codec, payload.lane, payload.size)
         elif one.name == "rows" and rows is not None:
-            assert bytes(found.message.rows) == rows
+            assert bytes(got) == rows
         else:
-            assert getattr(found.message, one.name) == getattr(message, one.name)
+            assert got == getattr(message, one.name)
+
+
+@given(ANY, st.integers(-1, 65534), st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1), st.data())
+@settings(max_examples=thorough(20_000, 300))
+def test_a_message_comes_back(message, rank, generation, run, data):
+    sender = w.Peer("worker", rank)
+    payload, rows = with_data(message, data.draw)
+    frames = encode(message, sender, generation, run, payload=payload, rows=rows)
+    (found,) = decode([bytes(one) for one in frames])
+    assert (found.source, found.generation, found.run) == (sender, generation, run)
+    assert_came_back(found.message, message, payload, rows)
+
+
+@given(st.lists(HOT, min_size=1, max_size=8), st.data())
+@settings(max_examples=thorough(5_000, 100))
+def test_messages_of_one_frame_come_back(messages, data):
+    """Those of one frame each may be put into a frame together, in any order."""
+    sender, sent, frames = w.Peer("server", 1), [], []
+    for message in messages:
+        payload, rows = with_data(message, data.draw)
+        made = encode(message, sender, 1, 2, payload=payload, rows=rows)
+        if len(made) == 1:
+            sent.append((message, payload, rows))
+            frames.append(bytes(made[0]))
+    if frames:
+        found = decode([b"".join(frames)])
+        for one, (message, payload, rows) in zip(found, sent, strict=True):
+            assert_came_back(one.message, message, payload, rows)
 
 
 def examples(count):
@@ -144,6 +182,7 @@ def mutated(generator, frames):
 def test_whatever_comes_is_a_message_or_refused():
     """Half of it are real messages that were changed, half is noise."""
     generator, real = random.Random(1), examples(100)
+    short = [one for one in real if len(one) == 1]
     taken = 0
     for turn in range(thorough(1_000_000, 20_000)):
         if turn % 2:
@@ -152,8 +191,10 @@ def test_whatever_comes_is_a_message_or_refused():
             count = generator.randrange(0, 4)
             sizes = [generator.choice((0, 8, 63, 64, 65)) for _ in range(count)]
             frames = [generator.randbytes(size) for size in sizes]
+        if turn % 4 == 3:  # several in one frame
+            frames = [b"".join([*generator.choice(short), *frames])]
         with contextlib.suppress(WireError):
-            taken += isinstance(decode(frames), w.Arrived)
+            taken += len(decode(frames))
     assert taken  # some changes leave a message
 
 
@@ -209,12 +250,16 @@ def test_small_messages_follow_one_another_in_a_frame():
     ]
     messages = [*pushes, encode(w.Join(7), me, 1, 1)]
     assert all(len(one) == 1 for one in messages)
-    found = [decode([one]).message for one in split(b"".join(bytes(one[0]) for one in messages))]
+    found = [one.message for one in decode([b"".join(bytes(one[0]) for one in messages)])]
     assert [one.ticket for one in found] == [*range(20), 7]
     assert [bytes(one.payload.frames[0]) for one in found[:-1]] == [b"x" * n for n in range(20)]
     with pytest.raises(WireError, match="a message begins with"):
-        split(bytes(pushes[0][0]) + bytes(65))
+        decode([bytes(pushes[0][0]) + bytes(65)])
     with pytest.raises(WireError, match="256 messages may come together"):
-        split(bytes(pushes[0][0]) * 300)
+        decode([bytes(pushes[0][0]) * 300])
     with pytest.raises(WireError, match="is announced, got"):
-        split(bytes(pushes[9][0])[:-8] + b"")
+        decode([bytes(pushes[9][0])[:-8]])
+    with pytest.raises(WireError, match="header has 64 bytes, got 63"):
+        decode([bytes(pushes[0][0]) + bytes(pushes[0][0])[:63]])
+    with pytest.raises(WireError, match="a Barrier has frames of its own"):
+        decode([bytes(encode(w.Barrier("x", 1), me, 1, 1)[0])])

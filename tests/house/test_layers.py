@@ -280,7 +280,6 @@ LATE = {
     "hybridnet/runtime/programs/compiling.py: jax._src.interpreters.pxla": "private to JAX",
     "hybridnet/test_utils/distributions.py: scipy.special.chdtrc": "may be missing; one check",
     "kvstore/transport/zmq_library.py: zmq": "an extra",
-    "kvstore/transport/zmq_library.py: zmq.utils.monitor": "an extra",
     "kvstore/transport/zmq_library.py: zmq.utils.z85": "an extra",
     "hybridnet/tracing/autograph/calls.py: hybridnet.tracing.autograph.transpile": (
         "brings in the library that converts"

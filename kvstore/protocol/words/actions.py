@@ -20,7 +20,7 @@ from .run import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Post:
     """Send a message; the header names this process's run, peer and generation.
 
@@ -36,14 +36,14 @@ class Post:
     generation: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Wake:
     """Hand in a `Tick` at this time, or before."""
 
     at: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Begin:
     """A worker may begin: its rank is known, all peers are there. Calls may come earlier, too.
 
@@ -60,7 +60,7 @@ class Begin:
     view: View
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Deliver:
     """A worker: write this payload at the part's place of what the call reads.
 
@@ -79,14 +79,14 @@ class Deliver:
     round: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Done:
     """A worker: this call is complete; its handles are free."""
 
     call: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Raise:
     """A worker: this call has failed.
 
@@ -101,7 +101,7 @@ class Raise:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Install:
     """A server: make a part with this value and record, or overwrite it; durable.
 
@@ -122,7 +122,7 @@ class Install:
     full: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Fold:
     """A server: add to the part's sum.
 
@@ -144,7 +144,7 @@ class Fold:
     first: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Commit:
     """A server: update the part's value with its sum, and put down the record.
 
@@ -161,21 +161,21 @@ class Commit:
     scale: tuple[int, int] = (1, 1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Remember:
     """A server: put down what is known beside the parts; durable, all or nothing."""
 
     memory: ServerMemory
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Adopt:
     """A server: from now on update with this optimizer, keeping the states of the same one."""
 
     settings: StoreSettings
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Execute:
     """A server: carry out a command, then hand in `Executed`; at most once for each ticket."""
 
@@ -185,7 +185,7 @@ class Execute:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Finish:
     """End the process: code "" as it should, else for this reason, with an exit code of its own."""
 

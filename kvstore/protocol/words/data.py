@@ -1,4 +1,9 @@
-"""Messages between workers and servers, and between a primary and its standby."""
+"""Messages between workers and servers, and between a primary and its standby.
+
+They are not frozen, as what happens to machines and what they have done is not: several are made
+for each push, and an object that guards its fields takes three times as long to make. Nobody writes
+to one but who has made it and not yet handed it on (a driver, which decodes and checks it).
+"""
 
 from __future__ import annotations
 
@@ -10,14 +15,14 @@ from .run import Code, KeySpec, Name, Part, PartId, PartRecord
 # -- workers and servers ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Join:
     """Worker to server, at its start: older processes of this rank count no more."""
 
     ticket: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Joined:
     """Server to worker.
 
@@ -32,7 +37,7 @@ class Joined:
     below: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class InitPart:
     """Worker to server: make a part. Only worker 0 gives a value; others wait for it.
 
@@ -51,7 +56,7 @@ class InitPart:
     payload: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Initialized:
     """Server to worker: the part is there (it may have been before).
 
@@ -66,7 +71,7 @@ class Initialized:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PushPart:
     """Worker to server: take this into the part.
 
@@ -91,7 +96,7 @@ class PushPart:
     priority: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AskPart:
     """Worker to server: what has become of this push?
 
@@ -103,7 +108,7 @@ class AskPart:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Kept:
     """Server to worker: the push is here, in memory; a killed server forgets it."""
 
@@ -112,7 +117,7 @@ class Kept:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Missing:
     """Server to worker: the push is not here, send it (again)."""
 
@@ -121,7 +126,7 @@ class Missing:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Applied:
     """Server to worker: the push is in the value, and that is committed.
 
@@ -139,7 +144,7 @@ class Applied:
     payload: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PullPart:
     """Worker to server: send the part's value.
 
@@ -158,7 +163,7 @@ class PullPart:
     priority: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PartValue:
     """Server to worker.
 
@@ -177,7 +182,7 @@ class PartValue:
     rows: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PullStates:
     """Worker to server: send all of a part, its value with the updater's states.
 
@@ -192,7 +197,7 @@ class PullStates:
     least: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PartStates:
     """Server to worker.
 
@@ -209,7 +214,7 @@ class PartStates:
     payload: Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PutStates:
     """Worker to server: put this in the place of a part's value and states.
 
@@ -228,7 +233,7 @@ class PutStates:
     payload: Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StatesPut:
     """Server to worker: they are there, or newer ones."""
 
@@ -236,7 +241,7 @@ class StatesPut:
     part: PartId
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Command:
     """Worker to server: do something that drivers know, as "snapshot" with a name as its body."""
 
@@ -245,7 +250,7 @@ class Command:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CommandDone:
     """Server to worker, with what the command returned."""
 
@@ -253,7 +258,7 @@ class CommandDone:
     body: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Refused:
     """Any to any: the answer to a ticket, or (ticket 0) to all that the process does."""
 
@@ -265,7 +270,7 @@ class Refused:
 # -- primary and standby ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Copy:
     """Primary to standby: make this commit, too.
 
@@ -294,7 +299,7 @@ class Copy:
     settings: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AskCopy:
     """Primary to standby: what do you have of this part? `Copied` is the answer."""
 
@@ -302,7 +307,7 @@ class AskCopy:
     since: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Copied:
     """Standby to primary.
 

@@ -9,7 +9,7 @@ from .messages import Message
 from .run import KeySpec, Name, PartId, PartRecord, Peer, StoreSettings
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Arrived:
     """A message has come.
 
@@ -26,12 +26,12 @@ class Arrived:
     message: Message
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Tick:
     """Time has passed: see `Wake`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PeerLost:
     """The transport has no connection to a peer any more, or hears nothing over it.
 
@@ -46,14 +46,14 @@ class PeerLost:
     generation: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PeerUp:
     """The transport has a connection to a peer, the first or again."""
 
     peer: Peer
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Broke:
     """A server's driver could not commit or install a part; the disk is as `record` says."""
 
@@ -62,7 +62,7 @@ class Broke:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Executed:
     """A server's driver has carried out `Execute`.
 
@@ -79,7 +79,7 @@ class Executed:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallConfigure:
     """Users of all workers: settings are to be in force. Worker 0's count."""
 
@@ -87,7 +87,7 @@ class CallConfigure:
     settings: StoreSettings
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallInit:
     """Users of all workers, keys in the same order everywhere. Worker 0's value counts.
 
@@ -104,7 +104,7 @@ class CallInit:
     payload: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallPush:
     """A user: add this.
 
@@ -125,7 +125,7 @@ class CallPush:
     wants_value: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallPull:
     """A user: deliver the value, with all pushes that came before this call.
 
@@ -142,7 +142,7 @@ class CallPull:
     priority: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallStates:
     """A user: deliver values and states of all parts, with all pushes before this call."""
 
@@ -150,7 +150,7 @@ class CallStates:
     name: Name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallRestore:
     """A user of one worker: put these values and states in the place of what servers have.
 
@@ -169,7 +169,7 @@ class CallRestore:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallBarrier:
     """A user: wait until all workers have made as many such calls."""
 
@@ -177,7 +177,7 @@ class CallBarrier:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallCommand:
     """A user: have all servers carry out a command; their answers are delivered."""
 
@@ -186,7 +186,7 @@ class CallCommand:
     body: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallLeave:
     """A user: no call follows; leave when all are done."""
 
