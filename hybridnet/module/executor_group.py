@@ -270,7 +270,10 @@ class DataParallelExecutorGroup:
             ParameterError: the symbol has no such name, and `allow_extra` is False.
         """
         for each in self.execs:
-            each.copy_params_from(arg_params, aux_params, allow_extra_params=allow_extra)
+            args, states = arg_params, aux_params or {}
+            if self.for_training:
+                args, states = _copies(args), _copies(states)
+            each.copy_params_from(args, states, allow_extra_params=allow_extra)
 
     def get_params(
         self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]
@@ -281,7 +284,7 @@ class DataParallelExecutorGroup:
             (self.aux_names, self.aux_arrays, aux_params),
         ):
             for name, copies in zip(names, arrays, strict=True):
-                mean: Any = copies[0]
+                mean: Any = copies[0].copy() if self.for_training else copies[0]
                 if len(copies) > 1:
                     mean = sum(copy.copyto(cpu()) for copy in copies) / len(copies)
                 mean.astype(targets[name].dtype, copy=False).copyto(targets[name])
@@ -416,3 +419,15 @@ class DataParallelExecutorGroup:
         """Has a monitor watch all executors."""
         for each in self.execs:
             mon.install(each)
+
+
+def _copies(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns copies with memory of their own.
+
+    What shares its memory until one of the two is written to is no one's to overwrite: the first
+    training step after that would be another program than those that come after it.
+    """
+    return {
+        name: value.copy() if isinstance(value, NDArray) else value
+        for name, value in values.items()
+    }

@@ -13,6 +13,7 @@ from hybridnet.base.errors import FormatError, MXNetError, ParameterError, Shape
 from hybridnet.io import DataBatch, DataDesc, NDArrayIter
 from hybridnet.module.arguments import as_groups, split_rows
 from hybridnet.module.executor_group import DataParallelExecutorGroup
+from hybridnet.runtime.programs.cache import cache
 
 TWO = [mx.cpu(0), mx.cpu(1)]
 pytestmark = pytest.mark.filterwarnings("ignore:bind. label_shapes should be:UserWarning")
@@ -63,6 +64,19 @@ def test_a_step_of_fit_is_one_program(last_program):
     program = seen[-1]  # the last launch: outputs, gradients, update and metric
     for call in ("softmax(", "_backward_softmax(", "multi_sgd_update(", "argmax("):
         assert call in program, program
+
+
+def test_the_first_step_of_an_epoch_is_the_program_of_all_others():
+    """What `fit` hands out at the end of an epoch does not share the memory of what is trained."""
+    data = NDArrayIter(np.ones((24, 37), "float32"), np.zeros(24), 6)
+    mx.mod.Module(classifier()).fit(data, num_epoch=3, epoch_end_callback=lambda *given: None)
+    (step,) = (
+        program
+        for program in cache.programs()
+        if any(call.name == "multi_sgd_update" for call, _ in program.code.instructions)
+        and any(kind.shape == (6, 37) for kind in program.code.input_types)
+    )
+    assert step.launches + step.runs == 3 * 4
 
 
 def test_a_step_of_a_loop_is_one_program(last_program):
