@@ -20,6 +20,7 @@ RUNS = {
     "recommender": ("--count 6000 --users 60 --films 40", r"RMSE ([\d.]+)", 0.8),
     "sparse_linear": ("--rows 600", r"accuracy ([\d.]+)", -0.75),
     "bucketing": ("--sentences 600 --epochs 8", r"perplexity ([\d.]+)", 2),
+    "tf1_towers": ("--steps=100", r"accuracy ([\d.]+)", -0.7),
     "distributed_training": ("--kvstore local --steps 40", r"accuracy ([\d.]+)", -0.6),
 }
 nightly = pytest.mark.skipif(
