@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
@@ -14,6 +15,7 @@ from hybridnet.base.files import atomic_write
 from hybridnet.base.remote import read_file
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.trace import init_scope
 
 from . import _changes as changes
 from ._parameter import Parameter
@@ -256,10 +258,12 @@ class Trainer:
         before = self._stored.get(number)
         self._stored[number] = param.times_set
         if before is None:
-            self._kvstore.init(number, param.list_values()[0])
-            if _is_distributed(self._kvstore) and param.stype == "default":
-                # All workers go on from the same parameters, those of worker 0.
-                self._kvstore.pull(number, param.list_data(), priority=-number)
+            # A function that is being traced finds it done, as all its later calls do.
+            with init_scope() if _is_distributed(self._kvstore) else contextlib.nullcontext():
+                self._kvstore.init(number, param.list_values()[0])
+                if _is_distributed(self._kvstore) and param.stype == "default":
+                    # All workers go on from the same parameters, those of worker 0.
+                    self._kvstore.pull(number, param.list_data(), priority=-number)
         elif self._update_on_kvstore and before != param.times_set:
             self._refuse_reset(param)
             updater = self._kvstore.updater

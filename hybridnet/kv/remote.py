@@ -21,6 +21,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet import engine
+from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.kvstore import Init, Key, Kind, Pull, Push, StoreState
@@ -33,6 +34,8 @@ from hybridnet.runtime.platform.jax_devices import check_device, put
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.host_task import push_async_task
 from hybridnet.runtime.segments.segment import Value
+from hybridnet.tracing import py_func
+from hybridnet.tracing.host_call import world
 
 from .actions import ArrayActions, Updater
 from .backend import Backend
@@ -61,7 +64,7 @@ class _Key:
         is_rows: whether the servers have it as a table of rows.
     """
 
-    __slots__ = ("again", "is_rows", "kind", "loads", "mine", "name", "order", "pushed")
+    __slots__ = ("again", "is_rows", "kind", "loads", "mine", "name", "order", "pushed", "sent")
 
     def __init__(self, name: Key, kind: TensorType, is_rows: bool) -> None:
         self.name = name
@@ -75,6 +78,8 @@ class _Key:
         self.order = engine.new_variable()
         #: stands for the end of the last push.
         self.pushed: Value | None = None
+        #: the end of the last push of a traced function.
+        self.sent: Completion | None = None
         #: the value in this process, where an updater of this process updates it.
         self.mine: NDArray | None = None
 
@@ -108,6 +113,8 @@ class RemoteBackend(Backend):
         self._optimizer: Any = None
         #: states that were loaded for keys that are not there yet.
         self._loaded: dict[Key, KeyStates] = {}
+        #: where traced functions push and pull.
+        self._traced: set[Context] = set()
         self._sent: tuple[Any, ...] = ()
         self._scale = 1.0
         #: whether new keys are to be on one server each, and not in parts.
@@ -259,12 +266,15 @@ class RemoteBackend(Backend):
 
         Where there are no rounds it stays as it was sent, as in MXNet.
         """
+        if self._is_changed():
+            self.barrier()
+            self._send_optimizer()
+
+    def _is_changed(self) -> bool:
+        """Whether the servers do not have the optimizer's numbers, and are to have them."""
         if self._optimizer is None or self.kind.consistency != "sync":
-            return
-        if _numbers(self._optimizer) == self._sent:
-            return
-        self.barrier()
-        self._send_optimizer()
+            return False
+        return _numbers(self._optimizer) != self._sent
 
     # -- values --------------------------------------------------------------------------------
 
@@ -295,6 +305,9 @@ class RemoteBackend(Backend):
     def push(self, key: Key, values: Sequence[NDArray], priority: int) -> None:
         """See `Backend.push`."""
         known = self._admit(Push(key, len(values), priority))
+        if recorder.current_trace() is not None:
+            self._push_traced(known, self._merged(key, known, values, priority), priority)
+            return
         if self._actions.updater is not None:
             self._update_here(key, known, values, priority)
             return
@@ -310,6 +323,9 @@ class RemoteBackend(Backend):
     def pull(self, key: Key, targets: Sequence[NDArray], priority: int) -> None:
         """See `Backend.pull`."""
         known = self._admit(Pull(key, len(targets), priority))
+        if recorder.current_trace() is not None:
+            self._pull_traced(known, targets, priority)
+            return
         if self._actions.updater is not None:
             self._actions.send(key, self._mine(key, known), targets, priority)
             return
@@ -322,7 +338,8 @@ class RemoteBackend(Backend):
         """See `Backend.push_pull`; the value comes with the answer to the push."""
         known = self._keys.get(key)
         stored = any(value.stype != "default" for value in values)
-        if known is None or known.is_rows or stored or self._actions.updater is not None:
+        here = self._actions.updater is not None or recorder.current_trace() is not None
+        if known is None or known.is_rows or stored or here:
             super().push_pull(key, values, targets, priority)
             return
         self._admit(Push(key, len(values), priority))
@@ -383,25 +400,67 @@ class RemoteBackend(Backend):
         Raises:
             MXNetError: one of them failed.
         """
+        for ctx in self._traced:
+            world(ctx).wait_to_read()  # until traced functions have sent what they send
         for known in self._keys.values():
             if known.pushed is not None:
                 recorder.ready_array(known.pushed)
+            if known.sent is not None:
+                known.sent.wait()
+
+    # -- traced functions ----------------------------------------------------------------------
+
+    def _push_traced(self, known: _Key, merged: NDArray, priority: int) -> None:
+        """Has a push be part of a traced function: host code, in program order, at each call."""
+
+        def send(value: Any) -> Any:
+            if self._is_changed():  # all that was pushed counts already, as it was pulled
+                self.remote.barrier()
+                self._send_optimizer()
+            own = np.array(value, order="C")  # it may have to be sent again
+            known.sent = Completion()
+            self.remote.push(known.name, own, priority=priority, done=known.sent)
+            return np.zeros(1, np.bool_)
+
+        self._traced.add(merged.context.computes_on)
+        py_func(send, merged, (1,), np.bool_)
+
+    def _pull_traced(self, known: _Key, targets: Sequence[NDArray], priority: int) -> None:
+        """Has a pull be part of a traced function; it waits there."""
+
+        def fetch() -> Any:
+            out = aligned(known.kind.shape, known.kind.dtype)
+            wait = Completion()
+            self.remote.pull(known.name, out, priority=priority, done=wait)
+            with translated():
+                wait.wait()
+            return out
+
+        for target in targets:
+            self._traced.add(target.context.computes_on)
+            with target.context:
+                target.assign(py_func(fetch, [], known.kind.shape, known.kind.dtype))
 
     # -- inside --------------------------------------------------------------------------------
 
     def _admit(self, message: Push | Pull) -> _Key:
         """Returns what is known of a message's key, or refuses it."""
-        if recorder.current_trace() is not None:
+        traced = recorder.current_trace() is not None
+        known = self._keys.get(message.key)
+        if traced and (self.updater is not None or (known is not None and known.is_rows)):
             raise MXNetError(
-                f"a {self.kind.name} store sends to other processes, which is no part of a traced "
-                "function (hn.function): call trainer.step, or push and pull, after the function"
+                f"a {self.kind.name} store sends dense values from within a traced function "
+                "(hn.function), for the servers to update or add up; where it has an updater of "
+                "this process, or a row-sparse key, call trainer.step, or push and pull, after the "
+                "function"
             )
         with translated():
             self._state.handle(message)
         if isinstance(message, Push):
             if self.kind.consistency == "async" and self._optimizer is None:
                 raise MXNetError("push: " + _WAIT_FOR_UPDATER.format(kind=self.kind.name))
-            self._follow_optimizer()
+            if not traced:
+                self._follow_optimizer()
         return self._keys[message.key]
 
     def _merged(self, key: Key, known: _Key, values: Sequence[NDArray], priority: int) -> NDArray:

@@ -38,7 +38,7 @@ BELOW = {
     "initializer": ("random", "registry"),
     "optimizer": ("lr_scheduler", "ndarray"),
     "distributed": ("ndarray", "kvstore"),
-    "kv": ("kvstore", "optimizer", "random", "distributed"),
+    "kv": ("kvstore", "optimizer", "random", "distributed", "tracing"),
     "metric": ("ndarray", "registry"),
     "name": ("base",),
     "attribute": ("base",),
