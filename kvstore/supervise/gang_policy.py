@@ -1,25 +1,23 @@
 """What to do when a process of a gang ends: all of them end, and all are started again.
 
 A gang (`hybridnet.distributed`) computes by collective calls, which no process can come back to:
-it begins anew, from a checkpoint. Decisions only, as `Policy`, whose events and actions these are.
+it begins anew, from a checkpoint. Decisions only, as `Policy`.
 """
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator, Sequence
 from typing import Final, final
 
-from hybridnet.kvstore.supervise import policy
+from hybridnet.kvstore.supervise.deadlines import Deadlines
 from hybridnet.kvstore.supervise.job import ProcessPlan
-from hybridnet.kvstore.supervise.policy import (
+from hybridnet.kvstore.supervise.words import (
     Action,
     Conclude,
     Elapsed,
     Ended,
     Event,
     Interrupted,
-    Kill,
     Start,
     Tell,
     reason,
@@ -50,13 +48,10 @@ class GangPolicy:
     ) -> None:
         self._plans = list(plans)
         self._restarts = restarts
-        self._patience = patience
+        self._deadlines = Deadlines(patience)
         self._running: dict[str, ProcessPlan] = {}
         self._code = 0
         self._again = False
-        # When who still runs is asked to end, and when killed; None while that is not due.
-        self._end_at: float | None = None
-        self._kill_at: float | None = None
         self._concluded = False
 
     def start(self) -> list[Action]:
@@ -67,7 +62,7 @@ class GangPolicy:
     @property
     def next_time(self) -> float | None:
         """When an `Elapsed` is due at the latest."""
-        return self._kill_at if self._kill_at is not None else self._end_at
+        return self._deadlines.next
 
     def handle(self, event: Event, now: float) -> list[Action]:
         """Takes an event; returns what is to be done, in order."""
@@ -76,9 +71,9 @@ class GangPolicy:
                 actions = list(self._ended(event, now))
             case Interrupted(number):
                 self._code, self._again = self._code or 128 + number, False
-                actions = list(self._end(now))
+                actions = list(self._deadlines.end(self._running.values(), now))
             case Elapsed():
-                actions = list(self._elapsed(now))
+                actions = list(self._deadlines.elapsed(self._running.values(), now))
         if self._running or self._concluded:
             return actions
         if self._again:
@@ -91,9 +86,10 @@ class GangPolicy:
         if self._running.get(plan.title) is not plan:
             return
         del self._running[plan.title]
-        if code == 0 or self._kill_at is not None:
+        deadlines = self._deadlines
+        if code == 0 or deadlines.ending:
             return
-        if self._end_at is not None:
+        if deadlines.lost:
             if self._again and code > 0 and code != ASKS_TO_RESTART:
                 self._again, self._code = False, status(code)  # which is why the others asked
                 yield Tell(f"{plan.title} {reason(code)}: none is started again", event)
@@ -101,31 +97,17 @@ class GangPolicy:
                 yield Tell(f"{plan.title} {reason(code)}", event)
         elif (code < 0 or code == ASKS_TO_RESTART) and plan.generation < self._restarts:
             self._again = True
-            self._end_at = now + self._patience
+            deadlines.lose(now)
             yield Tell(f"{plan.title} {reason(code)}; all are started again", event, returns=True)
             if code < 0:
-                yield from self._end(now)
+                yield from deadlines.end(self._running.values(), now)
         else:
             self._code = status(code)
-            self._end_at = now + self._patience
+            deadlines.lose(now)
             yield Tell(f"{plan.title} {reason(code)} and is not started again", event)
 
     def _start_again(self) -> list[Action]:
         self._plans = [plan.again() for plan in self._plans]
-        self._again, self._kill_at, self._end_at = False, None, None
+        self._again = False
+        self._deadlines.forget()
         return self.start()
-
-    def _end(self, now: float) -> Iterator[Action]:
-        """Asks all to end."""
-        if self._kill_at is None:
-            self._kill_at = now + policy.GRACE
-            for plan in self._running.values():
-                yield Kill(plan, signal.SIGTERM)
-
-    def _elapsed(self, now: float) -> Iterator[Action]:
-        if self._kill_at is not None and now >= self._kill_at:
-            self._kill_at = now + policy.GRACE
-            for plan in self._running.values():
-                yield Kill(plan, signal.SIGKILL)
-        elif self._kill_at is None and self._end_at is not None and now >= self._end_at:
-            yield from self._end(now)

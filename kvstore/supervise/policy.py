@@ -6,96 +6,25 @@ A state machine without processes and clock: `handle(event, now)` returns what i
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, final
+from typing import final
 
+from hybridnet.kvstore.supervise.deadlines import Deadlines
 from hybridnet.kvstore.supervise.job import ProcessPlan
+from hybridnet.kvstore.supervise.words import (
+    Action,
+    Conclude,
+    Elapsed,
+    Ended,
+    Event,
+    Interrupted,
+    Start,
+    Tell,
+    reason,
+    status,
+)
 
-__all__ = [
-    "Action",
-    "Conclude",
-    "Elapsed",
-    "Ended",
-    "Event",
-    "Interrupted",
-    "Kill",
-    "Policy",
-    "Start",
-    "Tell",
-    "reason",
-]
-
-#: Seconds from asking a process to end until it is killed.
-GRACE: Final = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A process has ended.
-
-    Attributes:
-        plan: which.
-        code: its exit status; the negative number of the signal that ended it.
-    """
-
-    plan: ProcessPlan
-    code: int
-
-
-@dataclass(frozen=True, slots=True)
-class Interrupted:
-    """The supervisor itself was asked to end by a signal."""
-
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Elapsed:
-    """Time has passed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """Start a process."""
-
-    plan: ProcessPlan
-
-
-@dataclass(frozen=True, slots=True)
-class Kill:
-    """Send a signal to a process and what it has started."""
-
-    plan: ProcessPlan
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tell:
-    """Print a line.
-
-    Attributes:
-        line: what it says.
-        ended: the end that it is about, which the run's scheduler is to know; None if there is
-            nothing to know.
-        returns: another process takes the place of that one.
-    """
-
-    line: str
-    ended: Ended | None = None
-    returns: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Conclude:
-    """All have ended; the job's exit status."""
-
-    code: int
-
-
-Event = Ended | Interrupted | Elapsed
-Action = Start | Kill | Tell | Conclude
+__all__ = ["Policy"]
 
 
 @final
@@ -117,12 +46,9 @@ class Policy:
     ) -> None:
         self._plans = list(plans)
         self._restarts = restarts
-        self._patience = patience
+        self._deadlines = Deadlines(patience)
         self._running: dict[str, ProcessPlan] = {}
         self._code = 0
-        # When whoever still runs is asked to end, and when killed; None while all is well.
-        self._end_at: float | None = None
-        self._kill_at: float | None = None
         self._finished = False
 
     def start(self) -> list[Action]:
@@ -132,7 +58,7 @@ class Policy:
     @property
     def next_time(self) -> float | None:
         """When a `Elapsed` is due at the latest."""
-        return self._kill_at if self._kill_at is not None else self._end_at
+        return self._deadlines.next
 
     def handle(self, event: Event, now: float) -> list[Action]:
         """Takes an event; returns what is to be done, in order."""
@@ -141,9 +67,9 @@ class Policy:
                 actions = list(self._ended(event, now))
             case Interrupted(number):
                 self._code = self._code or 128 + number
-                actions = list(self._end(now))
+                actions = list(self._deadlines.end(self._running.values(), now))
             case Elapsed():
-                actions = list(self._tick(now))
+                actions = list(self._deadlines.elapsed(self._running.values(), now))
         if not self._running and not self._finished:
             self._finished = True
             actions.append(Conclude(self._code))
@@ -158,15 +84,15 @@ class Policy:
         if self._running.get(plan.title) is not plan:
             return
         del self._running[plan.title]
-        if self._kill_at is not None:
+        if self._deadlines.ending:
             return
         if plan.role == "worker" and code == 0:
             if not any(one.role == "worker" for one in self._running.values()):
-                yield from self._end(now)
+                yield from self._deadlines.end(self._running.values(), now)
             return
         if code == 0:  # a server that the scheduler has dismissed: its workers need it no more
             return
-        if self._end_at is None and self._comes_back(plan, code):
+        if not self._deadlines.lost and self._comes_back(plan, code):
             again = plan.again()
             line = f"{plan.title} {reason(code)}; started again, generation {again.generation}"
             yield Tell(line, event, returns=True)
@@ -181,43 +107,11 @@ class Policy:
 
     def _lost(self, event: Ended, now: float) -> Iterator[Action]:
         plan, code = event.plan, event.code
-        if self._end_at is None:
+        if not self._deadlines.lost:
             self._code = status(code) or 1
-            self._end_at = now + self._patience
+            self._deadlines.lose(now)
             yield Tell(f"{plan.title} {reason(code)} and is not started again", event)
         else:
             yield Tell(f"{plan.title} {reason(code)}", event)
         if not any(one.role == "worker" for one in self._running.values()):
-            yield from self._end(now)
-
-    def _end(self, now: float) -> Iterator[Action]:
-        """Asks all to end."""
-        if self._kill_at is None:
-            self._kill_at = now + GRACE
-            for plan in self._running.values():
-                yield Kill(plan, signal.SIGTERM)
-
-    def _tick(self, now: float) -> Iterator[Action]:
-        if self._kill_at is not None and now >= self._kill_at:
-            self._kill_at = now + GRACE
-            for plan in self._running.values():
-                yield Tell(f"{plan.title} does not end; killed")
-                yield Kill(plan, signal.SIGKILL)
-        elif self._kill_at is None and self._end_at is not None and now >= self._end_at:
-            yield from self._end(now)
-
-
-def reason(code: int) -> str:
-    """Says in words how a process ended."""
-    if code >= 0:
-        return "ended" if code == 0 else f"failed with status {code}"
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = "unknown"
-    return f"was killed by signal {-code} ({name})"
-
-
-def status(code: int) -> int:
-    """Returns the exit status that shells give for a process's end."""
-    return code if code >= 0 else 128 - code
+            yield from self._deadlines.end(self._running.values(), now)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.drivers.scheduler_driver import Reporter
-from hybridnet.kvstore.supervise.policy import Ended, reason
+from hybridnet.kvstore.supervise.words import Ended, reason
 
 __all__ = ["reporting"]
 

@@ -21,18 +21,18 @@ from typing import Any, Final, final
 
 from hybridnet.kvstore.supervise.gang_policy import GangPolicy
 from hybridnet.kvstore.supervise.job import Job, ProcessPlan
-from hybridnet.kvstore.supervise.policy import (
+from hybridnet.kvstore.supervise.policy import Policy
+from hybridnet.kvstore.supervise.supervisor import Handle, Supervisor
+from hybridnet.kvstore.supervise.words import (
     Action,
     Conclude,
     Elapsed,
     Ended,
     Interrupted,
     Kill,
-    Policy,
     Start,
     Tell,
 )
-from hybridnet.kvstore.supervise.supervisor import Handle, Supervisor
 
 __all__ = ["run_job"]
 

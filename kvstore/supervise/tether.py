@@ -18,8 +18,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from hybridnet.kvstore.errors import KVStoreError
+from hybridnet.kvstore.supervise.deadlines import GRACE
 from hybridnet.kvstore.supervise.local import ProcessHandle, start_process
-from hybridnet.kvstore.supervise.policy import GRACE, status
+from hybridnet.kvstore.supervise.words import status
 
 __all__ = ["MODULE", "line", "main", "untranslated"]
 

@@ -8,7 +8,7 @@ from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.run_token import RunToken
 from hybridnet.kvstore.supervise.gang_policy import ASKS_TO_RESTART, GangPolicy
 from hybridnet.kvstore.supervise.job import Job
-from hybridnet.kvstore.supervise.policy import (
+from hybridnet.kvstore.supervise.words import (
     Conclude,
     Elapsed,
     Ended,
@@ -40,7 +40,7 @@ def test_one_is_lost_and_all_begin_again():
     told, kill = policy.handle(lost, 1.0)
     assert told.line.endswith("all are started again") and told == Tell(told.line, lost, True)
     assert kill == Kill(first, 15)
-    assert policy.handle(Elapsed(), 6.0) == [Kill(first, 9)]
+    assert policy.handle(Elapsed(), 6.0) == [Tell("worker 0 does not end; killed"), Kill(first, 9)]
     starts = policy.handle(Ended(first, -9), 6.1)
     assert [start.plan.title for start in starts] == ["worker 0", "worker 1"]
     assert {start.plan.environment["DMLC_NUM_ATTEMPT"] for start in starts} == {"1"}

@@ -5,13 +5,13 @@ import pytest
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.run_token import RunToken
 from hybridnet.kvstore.supervise.job import Job
-from hybridnet.kvstore.supervise.policy import (
+from hybridnet.kvstore.supervise.policy import Policy
+from hybridnet.kvstore.supervise.words import (
     Conclude,
     Elapsed,
     Ended,
     Interrupted,
     Kill,
-    Policy,
     Start,
     Tell,
     reason,

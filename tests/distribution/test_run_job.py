@@ -13,7 +13,7 @@ from processes import gone
 from hybridnet.kvstore import KVStoreError
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.run_token import RunToken
-from hybridnet.kvstore.supervise import Job, Supervisor, policy, run_job
+from hybridnet.kvstore.supervise import Job, Supervisor, deadlines, run_job
 from hybridnet.kvstore.supervise.local import start_process
 
 #: What stands for a server and the scheduler here: it waits to be asked to end.
@@ -82,7 +82,7 @@ def test_a_killed_worker_is_started_again_and_knows_it(tmp_path):
 
 
 def test_a_worker_that_fails_ends_the_job_with_its_status(tmp_path, monkeypatch):
-    monkeypatch.setattr(policy, "GRACE", 0.2)
+    monkeypatch.setattr(deadlines, "GRACE", 0.2)
     code, lines, reports, _ = run(
         tmp_path, **{"worker 0": "exit 7", "worker 1": "trap '' TERM; exec sleep 600"}
     )
