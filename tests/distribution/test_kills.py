@@ -22,6 +22,7 @@ from hybridnet.kvstore.errors import DeadNodeError
 
 #: The larger key is on both servers, in several parts.
 PARTS = {"big_array": 50_000, "part_bytes": 1 << 17}
+KILLED_TOGETHER = {0.0: ("server", 0), 0.5: ("worker", 1)}
 
 
 class Watched:
@@ -121,6 +122,31 @@ def test_killed_workers_and_servers_count_once_without_rounds():
     assert found[0] == {"least": 2 * rounds, "most": 2 * rounds}
 
 
+def test_a_server_and_a_worker_that_are_killed_together_lose_nothing():
+    rounds, kills = thorough(1000, 30), thorough(10, 1)
+    turns = random.Random(7).sample(range(5, rounds - 2), kills)
+    # (Half a round earlier is the same time: worker 0 tells of whole ones.)
+    both = {turn - half: whom for turn in turns for half, whom in KILLED_TOGETHER.items()}
+    with started(2, 1) as run:
+        found = train(run, rounds, both)
+    wanted = dist_workers.expected(2, rounds)
+    for one in found:
+        assert {key: one[key] for key in wanted} == wanted
+
+
+def test_a_barrier_that_the_scheduler_died_in_is_passed_when_it_is_back():
+    with started(2, 1) as run:
+        first, second = run.workers()
+        waits = [Completion(), Completion()]
+        first.barrier(done=waits[0])
+        run.kill("scheduler", 0)
+        with pytest.raises(TimeoutError):
+            waits[0].wait(0.1)
+        second.barrier(done=waits[1])
+        for one in waits:
+            one.wait(30)
+
+
 def test_training_goes_on_without_the_scheduler():
     rounds = 20
     with started(2, 1) as run:
@@ -199,21 +225,29 @@ def test_a_process_that_was_declared_dead_changes_nothing_any_more():
 def test_thousands_of_rounds_leave_nothing_behind():
     with started(1, 1) as run:
         (store,) = run.workers()
-        value = np.zeros(8, np.float32)
-        store.init("a", value)
-        sizes = []
+        # The small one goes by messages, the large one through mapped files.
+        values = {"small": np.zeros(8, np.float32), "large": np.zeros(8192, np.float32)}
+        for key, value in values.items():
+            store.init(key, value)
+        folder, sizes, held = run.cluster.state_folder, [], []
         for _ in range(2):
-            for _ in range(thorough(5000, 1000)):
-                done = Completion()
-                store.push_pull("a", value, np.empty_like(value), done=done)
-                done.wait()
+            for _ in range(thorough(5000, 500)):
+                for key, value in values.items():
+                    done = Completion()
+                    store.push_pull(key, value, np.empty_like(value), done=done)
+                    done.wait()
             processes = [os.getpid(), run.live["server", 0].process.pid]
             sizes.append([resident(one) for one in processes])
+            held.append([len(os.listdir(f"/proc/{one}/fd")) for one in processes])
+            held[-1].append(len(list(folder.rglob("*"))))
         assert all(b - a < 5e6 for a, b in zip(*sizes, strict=True)), sizes
+        assert all(b <= a for a, b in zip(*held, strict=True)), held
         assert store.statistics()["outstanding"] == 0
+        assert list(folder.glob("lane-*"))
         before = threading.active_count()
         store.close()
         assert threading.active_count() == before - 1
+        assert not list(folder.glob("lane-*"))
 
 
 def resident(process):
