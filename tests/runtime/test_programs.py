@@ -100,6 +100,29 @@ def test_parts_that_recur_get_programs_of_their_own():
     assert counts(cache)[0] == before
 
 
+def test_jax_is_loaded_for_what_has_taken_as_long_as_that_costs(monkeypatch):
+    """What takes long each time is waited for until then; what does not, until it has settled."""
+    monkeypatch.delenv("HYBRIDNET_HOST")
+    monkeypatch.setattr(making, "has_begun", lambda: False)
+    cache = ProgramCache()
+    long, short = (UNARY + UNARY[:2], UNARY[::-1] + UNARY[:2])
+
+    def launched(names, times):
+        for _ in range(times):
+            run(cache, names)
+        (found,) = [one for one in cache.programs() if one.code == chain(names)]
+        return found
+
+    monkeypatch.setattr(making, "_LASTING", 0.0)  # each launch is long
+    program = launched(long, 8)
+    assert not program.submitted
+    program.seconds = making._FIRST
+    assert launched(long, 1).submitted
+    monkeypatch.setattr(making, "_LASTING", 60.0)
+    assert not launched(short, 4).submitted
+    assert launched(short, 1).submitted
+
+
 def test_wholly_new_parts_are_compiled_together_every_time():
     """Shapes that never come again: the whole takes less than its parts, so it is compiled."""
     cache = ProgramCache()

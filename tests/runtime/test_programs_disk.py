@@ -262,6 +262,14 @@ def test_different_programs_have_different_names():
     assert key_of(make_code()) == names[0]
 
 
+def test_whether_a_structure_has_programs_is_known_without_their_environment(folder):
+    store, code = ProgramStore(folder), make_code()
+    assert not store.may_have(code)
+    folder.write(key_of(code), b"made by some JAX")
+    assert store.may_have(code)
+    assert not store.may_have(make_code(size=4))
+
+
 def test_indices_are_named_by_their_structure():
     steps, lengths = (1, 2), (3, 1)
     calls = [

@@ -66,6 +66,12 @@ _STREAK_SMALL: Final = 16
 _SMALL: Final = 8
 _SHARE: Final = 0.25
 _EACH: Final = 0.05
+# Seconds that the first compilation of a process costs the loop beside it, which has to share the
+# processors with it, and Python while JAX is loaded (`docs/performance.md`). A structure whose
+# launches take at least so long each (what takes less is over soon, or comes often) has to have
+# taken as much by NumPy before: then as much is likely to come, and repays it.
+_FIRST: Final = 1.2
+_LASTING: Final = 0.02
 # The same, in a thread whose structures keep changing.
 _WARM_CHANGING: Final = 8
 # New structures in which an instruction was missing, after which it gets a program of its own.
@@ -173,7 +179,18 @@ class Maker:
             streak = _STREAK
         else:
             streak = _STREAK_SMALL if program.code.input_types else _OFTEN
-        return program.streak >= streak or program.seconds >= _SHARE * _EACH * weight
+        settled = program.streak >= streak or program.seconds >= _SHARE * _EACH * weight
+        return settled and self._repays_jax(program)
+
+    def _repays_jax(self, program: Program) -> bool:
+        """Whether JAX may be loaded for a structure; of what is on disk nothing is compiled."""
+        if has_begun() or program.seconds >= _FIRST:
+            return True
+        if program.seconds < _LASTING * program.launches:
+            return True
+        if program.on_disk is None:
+            program.on_disk = self._store.may_have(program.code)
+        return program.on_disk
 
     def _note_turn(self, program: Program) -> None:
         """Takes notice of when this thread launched a structure."""
@@ -199,7 +216,8 @@ class Maker:
         if as_part:
             due = host.seconds > ENOUGH_OF_PART and host.seconds > _LONG * host.runs
         else:
-            several = program.launches >= _SEVERAL and host.seconds > _ENOUGH
+            enough = _ENOUGH if has_begun() else _FIRST
+            several = program.launches >= _SEVERAL and host.seconds > enough
             due = several or program.launches >= _OFTEN
         if due:
             program.submitted = True

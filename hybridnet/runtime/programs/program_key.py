@@ -3,7 +3,8 @@
 A name says all that decides what the bytes of an executable are: the structure (by the calls'
 fingerprints), hybridnet's own source, which holds the lowerings, and the environment: JAX and its
 settings, XLA's flags, the device, the features and number of the CPUs. So a program made before a
-lowering was edited, or for another machine, is not found; nothing needs to be declared stale.
+lowering was edited, or for another machine, is not found; nothing needs to be declared stale. The
+structure comes first, and is known before JAX is loaded.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ..platform.jax_devices import device_of
 from ..segments.code import Code
 from .recipe import BY_RULES, Recipe
 
-__all__ = ["key_of", "source_digest"]
+__all__ = ["key_of", "source_digest", "structure_key"]
 
 # Raised when the way in which programs are built or called changes outside the source below.
 _FORMAT: Final = 1
@@ -66,7 +67,23 @@ def key_of(code: Code, recipe: Recipe = BY_RULES) -> str | None:
         None where a call cannot be told apart from others by anything that outlives the process,
         such as an operator that the user registered.
     """
+    structure = structure_key(code)
+    if structure is None:
+        return None
     pieces = [_environment(code.ctx, _settings())]
+    if recipe is not BY_RULES:
+        pieces.append(fingerprint(*recipe.facts()))
+    made = hashlib.blake2b(b"".join(pieces), digest_size=SIZE).hexdigest()
+    return f"{structure}-{made}"
+
+
+def structure_key(code: Code) -> str | None:
+    """Returns what the names of a structure's programs begin with; JAX is not asked for it.
+
+    Returns:
+        None as `key_of` does.
+    """
+    pieces = []
     for call, operands in code.instructions:
         known = call.fingerprint
         if known is None:
@@ -75,8 +92,6 @@ def key_of(code: Code, recipe: Recipe = BY_RULES) -> str | None:
         pieces.append(repr(operands).encode())
     pieces.extend(map(_type_bytes, code.input_types))
     pieces.append(repr((code.outputs, code.donated)).encode())
-    if recipe is not BY_RULES:
-        pieces.append(fingerprint(*recipe.facts()))
     return hashlib.blake2b(b"".join(pieces), digest_size=SIZE).hexdigest()
 
 

@@ -11,7 +11,7 @@ from ..platform.background import later
 from ..segments.code import Code
 from .compiling import executable_from, to_bytes
 from .disk import ProgramFolder
-from .program_key import key_of
+from .program_key import key_of, structure_key
 from .recipe import Recipe
 from .recipe_book import book
 
@@ -54,6 +54,17 @@ class ProgramStore:
             return False
         key = key_of(code, book.recipe(code))
         return key is not None and folder.has(key)
+
+    def may_have(self, code: Code) -> bool:
+        """Whether there is a program of this structure, which another JAX may have made.
+
+        This asks no JAX, which may not be loaded.
+        """
+        folder = self._open()
+        structure = None if folder is None else structure_key(code)
+        if folder is None or structure is None:
+            return False
+        return any(name.startswith(structure) for name in folder.names())
 
     def load(self, code: Code) -> Any:
         """Returns the executable of a structure; None where there is none that can be used."""
