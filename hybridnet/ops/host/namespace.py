@@ -149,7 +149,8 @@ def times(x: Any, y: Any) -> Any:
 def elementwise(function: _Function) -> _Function:
     """Decorator of a function that computes each element by itself, of arrays of one shape.
 
-    NumPy takes these in blocks that fit into the processor's cache, all steps after each other.
+    Or of arrays of one length, along which it computes each part by itself. NumPy takes these in
+    blocks that fit into the processor's cache, all steps after each other.
     """
 
     @functools.wraps(function)

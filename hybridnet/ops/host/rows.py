@@ -176,19 +176,28 @@ def _traced_normalized(x: Any, axes: tuple[int, ...], eps: float) -> Any:
 
 @named("in_blocks")
 def _in_blocks(function: Callable[..., Any], *arrays: Array, **params: Any) -> Any:
-    """Computes a function of each element, block by block; `arrays` have one shape."""
-    size = arrays[0].size
-    if size <= 2 * _PART or not all(x.flags.c_contiguous for x in arrays):
+    """Computes a function of each element, block by block.
+
+    Args:
+        function: of arrays; returns an array, or a tuple of them.
+        arrays: of one shape; or of one length, and so are the results.
+        params: given to the function as they are.
+    """
+    largest = max(x.size for x in arrays)
+    if largest <= 2 * _PART:
         return function(*arrays, **params)
-    flat = [x.reshape(-1) for x in arrays]
+    shape, given = None, arrays
+    if all(x.shape == arrays[0].shape and x.flags.c_contiguous for x in arrays):
+        shape, given = arrays[0].shape, tuple([x.reshape(-1) for x in arrays])
+    length = len(given[0])
     made: list[Array] = []
     several = False
-    for block in _steps(size, _PART):
-        found = function(*[x[block] for x in flat], **params)
+    for block in _steps(length, max(1, _PART * length // largest)):
+        found = function(*[x[block] for x in given], **params)
         several = isinstance(found, tuple)
         parts = found if several else (found,)
-        made = made or [np.empty(size, part.dtype) for part in parts]
+        made = made or [np.empty((length, *part.shape[1:]), part.dtype) for part in parts]
         for whole, part in zip(made, parts, strict=True):
             whole[block] = part
-    shaped = tuple(whole.reshape(arrays[0].shape) for whole in made)
-    return shaped if several else shaped[0]
+    results = made if shape is None else [whole.reshape(shape) for whole in made]
+    return tuple(results) if several else results[0]

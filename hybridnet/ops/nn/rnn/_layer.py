@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from hybridnet.ops.host.namespace import has_host_form, jax, jnp, lax
+from hybridnet.ops.host.namespace import elementwise, has_host_form, jax, jnp, lax
 
 from ..conv.onednn import product_weight_gradient
 from . import onednn
@@ -316,11 +316,19 @@ def _tanh_rule(kept: Sequence[Any], h: Any, c: Any) -> tuple[Any, _Rule]:
     return _plain_rule(1 - kept[0] * kept[0])
 
 
-def _lstm_rule(kept: Sequence[Any], h: Any, c: Any) -> tuple[Any, _Rule]:
-    i, f, g, o = jnp.split(kept[1], 4, -1)
-    shown = jnp.tanh(kept[2])
+@elementwise
+def _lstm_slopes(gates: Any, after: Any, c: Any) -> tuple[Any, Any]:
+    """Returns the slopes of what the gates make, and of the hidden state by the cell state."""
+    i, f, g, o = jnp.split(gates, 4, -1)
+    shown = jnp.tanh(after)
     of_cell = (g * i * (1 - i), c * f * (1 - f), i * (1 - g * g))
     slopes = jnp.concatenate([*of_cell, shown * o * (1 - o)], -1)
+    return slopes, o * (1 - shown * shown)
+
+
+def _lstm_rule(kept: Sequence[Any], h: Any, c: Any) -> tuple[Any, _Rule]:
+    slopes, between = _lstm_slopes(kept[1], kept[2], c)
+    _, f, _, _ = jnp.split(kept[1], 4, -1)
 
     def rule(local: Any, grads: Sequence[Any]) -> Any:
         slopes, between, f = local
@@ -329,7 +337,7 @@ def _lstm_rule(kept: Sequence[Any], h: Any, c: Any) -> tuple[Any, _Rule]:
         return found, found, (0, cell * f)
 
     # Made for all steps before the scan, not within it.
-    return lax.optimization_barrier((slopes, o * (1 - shown * shown), f)), rule
+    return lax.optimization_barrier((slopes, between, f)), rule
 
 
 def _gru_rule(kept: Sequence[Any], h: Any, c: Any) -> tuple[Any, _Rule]:
