@@ -37,6 +37,7 @@ from onednn_checks import (
     random,
     shaped,
 )
+from traced import hurried_jit
 
 import hybridnet as hn
 from hybridnet import autograd, nd
@@ -164,7 +165,7 @@ def test_sequences_of_convolutions_are_vectorized_one_by_one() -> None:
         call = lowering("Convolution", NAME)
         return call(jnp.moveaxis(x, -1, 1), w, **attrs, layout=None)
 
-    made = jax.jit(jax.vmap(convolve, (0, None)))(data, weight)
+    made = hurried_jit(jax.vmap(convolve, (0, None)))(data, weight)
     close(made, np.stack([convolve(one, weight) for one in data]))
 
 
@@ -248,9 +249,9 @@ def test_gradients_of_gradients(which: str) -> None:
         return jax.grad(first, argnums=(0, 1, 2))
 
     with jax.enable_x64(True):
-        found = jax.jit(energy(ours))(*arrays)
+        found = hurried_jit(energy(ours))(*arrays)
         wide = [one.astype(np.float64) for one in arrays]
-        reference = jax.jit(energy(by_jax(case)))(*wide)
+        reference = hurried_jit(energy(by_jax(case)))(*wide)
     for one, other in zip(found, reference, strict=True):
         close(one, other)
 
@@ -323,7 +324,7 @@ def test_products(lead: list[int], flatten: bool, bias: bool, seed: int) -> None
     arrays = [random(*lead, 24, seed=seed), random(18, features, seed=seed + 1)]
     arrays += [random(18, seed=seed + 2)] if bias else []
     attrs = {"num_hidden": 18, "flatten": flatten, "no_bias": not bias}
-    packed = jax.jit(lambda *arrays: lowering("FullyConnected", PACKED)(*arrays, **attrs))
+    packed = hurried_jit(lambda *arrays: lowering("FullyConnected", PACKED)(*arrays, **attrs))
 
     def reference(x: Any, w: Any, b: Any = 0.0) -> Any:
         return (x.reshape(x.shape[0], -1) if flatten else x) @ w.T + b
@@ -588,7 +589,7 @@ def test_two_threads_at_once() -> None:
         def loss(x: Any, w: Any) -> Any:
             return (convolve(x, w, **attrs, num_group=1, layout=None) ** 2).sum()
 
-        return jax.jit(jax.value_and_grad(loss, argnums=(0, 1)))
+        return hurried_jit(jax.value_and_grad(loss, argnums=(0, 1)))
 
     def work(number: int) -> None:
         sizes = [(number + 1 + i) % 4 + 3 for i in range(4)]
@@ -744,7 +745,7 @@ def test_its_errors_name_it() -> None:
     forward, *_ = onednn_convolution._linear()
     data, weight = random(1, 5, 5, 3), random(4, 3, 3, 3)
     with pytest.raises(Exception, match="oneDNN"):
-        jax.jit(lambda x, w: forward(impossible(), x, (w,)))(data, weight).block_until_ready()
+        hurried_jit(lambda x, w: forward(impossible(), x, (w,)))(data, weight).block_until_ready()
     with pytest.raises(MXNetError, match="oneDNN has no kernel"):
         onednn.pack(impossible().spec(0, packed=True), weight)
     call, arrays = call_of("Convolution")  # and the next one works

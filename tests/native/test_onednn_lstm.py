@@ -11,6 +11,7 @@ from helpers import thorough
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onednn_checks import close, lowering, random
+from traced import hurried_jit
 
 from hybridnet import autograd, nd
 from hybridnet.native import onednn
@@ -60,9 +61,9 @@ def both(operator: str, arrays: list[Any], **params: Any) -> tuple[list[Any], li
     """Runs an operator by oneDNN, and plainly in float64."""
     with jax.enable_x64(True):
         native, plain = lowering(operator, NAME), get(operator).lowering
-        found = jax.jit(lambda *arrays: native(*arrays, **params))(*arrays)
+        found = hurried_jit(lambda *arrays: native(*arrays, **params))(*arrays)
         wide = [one.astype(np.float64) for one in arrays]
-        wanted = jax.jit(lambda *arrays: plain(*arrays, **params))(*wide)
+        wanted = hurried_jit(lambda *arrays: plain(*arrays, **params))(*wide)
     return found, wanted
 
 

@@ -24,6 +24,7 @@ from onednn_checks import (
     random,
     shaped,
 )
+from traced import hurried_jit
 
 import hybridnet as hn
 from hybridnet.gluon import nn
@@ -115,13 +116,13 @@ def test_with_weights_that_stay_the_same(
     case["last"] = True
     arrays = arrays_for(case, seed)
     packed = lowering("Convolution", PACKED)
-    found = jax.jit(lambda *arrays: packed(*arrays, **params_of(case)))(*arrays)
+    found = hurried_jit(lambda *arrays: packed(*arrays, **params_of(case)))(*arrays)
     wanted = by_jax(case)(*(one.astype(np.float64) for one in arrays))
     close(found, wanted)
     addend = random(*found.shape, seed=seed + 3) if with_addend else None
     fused = lowering("_fused_convolution", PACKED)
     params = params_of(case) | {"relu": relu}
-    found = jax.jit(lambda *arrays: fused(*arrays, **params))(*arrays, addend)
+    found = hurried_jit(lambda *arrays: fused(*arrays, **params))(*arrays, addend)
     wanted = wanted + (0 if addend is None else addend)
     close(found, np.maximum(wanted, 0) if relu else wanted)
 
@@ -131,7 +132,7 @@ def test_nan_stays_through_relu() -> None:
     arrays = arrays_for(case)
     arrays[0][0, 2, 2, 3] = np.nan
     params = params_of(case) | {"relu": True}
-    made = jax.jit(lambda *a: lowering("_fused_convolution", PACKED)(*a, **params))(*arrays)
+    made = hurried_jit(lambda *a: lowering("_fused_convolution", PACKED)(*a, **params))(*arrays)
     seen = np.isnan(np.asarray(by_jax(case)(*arrays)))
     assert seen.any()
     assert np.isnan(np.asarray(made)[seen]).all()
@@ -151,9 +152,9 @@ def test_gradients_of_gradients() -> None:
         return jax.grad(first, argnums=(0, 1, 2))
 
     with jax.enable_x64(True):
-        found = jax.jit(energy(by_winograd(case)))(*arrays)
+        found = hurried_jit(energy(by_winograd(case)))(*arrays)
         wide = [one.astype(np.float64) for one in arrays]
-        reference = jax.jit(energy(by_jax(case)))(*wide)
+        reference = hurried_jit(energy(by_jax(case)))(*wide)
     for one, other in zip(found, reference, strict=True):
         close(one, other, 2e-5)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from host_calls import answers
 from oracle.drawn import is_special, load
+from traced import hurried_jit
 
 from hybridnet import autograd, nd
 from hybridnet.ops.core.registry import REGISTRY, get
@@ -155,7 +156,7 @@ def test_recurrent_networks_are_those_of_xla(mode, bidirectional, lengths):
     }  # fmt: skip
     call, _ = get("RNN").bind(attrs, True)
     by_host = on_host(FUNCTIONS, call.evaluate, inputs, ())
-    by_xla = jax.jit(lambda *arrays: call.lower("cpu", arrays, ()))(*inputs)
+    by_xla = hurried_jit(lambda *arrays: call.lower("cpu", arrays, ()))(*inputs)
     for ours, theirs in zip(by_host, by_xla, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
@@ -165,7 +166,7 @@ def test_recurrent_networks_are_those_of_xla(mode, bidirectional, lengths):
     grads = [draw.normal(size=by_host[i].shape).astype("float32") for i in given]
     inputs = [*inputs, *by_host[call.num_visible :], *grads]
     by_host = on_host(FUNCTIONS, back.evaluate, inputs, ())
-    by_xla = jax.jit(lambda *arrays: back.lower("cpu", arrays, ()))(*inputs)
+    by_xla = hurried_jit(lambda *arrays: back.lower("cpu", arrays, ()))(*inputs)
     for ours, theirs in zip(by_host, by_xla, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
 
@@ -215,7 +216,7 @@ def test_a_program_may_be_built_while_the_host_computes():
     call, _ = get("tanh").bind({})
 
     def compute():
-        traced = jax.jit(lambda x: call.lower("cpu", (x,), ())[0])(np.ones(3, "float32"))
+        traced = hurried_jit(lambda x: call.lower("cpu", (x,), ())[0])(np.ones(3, "float32"))
         return traced, call.evaluate((np.ones(3, "float32"),), ())[0]
 
     by_xla, by_numpy = on_host(FUNCTIONS, compute)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from traced import hurried_jit
 
 import hybridnet as hn
 from hybridnet import autograd, nd, sym
@@ -126,7 +127,7 @@ def test_a_gate_passes_every_bit(dtype):
     call = gate(1)
     for waiting in (values, values[::-1].copy(), np.zeros((3, 0), "f4")):
         with jax.enable_x64(True):
-            (passed,) = jax.jit(lambda *x: tuple(call.lower("cpu", x, ())))(values, waiting)
+            (passed,) = hurried_jit(lambda *x: tuple(call.lower("cpu", x, ())))(values, waiting)
         assert np.asarray(passed).tobytes() == values.tobytes()
 
 

@@ -14,6 +14,7 @@ import pytest
 from helpers import thorough
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from traced import hurried_jit
 
 import hybridnet as hn
 from hybridnet import autograd, nd
@@ -87,10 +88,10 @@ def _check(function: Callable[..., Any], arrays: list[Any], constant: list[int])
     """Splits, and compares the two parts with the whole; returns the split."""
     found = split(_jaxpr(function, *arrays), constant)
     assert found is not None
-    kept = jax.jit(found.prologue)(*(arrays[i] for i in found.reads))
+    kept = hurried_jit(found.prologue)(*(arrays[i] for i in found.reads))
     given = [arrays[i] for i in found.takes]
-    made = jax.jit(found.main)(*given, *kept)
-    for one, other in zip(made, jax.tree.leaves(jax.jit(function)(*arrays)), strict=True):
+    made = hurried_jit(found.main)(*given, *kept)
+    for one, other in zip(made, jax.tree.leaves(hurried_jit(function)(*arrays)), strict=True):
         close(one, other)
     return found
 
@@ -501,7 +502,7 @@ def _both(name: str, chosen: str, inputs: list[Any], **attrs: Any) -> tuple[Any,
         with constant_weights(), picking({}, seen):
             return plain, call.lower("cpu", operands, ())[0]
 
-    made = jax.jit(both)(*inputs)
+    made = hurried_jit(both)(*inputs)
     assert list(seen.values()) == [chosen]
     return made
 

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from traced import hurried_jit
 
 import hybridnet as hn
 from hybridnet import autograd, nd
@@ -58,7 +59,7 @@ def assert_same(found: Any, reference: Any, arrays: Sequence[Any]) -> None:
         return run(found, arrays), run(reference, [one.astype("float64") for one in arrays])
 
     with jax.enable_x64(True):
-        for one, other in zip(*jax.jit(both)(arrays), strict=True):
+        for one, other in zip(*hurried_jit(both)(arrays), strict=True):
             assert one.dtype == np.float32
             close(one, other)
 
@@ -75,7 +76,7 @@ def chosen(call: Any, arrays: Sequence[Any], constant: bool = False) -> tuple[An
                 return call.lower("cpu", arrays, ())[0]
 
     with jax.enable_x64(True):
-        made = jax.jit(run)(*arrays)
+        made = hurried_jit(run)(*arrays)
     (name,) = seen.values()
     return made, name
 
@@ -85,7 +86,7 @@ def plainly(call: Any, arrays: Sequence[Any]) -> Any:
     with jax.enable_x64(True), pytest.MonkeyPatch.context() as patch:
         patch.setenv("HYBRIDNET_TUNE", "off")
         wide = [np.asarray(one, np.float64) for one in arrays]
-        return jax.jit(lambda *arrays: call.lower("cpu", arrays, ())[0])(*wide)
+        return hurried_jit(lambda *arrays: call.lower("cpu", arrays, ())[0])(*wide)
 
 
 def layouts(axes: int, last: bool) -> tuple[str, str]:

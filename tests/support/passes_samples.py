@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from traced import hurried_jit
 
 from hybridnet import passes, sym
 from hybridnet.base.tensor_type import tensor_type
@@ -100,7 +101,7 @@ def run_whole(
     """Runs a graph as one program, which compiles sooner than its operators one by one."""
     given = [arrays[node.name] for node in graph.inputs]
     with jax.enable_x64(True):
-        made = jax.jit(lambda *operands: evaluate(graph, "cpu", operands))(*given)
+        made = hurried_jit(lambda *operands: evaluate(graph, "cpu", operands))(*given)
         return [np.asarray(one) for one in made]
 
 

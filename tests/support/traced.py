@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from hybridnet.ops.core.call import Call
 from hybridnet.ops.core.handle import Operand
 from hybridnet.runtime.programs.compile_options import is_known
 
-__all__ = ["Traced", "hurry", "quick", "types_of"]
+__all__ = ["Traced", "hurried_jit", "hurry", "quick", "types_of"]
 
 #: Compiling takes most of the time that tests take, and running what is compiled hardly any.
 _QUICK: Final[dict[str, Any]] = {
@@ -29,6 +29,11 @@ _QUICK: Final[dict[str, Any]] = {
 def quick() -> dict[str, Any]:
     """Compiler options for a program that runs once: those of them that the installed JAX knows."""
     return {name: value for name, value in _QUICK.items() if is_known("cpu", name, value)}
+
+
+def hurried_jit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns `jax.jit` of a function, compiled with the options `quick`."""
+    return jax.jit(function, compiler_options=quick())
 
 
 class _Compiling:
