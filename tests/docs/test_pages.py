@@ -12,7 +12,7 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "tutorials/README.md")),
     *sorted((ROOT / "docs").glob("*.md")),
 ]
-#: Those whose examples are run here; other pages have tests of their own.
+#: Those that say what their examples print.
 RUN = [
     ROOT / "README.md",
     *(
@@ -96,3 +96,8 @@ def test_examples_print_what_the_page_says(page):
         if one.shown is not None:
             changed = f"line {one.line}: see the docstring of doc_pages.py"
             assert settled(printed) == settled(one.shown), changed
+
+
+def test_the_examples_of_all_other_pages_run():
+    """In one process, as most of the time is that of its start."""
+    printed_by(*(page for page in PAGES if page not in RUN and examples(page)))

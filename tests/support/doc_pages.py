@@ -81,11 +81,16 @@ def run(page: Path) -> list[str]:
     return printed
 
 
-def printed_by(page: Path) -> list[str]:
-    """Runs the blocks of a page in a process of its own; returns what each prints."""
+def printed_by(*pages: Path) -> list[str]:
+    """Runs the blocks of pages, one after another, in a process of its own.
+
+    Returns:
+        What each block prints.
+    """
     script = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import doc_pages, json, "
-        f"pathlib; print(json.dumps(doc_pages.run(pathlib.Path({str(page)!r}))))"
+        f"pathlib; pages = map(pathlib.Path, {[str(page) for page in pages]!r}); "
+        "print(json.dumps([text for page in pages for text in doc_pages.run(page)]))"
     )
     environ = {k: v for k, v in os.environ.items() if not k.startswith(("HYBRIDNET_", "MXNET_"))}
     environ["HYBRIDNET_CACHE_DIR"] = "off"
