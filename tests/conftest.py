@@ -22,6 +22,8 @@ os.environ.setdefault("JAX_NUM_CPU_DEVICES", "2")
 os.environ["HYBRIDNET_CACHE_DIR"] = "off"
 # Processes that tests start find the bytecode of those before them: half of their time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# The tests' own too: to write their assertions anew takes a third of the time of collecting them.
+sys.dont_write_bytecode = False
 # The lowerings that every installation has; test_onednn.py and test_winograd.py are about others.
 os.environ["HYBRIDNET_ONEDNN"] = "0"
 

@@ -44,7 +44,7 @@ def compute(size):
 for size in range(3, 6):  # what is allocated once
     compute(size)
 before, told = used(), cache.statistics().nbytes
-for size in range(6, 46):
+for size in range(6, 22):
     compute(size)
 print(used() - before, cache.statistics().nbytes - told)
 """
@@ -63,7 +63,7 @@ from hybridnet import autograd, gluon, nd
 from hybridnet.runtime.programs.cache import cache
 
 kept = []
-for round in range(24):
+for round in range(14):
     net = gluon.nn.HybridSequential()
     net.add(gluon.nn.Dense(5, activation="relu", in_units=4), gluon.nn.Dense(2, in_units=5))
     net.initialize()
@@ -76,7 +76,7 @@ for round in range(24):
         trainer.step(3)
     loss.asnumpy()
     kept.append(net)
-    assert cache.statistics().nbytes <= 16 << 20, round
+    assert cache.statistics().nbytes <= 8 << 20, round
 before = [net(nd.ones((2, 4))).asnumpy() for net in kept]  # those of dropped programs still run
 after = [net(nd.ones((2, 4))).asnumpy() for net in kept]
 assert all((x == y).all() for x, y in zip(before, after))
@@ -87,7 +87,7 @@ print(found.compilations > sum(p.compiled is not None for p in cache.programs())
 
 @pytest.mark.compiled
 def test_networks_that_are_kept_do_not_keep_dropped_programs():
-    size = str(16 << 20)
+    size = str(8 << 20)
     told = run_script(_ROUNDS, HYBRIDNET_PROGRAMS_SIZE=size, HYBRIDNET_CACHE_DIR="off")
     assert told.split() == ["True"]  # some were dropped
 

@@ -18,6 +18,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -96,14 +97,16 @@ def printed_by(*pages: Path) -> list[str]:
     environ["HYBRIDNET_CACHE_DIR"] = "off"
     environ["HYBRIDNET_ONEDNN"] = "0"
     environ["HYBRIDNET_NUM_CPU_DEVICES"] = "2"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        env=environ,
-        check=False,
-    )
+    with tempfile.TemporaryDirectory() as folder:  # for the files that examples write
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            timeout=240,
+            cwd=folder,
+            env=environ,
+            check=False,
+        )
     assert done.returncode == 0 and not done.stderr, done.stderr
     found: list[str] = json.loads(done.stdout)
     return found
