@@ -16,8 +16,8 @@ PAGE = ROOT / "docs" / "tensorflow.md"
 _ROW = re.compile(r"^\| `(tf[.\w]*)` \| (.*) \|$", re.M)
 #: The namespaces of TensorFlow's that the package has.
 _SPACES = (
-    "app", "errors", "flags", "initializers", "linalg", "logging", "losses", "math", "nest", "nn",
-    "random", "sparse", "summary", "train",
+    "app", "errors", "flags", "gfile", "initializers", "linalg", "logging", "losses", "math",
+    "nest", "nn", "random", "sparse", "summary", "train",
 )  # fmt: skip
 
 
@@ -85,7 +85,8 @@ _NEWER = frozenset(
 _OTHERWISE = re.compile(
     r"tf\.(\w*(Options|Proto|Def|Metadata)|(summary\.)?(Event|Summary)|DType|Operation|QueueBase|Tensor"
     r"|VariableScope|get_local_variable|variable_op_scope|is_variable_initialized|all_variables"
-    r"|(linalg\.)?matvec|nest\..*|errors\..*|train\.NewCheckpointReader|shape)"
+    r"|(linalg\.)?matvec|nest\..*|flags\..*|ConditionalAccumulatorBase"
+    r"|errors\..*|train\.NewCheckpointReader|shape)"
 )
 #: What stands for options that we name.
 _OPTIONS = {"args", "kwargs", "indexing", "name", "options"}

@@ -211,3 +211,21 @@ def refused(tf: Any) -> Any:
         "bias": error_of(lambda: tf.nn.bias_add(y, [1.0, 2.0])),
         "relu of bool": error_of(lambda: tf.nn.relu(y > 0)),
     }
+
+
+@case
+def few_of_many_classes(tf: Any) -> Any:
+    w, b, x = (tf.constant(numbers(*shape)) for shape in [(12, 3), (12,), (4, 3)])
+    labels = tf.constant([[1, 5], [2, 2], [7, 0], [11, 3]], tf.int64)
+    drawn = (
+        tf.constant([5, 7, 0, 4, 9], tf.int64),
+        tf.constant(numbers(4, 2, low=0.1, high=1)),
+        tf.constant(numbers(5, low=0.1, high=1)),
+    )
+    found = {}
+    for name in ("nce_loss", "sampled_softmax_loss"):
+        for hits in (False, True):
+            loss = getattr(tf.nn, name)(w, b, labels, x, 5, 12, 2, drawn, hits)
+            grads = [tf.convert_to_tensor(one) for one in tf.gradients(loss, [w, b, x])]
+            found[f"{name} {hits}"] = [tf.identity(one) for one in (loss, *grads)]
+    return found

@@ -21,6 +21,7 @@ RUNS = {
     "sparse_linear": ("--rows 600", r"accuracy ([\d.]+)", -0.75),
     "bucketing": ("--sentences 600 --epochs 8", r"perplexity ([\d.]+)", 2),
     "tf1_towers": ("--steps=100", r"accuracy ([\d.]+)", -0.7),
+    "tf1_word2vec": ("--steps=1000", r"of one topic: ([\d.]+)", -0.9),
     "distributed_training": ("--kvstore local --steps 40", r"accuracy ([\d.]+)", -0.6),
 }
 nightly = pytest.mark.skipif(

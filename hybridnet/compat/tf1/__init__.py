@@ -20,6 +20,7 @@ from . import contrib as contrib
 from . import dtypes as dtypes
 from . import errors as errors
 from . import flags as flags
+from . import gfile as gfile
 from . import initializers as initializers
 from . import linalg as linalg
 from . import logging as logging

@@ -8,6 +8,7 @@ from .operations.nn.conv import *  # noqa: F403
 from .operations.nn.entropy import *  # noqa: F403
 from .operations.nn.norm import *  # noqa: F403
 from .operations.nn.pool import *  # noqa: F403
+from .operations.nn.sampling import *  # noqa: F403
 from .operations.ordering import in_top_k as in_top_k
 from .operations.ordering import top_k as top_k
 from .operations.sparse.functions import embedding_lookup_sparse as embedding_lookup_sparse

@@ -1,0 +1,267 @@
+"""``tf.gfile``: files and folders, on this machine; files at other places are read, too.
+
+What is at ``s3://`` or ``hdfs://`` is opened by the package fsspec, an extra (``remote``); folders
+are those of this machine.
+"""
+
+from __future__ import annotations
+
+import glob
+import io
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, final
+
+from hybridnet.base.remote import file_exists, is_remote, open_binary
+
+from .errors import (
+    AlreadyExistsError,
+    FailedPreconditionError,
+    NotFoundError,
+    OpError,
+    PermissionDeniedError,
+    UnknownError,
+)
+
+__all__ = [
+    "Copy", "DeleteRecursively", "Exists", "FastGFile", "GFile", "Glob", "IsDirectory",
+    "ListDirectory", "MakeDirs", "MkDir", "Open", "Remove", "Rename", "Stat", "Walk",
+]  # fmt: skip
+
+_KINDS: tuple[tuple[type[OSError], type[OpError]], ...] = (
+    (FileNotFoundError, NotFoundError),
+    (FileExistsError, AlreadyExistsError),
+    (PermissionError, PermissionDeniedError),
+    (IsADirectoryError, FailedPreconditionError),
+    (NotADirectoryError, FailedPreconditionError),
+)
+
+
+@contextmanager
+def _as_errors(path: Any) -> Iterator[None]:
+    """Raises the system's errors as TensorFlow's."""
+    try:
+        yield
+    except OSError as error:
+        kind = next((ours for of, ours in _KINDS if isinstance(error, of)), UnknownError)
+        raise kind(None, None, f"{os.fspath(path)}; {error.strerror or error}") from error
+
+
+@final
+class GFile:
+    """A file.
+
+    Args:
+        name: its path.
+        mode: 'r', 'w' or 'a'; with 'b' it is read and written as bytes, with '+' both ways.
+
+    Raises:
+        tf.errors.NotFoundError: it is not there.
+    """
+
+    def __init__(self, name: Any, mode: str = "r") -> None:
+        self._name, self._mode = str(os.fspath(name)), mode
+        raw: Any
+        with _as_errors(name):
+            if is_remote(name):
+                raw = open_binary(name, mode.replace("b", "").rstrip("+") + "b")
+            else:
+                raw = open(name, mode.replace("b", "") + "b")  # noqa: SIM115  # it is a file itself
+        self._file: Any = raw if "b" in mode else io.TextIOWrapper(raw, encoding="utf-8")
+
+    @property
+    def name(self) -> str:
+        """Its path."""
+        return self._name
+
+    @property
+    def mode(self) -> str:
+        """As given."""
+        return self._mode
+
+    def read(self, n: int = -1) -> Any:
+        """Returns so many bytes or characters, or all that is left."""
+        return self._file.read(n)
+
+    def readline(self) -> Any:
+        """Returns the next line; '' at the end."""
+        return self._file.readline()
+
+    def readlines(self) -> list[Any]:
+        """Returns the lines that are left."""
+        found: list[Any] = self._file.readlines()
+        return found
+
+    def write(self, file_content: Any) -> None:
+        """Writes text, or bytes."""
+        self._file.write(file_content)
+
+    def seek(self, offset: int = 0, whence: int = 0) -> None:
+        """Goes to a place in it."""
+        self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        """Returns the place."""
+        return int(self._file.tell())
+
+    def size(self) -> int:
+        """Returns how many bytes it has."""
+        self._file.flush()
+        return Stat(self._name).length
+
+    def flush(self) -> None:
+        """Has all that was written be in it."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Closes it."""
+        self._file.close()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._file)
+
+    def __next__(self) -> Any:
+        return next(self._file)
+
+    def __enter__(self) -> GFile:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+FastGFile = GFile
+Open = GFile
+
+
+def Exists(filename: Any) -> bool:
+    """Returns whether there is a file or a folder."""
+    return file_exists(filename) if is_remote(filename) else os.path.exists(filename)
+
+
+def IsDirectory(dirname: Any) -> bool:
+    """Returns whether there is a folder."""
+    return os.path.isdir(dirname)
+
+
+def ListDirectory(dirname: Any) -> list[str]:
+    """Returns the names in a folder.
+
+    Raises:
+        tf.errors.NotFoundError: there is none.
+    """
+    if not os.path.isdir(dirname):
+        raise NotFoundError(None, None, f"Could not find directory {os.fspath(dirname)}")
+    return os.listdir(dirname)
+
+
+def MakeDirs(dirname: Any) -> None:
+    """Makes a folder, and those around it, unless it is there."""
+    with _as_errors(dirname):
+        os.makedirs(dirname, exist_ok=True)
+
+
+def MkDir(dirname: Any) -> None:
+    """Makes a folder in one that is there.
+
+    Raises:
+        tf.errors.AlreadyExistsError: it is there.
+        tf.errors.NotFoundError: that around it is not.
+    """
+    with _as_errors(dirname):
+        os.mkdir(dirname)
+
+
+def Remove(filename: Any) -> None:
+    """Removes a file.
+
+    Raises:
+        tf.errors.NotFoundError: it is not there.
+    """
+    with _as_errors(filename):
+        os.remove(filename)
+
+
+def DeleteRecursively(dirname: Any) -> None:
+    """Removes a folder with all that is in it.
+
+    Raises:
+        tf.errors.NotFoundError: it is not there.
+    """
+    with _as_errors(dirname):
+        if os.path.isdir(dirname):
+            shutil.rmtree(dirname)
+        else:
+            os.remove(dirname)
+
+
+def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
+    """Gives a file or a folder another path.
+
+    Raises:
+        tf.errors.AlreadyExistsError: there is one, and it is not to be overwritten.
+        tf.errors.NotFoundError: it is not there.
+    """
+    _check_free(newname, overwrite)
+    with _as_errors(oldname):
+        os.replace(oldname, newname)
+
+
+def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
+    """Copies a file, from other places, too.
+
+    Raises:
+        tf.errors.AlreadyExistsError: there is one, and it is not to be overwritten.
+        tf.errors.NotFoundError: it is not there.
+    """
+    _check_free(newpath, overwrite)
+    with GFile(oldpath, "rb") as source, GFile(newpath, "wb") as made:
+        shutil.copyfileobj(source, made)
+
+
+def _check_free(path: Any, overwrite: bool) -> None:
+    if not overwrite and Exists(path):
+        raise AlreadyExistsError(None, None, f"file already exists: {os.fspath(path)}")
+
+
+def Glob(filename: Any) -> list[str]:
+    """Returns the paths that a pattern fits (``*``, ``?``, ``[a-c]``); of a list all together."""
+    patterns = filename if isinstance(filename, (list, tuple)) else [filename]
+    return [path for one in patterns for path in sorted(glob.glob(os.fspath(one)))]
+
+
+class FileStatistics(NamedTuple):
+    """What is known of a file.
+
+    Attributes:
+        length: in bytes.
+        mtime_nsec: when it was changed, in nanoseconds.
+        is_directory: whether it is a folder.
+    """
+
+    length: int
+    mtime_nsec: int
+    is_directory: bool
+
+
+def Stat(filename: Any) -> FileStatistics:
+    """Returns what is known of a file.
+
+    Raises:
+        tf.errors.NotFoundError: it is not there.
+    """
+    with _as_errors(filename):
+        found = os.stat(filename)
+    return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(filename))
+
+
+def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Gives each folder in a folder, the folders in it, and the files in it.
+
+    Args:
+        top: the folder.
+        in_order: whether a folder comes before those in it.
+    """
+    return os.walk(os.fspath(top), topdown=in_order)
